@@ -15,7 +15,7 @@
 namespace tools {
 namespace {
 
-// The processor's name as the system gives it.
+// Returns the processor's name from /proc/cpuinfo.
 std::string processor_name() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -55,7 +55,7 @@ void write_libraries(json_writer& into, std::span<const library> libraries) {
     into.end();
 }
 
-// The environment's variables of the libraries, sorted.
+// Returns the environment variables of the libraries, sorted.
 std::vector<std::string> settings_of_environment() {
     std::vector<std::string> found;
     for (char** each = environ; each != nullptr && *each != nullptr; ++each) {

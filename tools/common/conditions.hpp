@@ -1,4 +1,4 @@
-// The conditions under which figures were taken: what a reader needs to take them again.
+// The conditions of a measurement, which a reader needs to reproduce it.
 #pragma once
 
 #include <span>
@@ -18,11 +18,11 @@ struct run_conditions {
 };
 
 // Writes the member "conditions": the versions, the libraries' paths, the host, the processors that
-// this process may use, the command line, and the environment's UCX_ and UCG_ variables. The value
-// of a variable that holds a key is left out.
+// this process may use, the command line, and the environment's UCX_ and UCG_ variables. Omits the
+// value of a variable that holds a key.
 void write_conditions(json_writer& into, const run_conditions& conditions);
 
-// Whether the value of an environment variable of this name is a secret.
+// Returns whether the value of an environment variable of this name is secret.
 [[nodiscard]] bool is_secret(std::string_view name) noexcept;
 
 }  // namespace tools

@@ -1,4 +1,4 @@
-// How a tool gives up: thrown anywhere, caught in main, told in one line.
+// Exceptions of the tools. main() catches them and prints one line.
 #pragma once
 
 #include <stdexcept>

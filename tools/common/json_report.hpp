@@ -10,8 +10,8 @@
 
 namespace tools {
 
-// Collects the rows and prints the document at the end, so that a reader never meets half of one.
-// One thread uses it.
+// Collects the rows. The caller prints the document at the end, so that a reader never gets a
+// partial document. One thread uses it.
 class json_report {
 public:
     using writer = std::function<void(json_writer&)>;
@@ -22,8 +22,7 @@ public:
     // `row` writes the members of one row.
     void add_row(const writer& row);
 
-    // The whole document, after which nothing is added. The member "error" is null after a run that
-    // went well.
+    // Complete and return the document. The member "error" is null after a successful run.
     [[nodiscard]] std::string finish();
     [[nodiscard]] std::string finish_after(std::string_view error);
 

@@ -8,9 +8,8 @@
 
 namespace tools {
 
-// Builds one document. Call order is the order of the text: begin_object(), members and elements,
-// end() for each object and array that was begun. Text that is not UTF-8 is made so; a number that
-// is not finite becomes null.
+// Builds one document in the order of the calls: begin_object(), members and elements, end() for
+// each object and array. Replaces invalid UTF-8; writes null for a number that is not finite.
 class json_writer {
 public:
     void begin_object();                       // the document, or an element of an array
@@ -29,7 +28,7 @@ public:
         write(value);
     }
 
-    // The document; complete when everything that was begun has ended.
+    // Returns the document, which is complete after the last end().
     [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
 private:
@@ -45,7 +44,7 @@ private:
 
     std::string text_;
     std::string closing_;  // the bracket that ends each level
-    bool empty_ = true;    // nothing stands in the innermost level yet
+    bool empty_ = true;    // the innermost level has no items yet
 };
 
 }  // namespace tools

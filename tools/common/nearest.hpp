@@ -1,4 +1,4 @@
-// Answers a mistyped name with the names that there are and with the one that was probably meant.
+// Error texts for mistyped names: the valid names and the probable one.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace tools {
 
-// The candidate that differs least from `name`; empty when a third of the letters or more differ,
-// because that is another word and not a slip.
+// Returns the candidate that differs least from `name`; empty if a third of the letters or more
+// differ, because that is another word and not a typing error.
 [[nodiscard]] std::string_view nearest(std::string_view name,
                                        std::span<const std::string_view> candidates);
 

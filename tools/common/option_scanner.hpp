@@ -1,4 +1,4 @@
-// Walks over "-x value" and "--name value" options the way users of getopt expect.
+// Scans "-x value" and "--name value" options like getopt.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace tools {
 
-// One option as found, with its value when it takes one.
+// One option of a command line, with its value if it takes one.
 struct found_option {
     char letter = 0;
     std::string value;
@@ -23,7 +23,7 @@ struct long_option {
     char letter;
 };
 
-// The options that a scanner knows.
+// The options that a scanner accepts.
 struct option_set {
     std::string flags;   // letters without a value
     std::string valued;  // letters with a value
@@ -46,11 +46,11 @@ public:
     [[nodiscard]] std::optional<std::string> take_if_one_of(
         std::initializer_list<std::string_view> values);
 
-    // Words that are not options; complete after next() returned nullopt.
+    // The words that are not options; complete after next() has returned nullopt.
     [[nodiscard]] const std::vector<std::string>& operands() const noexcept { return operands_; }
 
 private:
-    // The next word that begins with a dash, without it; operands before it are kept.
+    // Returns the next word that begins with a dash, without the dash. Stores operands before it.
     [[nodiscard]] std::optional<std::string_view> next_option_word();
     [[nodiscard]] found_option read_letter();
     [[nodiscard]] found_option read_name(std::string_view word);
@@ -58,7 +58,7 @@ private:
     [[nodiscard]] const long_option& find_name(std::string_view name) const;
 
     std::span<const std::string> rest_;
-    std::string_view group_;  // what is left of "-fvs8"
+    std::string_view group_;  // the rest of "-fvs8"
     option_set known_;
     std::vector<std::string> operands_;
 };

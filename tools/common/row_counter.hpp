@@ -1,4 +1,4 @@
-// Says on the error output how far a run of many rows has come: "row 3 of 96".
+// Shows the progress of a run of many rows on the error output: "row 3 of 96".
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ public:
     row_counter(const row_counter&) = delete;
     row_counter& operator=(const row_counter&) = delete;
 
-    // The next row begins; `name` says which one it is.
+    // Begins the next row, with this name.
     void next(std::string_view name);
-    // The same without a word: the caller shows place() itself.
+    // Counts a row without output: the caller shows place() itself.
     void skip() noexcept { ++row_; }
-    // Takes the changing line away, so that the row itself can be printed in its place.
+    // Clears the line, so that the row itself can be printed there.
     void clear();
 
     // "3 of 96".

@@ -7,7 +7,7 @@
 namespace tools {
 namespace {
 
-// Letters that nobody can type: these options have a long name only.
+// Unprintable letters for options that have only a long name.
 constexpr char version_letter = '\1';
 constexpr char csv_letter = '\2';
 constexpr char json_letter = '\3';

@@ -19,16 +19,17 @@ struct standard_options {
     // Applies the option and returns true if it is a standard one. Throws usage_error for two
     // different forms.
     bool take(const found_option& option);
-    // For a tool whose own letter stands for --csv.
+    // Sets the form. Called directly by tools with an own letter for --csv.
     void choose(output_form wanted);
-    // The tool prints a text and ends; the rest of the command line does not matter.
+    // Returns whether the tool only prints a text, so that the rest of the command line does not
+    // matter.
     [[nodiscard]] bool only_text() const noexcept { return help || version; }
 };
 
-// The tool's own options, and --help and --version.
+// Returns the tool's own options together with --help and --version.
 [[nodiscard]] option_set with_standard_options(option_set own);
 
-// The same, and --csv and --json, for tools that print results.
+// Does the same, and adds --csv and --json, for tools that print results.
 [[nodiscard]] option_set with_report_options(option_set own);
 
 }  // namespace tools

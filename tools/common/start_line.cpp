@@ -18,9 +18,9 @@ constexpr long tmpfs_magic = 0x01021994;  // <linux/magic.h>
 
 constexpr int every_seal = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// Returns whether the file is one that make() made: nobody can shorten it while it is mapped, which
-// would end the process that touches it. Nor is it made of huge pages: where one is taken out,
-// there may be none to take its place.
+// Returns whether make() could have made the file. It must be sealed against shrinking, because an
+// access beyond its end would end the process. It must not have huge pages, because a hole in the
+// file could not be filled if no huge page is free.
 bool is_start_line(int file, std::size_t size) noexcept {
     const int seals = ::fcntl(file, F_GET_SEALS);  // -1, which has all bits: not a memory file
     struct stat about {};
@@ -30,9 +30,9 @@ bool is_start_line(int file, std::size_t size) noexcept {
            about.st_size == static_cast<off_t>(size);
 }
 
-// Opens a file that another process has open, or gives -1. It is looked at before: to open a pipe
-// or a device has effects. A program that has no layer of Hawser uses this, too, so it does without
-// ucs/sys/process_file.hpp.
+// Opens a file that another process has open; returns -1 on failure. Checks the file before it
+// opens it, because opening a pipe or a device has effects. Programs without Hawser's libraries use
+// this, too, so it does not use ucs/sys/process_file.hpp.
 int open_regular_file(const char* path) noexcept {
     const int named = ::open(path, O_PATH | O_CLOEXEC);
     if (named < 0) return -1;
@@ -47,7 +47,8 @@ int open_regular_file(const char* path) noexcept {
     return file;
 }
 
-// Gives a new file its size. The limit of file sizes is asked first: its signal would end the tool.
+// Sets the size of a new file. Checks the limit of file sizes first, because its signal would end
+// the tool.
 bool set_size(int file, std::size_t size) noexcept {
     rlimit largest{};
     if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < size) return false;
@@ -89,19 +90,19 @@ bool start_line::make(std::uint32_t members, std::uint32_t limit_ms) noexcept {
     return true;
 }
 
-// The number of the process may be that of another one here: the token tells.
-bool start_line::join(const address& of) noexcept {
+// In another pid namespace the process number may mean another process, so the token is checked.
+bool start_line::join(const address& location) noexcept {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%llu/fd/%llu",
-                  static_cast<unsigned long long>(of.process),
-                  static_cast<unsigned long long>(of.file));
+                  static_cast<unsigned long long>(location.process),
+                  static_cast<unsigned long long>(location.file));
     file_ = open_regular_file(path);
     const bool fits = file_ >= 0 && is_start_line(file_, sizeof(shared)) && map(file_);
-    if (!fits || shared_->token != of.token) {
+    if (!fits || shared_->token != location.token) {
         leave();
         return false;
     }
-    where_ = of;
+    where_ = location;
     return true;
 }
 

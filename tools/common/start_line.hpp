@@ -1,4 +1,4 @@
-// Where the processes of a machine begin a measured call together.
+// A barrier from which the processes of a machine start a measured call at the same moment.
 #pragma once
 
 #include <sched.h>
@@ -10,12 +10,12 @@
 
 namespace tools {
 
-// A barrier of its own, so that what is compared does not begin by the barriers of those who are
-// compared. One process makes it, the others join it; each has one thread that uses it. It leaves
-// nothing behind.
+// A barrier that is independent of the measured library, so that comparisons of libraries do not
+// depend on their own barriers. One process makes it, the others join it; one thread of each uses
+// it. It leaves no files behind.
 class start_line {
 public:
-    // What the others need to know; plain numbers, to be sent as bytes.
+    // The data with which other processes join; plain numbers, sent as bytes.
     struct address {
         std::uint64_t process = 0, file = 0, token = 0;
     };
@@ -25,17 +25,19 @@ public:
     start_line& operator=(const start_line&) = delete;
     ~start_line();
 
-    // For so many processes. false: the system has refused. `limit_ms`: how long one is waited for.
+    // Makes the barrier for `members` processes. Returns false if the system refuses. `limit_ms`:
+    // how long to wait for a process.
     bool make(std::uint32_t members, std::uint32_t limit_ms = 5000) noexcept;
-    // false: it is not one of this machine, or not of this user.
-    bool join(const address& of) noexcept;
-    // It is not used after that.
+    // Joins the barrier. Returns false if it is not of this machine or this user.
+    bool join(const address& location) noexcept;
+    // Closes the barrier, which must not be used afterwards.
     void leave() noexcept;
     [[nodiscard]] const address& where() const noexcept { return where_; }
     [[nodiscard]] bool is_open() const noexcept { return shared_ != nullptr; }
 
-    // Returns when all members are here. `idle` is called now and then: what others still wait for
-    // may have to be sent on. false: one did not come in time, and nobody waits any more.
+    // Waits until all members have arrived. Calls `idle` regularly, because other processes may
+    // still depend on this process's progress. Returns false if a member did not arrive in time;
+    // then no member waits any more.
     template<class Idle>
     bool meet(const Idle& idle) noexcept {
         constexpr unsigned spins = 2000, rare = 64;

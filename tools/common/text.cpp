@@ -6,7 +6,7 @@
 namespace tools {
 namespace {
 
-// Power of two behind the number, or nullopt for an unknown unit.
+// Returns the power of two of the unit, or nullopt for an unknown unit.
 std::optional<unsigned> unit_shift(std::string_view unit) noexcept {
     if (!unit.empty() && (unit.back() == 'b' || unit.back() == 'B')) unit.remove_suffix(1);
     if (unit.empty()) return 0;
@@ -59,10 +59,10 @@ std::optional<double> parse_real(std::string_view text) noexcept {
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     for (;;) {
-        const std::size_t at = text.find(separator);
-        pieces.push_back(text.substr(0, at));
-        if (at == std::string_view::npos) return pieces;
-        text.remove_prefix(at + 1);
+        const std::size_t position = text.find(separator);
+        pieces.push_back(text.substr(0, position));
+        if (position == std::string_view::npos) return pieces;
+        text.remove_prefix(position + 1);
     }
 }
 
@@ -81,9 +81,9 @@ std::vector<std::string_view> words(std::string_view line) {
 
 std::string with_thousands(std::uint64_t value) {
     std::string text = std::to_string(value);
-    for (std::size_t at = text.size(); at > 3;) {
-        at -= 3;
-        text.insert(at, 1, ',');
+    for (std::size_t position = text.size(); position > 3;) {
+        position -= 3;
+        text.insert(position, 1, ',');
     }
     return text;
 }

@@ -1,4 +1,4 @@
-// Numbers and lists in command lines and files.
+// Parses numbers and lists of command lines and files.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace tools {
 
-// Each parser takes the whole text: anything left over, a sign, or a value out of range gives
-// nullopt.
+// Each parser parses the whole text. It returns nullopt for extra characters, a sign, or a value
+// out of range.
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text) noexcept;
 
-// Bytes, with k, m, g or t (powers of 1024) and an optional b behind: "8", "64k", "1mb".
+// Parses bytes, with a suffix k, m, g or t (powers of 1024) and an optional b: "8", "64k", "1mb".
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text) noexcept;
 
 // A finite decimal number.
@@ -22,7 +22,7 @@ namespace tools {
 // "a,b,,c" gives four pieces, an empty text gives one empty piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
-// Words between blanks and tabs.
+// Returns the words between blanks and tabs.
 [[nodiscard]] std::vector<std::string_view> words(std::string_view line);
 
 // 1234567 gives "1,234,567".

@@ -10,7 +10,7 @@ struct moment {
     std::uint64_t ns;
 };
 
-// Both clocks at (nearly) one moment: of a few attempts the one that took least.
+// Reads both clocks at nearly the same moment: uses the shortest of several attempts.
 moment both_clocks() noexcept {
     moment best{};
     std::uint64_t shortest = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// The clock of the measured loop.
+// The clocks for measured loops.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tools {
 // Nanoseconds of CLOCK_MONOTONIC.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
 
-// The processor's counter where one instruction reads it, otherwise CLOCK_MONOTONIC.
+// Reads the processor's counter if one instruction does that, otherwise CLOCK_MONOTONIC.
 [[nodiscard]] inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
-    // Neither before the end of what stands before it, nor after the begin of what follows.
+    // Order the read after all earlier instructions and before all later ones.
     _mm_lfence();
     const std::uint64_t now = __rdtsc();
     _mm_lfence();

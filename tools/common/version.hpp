@@ -1,4 +1,4 @@
-// Which program this is, and which libraries it has loaded.
+// The versions of this program and of its loaded libraries.
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@ struct library {
     std::string path;
 };
 
-// The library that holds `function`.
+// Returns the library that contains `function`.
 [[nodiscard]] library library_of(std::string name, std::string version, const void* function);
 
-// The libucp of this process, which is loaded.
+// Returns the loaded libucp of this process.
 [[nodiscard]] library loaded_libucp();
 
-// The text of --version: a line for the tool, and one for each library.
+// Returns the text of --version: a line for the tool, and one for each library.
 [[nodiscard]] std::string version_text(std::string_view tool, std::span<const library> libraries);
 
 }  // namespace tools

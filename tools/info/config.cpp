@@ -11,32 +11,32 @@
 namespace tools::info {
 namespace {
 
-unsigned flags_of(const options& wanted) {
+unsigned flags_of(const options& opts) {
     unsigned flags = UCS_CONFIG_PRINT_CONFIG;
-    if (wanted.documented) flags |= UCS_CONFIG_PRINT_HEADER | UCS_CONFIG_PRINT_DOC;
-    if (wanted.hidden) flags |= UCS_CONFIG_PRINT_HIDDEN;
-    if (wanted.commented) flags |= UCS_CONFIG_PRINT_COMMENT_DEFAULT;
+    if (opts.documented) flags |= UCS_CONFIG_PRINT_HEADER | UCS_CONFIG_PRINT_DOC;
+    if (opts.hidden) flags |= UCS_CONFIG_PRINT_HIDDEN;
+    if (opts.commented) flags |= UCS_CONFIG_PRINT_COMMENT_DEFAULT;
     return flags;
 }
 
-// What the library prints, as text.
-std::string whole_config(const options& wanted) {
+// Returns the configuration that the library prints.
+std::string whole_config(const options& opts) {
     ucp_config_t* config = nullptr;
     const ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
     if (status != UCS_OK) {
         throw failure(fmt::format("ucp_config_read: {}", ucs_status_string(status)));
     }
     const std::string text =
-        printed_config(config, "UCX library configuration file", flags_of(wanted));
+        printed_config(config, "UCX library configuration file", flags_of(opts));
     ucp_config_release(config);
     return text;
 }
 
 }  // namespace
 
-void print_config(const options& wanted) {
-    const std::string text = whole_config(wanted);
-    fmt::print("{}", wanted.filter.empty() ? text : filter_config(text, wanted.filter));
+void print_config(const options& opts) {
+    const std::string text = whole_config(opts);
+    fmt::print("{}", opts.filter.empty() ? text : filter_config(text, opts.filter));
 }
 
 }  // namespace tools::info

@@ -15,7 +15,7 @@ std::string upper(std::string_view text) {
     return result;
 }
 
-// Name of the variable that the line sets, commented out or not; empty for another line.
+// Returns the name of the variable that the line sets, commented out or not; empty for other lines.
 std::string_view variable_of(std::string_view line) {
     if (line.substr(0, 2) == "# ") line.remove_prefix(2);
     const std::size_t equals = line.find('=');
@@ -31,13 +31,13 @@ std::string_view variable_of(std::string_view line) {
 }  // namespace
 
 std::string filter_config(std::string_view text, std::string_view part) {
-    const std::string wanted = upper(part);
+    const std::string opts = upper(part);
     std::string result;
     std::string description;
     for (const std::string_view line : split(text, '\n')) {
         const std::string_view variable = variable_of(line);
         if (!variable.empty()) {
-            if (variable.find(wanted) != std::string_view::npos) {
+            if (variable.find(opts) != std::string_view::npos) {
                 result.append(description).append(line).append("\n");
             }
             description.clear();

@@ -1,4 +1,4 @@
-// Choosing variables from a printed configuration.
+// Selects variables from a printed configuration.
 #pragma once
 
 #include <string>

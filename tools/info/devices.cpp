@@ -50,8 +50,8 @@ void print_line(std::string_view key, const std::string& value) {
     fmt::print("# {:>20}: {}\n", key, value);
 }
 
-std::string atomics_text(const uct::atomic_kinds_of_size& of) {
-    return fmt::format("post {}; fetch {}", names_of(of.posted), names_of(of.fetching));
+std::string atomics_text(const uct::atomic_kinds_of_size& kinds) {
+    return fmt::format("post {}; fetch {}", names_of(kinds.posted), names_of(kinds.fetching));
 }
 
 void print_operations(const uct::iface_attr& attr) {
@@ -93,13 +93,13 @@ void print_capabilities(const uct::iface_attr& attr) {
     fmt::print("# {:>21} {}\n", "error handling:", "peer failure");
 }
 
-// What an RDMA port says of itself beside its costs and limits.
+// Prints the properties of an RDMA port other than its costs and limits.
 void print_port(const uct::iface& on) {
-    constexpr std::string_view told[] = {"link", "gid", "lid", "pkey", "path_mtu"};
+    constexpr std::string_view shown_files[] = {"link", "gid", "lid", "pkey", "path_mtu"};
     ucs::vfs::directory files;
     on.describe(files);
     for (const ucs::vfs::directory::entry& each : files.entries()) {
-        if (std::ranges::find(told, each.name) != std::end(told))
+        if (std::ranges::find(shown_files, each.name) != std::end(shown_files))
             print_line(each.name, each.read());
     }
 }
@@ -126,11 +126,11 @@ void print_left_out(const uct::unusable_resource& without) {
     fmt::print("#\n");
 }
 
-// Returns whether there was something to show.
-bool print_component(const uct::component& shown, const options& wanted,
+// Prints a component. Returns whether it has a matching transport.
+bool print_component(const uct::component& shown, const options& opts,
                      const uct::iface_params& params) {
     const auto matches = [&](const std::string& transport) {
-        return wanted.transport.empty() || transport == wanted.transport;
+        return opts.transport.empty() || transport == opts.transport;
     };
     const uct::listing found = shown.query(params.config);
     bool began = false;
@@ -153,7 +153,7 @@ bool print_component(const uct::component& shown, const options& wanted,
 
 }  // namespace
 
-void print_devices(const options& wanted) {
+void print_devices(const options& opts) {
     auto config = ucs::config::source::read("", "");
     if (!config)
         throw failure(fmt::format("configuration: {}", ucs_status_string(config.status())));
@@ -168,11 +168,10 @@ void print_devices(const options& wanted) {
                                    .job_key = job_key->has_value() ? &**job_key : nullptr};
     bool any = false;
     for (const uct::component* one : uct::builtin_components()) {
-        any = print_component(*one, wanted, params) || any;
+        any = print_component(*one, opts, params) || any;
     }
     if (!any) {
-        throw failure(
-            fmt::format("no transport \"{}\"; -d without -t shows all", wanted.transport));
+        throw failure(fmt::format("no transport \"{}\"; -d without -t shows all", opts.transport));
     }
 }
 

@@ -1,4 +1,4 @@
-// ucx_info: shows what the library can do here and why it does what it does.
+// ucx_info: shows the capabilities of the library on this machine, and the reasons for its choices.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -15,24 +15,24 @@ namespace {
 
 using namespace tools::info;
 
-void show(const options& wanted) {
-    if (wanted.standard.help) {
+void show(const options& opts) {
+    if (opts.standard.help) {
         fmt::print("{}", help_text());
         return;
     }
-    if (wanted.standard.version) {
+    if (opts.standard.version) {
         const tools::library ucp = tools::loaded_libucp();
         fmt::print("{}", tools::version_text("ucx_info", {&ucp, 1}));
         return;
     }
-    if (wanted.version) print_version();
-    if (wanted.system) print_system();
-    if (wanted.topology) print_topology();
-    if (wanted.build) print_build();
-    if (wanted.types) print_types();
-    if (wanted.config) print_config(wanted);
-    if (wanted.devices) print_devices(wanted);
-    if (wanted.needs_features()) print_ucp(wanted);
+    if (opts.version) print_version();
+    if (opts.system) print_system();
+    if (opts.topology) print_topology();
+    if (opts.build) print_build();
+    if (opts.types) print_types();
+    if (opts.config) print_config(opts);
+    if (opts.devices) print_devices(opts);
+    if (opts.needs_features()) print_ucp(opts);
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ options parse_options(const std::vector<std::string>& arguments) {
     if (!scanner.operands().empty()) {
         throw usage_error(fmt::format("\"{}\" is not an option", scanner.operands().front()));
     }
-    // The ways to print the configuration imply it.
+    // Each option for printing the configuration implies -c.
     parsed.config = parsed.config || parsed.documented || parsed.hidden || parsed.commented ||
                     !parsed.filter.empty();
     check(parsed);
@@ -187,8 +187,8 @@ const char* help_text() noexcept {
     return R"(Usage: ucx_info [options]
 
 Pages
-  -v           version, and where the library lies
-  -d           transports and devices: what they can do, and why others were left out
+  -v           version and path of the library
+  -d           transports and devices: their capabilities, and why others are unusable
   -b           how this was built
   -y           sizes of types
   -s           processor, clock and caches

@@ -1,4 +1,4 @@
-// The pages of ucx_info. Each prints to stdout and throws failure when it cannot.
+// The pages of ucx_info. Each prints to stdout, and throws failure if it cannot.
 #pragma once
 
 #include "tools/info/options.hpp"
@@ -10,10 +10,10 @@ void print_build();
 void print_types();
 void print_system();
 void print_topology();
-void print_config(const options& wanted);
-void print_devices(const options& wanted);
+void print_config(const options& opts);
+void print_devices(const options& opts);
 
-// The pages of a context, a worker and an endpoint, as far as wanted.
-void print_ucp(const options& wanted);
+// Prints the requested pages of a context, a worker and an endpoint.
+void print_ucp(const options& opts);
 
 }  // namespace tools::info

@@ -20,21 +20,21 @@ namespace {
 
 constexpr std::size_t max_address = 65536;
 
-// How long this process waits for the child to come up, and to end after it was let go.
-constexpr int come_up_ms = 30'000;
-constexpr int end_ms = 5'000;
+// Time limits for the start of the child, and for its end after its release.
+constexpr int start_limit_ms = 30'000;
+constexpr int end_limit_ms = 5'000;
 
-bool is_let_go(int fd) {
+bool is_released(int fd) {
     pollfd waiting{fd, POLLIN, 0};
     return ::poll(&waiting, 1, 0) != 0;
 }
 
-[[noreturn]] void serve(const options& wanted, int fd) {
+[[noreturn]] void serve(const options& opts, int fd) {
     try {
-        const ucp_objects own(wanted);
+        const ucp_objects own(opts);
         const std::vector<std::byte> address = own.address();
         if (::send(fd, address.data(), address.size(), MSG_NOSIGNAL) > 0) {
-            while (!is_let_go(fd))
+            while (!is_released(fd))
                 ucp_worker_progress(own.worker());
         }
     } catch (const std::exception& error) {
@@ -45,18 +45,18 @@ bool is_let_go(int fd) {
 
 }  // namespace
 
-peer_process::peer_process(const options& wanted) {
+peer_process::peer_process(const options& opts) {
     std::array<int, 2> fds{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds.data()) != 0) {
         throw failure(fmt::format("socketpair: {}", std::strerror(errno)));
     }
     channel_.reset(fds[0]);
-    const ucs::unique_fd theirs(fds[1]);
+    const ucs::unique_fd child_end(fds[1]);
     child_ = ::fork();
     if (child_ < 0) throw failure(fmt::format("fork: {}", std::strerror(errno)));
     if (child_ != 0) return;
     channel_.reset();
-    serve(wanted, theirs.get());
+    serve(opts, child_end.get());
 }
 
 peer_process::~peer_process() {
@@ -67,7 +67,7 @@ peer_process::~peer_process() {
     // The child's end of the channel closes when the child ends.
     ::shutdown(channel_.get(), SHUT_WR);
     pollfd ended{channel_.get(), POLLRDHUP, 0};
-    if (::poll(&ended, 1, end_ms) == 0) {
+    if (::poll(&ended, 1, end_limit_ms) == 0) {
         fmt::print(stderr, "ucx_info: the peer process {} does not end; it is killed\n", child_);
         ::kill(child_, SIGKILL);
     }
@@ -76,14 +76,14 @@ peer_process::~peer_process() {
 }
 
 std::vector<std::byte> peer_process::address() const {
-    pollfd up{channel_.get(), POLLIN, 0};
-    if (::poll(&up, 1, come_up_ms) == 0) {
-        throw failure(
-            fmt::format("the peer process {} did not come up in {} s", child_, come_up_ms / 1000));
+    pollfd ready{channel_.get(), POLLIN, 0};
+    if (::poll(&ready, 1, start_limit_ms) == 0) {
+        throw failure(fmt::format("the peer process {} did not start within {} s", child_,
+                                  start_limit_ms / 1000));
     }
     std::vector<std::byte> bytes(max_address);
     const ssize_t length = ::recv(channel_.get(), bytes.data(), bytes.size(), 0);
-    if (length <= 0) throw failure("the peer process did not come up");
+    if (length <= 0) throw failure("the peer process did not start");
     bytes.resize(static_cast<std::size_t>(length));
     return bytes;
 }

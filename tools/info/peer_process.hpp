@@ -1,4 +1,4 @@
-// Another process whose worker the endpoint page connects to.
+// A child process to whose worker the endpoint page connects.
 #pragma once
 
 #include <sys/types.h>
@@ -11,16 +11,17 @@
 
 namespace tools::info {
 
-// A child that creates a context and a worker as `wanted` says, tells its address and progresses
-// until it is let go. Forked before this process creates anything of the library. Main thread.
+// A child that creates a context and a worker according to the options, sends its address, and
+// progresses until it is released. Forked before this process creates objects of the library. Main
+// thread.
 class peer_process {
 public:
-    explicit peer_process(const options& wanted);
+    explicit peer_process(const options& opts);
     ~peer_process();
     peer_process(const peer_process&) = delete;
     peer_process& operator=(const peer_process&) = delete;
 
-    // Waits for the child's worker. Throws failure when it has none.
+    // Waits for the child's worker and returns its address. Throws failure if it has none.
     [[nodiscard]] std::vector<std::byte> address() const;
 
 private:

@@ -1,4 +1,4 @@
-// The library's options as it prints them.
+// Reads the library's options from its own printout.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -8,11 +8,11 @@
 
 namespace tools::info {
 
-// What ucp_config_print writes. Throws failure when there is no memory.
+// Returns the output of ucp_config_print(). Throws failure if there is no memory.
 [[nodiscard]] std::string printed_config(const ucp_config_t* config, const char* title,
                                          unsigned flags);
 
-// The value of one option ("UCX_TLS"), empty when the library does not print it.
+// Returns the value of one option ("UCX_TLS"); empty if the library does not print it.
 [[nodiscard]] std::string printed_value(const ucp_config_t* config, std::string_view name);
 
 }  // namespace tools::info

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ucs::topology;
 
-constexpr int width = 14;  // of a column
+constexpr int width = 14;  // width of a column
 
 void print_nodes(const machine& host) {
     for (const machine::node& node : host.nodes()) {
@@ -29,7 +29,7 @@ void print_devices(const std::vector<net_device>& devices) {
     }
 }
 
-// How every two devices with hardware behind them are connected.
+// Prints the connection between each two devices with hardware.
 void print_matrix(const std::vector<net_device>& devices) {
     std::vector<const net_device*> shown;
     for (const net_device& device : devices) {
@@ -37,7 +37,7 @@ void print_matrix(const std::vector<net_device>& devices) {
     }
     const auto cell = [](std::string_view text) { return fmt::format(" {:^{}} |", text, width); };
     std::string edge = "# +";
-    for (std::size_t at = 0; at <= shown.size(); ++at)
+    for (std::size_t column = 0; column <= shown.size(); ++column)
         edge += std::string(width + 2, '-') + '+';
     std::string head = "# |" + cell("");
     for (const net_device* column : shown)

@@ -18,8 +18,8 @@ void add(std::vector<std::string>& names, std::string_view name) {
 }
 
 void restrict(restriction& so_far, std::string_view option, const char* list) {
-    so_far.by += fmt::format("{}{}", so_far.by.empty() ? "" : " ", option);
-    so_far.left = intersection(so_far.left, transport_list::parse(list));
+    so_far.reason += fmt::format("{}{}", so_far.reason.empty() ? "" : " ", option);
+    so_far.allowed = intersection(so_far.allowed, transport_list::parse(list));
 }
 
 }  // namespace
@@ -62,9 +62,9 @@ transport_list intersection(const transport_list& one, const transport_list& oth
     return both;
 }
 
-restriction restriction_of(const options& wanted) {
+restriction restriction_of(const options& opts) {
     restriction made{{}, {{}, true}};
-    switch (wanted.kinds) {
+    switch (opts.kinds) {
         case device_kind::shm:
             restrict(made, "-D shm", "sm");
             break;
@@ -77,8 +77,8 @@ restriction restriction_of(const options& wanted) {
         case device_kind::all:
             break;
     }
-    if (wanted.peer == placement::inter) restrict(made, "-P inter", "^self,sm");
-    if (wanted.peer == placement::intra) restrict(made, "-P intra", "^self");
+    if (opts.peer == placement::inter) restrict(made, "-P inter", "^self,sm");
+    if (opts.peer == placement::intra) restrict(made, "-P intra", "^self");
     return made;
 }
 

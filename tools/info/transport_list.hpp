@@ -1,4 +1,4 @@
-// Lists of transports as UCX_TLS takes them.
+// Lists of transports, in the form of UCX_TLS.
 #pragma once
 
 #include <string>
@@ -9,26 +9,27 @@
 
 namespace tools::info {
 
-// The transports of the list, or with `negated` all but these. Value type.
+// The transports of the list, or if `negated` all others. Value type.
 struct transport_list {
     std::vector<std::string> names;
     bool negated = false;
 
-    // The names that stand for several transports are replaced by those, "all" by what it means.
+    // Parses a list. Replaces names of several transports by these transports, and "all" by an
+    // empty negated list.
     static transport_list parse(std::string_view text);
 
-    // As UCX_TLS takes it; of a list without any transport the text is empty.
+    // Returns the text for UCX_TLS; empty if the list has no transport.
     [[nodiscard]] std::string text() const;
 };
 
-// The transports that are on both lists.
+// Returns the transports that are on both lists.
 [[nodiscard]] transport_list intersection(const transport_list& one, const transport_list& other);
 
-// What the command line leaves of the transports.
+// The transports that the command line allows.
 struct restriction {
-    std::string by;  // "-P intra", for people; empty: nothing is left out
-    transport_list left;
+    std::string reason;  // the options, "-P intra"; empty: no restriction
+    transport_list allowed;
 };
-[[nodiscard]] restriction restriction_of(const options& wanted);
+[[nodiscard]] restriction restriction_of(const options& opts);
 
 }  // namespace tools::info

@@ -50,20 +50,23 @@ cost cost_of(Action&& action) {
             open_descriptors() - descriptors};
 }
 
-// Sets UCX_TLS to what the command line leaves of it, and says so in words for people. The user's
-// own choice stays in force.
-ucs_status_t restrict_transports(ucp_config_t* config, const options& wanted, std::string& said) {
-    const restriction asked = restriction_of(wanted);
-    if (asked.by.empty()) return UCS_OK;
+// Restricts UCX_TLS to the transports that the command line allows, and describes the change. The
+// user's own choice still applies.
+ucs_status_t restrict_transports(ucp_config_t* config, const options& opts,
+                                 std::string& description) {
+    const restriction requested = restriction_of(opts);
+    if (requested.reason.empty()) return UCS_OK;
     const std::string before = printed_value(config, "UCX_TLS");
     const transport_list chosen = transport_list::parse(before);
-    const std::string left = intersection(chosen, asked.left).text();
-    if (left.empty()) {
-        throw failure(fmt::format("{} leaves no transport of UCX_TLS={}", asked.by, before));
+    const std::string allowed = intersection(chosen, requested.allowed).text();
+    if (allowed.empty()) {
+        throw failure(
+            fmt::format("{} leaves no transport of UCX_TLS={}", requested.reason, before));
     }
-    if (left == chosen.text()) return UCS_OK;
-    said = fmt::format("{} makes UCX_TLS={} out of UCX_TLS={}", asked.by, left, before);
-    return ucp_config_modify(config, "TLS", left.c_str());
+    if (allowed == chosen.text()) return UCS_OK;
+    description =
+        fmt::format("{} makes UCX_TLS={} out of UCX_TLS={}", requested.reason, allowed, before);
+    return ucp_config_modify(config, "TLS", allowed.c_str());
 }
 
 // Released with the scope.
@@ -73,8 +76,8 @@ struct release_config {
 
 }  // namespace
 
-ucp_objects::ucp_objects(const options& wanted) {
-    context_cost_ = cost_of([&] { create_context(wanted); });
+ucp_objects::ucp_objects(const options& opts) {
+    context_cost_ = cost_of([&] { create_context(opts); });
     try {
         worker_cost_ = cost_of([&] { create_worker(); });
     } catch (...) {
@@ -88,17 +91,17 @@ ucp_objects::~ucp_objects() {
     ucp_cleanup(context_);
 }
 
-void ucp_objects::create_context(const options& wanted) {
+void ucp_objects::create_context(const options& opts) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
-    params.features = wanted.features.value_or(0);
-    params.estimated_num_eps = wanted.endpoints;
-    params.estimated_num_ppn = wanted.endpoints_per_node;
+    params.features = opts.features.value_or(0);
+    params.estimated_num_eps = opts.endpoints;
+    params.estimated_num_ppn = opts.endpoints_per_node;
     ucp_config_t* config = nullptr;
     require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     const std::unique_ptr<ucp_config_t, release_config> owner(config);
-    require_ok(restrict_transports(config, wanted, restriction_), "ucp_config_modify");
+    require_ok(restrict_transports(config, opts, restriction_), "ucp_config_modify");
     require_ok(ucp_init(&params, config, &context_), "ucp_init");
 }
 

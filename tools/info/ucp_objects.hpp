@@ -1,4 +1,4 @@
-// A context and a worker of the library as the command line asks for.
+// A context and a worker of the library, according to the command line.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -11,7 +11,7 @@
 
 namespace tools::info {
 
-// What making an object cost this process.
+// The cost of creating an object.
 struct cost {
     double milliseconds = 0;
     double megabytes = 0;
@@ -21,7 +21,7 @@ struct cost {
 // Creates both in its constructor, destroys both in its destructor. One thread. Throws failure.
 class ucp_objects {
 public:
-    explicit ucp_objects(const options& wanted);
+    explicit ucp_objects(const options& opts);
     ~ucp_objects();
     ucp_objects(const ucp_objects&) = delete;
     ucp_objects& operator=(const ucp_objects&) = delete;
@@ -32,11 +32,11 @@ public:
     [[nodiscard]] const cost& worker_cost() const noexcept { return worker_cost_; }
     [[nodiscard]] std::vector<std::byte> address() const;
 
-    // What the command line did to the transports, in words; empty when it did nothing.
+    // Describes the restriction of transports by the command line; empty if there is none.
     [[nodiscard]] const std::string& transport_restriction() const noexcept { return restriction_; }
 
 private:
-    void create_context(const options& wanted);
+    void create_context(const options& opts);
     void create_worker();
 
     ucp_context_h context_ = nullptr;

@@ -1,4 +1,4 @@
-// The text of -h.
+// The help text of ucx_perftest (-h).
 #pragma once
 
 #include <string>

@@ -27,19 +27,21 @@ void run(const program_options& options) {
         fmt::print("{}", tools::version_text("ucx_perftest", {&ucp, 1}));
         return;
     }
-    // A server takes its tests from the client, and yet no name may pass unseen.
+    // A server gets its tests from the client, but a wrong name on its command line is still an
+    // error.
     if (!options.test.test.empty()) static_cast<void>(find_test(options.test.test));
     switch (options.role) {
-        case part::server:
+        case run_role::server:
             return run_server(options);
-        case part::client:
+        case run_role::client:
             return run_client(options);
-        case part::loopback:
+        case run_role::loopback:
             return run_loopback(options);
     }
 }
 
-// Ends without destroying what a failed test left behind: that could wait for a lost peer.
+// Exits without destroying the objects of a failed test, because their destruction could wait for a
+// lost peer.
 [[noreturn]] void give_up(int status, const char* text, const char* hint) {
     std::fflush(stdout);
     fmt::print(stderr, "ucx_perftest: {}{}\n", text, hint);

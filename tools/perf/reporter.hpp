@@ -15,7 +15,7 @@
 
 namespace tools::perf {
 
-// Prints whole lines to stdout and flushes them. Owned by the client; rows come from any thread.
+// Prints whole lines to stdout and flushes them. Owned by the client. Any thread may report rows.
 class reporter final : public row_sink {
 public:
     reporter(const program_options& options, std::size_t tests);
@@ -25,7 +25,7 @@ public:
     void progress(unsigned thread, const measurement& row) override;
     void final(const test_case& test, const measurement& row, const std::string& extra_info);
 
-    // The end of the output; `error` says why the run ended before its last test.
+    // End the output. `error` is the reason why the run ended before its last test.
     void finish();
     void finish_after(const std::string& error);
 

@@ -33,7 +33,7 @@ std::optional<ucs::security::key> job_key() {
 }
 
 struct plan {
-    std::vector<std::string> titles;  // of the batch files
+    std::vector<std::string> titles;  // names of the batch files
     std::vector<test_case> cases;
 };
 
@@ -41,7 +41,7 @@ std::string label_of(const test_case& one) {
     return fmt::format("{}", fmt::join(one.names, "/"));
 }
 
-// Whether the test of a batch can be run here; a test of the command line has to be.
+// Returns whether a test of a batch can run here. Throws if a test of the command line cannot.
 bool can_be_run(const test_case& one) {
     try {
         find_test(one.params.test).check(one.params);
@@ -60,7 +60,7 @@ plan make_plan(const program_options& options) {
         files.push_back(read_batch(path));
         made.titles.push_back(files.back().title);
     }
-    made.cases = combine(options.test, files, options.lasting);
+    made.cases = combine(options.test, files, options.overrides);
     const auto left_out = [](const test_case& one) { return !can_be_run(one); };
     std::erase_if(made.cases, left_out);
     if (made.cases.empty()) throw usage_error("-b: nothing of the batch can be run here");
@@ -83,24 +83,24 @@ box_content box_of(const test_params& params, const std::string& label) {
     return content;
 }
 
-std::unique_ptr<runnable> make_run(const test_params& params, const run_environment& with) {
+std::unique_ptr<runnable> make_run(const test_params& params, const run_environment& environment) {
     if (find_test(params.test).is_on_transport()) {
-        return std::make_unique<transport_run>(params, with);
+        return std::make_unique<transport_run>(params, environment);
     }
-    return std::make_unique<test_run>(params, with);
+    return std::make_unique<test_run>(params, environment);
 }
 
-// Tells the peer why this side gives up. Best effort: it may be gone.
+// Sends the reason of this side's failure to the peer. Best effort: the peer may be gone.
 void report_to_peer(control& peer, const std::string& text) noexcept {
     try {
         peer.send(frame_type::failure, std::as_bytes(std::span(text)));
     } catch (...) {
-        // The failure itself is what the user is told.
+        // The user sees the original failure.
     }
 }
 
-// Runs `body` with the watch on the connection; turns a lost peer into words and a failure of
-// this side into a frame for the peer.
+// Runs `body` while a watch monitors the connection. Reports a lost peer as a failure with its
+// reason, and a failure of this side as a frame to the peer.
 template<class Body>
 void with_watch(control& peer, Body&& body) {
     stop_flag stop;
@@ -112,9 +112,9 @@ void with_watch(control& peer, Body&& body) {
             throw failure(
                 fmt::format("the peer has said nothing for {} s: it is stopped, or "
                             "cannot be reached any more",
-                            peer.limit_of_silence().count() / 1000));
+                            peer.silence_timeout().count() / 1000));
         }
-        throw failure(peer.last_words().value_or("the peer is gone"));
+        throw failure(peer.take_failure_report().value_or("the peer is gone"));
     } catch (const std::exception& error) {
         report_to_peer(peer, error.what());
         throw;
@@ -126,7 +126,7 @@ void print_head(reporter& printer, const plan& planned, bool loopback) {
     if (loopback && !printer.style().quiet && printer.style().form == output_form::text) {
         print_now(server_box(box_of(first, {}), false));
     }
-    printer.header(find_test(first.test).what, first.rank, planned.titles);
+    printer.header(find_test(first.test).measured, first.rank, planned.titles);
 }
 
 void run_case(const test_case& one, const plan& planned, const program_options& options,
@@ -137,7 +137,8 @@ void run_case(const test_case& one, const plan& planned, const program_options& 
                                       options.style.is_full_table(),
                                       options.cpus,
                                       stop};
-    // The library refuses a wrong UCX_ variable, for example; the run then ends before any output.
+    // This may fail, for example because of a wrong UCX_ variable; the run then ends before any
+    // output.
     const std::unique_ptr<runnable> run = make_run(one.params, environment);
     if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
     if (peer != nullptr) {
@@ -193,7 +194,7 @@ void run_server(const program_options& options) {
     if (!options.style.quiet) {
         print_now(fmt::format("Accepted connection from {}\n", client.peer));
     }
-    control connection(std::move(client.fd), options.limit_of_silence);
+    control connection(std::move(client.fd), options.silence_timeout);
     connection.send(frame_type::hello);
     with_watch(connection, [&](stop_flag& stop) { serve_tests(options, connection, stop); });
 }
@@ -201,7 +202,7 @@ void run_server(const program_options& options) {
 void run_client(const program_options& options) {
     const plan planned = make_plan(options);
     const auto key = job_key();
-    control server(connect_to(options.host, options.port, options.ipv6), options.limit_of_silence);
+    control server(connect_to(options.host, options.port, options.ipv6), options.silence_timeout);
     open_connection(server.fd(), key ? &*key : nullptr, hello_timeout);
     server.send(frame_type::hello);
     static_cast<void>(server.receive_within(frame_type::hello, hello_timeout));

@@ -1,4 +1,4 @@
-// One side of one test, from the first object of the library to the last.
+// Runs one side of one test, from the creation of the library's objects to their destruction.
 #pragma once
 
 #include <deque>
@@ -13,12 +13,12 @@
 
 namespace tools::perf {
 
-// What a test run works with besides its parameters. Borrowed.
+// The environment of a test run. Not owned.
 struct run_environment {
     side part = side::both;
     control* peer = nullptr;            // null in loopback
-    row_sink* rows = nullptr;           // null where nothing is measured
-    bool progress_rows = false;         // rows wanted while the test runs
+    row_sink* rows = nullptr;           // null if this side does not measure
+    bool progress_rows = false;         // whether to report rows during the test
     const std::vector<unsigned>& cpus;  // -c
     stop_flag& stop;
 };
@@ -28,15 +28,15 @@ struct outcome {
     std::string extra_info;
 };
 
-// One side of one test, whichever layer it is about. Made and run once, by the main thread.
+// One side of one test, of any layer. The main thread creates it and runs it once.
 class runnable {
 public:
     virtual ~runnable() = default;
     virtual outcome run() = 0;
 };
 
-// Made and run once, by the main thread; run() makes the other threads. Throws failure, or
-// stopped when the peer disappeared.
+// A test of the protocol layer. The main thread creates it and runs it once; run() creates the
+// other threads. Throws failure, or stopped if the peer has disappeared.
 class test_run final : public runnable {
 public:
     test_run(const test_params& params, const run_environment& environment);
@@ -44,9 +44,9 @@ public:
     outcome run() override;
 
 private:
-    // What one thread has.
+    // The objects of one thread.
     struct member {
-        std::unique_ptr<worker> own_worker;  // null where the worker is shared
+        std::unique_ptr<worker> own_worker;  // null if the thread uses a shared worker
         worker* works_on = nullptr;
         std::unique_ptr<endpoint> ep;
         std::unique_ptr<workload> load;
@@ -61,15 +61,16 @@ private:
     void measure_thread(unsigned index);
     void disconnect(unsigned index);
 
-    // Waits for all threads here (and, `with_peer`, there) while the thread's worker progresses.
-    void meet(unsigned index, bool with_peer);
+    // Waits for all threads of this side (if `with_peer`, of both sides) while the thread's worker
+    // progresses.
+    void synchronise(unsigned index, bool with_peer);
     [[nodiscard]] measurement joint_result() const;
 
     const test_params& params_;
     const test_row& row_;
-    const run_environment& with_;
+    const run_environment& environment_;
     context context_;
-    meeting_point meeting_;
+    thread_barrier barrier_;
     std::vector<member> members_;
     std::vector<blob> local_addresses_;
     std::vector<blob> peer_addresses_;

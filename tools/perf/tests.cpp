@@ -19,7 +19,7 @@
 namespace tools::perf {
 
 std::span<const test_row> all_tests() noexcept {
-    // Tagged messages carry the keys.
+    // These tests also need tagged messages, which carry the keys.
     constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
     static constexpr std::array<test_row, 26> rows{{

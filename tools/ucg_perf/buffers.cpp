@@ -12,12 +12,12 @@
 namespace tools::ucg_perf {
 
 void check_memory(double bytes) {
-    const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                         static_cast<double>(::sysconf(_SC_PAGESIZE));
-    if (bytes <= there) return;
+    const double installed = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                             static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (bytes <= installed) return;
     throw failure(fmt::format(
         "{:.3g} bytes of memory are more than the {:.3g} of this machine; -s and -b need less",
-        bytes, there));
+        bytes, installed));
 }
 
 page_memory::page_memory(std::uint64_t bytes) {
@@ -30,7 +30,8 @@ page_memory::page_memory(std::uint64_t bytes) {
                                   std::strerror(errno)));
     }
     bytes_ = std::unique_ptr<void, unmap>(begin, unmap{size});
-    // What is never received must not look like what should have been.
+    // Fill the memory with a pattern that no rank sends, so that data that never arrives does not
+    // pass the comparison.
     constexpr int untouched = 0xa5;
     std::memset(begin, untouched, size);
 }

@@ -1,4 +1,4 @@
-// The memory of one operation.
+// Send and receive memory of one collective operation.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace tools::ucg_perf {
 
-// Whole pages, all of which were written to. No bytes: no memory. Owned by the trial.
+// Memory in whole pages, each of which has been written to, so that it is resident. A size of 0
+// allocates nothing. Owned by the trial.
 class page_memory {
 public:
-    // Throws failure when there is not so much memory.
+    // Throws failure when the allocation fails.
     explicit page_memory(std::uint64_t bytes);
     [[nodiscard]] void* get() const noexcept { return bytes_.get(); }
 
@@ -22,11 +23,11 @@ private:
     std::unique_ptr<void, unmap> bytes_;
 };
 
-// Throws failure when the machine has not so many bytes. To ask for them would not tell: the kernel
-// may promise more than there is.
+// Throws failure when `bytes` exceeds the physical memory. An allocation alone does not reveal
+// this, because the kernel overcommits.
 void check_memory(double bytes);
 
-// Where one operation reads and writes.
+// The send and receive buffer of one operation.
 struct buffers {
     page_memory source;
     page_memory target;

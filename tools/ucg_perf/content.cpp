@@ -16,11 +16,12 @@ char* place(void* memory, std::uint64_t index, std::size_t element) noexcept {
     return static_cast<char*>(memory) + index * element;
 }
 
-// Copies of one element; what is there already is doubled, so few copies are short.
+// Fills the memory with copies of one element. Each round doubles the part that is filled, so few
+// copies are short.
 void fill(char* to, std::uint64_t count, const void* one, std::size_t element) noexcept {
     if (count == 0) return;
     std::memcpy(to, one, element);
-    constexpr std::uint64_t chunk = 4096;  // of bytes; later copies read it from the cache
+    constexpr std::uint64_t chunk = 4096;  // bytes; later copies read from the cache
     const std::uint64_t all = count * element;
     for (std::uint64_t done = element; done < all;) {
         const std::uint64_t now = std::min({done, all - done, chunk});
@@ -29,62 +30,66 @@ void fill(char* to, std::uint64_t count, const void* one, std::size_t element) n
     }
 }
 
-// Of data that are moved: any bits.
-void scramble(element_bytes& to, const block& of, std::uint64_t index,
+// Makes an element of a collective that moves data: arbitrary bits that differ by rank pair, index
+// and round.
+void scramble(element_bytes& to, const block& part, std::uint64_t index,
               std::uint64_t round) noexcept {
-    const std::uint64_t pair = (std::uint64_t{of.source} << 32U) + of.target;
-    const std::uint64_t words[] = {mixed(mixed(round, pair), index),
-                                   mixed(mixed(index, pair), round)};
+    const std::uint64_t pair = (std::uint64_t{part.source} << 32U) + part.target;
+    const std::uint64_t words[] = {mix(mix(round, pair), index), mix(mix(index, pair), round)};
     static_assert(sizeof words == largest_element);
     std::memcpy(to.data(), words, sizeof words);
 }
 
 }  // namespace
 
-void content::write_anew(void* source, void* target, std::uint64_t round) const noexcept {
-    void* const into = of_.given_in_target ? target : source;
+void content::write_uniform(void* source, void* target, std::uint64_t round) const noexcept {
+    void* const into = layout_.input_in_target ? target : source;
     constexpr std::uint64_t values = 64;  // few enough for 8 bits
     element_bytes one{};
-    by_.store(one.data(), {static_cast<double>((round + rank_) % values), 0});
-    for (const block& each : of_.given)
-        fill(place(into, each.at, by_.element()), each.count, one.data(), by_.element());
+    values_.store(one.data(), {static_cast<double>((round + rank_) % values), 0});
+    for (const block& each : layout_.given)
+        fill(place(into, each.offset, values_.element()), each.count, one.data(),
+             values_.element());
 }
 
-void content::make(void* to, const block& of, std::uint64_t index,
-                   std::uint64_t round) const noexcept {
-    if (of_.reduces) return by_.store(to, by_.given(index, round, rank_));
+void content::write_element(void* to, const block& part, std::uint64_t index,
+                            std::uint64_t round) const noexcept {
+    if (layout_.reduces) return values_.store(to, values_.given(index, round, rank_));
     element_bytes bits{};
-    scramble(bits, of, index, round);
-    std::memcpy(to, bits.data(), by_.element());
+    scramble(bits, part, index, round);
+    std::memcpy(to, bits.data(), values_.element());
 }
 
-bool content::right(const void* got, const block& of, std::uint64_t index,
-                    std::uint64_t round) const noexcept {
-    if (of_.reduces) return by_.agrees(by_.load(got), by_.reduced(index, round, of_.reduced));
+bool content::is_correct(const void* got, const block& part, std::uint64_t index,
+                         std::uint64_t round) const noexcept {
+    if (layout_.reduces)
+        return values_.matches(values_.load(got), values_.reduced(index, round, layout_.reduced));
     element_bytes bits{};
-    scramble(bits, of, index, round);
-    return std::memcmp(got, bits.data(), by_.element()) == 0;
+    scramble(bits, part, index, round);
+    return std::memcmp(got, bits.data(), values_.element()) == 0;
 }
 
 void content::write(void* source, void* target, std::uint64_t round) const noexcept {
-    void* const into = of_.given_in_target ? target : source;
-    for (const block& each : of_.given)
+    void* const into = layout_.input_in_target ? target : source;
+    for (const block& each : layout_.given)
         for (std::uint64_t i = 0; i < each.count; ++i)
-            make(place(into, each.at + i, by_.element()), each, each.first + i, round);
+            write_element(place(into, each.offset + i, values_.element()), each, each.first + i,
+                          round);
 }
 
-std::optional<std::string> content::wrong(const void* target, std::uint64_t round) const {
-    for (const block& each : of_.got) {
+std::optional<std::string> content::find_error(const void* target, std::uint64_t round) const {
+    for (const block& each : layout_.got) {
         for (std::uint64_t i = 0; i < each.count; ++i) {
-            const char* const at = static_cast<const char*>(target) + (each.at + i) * by_.element();
-            if (right(at, each, each.first + i, round)) continue;
-            if (!of_.reduces) {
+            const char* const element =
+                static_cast<const char*>(target) + (each.offset + i) * values_.element();
+            if (is_correct(element, each, each.first + i, round)) continue;
+            if (!layout_.reduces) {
                 return fmt::format("element {} is not what rank {} sent as its number {}",
-                                   each.at + i, each.source, each.first + i);
+                                   each.offset + i, each.source, each.first + i);
             }
-            const number got = by_.load(at);
-            const number want = by_.reduced(each.first + i, round, of_.reduced);
-            return fmt::format("element {} is {} ({}) and should be {} ({})", each.at + i,
+            const number got = values_.load(element);
+            const number want = values_.reduced(each.first + i, round, layout_.reduced);
+            return fmt::format("element {} is {} ({}) and should be {} ({})", each.offset + i,
                                got.value, got.second, want.value, want.second);
         }
     }

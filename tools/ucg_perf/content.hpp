@@ -1,4 +1,4 @@
-// What is in the buffers of a collective.
+// Writes the input of a collective into its buffers, and checks the output.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,32 @@
 
 namespace tools::ucg_perf {
 
-// Writes what a rank gives and compares what it got. Every round has contents of its own, so what
-// is left from an earlier one is seen. Used by one trial.
+// Writes the input of a rank and compares the output. Each round has different contents, so data
+// left over from an earlier round is detected. Used by one trial.
 class content {
 public:
-    // `of` outlives it.
-    content(const layout& of, const numbers& by, std::uint32_t rank) noexcept
-        : of_(of), by_(by), rank_(rank) {}
+    // The caller keeps `rank_layout` and `values` alive as long as this object.
+    content(const layout& rank_layout, const numbers& values, std::uint32_t rank) noexcept
+        : layout_(rank_layout), values_(values), rank_(rank) {}
 
-    // All that the rank gives, the same value everywhere: as fast as memory is written.
-    void write_anew(void* source, void* target, std::uint64_t round) const noexcept;
+    // Writes the rank's whole input with one value, at the speed of memory.
+    void write_uniform(void* source, void* target, std::uint64_t round) const noexcept;
 
-    // Every element with a value of its own.
+    // Writes each input element with a different value.
     void write(void* source, void* target, std::uint64_t round) const noexcept;
-    // Of a round that was written by write() on every rank: what is wrong first, if anything.
-    [[nodiscard]] std::optional<std::string> wrong(const void* target, std::uint64_t round) const;
+    // Returns a description of the first wrong element, or nullopt. Every rank must have written
+    // the round with write().
+    [[nodiscard]] std::optional<std::string> find_error(const void* target,
+                                                        std::uint64_t round) const;
 
 private:
-    void make(void* to, const block& of, std::uint64_t index, std::uint64_t round) const noexcept;
-    [[nodiscard]] bool right(const void* got, const block& of, std::uint64_t index,
-                             std::uint64_t round) const noexcept;
+    void write_element(void* to, const block& part, std::uint64_t index,
+                       std::uint64_t round) const noexcept;
+    [[nodiscard]] bool is_correct(const void* got, const block& part, std::uint64_t index,
+                                  std::uint64_t round) const noexcept;
 
-    const layout& of_;
-    const numbers& by_;
+    const layout& layout_;
+    const numbers& values_;
     std::uint32_t rank_;
 };
 

@@ -14,9 +14,9 @@
 
 namespace tools::ucg_perf {
 
-void check(ucs_status_t status, std::string_view what) {
+void check(ucs_status_t status, std::string_view activity) {
     if (status == UCS_OK) return;
-    throw failure(fmt::format("{}: {}", what, ucs_status_string(status)));
+    throw failure(fmt::format("{}: {}", activity, ucs_status_string(status)));
 }
 
 std::string missing_ranks(ucg_request_h operation) {
@@ -35,11 +35,11 @@ std::string missing_ranks(ucg_request_h operation) {
 
 namespace {
 
-// Seconds that a job without a limit of its own waits for the others: they measure the same, and
-// differ by moments.
+// Seconds that a rank waits for the other ranks when the user sets no limit. All ranks run the same
+// measurement and differ by moments only.
 constexpr double default_limit = 300;
 
-// Of the machine as it was started; all zero where it does not say.
+// The machine's boot id; all zero if it cannot be read.
 using machine_name = std::array<char, 36>;
 
 machine_name this_machine() noexcept {
@@ -53,50 +53,50 @@ machine_name this_machine() noexcept {
 
 }  // namespace
 
-std::uint32_t place_on_machine(const ucg_oob_t& over) {
-    const machine_name mine = this_machine();
-    std::vector<machine_name> all(over.size);
+std::uint32_t index_on_machine(const ucg_oob_t& oob) {
+    const machine_name own = this_machine();
+    std::vector<machine_name> all(oob.size);
     void* round = nullptr;
-    check(over.allgather(over.arg, mine.data(), all.data(), mine.size(), &round),
-          "asking where the ranks are");
+    check(oob.allgather(oob.arg, own.data(), all.data(), own.size(), &round),
+          "exchanging the names of the machines");
     ucs_status_t status = UCS_INPROGRESS;
-    while ((status = over.test(over.arg, round)) == UCS_INPROGRESS)
+    while ((status = oob.test(oob.arg, round)) == UCS_INPROGRESS)
         ::sched_yield();
-    over.release(over.arg, round);
-    check(status, "asking where the ranks are");
+    oob.release(oob.arg, round);
+    check(status, "exchanging the names of the machines");
     std::uint32_t before = 0;
-    for (std::uint32_t rank = 0; rank < over.rank; ++rank)
-        before += all[rank] == mine ? 1U : 0U;
+    for (std::uint32_t rank = 0; rank < oob.rank; ++rank)
+        before += all[rank] == own ? 1U : 0U;
     return before;
 }
 
-job::job(ucg_oob_t* over, double limit) : over_(over), limit_(limit > 0 ? limit : default_limit) {
+job::job(ucg_oob_t* oob, double limit) : oob_(oob), limit_(limit > 0 ? limit : default_limit) {
     ucg_context_h context = nullptr;
-    check(ucg_context_create(nullptr, &context), "making a context");
+    check(ucg_context_create(nullptr, &context), "creating a context");
     context_.reset(context);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-    params.oob = over;
+    params.oob = oob;
     params.timeout = limit_;
     ucg_group_h group = nullptr;
-    check(ucg_group_create(context, &params, &group), "making the group");
+    check(ucg_group_create(context, &params, &group), "creating the group");
     group_.reset(group);
-    check(ucg_group_wait(group), "making the group");
-    check(ucg_group_query(group, &about_), "asking the group");
+    check(ucg_group_wait(group), "creating the group");
+    check(ucg_group_query(group, &about_), "querying the group");
     barrier_ = prepare(arguments(UCG_COLL_BARRIER));
     if (about_.nodes == 1 && about_.size > 1) make_start_line();
 }
 
 void job::make_start_line() {
     constexpr double longest = 5;
-    tools::start_line::address where;
+    tools::start_line::address start_address;
     const auto limit_ms = static_cast<std::uint32_t>(std::min(limit_, longest) * 1000);
-    if (rank() == 0 && start_.make(size(), limit_ms)) where = start_.where();
+    if (rank() == 0 && start_.make(size(), limit_ms)) start_address = start_.where();
     ucg_coll_args_t args = arguments(UCG_COLL_BCAST);
-    args.src = args.dst = &where;
-    args.count = sizeof where;
+    args.src = args.dst = &start_address;
+    args.count = sizeof start_address;
     args.type = UCG_TYPE_UINT8;
-    run(prepare(args), "telling where to start");
-    if (rank() != 0 && where.process != 0) (void)start_.join(where);
+    run(prepare(args), "sending the address of the start barrier");
+    if (rank() != 0 && start_address.process != 0) (void)start_.join(start_address);
     if (largest(start_.is_open() ? 0 : 1) != 0) start_.leave();
 }
 
@@ -104,10 +104,11 @@ void job::line_up() const {
     barrier();
     if (!start_.is_open() || start_.meet([this] { (void)ucg_progress(context_.get()); })) return;
     start_.leave();
-    fmt::print(stderr,
-               "ucg_perf: rank {}: another one did not come for seconds; from here on times "
-               "begin after a barrier\n",
-               rank());
+    fmt::print(
+        stderr,
+        "ucg_perf: rank {}: another rank did not reach the start barrier for seconds; from now "
+        "on each measurement begins after an ordinary barrier\n",
+        rank());
 }
 
 request job::prepare(const ucg_coll_args_t& args) const {

@@ -1,4 +1,5 @@
-// This process's place among those that measure together.
+// The ranks that measure together: context and group of this process, and a barrier before each
+// measured call.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -12,28 +13,27 @@
 
 namespace tools::ucg_perf {
 
-// Throws failure that names what was being done, unless the status is UCS_OK.
-void check(ucs_status_t status, std::string_view what);
+// Throws failure with the name of the activity, unless the status is UCS_OK.
+void check(ucs_status_t status, std::string_view activity);
 
 struct free_request {
     void operator()(ucg_request_h request) const noexcept { ucg_request_free(request); }
 };
 using request = std::unique_ptr<ucg_request, free_request>;
 
-// The ranks that the operation waits for, or waited for when its time was up, as the end of a
-// sentence:
-// "; rank 3 is missing". Empty if the library names none.
+// Returns the ranks that the operation waits for, or waited for when it timed out, as the end of a
+// sentence: "; rank 3 is missing". Returns an empty text if the library names none.
 [[nodiscard]] std::string missing_ranks(ucg_request_h operation);
 
-// How many ranks before this one run on the same machine. All ranks ask at the same time.
-[[nodiscard]] std::uint32_t place_on_machine(const ucg_oob_t& over);
+// Returns how many ranks below this one run on the same machine. All ranks must call this together.
+[[nodiscard]] std::uint32_t index_on_machine(const ucg_oob_t& oob);
 
-// Context and group of a rank. Lives as long as the program measures.
+// Context and group of this rank. Lives as long as the program measures.
 class job {
 public:
-    // Takes the exchange over. Returns when all ranks are there. `limit`: seconds that the job
-    // waits for the others each time; 0: a default.
-    job(ucg_oob_t* over, double limit);
+    // Takes ownership of `oob`. Returns when all ranks have joined. `limit`: seconds to wait for
+    // other ranks in each call; 0: a default.
+    job(ucg_oob_t* oob, double limit);
 
     [[nodiscard]] std::uint32_t rank() const noexcept { return about_.rank; }
     [[nodiscard]] std::uint32_t size() const noexcept { return about_.size; }
@@ -42,9 +42,9 @@ public:
 
     [[nodiscard]] request prepare(const ucg_coll_args_t& args) const;
     void barrier() const;
-    // A barrier that all ranks leave at the same moment, where they are on one machine.
+    // A barrier. If all ranks are on one machine, they leave it at the same moment.
     void line_up() const;
-    // Replaces each by the largest of all ranks.
+    // Replaces each value by the maximum over all ranks.
     void largest(std::span<double> values) const;
     [[nodiscard]] double largest(double value) const {
         largest(std::span(&value, 1));
@@ -53,11 +53,11 @@ public:
 
 private:
     struct leave {
-        void operator()(ucg_oob_t* over) const noexcept { ucg_oob_destroy(over); }
+        void operator()(ucg_oob_t* oob) const noexcept { ucg_oob_destroy(oob); }
         void operator()(ucg_context_h context) const noexcept { ucg_context_destroy(context); }
         void operator()(ucg_group_h group) const noexcept { ucg_group_destroy(group); }
     };
-    std::unique_ptr<ucg_oob_t, leave> over_;
+    std::unique_ptr<ucg_oob_t, leave> oob_;
     std::unique_ptr<ucg_context, leave> context_;
     std::unique_ptr<ucg_group, leave> group_;
     ucg_group_attr_t about_ = UCG_GROUP_ATTR_INIT;

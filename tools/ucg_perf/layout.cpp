@@ -7,40 +7,44 @@
 namespace tools::ucg_perf {
 namespace {
 
-// Makes the layout of one rank: each collective says what it gives and gets.
+// Builds the layout of one rank. Each collective has a function that describes its input and output
+// blocks.
 class maker {
 public:
-    maker(const wanted_layout& of, std::uint32_t rank, std::uint32_t ranks)
-        : of_(of), rank_(rank), ranks_(ranks), root_(of.root == rank) {}
+    maker(const wanted_layout& wanted, std::uint32_t rank, std::uint32_t ranks)
+        : wanted_(wanted), rank_(rank), ranks_(ranks), root_(wanted.root == rank) {}
 
     layout make() {
-        made_.count = of_.count;
-        made_.in_place = of_.in_place && of_.what != UCG_COLL_BCAST && of_.what != UCG_COLL_BARRIER;
+        made_.count = wanted_.count;
+        made_.in_place = wanted_.in_place && wanted_.collective != UCG_COLL_BCAST &&
+                         wanted_.collective != UCG_COLL_BARRIER;
         describe();
         return std::move(made_);
     }
 
 private:
-    // Of a v-form, the block for or from `which`. The sum over all is that of even blocks.
+    // The size of the block to or from rank `which` in a v-form (gatherv and so on). The sum over
+    // all ranks equals that of even blocks.
     [[nodiscard]] std::uint64_t uneven(std::uint32_t which) const noexcept {
         const std::uint32_t half = ranks_ / 2;
-        const std::uint64_t quarter = of_.count / 4;
+        const std::uint64_t quarter = wanted_.count / 4;
         const std::uint32_t place = which % ranks_;
-        if (place < half) return of_.count + quarter;
-        return place >= ranks_ - half ? of_.count - quarter : of_.count;
+        if (place < half) return wanted_.count + quarter;
+        return place >= ranks_ - half ? wanted_.count - quarter : wanted_.count;
     }
     [[nodiscard]] std::vector<std::uint64_t> even_blocks() const {
-        return std::vector<std::uint64_t>(ranks_, of_.count);
+        return std::vector<std::uint64_t>(ranks_, wanted_.count);
     }
-    // From `shift` on, so that the blocks of two ranks for each other are equal.
+    // Block sizes for ranks from `shift` on, so that two ranks have blocks of equal size for each
+    // other.
     [[nodiscard]] std::vector<std::uint64_t> uneven_blocks(std::uint32_t shift) const {
         std::vector<std::uint64_t> made(ranks_);
         for (std::uint32_t i = 0; i < ranks_; ++i)
             made[i] = uneven(i + shift);
         return made;
     }
-    static std::uint64_t sum(const std::vector<std::uint64_t>& of) {
-        return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
+    static std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
+        return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     }
     static std::uint64_t begin_of(const std::vector<std::uint64_t>& blocks, std::uint32_t which) {
         return std::accumulate(blocks.begin(), blocks.begin() + which, std::uint64_t{0});
@@ -51,38 +55,38 @@ private:
         made_.source_elements = count;
     }
     void give_each(const std::vector<std::uint64_t>& counts) {
-        std::uint64_t at = 0;
+        std::uint64_t offset = 0;
         for (std::uint32_t i = 0; i < ranks_; ++i) {
-            made_.given.push_back({at, counts[i], rank_, i, 0});
-            at += counts[i];
+            made_.given.push_back({offset, counts[i], rank_, i, 0});
+            offset += counts[i];
         }
-        made_.source_elements = at;
+        made_.source_elements = offset;
     }
-    // `target`: what those who give had written there.
+    // `target`: the rank that the sources wrote as the receiver of their blocks.
     void get_each(const std::vector<std::uint64_t>& counts, std::uint32_t target) {
-        std::uint64_t at = 0;
+        std::uint64_t offset = 0;
         for (std::uint32_t i = 0; i < ranks_; ++i) {
-            made_.got.push_back({at, counts[i], i, target, 0});
-            at += counts[i];
+            made_.got.push_back({offset, counts[i], i, target, 0});
+            offset += counts[i];
         }
-        made_.target_elements = at;
+        made_.target_elements = offset;
     }
-    void get(const block& what) {
-        made_.got = {what};
-        made_.target_elements = what.count;
+    void get(const block& part) {
+        made_.got = {part};
+        made_.target_elements = part.count;
     }
-    // The input is in the target from element `at` on.
-    void move_input(std::uint64_t at) {
+    // Places the input of an in-place collective in the target, from element `offset` on.
+    void move_input(std::uint64_t offset) {
         if (!made_.in_place) return;
-        made_.given_in_target = true;
+        made_.input_in_target = true;
         for (block& each : made_.given)
-            each.at += at;
+            each.offset += offset;
         made_.target_elements = std::max(made_.target_elements, made_.source_elements);
         made_.source_elements = 0;
     }
 
     void describe() {
-        switch (of_.what) {
+        switch (wanted_.collective) {
             case UCG_COLL_BCAST:
                 return bcast();
             case UCG_COLL_REDUCE:
@@ -123,19 +127,19 @@ private:
         }
     }
     void bcast() {
-        if (root_) made_.given = {{0, of_.count, rank_, 0, 0}};
-        made_.given_in_target = true;
-        get({0, of_.count, of_.root, 0, 0});
+        if (root_) made_.given = {{0, wanted_.count, rank_, 0, 0}};
+        made_.input_in_target = true;
+        get({0, wanted_.count, wanted_.root, 0, 0});
     }
     void reduce() {
-        give(of_.count);
+        give(wanted_.count);
         made_.reduces = true;
-        const bool gets = of_.what != UCG_COLL_REDUCE || root_;
-        made_.reduced = of_.what == UCG_COLL_SCAN     ? rank_ + 1
-                        : of_.what == UCG_COLL_EXSCAN ? rank_
-                                                      : ranks_;
-        if (gets) get({0, of_.count, 0, 0, 0});
-        // The first rank's result of an exclusive scan is not defined.
+        const bool gets = wanted_.collective != UCG_COLL_REDUCE || root_;
+        made_.reduced = wanted_.collective == UCG_COLL_SCAN     ? rank_ + 1
+                        : wanted_.collective == UCG_COLL_EXSCAN ? rank_
+                                                                : ranks_;
+        if (gets) get({0, wanted_.count, 0, 0, 0});
+        // The result of rank 0 of an exclusive scan is undefined.
         if (made_.reduced == 0) made_.got.clear();
         if (gets) move_input(0);
     }
@@ -154,7 +158,7 @@ private:
     }
     void scatter(const std::vector<std::uint64_t>& counts) {
         if (root_) give_each(counts);
-        if (!root_ || !made_.in_place) get({0, counts[rank_], of_.root, rank_, 0});
+        if (!root_ || !made_.in_place) get({0, counts[rank_], wanted_.root, rank_, 0});
     }
     void allgather(const std::vector<std::uint64_t>& counts) {
         give(counts[rank_]);
@@ -167,14 +171,14 @@ private:
         move_input(0);
     }
 
-    const wanted_layout& of_;
+    const wanted_layout& wanted_;
     const std::uint32_t rank_, ranks_;
     const bool root_;
     layout made_;
 };
 
-bool has_blocks(ucg_coll_t what) noexcept {
-    switch (what) {
+bool has_blocks(ucg_coll_t collective) noexcept {
+    switch (collective) {
         case UCG_COLL_BCAST:
         case UCG_COLL_REDUCE:
         case UCG_COLL_ALLREDUCE:
@@ -188,19 +192,19 @@ bool has_blocks(ucg_coll_t what) noexcept {
 
 }  // namespace
 
-layout make_layout(const wanted_layout& of, std::uint32_t rank, std::uint32_t ranks) {
-    return maker(of, rank, ranks).make();
+layout make_layout(const wanted_layout& wanted, std::uint32_t rank, std::uint32_t ranks) {
+    return maker(wanted, rank, ranks).make();
 }
 
-std::uint64_t whole(const wanted_layout& of, std::uint32_t ranks) noexcept {
-    if (of.what == UCG_COLL_BARRIER) return 0;
-    return has_blocks(of.what) ? of.count * ranks : of.count;
+std::uint64_t total_elements(const wanted_layout& wanted, std::uint32_t ranks) noexcept {
+    if (wanted.collective == UCG_COLL_BARRIER) return 0;
+    return has_blocks(wanted.collective) ? wanted.count * ranks : wanted.count;
 }
 
-double bus_factor(ucg_coll_t what, std::uint32_t ranks) noexcept {
-    if (!has_blocks(what) && what != UCG_COLL_ALLREDUCE) return 1;
+double bus_factor(ucg_coll_t collective, std::uint32_t ranks) noexcept {
+    if (!has_blocks(collective) && collective != UCG_COLL_ALLREDUCE) return 1;
     const double others = static_cast<double>(ranks - 1) / ranks;
-    return what == UCG_COLL_ALLREDUCE ? 2 * others : others;
+    return collective == UCG_COLL_ALLREDUCE ? 2 * others : others;
 }
 
 }  // namespace tools::ucg_perf

@@ -1,4 +1,4 @@
-// ucg_perf: how long collectives take.
+// ucg_perf: measures how long collectives take.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,70 +31,70 @@ std::vector<tools::library> loaded_libraries() {
         tools::loaded_libucp()};
 }
 
-// For a command line that asks for a text.
-std::string text_wanted(const options& wanted) {
-    if (wanted.standard.help) return help_text();
-    if (wanted.standard.version) return tools::version_text("ucg_perf", loaded_libraries());
+// Returns the text that the command line asks for: help, version or lists of names.
+std::string requested_text(const options& opts) {
+    if (opts.standard.help) return help_text();
+    if (opts.standard.version) return tools::version_text("ucg_perf", loaded_libraries());
     return list_text();
 }
 
-// To the processor of the list whose turn it is.
-void bind_rank(const options& wanted, std::uint32_t place) {
-    if (!wanted.processors) return;
+// Binds the calling process to the processor at `index`, modulo the length of the list.
+void bind_rank(const options& opts, std::uint32_t index) {
+    if (!opts.processors) return;
     const std::vector<unsigned> cpus =
-        wanted.processors->empty() ? tools::allowed_cpus() : *wanted.processors;
-    tools::pin_thread({cpus[place % cpus.size()]}, 0, 1);
+        opts.processors->empty() ? tools::allowed_cpus() : *opts.processors;
+    tools::pin_thread({cpus[index % cpus.size()]}, 0, 1);
 }
 
-tools::run_conditions conditions_of(const options& wanted) {
-    return {"ucg_perf", wanted.arguments, loaded_libraries()};
+tools::run_conditions conditions_of(const options& opts) {
+    return {"ucg_perf", opts.arguments, loaded_libraries()};
 }
 
 // Lists the subjects of the rows, in their order.
-std::vector<subject> subjects_of(const options& wanted) {
+std::vector<subject> subjects_of(const options& opts) {
     std::vector<const char*> algorithms;
-    for (const std::string& each : wanted.algorithms)
+    for (const std::string& each : opts.algorithms)
         algorithms.push_back(each.c_str());
     if (algorithms.empty()) algorithms.push_back(nullptr);
     std::vector<subject> all;
-    for (const ucg_coll_t what : wanted.collectives) {
-        const bool sized = what != UCG_COLL_BARRIER;
-        for (const std::uint64_t bytes : sized ? wanted.sizes : std::vector<std::uint64_t>{0})
-            for (const char* const by : algorithms)
-                all.push_back({what, bytes, by});
+    for (const ucg_coll_t collective : opts.collectives) {
+        const bool sized = collective != UCG_COLL_BARRIER;
+        for (const std::uint64_t bytes : sized ? opts.sizes : std::vector<std::uint64_t>{0})
+            for (const char* const algorithm : algorithms)
+                all.push_back({collective, bytes, algorithm});
     }
     return all;
 }
 
 // "allreduce of 4096 bytes by ring".
-std::string name_of(const subject& what) {
-    std::string made = ucg_coll_name(what.what);
-    if (what.what != UCG_COLL_BARRIER) made += fmt::format(" of {} bytes", what.bytes);
-    if (what.algorithm != nullptr) made += fmt::format(" by {}", what.algorithm);
+std::string name_of(const subject& row) {
+    std::string made = ucg_coll_name(row.collective);
+    if (row.collective != UCG_COLL_BARRIER) made += fmt::format(" of {} bytes", row.bytes);
+    if (row.algorithm != nullptr) made += fmt::format(" by {}", row.algorithm);
     return made;
 }
 
-// The text table shows by itself how far a run has come, unless somebody waits at a terminal for
-// its next row.
-bool counts_rows(const options& wanted, std::size_t rows) {
-    if (wanted.quiet || rows < 2) return false;
-    return wanted.standard.form != tools::output_form::text || ::isatty(STDERR_FILENO) != 0;
+// A text table shows the progress of the run by its rows, so rows are counted only if the error
+// output is a terminal.
+bool counts_rows(const options& opts, std::size_t rows) {
+    if (opts.quiet || rows < 2) return false;
+    return opts.standard.form != tools::output_form::text || ::isatty(STDERR_FILENO) != 0;
 }
 
 // Rank 0 prints the report. The other ranks print nothing.
 class printer {
 public:
-    printer(const job& with, const options& wanted, std::size_t rows)
-        : wanted_(wanted), counter_("ucg_perf", rows, !counts_rows(wanted, rows)) {
-        if (wanted.standard.form == tools::output_form::json) {
-            json_.emplace(conditions_of(wanted), [&](tools::json_writer& into) {
-                write_settings(into, wanted, with.about());
+    printer(const job& this_job, const options& opts, std::size_t rows)
+        : wanted_(opts), counter_("ucg_perf", rows, !counts_rows(opts, rows)) {
+        if (opts.standard.form == tools::output_form::json) {
+            json_.emplace(conditions_of(opts), [&](tools::json_writer& into) {
+                write_settings(into, opts, this_job.about());
             });
         } else {
-            print(header(wanted, with.about()));
+            print(header(opts, this_job.about()));
         }
     }
-    void begin(const subject& what) { counter_.next(name_of(what)); }
+    void begin(const subject& row) { counter_.next(name_of(row)); }
     void add(const result_row& line) {
         counter_.clear();
         if (json_) {
@@ -122,82 +122,86 @@ private:
     std::optional<tools::json_report> json_;
 };
 
-// Whether all ranks got what they should. `into` is null on all ranks but the first.
-bool measure(const job& with, const options& wanted, const subject& what, printer* into) {
-    if (into != nullptr) into->begin(what);
-    const measurement found = trial(with, wanted, what).run();
-    if (into == nullptr) return found.right;
-    const std::uint64_t element = ucg_type_size(wanted.type);
-    const wanted_layout of{what.what, what.bytes / element, wanted.root, wanted.in_place};
+// Measures one row. Returns whether all ranks received correct data. `into` is null on all ranks
+// except rank 0.
+bool measure(const job& this_job, const options& opts, const subject& row, printer* into) {
+    if (into != nullptr) into->begin(row);
+    const measurement found = trial(this_job, opts, row).run();
+    if (into == nullptr) return found.correct;
+    const std::uint64_t element = ucg_type_size(opts.type);
+    const wanted_layout wanted_buffers{row.collective, row.bytes / element, opts.root,
+                                       opts.in_place};
     result_row line;
-    line.what = what.what;
-    line.bytes = what.bytes;
-    line.whole = whole(of, with.size()) * element;
+    line.collective = row.collective;
+    line.bytes = row.bytes;
+    line.total_elements = total_elements(wanted_buffers, this_job.size()) * element;
     line.iterations = found.times.size();
-    line.ranks = with.size();
+    line.ranks = this_job.size();
     line.times = summarise(found.times);
-    line.bus_factor = bus_factor(what.what, with.size());
+    line.bus_factor = bus_factor(row.collective, this_job.size());
     line.algorithm = found.algorithm;
     line.reason = found.reason;
-    line.right = found.right;
+    line.correct = found.correct;
     into->add(line);
-    return found.right;
+    return found.correct;
 }
 
-int run_job(const options& wanted, ucg_oob_t* over) {
-    // Before the memory of the group is touched: it lies where the processor is.
-    if (wanted.ranks == 0 && wanted.processors) bind_rank(wanted, place_on_machine(*over));
-    const job with(over, wanted.limit);
-    if (wanted.root >= with.size()) {
+int run_job(const options& opts, ucg_oob_t* oob) {
+    // Bind before the group's memory is touched: the kernel places it near the processor that
+    // touches it first.
+    if (opts.ranks == 0 && opts.processors) bind_rank(opts, index_on_machine(*oob));
+    const job this_job(oob, opts.limit);
+    if (opts.root >= this_job.size()) {
         throw tools::usage_error(
-            fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
+            fmt::format("-r: there is no rank {} of {}", opts.root, this_job.size()));
     }
-    const std::vector<subject> rows = subjects_of(wanted);
+    const std::vector<subject> rows = subjects_of(opts);
     std::optional<printer> output;
-    if (with.rank() == 0) output.emplace(with, wanted, rows.size());
+    if (this_job.rank() == 0) output.emplace(this_job, opts, rows.size());
     try {
-        bool right = true;
+        bool correct = true;
         for (const subject& each : rows)
-            right = measure(with, wanted, each, output ? &*output : nullptr) && right;
-        with.barrier();
+            correct = measure(this_job, opts, each, output ? &*output : nullptr) && correct;
+        this_job.barrier();
         if (output) output->finish();
-        return right ? EXIT_SUCCESS : tools::exit_failure;
+        return correct ? EXIT_SUCCESS : tools::exit_failure;
     } catch (const std::exception& error) {
         if (output) output->finish_after(error.what());
         throw;
     }
 }
 
-// The exit status of what was done, or of why it could not be.
+// Runs `work` and returns its exit status. Prints an exception as one line and returns the exit
+// status of its kind.
 template<class Work>
-int told(const std::string& who, const Work& work) {
+int report_errors(const std::string& speaker, const Work& work) {
     try {
         return work();
     } catch (const tools::usage_error& error) {
-        fmt::print(stderr, "{}: {} (-h shows the options)\n", who, error.what());
+        fmt::print(stderr, "{}: {} (-h shows the options)\n", speaker, error.what());
         return tools::exit_usage;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "{}: {}\n", who, error.what());
+        fmt::print(stderr, "{}: {}\n", speaker, error.what());
         return tools::exit_failure;
     }
 }
 
-int run_as_rank(const options& wanted, ucg_oob_t* over) {
-    return told(fmt::format("ucg_perf: rank {}", over->rank),
-                [&] { return run_job(wanted, over); });
+int run_as_rank(const options& opts, ucg_oob_t* oob) {
+    return report_errors(fmt::format("ucg_perf: rank {}", oob->rank),
+                         [&] { return run_job(opts, oob); });
 }
 
-int run(const options& wanted) {
-    if (wanted.processors) tools::check_cpus('C', *wanted.processors);
-    if (wanted.ranks == 0) {
-        ucg_oob_t* over = nullptr;
-        check(ucg_oob_create_env(&over), "finding the other ranks");
-        return run_as_rank(wanted, over);
+int run(const options& opts) {
+    if (opts.processors) tools::check_cpus('C', *opts.processors);
+    if (opts.ranks == 0) {
+        ucg_oob_t* oob = nullptr;
+        check(ucg_oob_create_env(&oob), "finding the other ranks");
+        return run_as_rank(opts, oob);
     }
-    return run_local_ranks(wanted.ranks, wanted.limit, [&](std::uint32_t rank, ucg_oob_t* over) {
-        return told(fmt::format("ucg_perf: rank {}", rank), [&] {
-            bind_rank(wanted, rank);
-            return run_as_rank(wanted, over);
+    return run_local_ranks(opts.ranks, opts.limit, [&](std::uint32_t rank, ucg_oob_t* oob) {
+        return report_errors(fmt::format("ucg_perf: rank {}", rank), [&] {
+            bind_rank(opts, rank);
+            return run_as_rank(opts, oob);
         });
     });
 }
@@ -205,11 +209,11 @@ int run(const options& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int status = told("ucg_perf", [&] {
+    const int status = report_errors("ucg_perf", [&] {
         const std::vector<std::string> words(argv + 1, argv + argc);
-        const options wanted = parse_options(words);
-        if (!wanted.standard.only_text() && !wanted.list) return run(wanted);
-        fmt::print("{}", text_wanted(wanted));
+        const options opts = parse_options(words);
+        if (!opts.standard.only_text() && !opts.list) return run(opts);
+        fmt::print("{}", requested_text(opts));
         return EXIT_SUCCESS;
     });
     return std::fflush(stdout) == 0 ? status : tools::exit_failure;

@@ -18,7 +18,7 @@ bool is_complex(ucg_type_t type) noexcept {
     return type == UCG_TYPE_COMPLEX32 || type == UCG_TYPE_COMPLEX64;
 }
 
-bool has_place(ucg_type_t type) noexcept {
+bool has_index(ucg_type_t type) noexcept {
     return type >= UCG_TYPE_INT16_AT && type <= UCG_TYPE_FP64_AT;
 }
 
@@ -26,7 +26,7 @@ bool is_integer(ucg_type_t type) noexcept {
     return type >= UCG_TYPE_INT8 && type <= UCG_TYPE_UINT64;
 }
 
-// Whether thousands of ranks' bytes can be added without rounding or overflow.
+// Returns whether the type can add bytes of thousands of ranks without rounding or overflow.
 bool is_wide(ucg_type_t type) noexcept {
     switch (type) {
         case UCG_TYPE_INT32:
@@ -43,7 +43,7 @@ bool is_wide(ucg_type_t type) noexcept {
     }
 }
 
-// Distance of neighbouring values near 1, and the smallest value above 0.
+// Distance of adjacent values near 1, and the smallest value above 0.
 struct precision {
     double step = 0;
     double least = 0;
@@ -77,15 +77,15 @@ precision precision_of(ucg_type_t type) noexcept {
 }
 
 template<class T>
-void put(void* to, double value, std::size_t at = 0) noexcept {
+void put(void* to, double value, std::size_t offset = 0) noexcept {
     const T as = static_cast<T>(value);
-    std::memcpy(static_cast<char*>(to) + at, &as, sizeof as);
+    std::memcpy(static_cast<char*>(to) + offset, &as, sizeof as);
 }
 
 template<class T>
-double take(const void* from, std::size_t at = 0) noexcept {
+double take(const void* from, std::size_t offset = 0) noexcept {
     T as;
-    std::memcpy(&as, static_cast<const char*>(from) + at, sizeof as);
+    std::memcpy(&as, static_cast<const char*>(from) + offset, sizeof as);
     return static_cast<double>(as);
 }
 
@@ -102,27 +102,27 @@ double take_narrow(const void* from) noexcept {
     return static_cast<double>(ucg::reduce::widen<Format>(bits));
 }
 
-// A value and a place, as C lays them out.
+// A value and an index, in the layout of a C struct.
 template<class T>
-struct with_place {
+struct value_with_index {
     T value;
-    std::int32_t place;
+    std::int32_t index;
 };
 
 template<class T>
-void put_at(void* to, const number& what) noexcept {
-    with_place<T> as;
+void put_at(void* to, const number& value) noexcept {
+    value_with_index<T> as;
     std::memset(&as, 0, sizeof as);
-    as.value = static_cast<T>(what.value);
-    as.place = static_cast<std::int32_t>(what.second);
+    as.value = static_cast<T>(value.value);
+    as.index = static_cast<std::int32_t>(value.second);
     std::memcpy(to, &as, sizeof as);
 }
 
 template<class T>
 number take_at(const void* from) noexcept {
-    with_place<T> as;
+    value_with_index<T> as;
     std::memcpy(&as, from, sizeof as);
-    return {static_cast<double>(as.value), static_cast<double>(as.place)};
+    return {static_cast<double>(as.value), static_cast<double>(as.index)};
 }
 
 std::uint64_t whole(double value) noexcept {
@@ -131,7 +131,7 @@ std::uint64_t whole(double value) noexcept {
 
 }  // namespace
 
-std::uint64_t mixed(std::uint64_t one, std::uint64_t other) noexcept {
+std::uint64_t mix(std::uint64_t one, std::uint64_t other) noexcept {
     std::uint64_t all = (one + 0x9e3779b97f4a7c15U) * 0xff51afd7ed558ccdU;
     all ^= (all >> 32U) + other;
     all *= 0xc4ceb9fe1a85ec53U;
@@ -141,9 +141,10 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) noexcept {
 numbers::numbers(ucg_type_t type, ucg_op_t op, std::uint32_t ranks) noexcept
     : type_(type), op_(op), ranks_(ranks), element_(ucg_type_size(type)) {}
 
-// `noise` is the same on all ranks; where few of them may have something, it says which do.
+// `noise` is the same on all ranks. If an operation allows few ranks a value of their own, `noise`
+// selects these ranks.
 double numbers::part(std::uint64_t noise, std::uint32_t rank) const noexcept {
-    const std::uint64_t own = mixed(noise, rank);
+    const std::uint64_t own = mix(noise, rank);
     const std::uint64_t turn = (noise / 16 + rank) % ranks_;
     switch (op_) {
         case UCG_OP_SUM:
@@ -170,16 +171,16 @@ double numbers::part(std::uint64_t noise, std::uint32_t rank) const noexcept {
 }
 
 number numbers::given(std::uint64_t index, std::uint64_t round, std::uint32_t rank) const noexcept {
-    const std::uint64_t noise = mixed(round, index);
-    if (has_place(type_)) {
-        return {part(noise, rank), static_cast<double>(mixed(noise + 1, rank) % 1000)};
+    const std::uint64_t noise = mix(round, index);
+    if (has_index(type_)) {
+        return {part(noise, rank), static_cast<double>(mix(noise + 1, rank) % 1000)};
     }
-    // A product of two that have an imaginary part could have more digits than both.
+    // A product of two numbers with imaginary parts could have more digits than either.
     if (!is_complex(type_) || op_ == UCG_OP_PRODUCT) return {part(noise, rank), 0};
-    return {part(noise, rank), part(mixed(noise, round), rank)};
+    return {part(noise, rank), part(mix(noise, round), rank)};
 }
 
-double numbers::joined(double one, double other) const noexcept {
+double numbers::combine(double one, double other) const noexcept {
     switch (op_) {
         case UCG_OP_SUM:
         case UCG_OP_AVERAGE:
@@ -205,81 +206,82 @@ double numbers::joined(double one, double other) const noexcept {
     }
 }
 
-number numbers::joined(const number& one, const number& other) const noexcept {
-    if (has_place(type_)) {
+number numbers::combine(const number& one, const number& other) const noexcept {
+    if (has_index(type_)) {
         if (one.value == other.value) return {one.value, std::min(one.second, other.second)};
         return (one.value < other.value) == (op_ == UCG_OP_MIN_AT) ? one : other;
     }
     if (op_ == UCG_OP_PRODUCT) return {one.value * other.value, 0};
-    return {joined(one.value, other.value), is_complex(type_) ? one.second + other.second : 0};
+    return {combine(one.value, other.value), is_complex(type_) ? one.second + other.second : 0};
 }
 
 number numbers::reduced(std::uint64_t index, std::uint64_t round,
-                        std::uint32_t upto) const noexcept {
+                        std::uint32_t rank_count) const noexcept {
     number all = given(index, round, 0);
-    for (std::uint32_t rank = 1; rank < upto; ++rank)
-        all = joined(all, given(index, round, rank));
+    for (std::uint32_t rank = 1; rank < rank_count; ++rank)
+        all = combine(all, given(index, round, rank));
     if (op_ != UCG_OP_AVERAGE) return all;
     all = {all.value / ranks_, all.second / ranks_};
     return is_integer(type_) ? number{std::trunc(all.value), 0} : all;
 }
 
-bool numbers::agrees(const number& got, const number& right) const noexcept {
+bool numbers::matches(const number& got, const number& correct) const noexcept {
     if (op_ != UCG_OP_AVERAGE || is_integer(type_))
-        return got.value == right.value && got.second == right.second;
-    const precision of = precision_of(type_);
-    const auto near = [&of](double one, double other) {
-        return std::abs(one - other) <= 2 * of.step * std::abs(other) + of.least;
+        return got.value == correct.value && got.second == correct.second;
+    const precision type_precision = precision_of(type_);
+    const auto near = [&type_precision](double one, double other) {
+        return std::abs(one - other) <=
+               2 * type_precision.step * std::abs(other) + type_precision.least;
     };
-    return near(got.value, right.value) && near(got.second, right.second);
+    return near(got.value, correct.value) && near(got.second, correct.second);
 }
 
-void numbers::store(void* to, const number& what) const noexcept {
+void numbers::store(void* to, const number& value) const noexcept {
     switch (type_) {
         case UCG_TYPE_INT8:
-            return put<std::int8_t>(to, what.value);
+            return put<std::int8_t>(to, value.value);
         case UCG_TYPE_INT16:
-            return put<std::int16_t>(to, what.value);
+            return put<std::int16_t>(to, value.value);
         case UCG_TYPE_INT32:
-            return put<std::int32_t>(to, what.value);
+            return put<std::int32_t>(to, value.value);
         case UCG_TYPE_INT64:
-            return put<std::int64_t>(to, what.value);
+            return put<std::int64_t>(to, value.value);
         case UCG_TYPE_UINT8:
-            return put<std::uint8_t>(to, what.value);
+            return put<std::uint8_t>(to, value.value);
         case UCG_TYPE_UINT16:
-            return put<std::uint16_t>(to, what.value);
+            return put<std::uint16_t>(to, value.value);
         case UCG_TYPE_UINT32:
-            return put<std::uint32_t>(to, what.value);
+            return put<std::uint32_t>(to, value.value);
         case UCG_TYPE_UINT64:
-            return put<std::uint64_t>(to, what.value);
+            return put<std::uint64_t>(to, value.value);
         case UCG_TYPE_FP16:
-            return put_narrow<fp16_format>(to, what.value);
+            return put_narrow<fp16_format>(to, value.value);
         case UCG_TYPE_BF16:
-            return put_narrow<bf16_format>(to, what.value);
+            return put_narrow<bf16_format>(to, value.value);
         case UCG_TYPE_FP8_E4M3:
-            return put_narrow<e4m3_format>(to, what.value);
+            return put_narrow<e4m3_format>(to, value.value);
         case UCG_TYPE_FP8_E5M2:
-            return put_narrow<e5m2_format>(to, what.value);
+            return put_narrow<e5m2_format>(to, value.value);
         case UCG_TYPE_FP32:
-            return put<float>(to, what.value);
+            return put<float>(to, value.value);
         case UCG_TYPE_FP64:
-            return put<double>(to, what.value);
+            return put<double>(to, value.value);
         case UCG_TYPE_COMPLEX32:
-            put<float>(to, what.value);
-            return put<float>(to, what.second, sizeof(float));
+            put<float>(to, value.value);
+            return put<float>(to, value.second, sizeof(float));
         case UCG_TYPE_COMPLEX64:
-            put<double>(to, what.value);
-            return put<double>(to, what.second, sizeof(double));
+            put<double>(to, value.value);
+            return put<double>(to, value.second, sizeof(double));
         case UCG_TYPE_INT16_AT:
-            return put_at<std::int16_t>(to, what);
+            return put_at<std::int16_t>(to, value);
         case UCG_TYPE_INT32_AT:
-            return put_at<std::int32_t>(to, what);
+            return put_at<std::int32_t>(to, value);
         case UCG_TYPE_INT64_AT:
-            return put_at<std::int64_t>(to, what);
+            return put_at<std::int64_t>(to, value);
         case UCG_TYPE_FP32_AT:
-            return put_at<float>(to, what);
+            return put_at<float>(to, value);
         case UCG_TYPE_FP64_AT:
-            return put_at<double>(to, what);
+            return put_at<double>(to, value);
         default:
             return;
     }

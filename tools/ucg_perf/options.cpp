@@ -74,7 +74,7 @@ std::vector<std::uint64_t> sizes_of(std::string_view text) {
     return made;
 }
 
-// The first of `count` numbers whose name this is.
+// Returns the enumerator among the first `count` with this name.
 template<class Number, class Name>
 Number find(char letter, std::string_view kind, std::string_view text, int count,
             const Name& name) {
@@ -93,14 +93,14 @@ std::vector<std::string_view> algorithms_of(ucg_coll_t collective) {
     return names;
 }
 
-// Every algorithm must be one of some collective that is measured.
-void check_algorithms(const options& wanted) {
+// Throws usage_error if no measured collective has one of the algorithms.
+void check_algorithms(const options& opts) {
     std::vector<std::string_view> names;
-    for (const ucg_coll_t collective : wanted.collectives) {
+    for (const ucg_coll_t collective : opts.collectives) {
         for (const std::string_view each : algorithms_of(collective))
             if (std::ranges::find(names, each) == names.end()) names.push_back(each);
     }
-    for (const std::string& each : wanted.algorithms) {
+    for (const std::string& each : opts.algorithms) {
         if (std::ranges::find(names, each) != names.end()) continue;
         throw usage_error(fmt::format("-a: algorithm {}", none_of(each, names)));
     }
@@ -149,7 +149,7 @@ mode mode_of(std::string_view text) {
     throw usage_error(fmt::format("-m: \"{}\" is neither persistent nor blocking", text));
 }
 
-// Options with a value.
+// Applies an option with a value.
 void take_value(options& into, char letter, const std::string& text) {
     switch (letter) {
         case 'c':
@@ -180,7 +180,7 @@ void take_value(options& into, char letter, const std::string& text) {
             into.root = static_cast<std::uint32_t>(count_of(letter, text, 0, UINT32_MAX - 1));
             break;
         case 'm':
-            into.how = mode_of(text);
+            into.call_mode = mode_of(text);
             break;
         case 'W':
             into.in_flight = static_cast<std::uint32_t>(count_of(letter, text, 1, max_in_flight));
@@ -227,49 +227,50 @@ void take_flag(options& into, char letter) {
     }
 }
 
-void set_defaults(options& wanted) {
-    if (wanted.collectives.empty()) wanted.collectives = {UCG_COLL_ALLREDUCE};
-    wanted.buffers = std::max(wanted.buffers, wanted.in_flight);
-    if (!wanted.sizes.empty()) return;
-    const std::uint64_t element = ucg_type_size(wanted.type);
+void set_defaults(options& opts) {
+    if (opts.collectives.empty()) opts.collectives = {UCG_COLL_ALLREDUCE};
+    opts.buffers = std::max(opts.buffers, opts.in_flight);
+    if (!opts.sizes.empty()) return;
+    const std::uint64_t element = ucg_type_size(opts.type);
     for (std::uint64_t size = smallest_by_default; size <= largest_by_default; size *= 2)
-        if (size >= element) wanted.sizes.push_back(size);
+        if (size >= element) opts.sizes.push_back(size);
 }
 
-// What comes out is of different numbers of ranks.
-bool is_scan(ucg_coll_t what) noexcept {
-    return what == UCG_COLL_SCAN || what == UCG_COLL_EXSCAN;
+// In a scan each rank's result covers a different number of ranks.
+bool is_scan(ucg_coll_t collective) noexcept {
+    return collective == UCG_COLL_SCAN || collective == UCG_COLL_EXSCAN;
 }
 
-// What no rank could run.
-void check(const options& wanted) {
-    const std::uint64_t element = ucg_type_size(wanted.type);
-    for (const std::uint64_t size : wanted.sizes) {
+// Throws usage_error for combinations of options that no rank could run.
+void check(const options& opts) {
+    const std::uint64_t element = ucg_type_size(opts.type);
+    for (const std::uint64_t size : opts.sizes) {
         if (size % element == 0) continue;
-        throw usage_error(fmt::format("-s: {} bytes are no whole elements: one of {} has {}", size,
-                                      ucg_type_name(wanted.type), element));
+        throw usage_error(
+            fmt::format("-s: {} bytes are not a whole number of elements: one {} has {}", size,
+                        ucg_type_name(opts.type), element));
     }
-    const bool any = std::any_of(wanted.collectives.begin(), wanted.collectives.end(), reduces);
-    if (any && ucg_op_is_defined(wanted.type, wanted.op) == 0) {
+    const bool any = std::any_of(opts.collectives.begin(), opts.collectives.end(), reduces);
+    if (any && ucg_op_is_defined(opts.type, opts.op) == 0) {
         throw usage_error(fmt::format("-o: {} is not defined for {}; -d chooses another type",
-                                      ucg_op_name(wanted.op), ucg_type_name(wanted.type)));
+                                      ucg_op_name(opts.op), ucg_type_name(opts.type)));
     }
-    if (wanted.op == UCG_OP_AVERAGE &&
-        std::any_of(wanted.collectives.begin(), wanted.collectives.end(), is_scan)) {
+    if (opts.op == UCG_OP_AVERAGE &&
+        std::any_of(opts.collectives.begin(), opts.collectives.end(), is_scan)) {
         throw usage_error("-o: scans have no average; leave them out of -c");
     }
-    if (wanted.how == mode::blocking && wanted.in_flight != 1) {
+    if (opts.call_mode == mode::blocking && opts.in_flight != 1) {
         throw usage_error("-W: blocking calls are one at a time; use -m persistent");
     }
-    if (wanted.ranks != 0 && wanted.root >= wanted.ranks) {
-        throw usage_error(fmt::format("-r: there is no rank {} of {}", wanted.root, wanted.ranks));
+    if (opts.ranks != 0 && opts.root >= opts.ranks) {
+        throw usage_error(fmt::format("-r: there is no rank {} of {}", opts.root, opts.ranks));
     }
 }
 
 }  // namespace
 
-bool reduces(ucg_coll_t what) noexcept {
-    switch (what) {
+bool reduces(ucg_coll_t collective) noexcept {
+    switch (collective) {
         case UCG_COLL_REDUCE:
         case UCG_COLL_ALLREDUCE:
         case UCG_COLL_REDUCE_SCATTER:
@@ -283,26 +284,26 @@ bool reduces(ucg_coll_t what) noexcept {
 }
 
 options parse_options(std::span<const std::string> words) {
-    options wanted;
-    wanted.arguments.assign(words.begin(), words.end());
+    options opts;
+    opts.arguments.assign(words.begin(), words.end());
     constexpr std::string_view flags = "iDVxfqvl";
     option_scanner scanner(words, with_report_options({std::string(flags), "csanwtdormWbTpC", {}}));
     while (const auto found = scanner.next()) {
-        if (wanted.standard.take(*found)) {
-            if (wanted.standard.only_text()) return wanted;
+        if (opts.standard.take(*found)) {
+            if (opts.standard.only_text()) return opts;
         } else if (flags.find(found->letter) != std::string_view::npos) {
-            take_flag(wanted, found->letter);
+            take_flag(opts, found->letter);
         } else {
-            take_value(wanted, found->letter, found->value);
+            take_value(opts, found->letter, found->value);
         }
     }
     if (!scanner.operands().empty()) {
-        throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
+        throw usage_error(fmt::format("\"{}\" is not an option", scanner.operands().front()));
     }
-    set_defaults(wanted);
-    check_algorithms(wanted);
-    check(wanted);
-    return wanted;
+    set_defaults(opts);
+    check_algorithms(opts);
+    check(opts);
+    return opts;
 }
 
 std::string list_text() {
@@ -326,41 +327,41 @@ std::string list_text() {
 
 std::string help_text() {
     return R"(usage: ucg_perf [options]              a rank of a job that a launcher started
-       ucg_perf -p COUNT [options]     starts so many ranks here by itself
-Measures collectives. Ranks find each other by what the environment says: mpirun, prterun and srun
+       ucg_perf -p COUNT [options]     starts COUNT ranks on this host
+Measures collectives. Ranks find each other through the environment: mpirun, prterun and srun
 (PMIx), torchrun's variables, or UCG_OOB_DIR with UCG_OOB_RANK, UCG_OOB_SIZE and UCG_OOB_JOB.
 
 What is measured
   -c NAMES    collectives, separated by commas, or all (allreduce)
-  -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8:1m" for
+  -s SIZES    bytes; of one block if each rank has a block for each rank: "8,64k", "8:1m" for
               doublings, "8:1m:4" for another factor (8:16m)
-  -d TYPE     of the elements (fp32)
-  -o NAME     the operation of those that reduce (sum)
+  -d TYPE     the type of the elements (fp32)
+  -o NAME     the operation of reductions (sum)
   -r RANK     the root (0)
   -a NAMES    algorithms that must be used, in turn (the one that the library chooses)
-  -i          in place, where the collective has that
-  -D          the same bits for any way the data are cut
+  -i          in place, if the collective supports it
+  -D          the same bits however the data is cut
   -m MODE     persistent requests, or blocking calls (persistent)
-  -W COUNT    so many requests under way at a time (1)
-  -b COUNT    buffers, used in turn (as many as are under way)
+  -W COUNT    concurrent requests (1)
+  -b COUNT    buffers, used in turn (as many as there are concurrent requests)
 
 How
   -p COUNT    ranks to start here
-  -C LIST     binds each rank to a processor of the list, "0,2-5", or of those allowed, auto; the
-              first rank of a machine to the first, and so on around
+  -C LIST     binds each rank to a processor of the list, "0,2-5", or of the allowed ones, auto; the
+              first rank of a machine to the first processor, and so on, round robin
   -n COUNT    iterations (as many as fit the time)
-  -w COUNT    iterations that are not counted before (a tenth of -n, 2 at least)
+  -w COUNT    untimed iterations before these (a tenth of -n, at least 2)
   -t SECONDS  time for each row without -n (0.5)
-  -T SECONDS  after which an operation has failed (as UCG_TIMEOUT says), and that ranks wait for each
-              other elsewhere (300): who is missing is named, and no process is left
+  -T SECONDS  time after which an operation fails (UCG_TIMEOUT), and after which ranks stop waiting for
+              each other elsewhere (300): the missing ranks are named, and no process is left
   -V          compares each received element, of every iteration
-  -x          the same of one iteration before the others, which is not timed
+  -x          compares one untimed iteration before the others
 
 Output
   -f, --csv   comma-separated values
   --json      one JSON document: the conditions of the run (versions, the libraries' paths, host,
               binding, settings) and a row for each result
-  -q          rows only, and no count of them on the error output
+  -q          only rows, and no row counter on the error output
   -v          why the algorithm was chosen
   -l          names of collectives, types, operations and algorithms
   -h, --help  this text

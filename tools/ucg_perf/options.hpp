@@ -13,7 +13,7 @@
 
 namespace tools::ucg_perf {
 
-// How an operation is called.
+// The kind of calls that run an operation.
 enum class mode : std::uint8_t { persistent, blocking };
 
 struct options {
@@ -22,7 +22,7 @@ struct options {
     std::vector<ucg_coll_t> collectives;              // -c
     std::vector<std::uint64_t> sizes;                 // -s, bytes, ascending in each range
     std::vector<std::string> algorithms;              // -a; none: the library chooses
-    std::optional<std::uint64_t> iterations;          // -n; none: by `seconds`
+    std::optional<std::uint64_t> iterations;          // -n; none: as many as fit `seconds`
     std::optional<std::uint64_t> warm_up;             // -w
     double seconds = 0.5;                             // -t, of each row
     ucg_type_t type = UCG_TYPE_FP32;                  // -d
@@ -30,26 +30,26 @@ struct options {
     std::uint32_t root = 0;                           // -r
     bool in_place = false;                            // -i
     bool deterministic = false;                       // -D
-    mode how = mode::persistent;                      // -m
+    mode call_mode = mode::persistent;                // -m
     std::uint32_t in_flight = 1;                      // -W
     std::uint32_t buffers = 1;                        // -b, at least in_flight
     bool validate = false;                            // -V
     bool validate_once = false;                       // -x
     double limit = 0;                                 // -T, seconds of an operation; 0: none
     std::uint32_t ranks = 0;                          // -p; 0: others start them
-    std::optional<std::vector<unsigned>> processors;  // -C; empty: those this process may use
+    std::optional<std::vector<unsigned>> processors;  // -C; empty: all that this process may use
     std::vector<std::string> arguments;               // all words as given
     bool quiet = false;                               // -q
     bool verbose = false;                             // -v
 };
 
-// Throws usage_error that names what is wrong.
+// Throws usage_error that names the wrong option.
 [[nodiscard]] options parse_options(std::span<const std::string> words);
 [[nodiscard]] std::string help_text();
-// The names that the options take.
+// Lists the names that the options accept.
 [[nodiscard]] std::string list_text();
 
-// Whether the collective reduces, and so looks at the operation.
-[[nodiscard]] bool reduces(ucg_coll_t what) noexcept;
+// Returns whether the collective reduces, and therefore uses the operation.
+[[nodiscard]] bool reduces(ucg_coll_t collective) noexcept;
 
 }  // namespace tools::ucg_perf

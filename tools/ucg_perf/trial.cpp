@@ -14,76 +14,77 @@ namespace {
 constexpr std::uint64_t fewest_iterations = 5;
 constexpr std::uint64_t most_iterations = 100'000;
 
-wanted_layout layout_of(const options& by, const subject& what) {
-    return {what.what, what.bytes / ucg_type_size(by.type), by.root, by.in_place};
+wanted_layout layout_of(const options& opts, const subject& row) {
+    return {row.collective, row.bytes / ucg_type_size(opts.type), opts.root, opts.in_place};
 }
 
-// What does not change from turn to turn.
-ucg_coll_args_t arguments_of(const options& by, const subject& what, const layout& of) {
+// Returns the arguments that are the same in all iterations.
+ucg_coll_args_t arguments_of(const options& opts, const subject& row, const layout& rank_layout) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = what.what;
-    args.count = of.count;
-    args.type = by.type;
-    args.op = by.op;
-    args.root = by.root;
-    args.timeout = by.limit;
-    args.algorithm = what.algorithm;
-    if (of.in_place) args.flags |= UCG_COLL_IN_PLACE;
-    if (by.deterministic) args.flags |= UCG_COLL_DETERMINISTIC;
-    if (!of.source_counts.empty()) args.src_counts = of.source_counts.data();
-    if (!of.target_counts.empty()) args.dst_counts = of.target_counts.data();
+    args.coll = row.collective;
+    args.count = rank_layout.count;
+    args.type = opts.type;
+    args.op = opts.op;
+    args.root = opts.root;
+    args.timeout = opts.limit;
+    args.algorithm = row.algorithm;
+    if (rank_layout.in_place) args.flags |= UCG_COLL_IN_PLACE;
+    if (opts.deterministic) args.flags |= UCG_COLL_DETERMINISTIC;
+    if (!rank_layout.source_counts.empty()) args.src_counts = rank_layout.source_counts.data();
+    if (!rank_layout.target_counts.empty()) args.dst_counts = rank_layout.target_counts.data();
     return args;
 }
 
 }  // namespace
 
-trial::trial(const job& with, const options& by, const subject& what)
-    : with_(with),
-      by_(by),
-      wanted_(layout_of(by, what)),
-      layout_(make_layout(wanted_, with.rank(), with.size())),
-      numbers_(by.type, by.op, with.size()),
-      content_(layout_, numbers_, with.rank()),
-      args_(arguments_of(by, what, layout_)),
-      compares_(by.validate || by.validate_once),
+trial::trial(const job& this_job, const options& opts, const subject& row)
+    : job_(this_job),
+      opts_(opts),
+      wanted_(layout_of(opts, row)),
+      layout_(make_layout(wanted_, this_job.rank(), this_job.size())),
+      numbers_(opts.type, opts.op, this_job.size()),
+      content_(layout_, numbers_, this_job.rank()),
+      args_(arguments_of(opts, row, layout_)),
+      compares_(opts.validate || opts.validate_once),
       per_tick_(nanoseconds_per_tick() * 1e-9) {
     const std::size_t element = numbers_.element();
     check_memory(static_cast<double>(layout_.source_elements + layout_.target_elements) *
-                 static_cast<double>(element) * by.buffers);
-    for (std::uint32_t i = 0; i < by.buffers; ++i) {
+                 static_cast<double>(element) * opts.buffers);
+    for (std::uint32_t i = 0; i < opts.buffers; ++i) {
         memory_.push_back({page_memory(layout_.source_elements * element),
                            page_memory(layout_.target_elements * element)});
     }
-    // Blocking calls prepare by themselves; one is made to be asked what was chosen.
-    for (std::uint32_t i = 0; i < by.in_flight; ++i) {
+    // Blocking calls prepare their requests internally. The prepared request still tells which
+    // algorithm the library chose.
+    for (std::uint32_t i = 0; i < opts.in_flight; ++i) {
         args_.src = memory_[i].source.get();
         args_.dst = memory_[i].target.get();
-        requests_.push_back(with.prepare(args_));
+        requests_.push_back(this_job.prepare(args_));
     }
 }
 
 void trial::write() {
-    for (std::uint64_t i = 0; i < by_.in_flight; ++i) {
+    for (std::uint64_t i = 0; i < opts_.in_flight; ++i) {
         const std::uint64_t turn = turn_ + i;
-        const buffers& at = of_turn(turn);
+        const buffers& memory = buffers_of_turn(turn);
         if (compares_)
-            content_.write(at.source.get(), at.target.get(), turn);
+            content_.write(memory.source.get(), memory.target.get(), turn);
         else
-            content_.write_anew(at.source.get(), at.target.get(), turn);
-        args_.src = at.source.get();
-        args_.dst = at.target.get();
-        if (memory_.size() == by_.in_flight || by_.how == mode::blocking) continue;
-        check(ucg_request_set_buffers(requests_[i].get(), at.source.get(), at.target.get()),
+            content_.write_uniform(memory.source.get(), memory.target.get(), turn);
+        args_.src = memory.source.get();
+        args_.dst = memory.target.get();
+        if (memory_.size() == opts_.in_flight || opts_.call_mode == mode::blocking) continue;
+        check(ucg_request_set_buffers(requests_[i].get(), memory.source.get(), memory.target.get()),
               "changing buffers");
     }
 }
 
 void trial::call() {
     const char* const name = ucg_coll_name(args_.coll);
-    if (by_.how == mode::blocking) return check(ucg_collective(with_.group(), &args_), name);
+    if (opts_.call_mode == mode::blocking) return check(ucg_collective(job_.group(), &args_), name);
     for (const request& each : requests_)
         check(ucg_request_start(each.get()), name);
-    // All end, the failed ones as well, before their buffers go.
+    // Wait for all requests, even after a failure: they must end before their buffers are freed.
     ucs_status_t first = UCS_OK;
     std::string missing;
     for (const request& each : requests_) {
@@ -97,25 +98,25 @@ void trial::call() {
 }
 
 void trial::compare() {
-    for (std::uint64_t i = 0; i < by_.in_flight && !wrong_; ++i) {
-        wrong_ = content_.wrong(of_turn(turn_ + i).target.get(), turn_ + i);
-        if (!wrong_) continue;
+    for (std::uint64_t i = 0; i < opts_.in_flight && !error_; ++i) {
+        error_ = content_.find_error(buffers_of_turn(turn_ + i).target.get(), turn_ + i);
+        if (!error_) continue;
         fmt::print(stderr, "ucg_perf: rank {}: {} of {} elements by {}, operation {}: {}\n",
-                   with_.rank(), ucg_coll_name(args_.coll), wanted_.count,
+                   job_.rank(), ucg_coll_name(args_.coll), wanted_.count,
                    args_.algorithm != nullptr ? args_.algorithm : "the algorithm chosen", turn_ + i,
-                   *wrong_);
+                   *error_);
     }
 }
 
 double trial::iterate() {
     write();
-    with_.line_up();
+    job_.line_up();
     const std::uint64_t begin = read_ticks();
     call();
     const std::uint64_t end = read_ticks();
     if (compares_) compare();
-    turn_ += by_.in_flight;
-    return static_cast<double>(end - begin) * per_tick_ / by_.in_flight;
+    turn_ += opts_.in_flight;
+    return static_cast<double>(end - begin) * per_tick_ / opts_.in_flight;
 }
 
 void trial::warm_up(std::uint64_t count) {
@@ -123,18 +124,18 @@ void trial::warm_up(std::uint64_t count) {
         (void)iterate();
 }
 
-// As many as fit the time, by how long some take; writing and comparing count.
+// Estimates how many iterations fit the time from a few iterations. Writing and comparing count.
 std::uint64_t trial::iterations() {
-    constexpr double enough = 0.1;     // of the time, to go by
-    constexpr std::uint64_t few = 32;  // one that was disturbed counts much among so many
-    warm_up(by_.warm_up.value_or(2));
+    constexpr double enough = 0.1;     // share of the time that the estimate needs
+    constexpr std::uint64_t few = 32;  // one disturbed iteration distorts a smaller sample
+    warm_up(opts_.warm_up.value_or(2));
     for (std::uint64_t tried = 2;; tried *= 4) {
         const std::uint64_t begin = monotonic_ns();
         warm_up(tried);
-        const double took = with_.largest(static_cast<double>(monotonic_ns() - begin) * 1e-9);
-        const double least = tried < few ? by_.seconds : enough * by_.seconds;
+        const double took = job_.largest(static_cast<double>(monotonic_ns() - begin) * 1e-9);
+        const double least = tried < few ? opts_.seconds : enough * opts_.seconds;
         if (took < least && tried < most_iterations) continue;
-        const double fit = static_cast<double>(tried) * by_.seconds / std::max(took, 1e-9);
+        const double fit = static_cast<double>(tried) * opts_.seconds / std::max(took, 1e-9);
         return static_cast<std::uint64_t>(std::clamp(fit, static_cast<double>(fewest_iterations),
                                                      static_cast<double>(most_iterations)));
     }
@@ -142,11 +143,11 @@ std::uint64_t trial::iterations() {
 
 measurement trial::run() {
     std::uint64_t count = 0;
-    if (by_.validate_once) (void)iterate();
-    compares_ = by_.validate;
-    if (by_.iterations) {
-        count = *by_.iterations;
-        warm_up(by_.warm_up.value_or(std::max<std::uint64_t>(count / 10, 2)));
+    if (opts_.validate_once) (void)iterate();
+    compares_ = opts_.validate;
+    if (opts_.iterations) {
+        count = *opts_.iterations;
+        warm_up(opts_.warm_up.value_or(std::max<std::uint64_t>(count / 10, 2)));
     } else {
         count = iterations();
     }
@@ -154,10 +155,10 @@ measurement trial::run() {
     made.times.resize(count);
     for (double& each : made.times)
         each = iterate();
-    with_.largest(made.times);
-    made.right = with_.largest(wrong_ ? 1 : 0) == 0;
+    job_.largest(made.times);
+    made.correct = job_.largest(error_ ? 1 : 0) == 0;
     ucg_request_attr_t about = UCG_REQUEST_ATTR_INIT;
-    check(ucg_request_query(requests_.front().get(), &about), "asking a request");
+    check(ucg_request_query(requests_.front().get(), &about), "querying a request");
     made.algorithm = about.algorithm;
     made.reason = about.reason;
     return made;

@@ -1,4 +1,4 @@
-// One row: a collective of one size.
+// Measures one row: a collective of one size.
 #pragma once
 
 #include <optional>
@@ -12,44 +12,44 @@
 
 namespace tools::ucg_perf {
 
-// What is asked for, the same on every rank.
+// The collective, size and algorithm of a row; the same on every rank.
 struct subject {
-    ucg_coll_t what = UCG_COLL_ALLREDUCE;
+    ucg_coll_t collective = UCG_COLL_ALLREDUCE;
     std::uint64_t bytes = 0;
-    const char* algorithm = nullptr;  // none: the library chooses
+    const char* algorithm = nullptr;  // null: the library chooses
 };
 
 struct measurement {
     std::vector<double> times;  // seconds of each iteration on its slowest rank
     std::string algorithm;
     std::string reason;
-    bool right = true;  // on every rank; of use where it was asked to compare
+    bool correct = true;  // on every rank; meaningful if data was compared
 };
 
-// Measures. A rank makes it and runs it once, at the same time as all others.
+// Measures one row. All ranks create and run their trial together, once.
 class trial {
 public:
-    trial(const job& with, const options& by, const subject& what);
+    trial(const job& this_job, const options& opts, const subject& row);
     trial(const trial&) = delete;
     trial& operator=(const trial&) = delete;
 
-    // Throws failure. What is wrong on this rank is told on the error output.
+    // Throws failure. Prints a wrong element of this rank to the error output.
     [[nodiscard]] measurement run();
 
 private:
-    // One iteration of all that is under way at a time; seconds of an operation.
+    // Runs one iteration with all concurrent operations. Returns seconds per operation.
     double iterate();
     void write();
     void compare();
     void call();
-    [[nodiscard]] const buffers& of_turn(std::uint64_t turn) const {
+    [[nodiscard]] const buffers& buffers_of_turn(std::uint64_t turn) const {
         return memory_[turn % memory_.size()];
     }
     [[nodiscard]] std::uint64_t iterations();
     void warm_up(std::uint64_t count);
 
-    const job& with_;
-    const options& by_;
+    const job& job_;
+    const options& opts_;
     wanted_layout wanted_;
     layout layout_;
     numbers numbers_;
@@ -58,9 +58,9 @@ private:
     std::vector<buffers> memory_;
     std::vector<request> requests_;
     std::uint64_t turn_ = 0;  // operations so far
-    bool compares_;           // each received element; then each given one has its own value
+    bool compares_;           // compare each received element; each input element then differs
     double per_tick_;         // seconds
-    std::optional<std::string> wrong_;
+    std::optional<std::string> error_;
 };
 
 }  // namespace tools::ucg_perf

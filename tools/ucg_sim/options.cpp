@@ -18,7 +18,8 @@ using ucg::schedule::collective;
 using ucg::schedule::collective_count;
 
 constexpr ucg::schedule::rank_t max_ranks = 16384;
-constexpr ucg::schedule::rank_t max_exchanging = 2048;  // each has tables of all others
+constexpr ucg::schedule::rank_t max_exchanging =
+    2048;  // each rank has tables with an entry for each rank
 
 std::uint64_t count_of(char letter, const std::string& text, std::uint64_t least,
                        std::uint64_t most) {
@@ -80,14 +81,14 @@ std::vector<ucg::schedule::rank_t> groups_of(const std::string& text) {
         const auto ends = split(piece, '-');
         const std::uint64_t first = count_of('n', std::string(ends.front()), 1, max_ranks);
         const std::uint64_t last = count_of('n', std::string(ends.back()), first, max_ranks);
-        if (ends.size() > 2) throw usage_error(fmt::format("-n: \"{}\" is no range", piece));
+        if (ends.size() > 2) throw usage_error(fmt::format("-n: \"{}\" is not a range", piece));
         for (std::uint64_t ranks = first; ranks <= last; ranks *= 2)
             made.push_back(static_cast<ucg::schedule::rank_t>(ranks));
     }
     return made;
 }
 
-// "8,8,4": how many ranks each node has.
+// "8,8,4": the number of ranks of each node.
 std::vector<ucg::schedule::rank_t> node_sizes_of(const std::string& text) {
     std::vector<ucg::schedule::rank_t> made;
     std::uint64_t sum = 0;
@@ -107,7 +108,7 @@ std::vector<collective> collectives_of(const std::string& text) {
     return made;
 }
 
-std::vector<std::string_view> names_of_work() {
+std::vector<std::string_view> work_names() {
     std::vector<std::string_view> names{"all", "moe"};
     for (std::size_t i = 0; i < collective_count; ++i)
         names.emplace_back(name(static_cast<collective>(i)));
@@ -116,15 +117,15 @@ std::vector<std::string_view> names_of_work() {
     return names;
 }
 
-// What -c names.
-void name_work(const std::string& text, options& into) {
+// Sets the collectives or exchanges that -c names.
+void set_work(const std::string& text, options& into) {
     into.collectives = collectives_of(text);
     into.exchanges.clear();
     for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i)
         if (text == "moe" || text == name(static_cast<ucg::sim::exchange>(i)))
             into.exchanges.push_back(static_cast<ucg::sim::exchange>(i));
     if (into.collectives.empty() && into.exchanges.empty()) {
-        throw usage_error(fmt::format("-c: collective {}", none_of(text, names_of_work())));
+        throw usage_error(fmt::format("-c: collective {}", none_of(text, work_names())));
     }
 }
 
@@ -137,7 +138,8 @@ void change_node(const std::string& text, ucg::sim::machine& on) {
     if (parts.size() == 2 && !parts[1].empty()) on.look = positive('f', parts[1]);
 }
 
-// "latency:bandwidth:send:receive:gap", of which those left out at the end, or empty, stay.
+// "latency:bandwidth:send:receive:gap". Parts that are empty or left out at the end keep their
+// value.
 void change_link(char letter, const std::string& text, ucg::sim::link_parameters& link) {
     const auto parts = split(text, ':');
     if (parts.size() > 5) {
@@ -158,7 +160,7 @@ void take(options& into, const found_option& found) {
     const std::string& text = found.value;
     switch (found.letter) {
         case 'c':
-            name_work(text, into);
+            set_work(text, into);
             break;
         case 'a':
             into.algorithm = text;
@@ -260,64 +262,65 @@ option_set known_options() {
 
 }  // namespace
 
-ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks) {
-    ucg::sim::machine made = wanted.on;
+ucg::sim::machine machine_of(const options& opts, ucg::schedule::rank_t ranks) {
+    ucg::sim::machine made = opts.on;
     made.ranks = ranks;
-    made.trace = wanted.steps;
+    made.trace = opts.steps;
     const ucg::schedule::rank_t nodes = (ranks + made.ranks_per_node - 1) / made.ranks_per_node;
-    for (ucg::schedule::rank_t rank = 0; wanted.cyclic && rank < ranks; ++rank)
+    for (ucg::schedule::rank_t rank = 0; opts.cyclic && rank < ranks; ++rank)
         made.nodes.push_back(rank % nodes);
-    for (std::size_t node = 0; node < wanted.node_sizes.size(); ++node)
-        made.nodes.insert(made.nodes.end(), wanted.node_sizes[node], node);
+    for (std::size_t node = 0; node < opts.node_sizes.size(); ++node)
+        made.nodes.insert(made.nodes.end(), opts.node_sizes[node], node);
     return made;
 }
 
 options parse_options(std::span<const std::string> words) {
-    options wanted;
-    wanted.arguments.assign(words.begin(), words.end());
+    options opts;
+    opts.arguments.assign(words.begin(), words.end());
     option_scanner scanner(words, known_options());
     while (const auto found = scanner.next()) {
-        if (!wanted.standard.take(*found)) take(wanted, *found);
-        if (wanted.standard.only_text()) return wanted;
+        if (!opts.standard.take(*found)) take(opts, *found);
+        if (opts.standard.only_text()) return opts;
     }
-    if (wanted.table && wanted.standard.form != output_form::text)
+    if (opts.table && opts.standard.form != output_form::text)
         throw usage_error("--table excludes --csv and --json");
     if (!scanner.operands().empty()) {
-        throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
+        throw usage_error(fmt::format("\"{}\" is not an option", scanner.operands().front()));
     }
-    if (!wanted.node_sizes.empty()) {
-        wanted.groups = {std::accumulate(wanted.node_sizes.begin(), wanted.node_sizes.end(),
-                                         ucg::schedule::rank_t{0})};
+    if (!opts.node_sizes.empty()) {
+        opts.groups = {std::accumulate(opts.node_sizes.begin(), opts.node_sizes.end(),
+                                       ucg::schedule::rank_t{0})};
     }
-    wanted.on.ranks = wanted.groups.front();
-    const ucg::schedule::rank_t most = *std::ranges::max_element(wanted.groups);
-    const ucg::schedule::rank_t least = *std::ranges::min_element(wanted.groups);
-    if (!wanted.exchanges.empty() && most > max_exchanging)
+    opts.on.ranks = opts.groups.front();
+    const ucg::schedule::rank_t most = *std::ranges::max_element(opts.groups);
+    const ucg::schedule::rank_t least = *std::ranges::min_element(opts.groups);
+    if (!opts.exchanges.empty() && most > max_exchanging)
         throw usage_error(fmt::format("-n: moe is simulated up to {} ranks", max_exchanging));
-    if (!wanted.exchanges.empty() && wanted.moe.k > std::uint64_t{least} * wanted.moe.experts)
+    if (!opts.exchanges.empty() && opts.moe.k > std::uint64_t{least} * opts.moe.experts)
         throw usage_error("-K: there are fewer experts than a token is to choose");
-    if (wanted.root >= least) throw usage_error("-r: there is no such rank");
-    return wanted;
+    if (opts.root >= least) throw usage_error("-r: there is no such rank");
+    return opts;
 }
 
 std::string help_text() {
     return R"(usage: ucg_sim [options]
-Runs collectives in virtual time on a machine that is described, with the code of the real ones,
+Runs collectives in virtual time on a described machine, with the code of the real collectives,
 and checks every result.
 
   -c NAME     the collective, or all (allreduce); or moe_notify, moe_dispatch, moe_combine, of low
               latency moe_ll_dispatch, moe_ll_combine, or moe for these five
-  -a NAMES    algorithms, "ring,hierarchical", for moe routes: "direct,relayed"; all of them; or auto, the one that is predicted to be the fastest (all)
-  -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8-1m" for doublings
+  -a NAMES    algorithms, "ring,hierarchical", or routes of moe, "direct,relayed"; or all of them; or auto,
+              the one with the shortest predicted time (all)
+  -s SIZES    bytes; of one block if each rank has a block for each rank: "8,64k", "8-1m" for doublings
               moe: of a token's row
-  -T COUNT    --tokens: of each rank, for moe (128)
-  -K COUNT    --topk: experts that a token chooses by chance (8)
-  -E COUNT    --experts: of each rank (8)
+  -T COUNT    --tokens: tokens of each rank, for moe (128)
+  -K COUNT    --topk: random experts that each token chooses (8)
+  -E COUNT    --experts: experts of each rank (8)
   -n COUNTS   ranks, up to 16384: "64", "16-4096" for doublings (64)
   -p COUNT    ranks on a node (1)
   -N SIZES    --nodes: ranks of each node, "8,8,4", instead of -n and -p; or "cyclic", which puts
-              neighbours on different nodes
-  -L COUNT    --leaders: the most ranks of a node that take part in what is between nodes (all)
+              consecutive ranks on different nodes
+  -L COUNT    --leaders: the most ranks of a node that take part in traffic between nodes (all)
   -r RANK     the root (0)
   -D          only algorithms that give the same bits however the data is cut
   -l          lists collectives and their algorithms
@@ -327,24 +330,24 @@ and checks every result.
   -t          --table: one line for each size (or number of ranks), one column for each algorithm
   -G FILE     --svg: a plot of the same
   -k          --steps: the steps of the critical path, those that repeat in one line
-  -P          --ports: bytes that passed the port of each node, nodes that have the same in one line
+  -P          --ports: bytes that passed the port of each node; nodes with equal traffic share a line
   -h          --help: this text
   --version   the version of this program, which holds the collectives itself
 
 The machine. A link is LATENCY:BANDWIDTH:SEND:RECEIVE:GAP, in ns and GB/s: SEND and RECEIVE are
-processor time of a message, GAP is the least time between two messages in a port. What is left
-empty stays as it is.
+processor time of a message, GAP is the least time between two messages in a port. An empty part
+keeps its default.
   -i LINK     inside a node (300:20:100:100:0)
   -e LINK     between nodes, one port for each node (1500:12.5:250:250:0)
-  -f TIMES    collectives of a node: FLAG:LOOK, ns until a rank sees what another wrote, and for a
-              look at one more rank (200:30)
+  -f TIMES    collectives of a node: FLAG:LOOK, ns until a rank sees a write of another rank, and
+              for polling one more rank (200:30)
   -R GB/S     reducing two sources into a result (20)
   -C GB/S     copying (20)
   -g SIZE     segments that algorithms cut their data into (128k)
-  -d NS       random delays up to so much, of messages and at the start (0)
-  -S SEED     of the random delays (1)
-  -m COUNT    elements of 4 bytes that a rank has at most in memory of a vector; the rest is
-              charged for only (4096)
+  -d NS       largest random delay of messages and at the start (0)
+  -S SEED     seed of the random delays (1)
+  -m COUNT    the most elements of 4 bytes of a vector that a rank holds in memory; for the rest only
+              time is charged (4096)
 )";
 }
 

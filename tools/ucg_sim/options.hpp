@@ -38,13 +38,14 @@ struct options {
     std::vector<ucg::schedule::rank_t> groups{64};                 // -n
     std::vector<ucg::schedule::rank_t> node_sizes;                 // -N
     bool cyclic = false;                                           // -N
-    ucg::sim::machine on = default_machine();  // -p -i -e -f -R -C -d -S; -n: the first one
+    ucg::sim::machine on =
+        default_machine();  // -p -i -e -f -R -C -d -S; -n: the first number of ranks
 };
 
-// The machine with another number of ranks, placed as the options say.
-[[nodiscard]] ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks);
+// Returns the machine with `ranks` ranks, placed on nodes as the options say.
+[[nodiscard]] ucg::sim::machine machine_of(const options& opts, ucg::schedule::rank_t ranks);
 
-// Throws usage_error that names what is wrong.
+// Throws usage_error that names the wrong option.
 [[nodiscard]] options parse_options(std::span<const std::string> words);
 [[nodiscard]] std::string help_text();
 

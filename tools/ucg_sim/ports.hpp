@@ -1,4 +1,4 @@
-// What passed the port of each node as text.
+// Formats the traffic of each node's port as text (--ports).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace tools::ucg_sim {
 
-// One line for each node, or for neighbours that have the same.
+// Returns one line for each node, or for consecutive nodes with equal traffic.
 [[nodiscard]] std::string ports_text(std::span<const ucg::sim::traffic> nodes);
 
 }  // namespace tools::ucg_sim

@@ -16,13 +16,13 @@ double microseconds(ucg::sim::time_t picoseconds) noexcept {
     return static_cast<double>(picoseconds) / (ucg::sim::per_second / per_microsecond);
 }
 
-std::string words(const link_parameters& link) {
+std::string link_text(const link_parameters& link) {
     return fmt::format("{} ns, {} GB/s, overheads {} + {} ns{}", link.latency, link.bandwidth / 1e9,
                        link.send_overhead, link.receive_overhead,
                        link.gap > 0 ? fmt::format(", gap {} ns", link.gap) : "");
 }
 
-std::string placed(const ucg::sim::machine& on) {
+std::string placement_text(const ucg::sim::machine& on) {
     const ucg::schedule::placement where = placement_of(on);
     if (on.nodes.empty()) return fmt::format("{} to a node", on.ranks_per_node);
     return fmt::format("{} to {} on each of {} nodes{}", where.fewest(), where.most(),
@@ -47,15 +47,15 @@ std::string verdict(const ucg::sim::outcome& found) {
     return found.wrong.empty() ? "checked" : "WRONG: " + found.wrong;
 }
 
-std::string csv_row(const result_row& of) {
-    const ucg::sim::outcome& found = of.found;
+std::string csv_row(const result_row& result) {
+    const ucg::sim::outcome& found = result.found;
     const port_load load = load_of(found);
     const path& why = found.why;
     return fmt::format(
         "{},{},{:.0f},{:.3f},{:.3f},{:.0f},{:.0f},{:.0f},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},"
         "{:.3f},{:.3f},{:.3f},{}\n",
-        of.collective, of.algorithm, of.bytes, found.seconds * per_microsecond,
-        of.predicted * per_microsecond, load.most, load.total, found.inside, found.messages,
+        result.collective, result.algorithm, result.bytes, found.seconds * per_microsecond,
+        result.predicted * per_microsecond, load.most, load.total, found.inside, found.messages,
         found.last, why.messages, why.between, microseconds(why.overhead),
         microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
         microseconds(why.reduce), microseconds(why.copy), microseconds(why.disorder),
@@ -87,20 +87,20 @@ std::string header(const ucg::sim::machine& on, bool csv) {
         "# {} ranks, {}\n# inside a node: {}\n# between nodes: {}\n"
         "# reducing {} GB/s, copying {} GB/s\n"
         "{:<20} {:<20} {:>12} {:>14} {:>14} {:>15} {:>15} {:>11}\n",
-        on.ranks, placed(on), words(on.inside), words(on.between), on.reduce_rate / 1e9,
-        on.copy_rate / 1e9, "collective", "algorithm", "bytes", "time us", "predicted us",
-        "busiest port", "between nodes", "messages");
+        on.ranks, placement_text(on), link_text(on.inside), link_text(on.between),
+        on.reduce_rate / 1e9, on.copy_rate / 1e9, "collective", "algorithm", "bytes", "time us",
+        "predicted us", "busiest port", "between nodes", "messages");
 }
 
-std::string row(const result_row& of, bool csv) {
-    if (csv) return csv_row(of);
-    const port_load load = load_of(of.found);
+std::string row(const result_row& result, bool csv) {
+    if (csv) return csv_row(result);
+    const port_load load = load_of(result.found);
     return fmt::format(
                "{:<20} {:<20} {:>12.0f} {:>14.2f} {:>14.2f} {:>15.0f} {:>15.0f} {:>11} {}\n",
-               of.collective, of.algorithm, of.bytes, of.found.seconds * per_microsecond,
-               of.predicted * per_microsecond, load.most, load.total, of.found.messages,
-               verdict(of.found)) +
-           path_line(of.found);
+               result.collective, result.algorithm, result.bytes,
+               result.found.seconds * per_microsecond, result.predicted * per_microsecond,
+               load.most, load.total, result.found.messages, verdict(result.found)) +
+           path_line(result.found);
 }
 
 void write_settings(json_writer& into, const ucg::sim::machine& machine) {
@@ -115,7 +115,7 @@ void write_settings(json_writer& into, const ucg::sim::machine& machine) {
     };
     write_link("inside_a_node", machine.inside);
     write_link("between_nodes", machine.between);
-    into.member("placement", placed(machine));
+    into.member("placement", placement_text(machine));
     into.member("flag_ns", machine.flag);
     into.member("look_ns", machine.look);
     into.member("reduce_GBps", machine.reduce_rate / 1e9);

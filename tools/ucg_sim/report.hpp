@@ -1,4 +1,4 @@
-// What ucg_sim prints.
+// The output of ucg_sim: text table, CSV and JSON rows.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct result_row {
     ucg::sim::outcome found;
 };
 
-// The machine in words, and the head of the table.
+// Returns a description of the machine, and the head of the table.
 [[nodiscard]] std::string header(const ucg::sim::machine& on, bool csv);
 
-// One line; in text a second one says what the time went into.
-[[nodiscard]] std::string row(const result_row& of, bool csv);
+// Returns one line; in text a second line breaks the time down.
+[[nodiscard]] std::string row(const result_row& result, bool csv);
 
-// The same in the JSON document: the machine of the first number of ranks, and the members of a
-// row.
+// Write the JSON document's settings, the machine with the first number of ranks, and the members
+// of a row.
 void write_settings(json_writer& into, const ucg::sim::machine& machine);
 void write_row(json_writer& into, const result_row& row, const ucg::sim::machine& machine);
 

@@ -1,4 +1,4 @@
-// The steps of a critical path as text.
+// Formats the steps of a critical path as text (--steps).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace tools::ucg_sim {
 
-// One line for each step, or for several that repeat.
+// Returns one line for each step, or for a sequence of steps that repeats.
 [[nodiscard]] std::string steps_text(std::span<const ucg::sim::trail_step> steps);
 
 }  // namespace tools::ucg_sim

@@ -13,7 +13,7 @@ constexpr double left = 70, right = 190, top = 40, bottom = 60;
 constexpr const char* colours[] = {"#1b6ca8", "#d1495b", "#3a7d44", "#8e5ea2", "#c77d0a",
                                    "#0f8b8d", "#7a4a2b", "#d36bb0", "#606c38", "#4a4e69"};
 
-// From a value to a place, by powers of `base`.
+// A logarithmic axis to `base`: maps a value to a coordinate.
 class axis {
 public:
     axis(double base, double from, double to) noexcept : base_(base), from_(from), to_(to) {}
@@ -24,7 +24,7 @@ public:
         high_ = any_ ? std::max(high_, power) : power;
         any_ = true;
     }
-    // Whole powers at both ends.
+    // Extends the axis to whole powers at both ends.
     void widen() noexcept {
         constexpr double rounding = 1e-9;
         low_ = std::floor(low_ + rounding);
@@ -77,7 +77,7 @@ std::string rule(double x1, double y1, double x2, double y2) {
         x2, y2);
 }
 
-std::string axes(const axis& x, const axis& y, const plot& of) {
+std::string axes(const axis& x, const axis& y, const plot& figure) {
     std::string made;
     constexpr double most_labels = 12;
     const double step = std::ceil((x.high() - x.low()) / most_labels);
@@ -90,38 +90,38 @@ std::string axes(const axis& x, const axis& y, const plot& of) {
         made +=
             label(left - 8, y.at_power(power) + 4, "end", fmt::format("{:g}", std::pow(10, power)));
     }
-    made += label((left + width - right) / 2, height - 16, "middle", of.x_name);
+    made += label((left + width - right) / 2, height - 16, "middle", figure.x_name);
     const double middle = (top + height - bottom) / 2;
-    made += label(18, middle, "middle", of.y_name,
+    made += label(18, middle, "middle", figure.y_name,
                   fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle).c_str());
-    made += label(left, 22, "start", of.title, " class=\"title\"");
+    made += label(left, 22, "start", figure.title, " class=\"title\"");
     return made;
 }
 
-std::string line(const axis& x, const axis& y, const plot_line& of, std::size_t number) {
+std::string line(const axis& x, const axis& y, const plot_line& curve, std::size_t number) {
     const char* const colour = colours[number % std::size(colours)];
     std::string path;
     std::string dots;
-    for (const plot_line::point& each : of.points) {
+    for (const plot_line::point& each : curve.points) {
         path +=
             fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", x.at(each.x), y.at(each.y));
         dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\" fill=\"{}\"/>\n",
                             x.at(each.x), y.at(each.y), colour);
     }
-    const double place = top + 12 + 20 * static_cast<double>(number);
+    const double legend_y = top + 12 + 20 * static_cast<double>(number);
     return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n{}", path,
                        colour, dots) +
            fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"4\" fill=\"{}\"/>\n",
-                       width - right + 16, place - 6, colour) +
-           label(width - right + 36, place, "start", of.name);
+                       width - right + 16, legend_y - 6, colour) +
+           label(width - right + 36, legend_y, "start", curve.name);
 }
 
 }  // namespace
 
-std::string svg_text(const plot& of) {
+std::string svg_text(const plot& figure) {
     axis x(2, left, width - right);
     axis y(10, height - bottom, top);
-    for (const plot_line& each : of.lines) {
+    for (const plot_line& each : figure.lines) {
         for (const plot_line::point& point : each.points) {
             x.cover(point.x);
             y.cover(point.y);
@@ -136,9 +136,9 @@ std::string svg_text(const plot& of) {
         ".grid{{stroke:#ccc;stroke-width:1}}</style>\n"
         "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#fff\"/>\n",
         width, height);
-    made += axes(x, y, of);
-    for (std::size_t i = 0; i < of.lines.size(); ++i)
-        made += line(x, y, of.lines[i], i);
+    made += axes(x, y, figure);
+    for (std::size_t i = 0; i < figure.lines.size(); ++i)
+        made += line(x, y, figure.lines[i], i);
     return made + "</svg>\n";
 }
 

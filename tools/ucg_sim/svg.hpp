@@ -21,7 +21,7 @@ struct plot {
     std::vector<plot_line> lines;
 };
 
-// Readable on light and dark pages. Where no point is above 0 there are axes only.
-[[nodiscard]] std::string svg_text(const plot& of);
+// Readable on light and dark pages. Without points above 0 the plot has only axes.
+[[nodiscard]] std::string svg_text(const plot& figure);
 
 }  // namespace tools::ucg_sim

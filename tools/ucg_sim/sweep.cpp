@@ -26,19 +26,19 @@ void sweep::add(double x, const std::string& algorithm, double seconds, bool cho
     found->cells.push_back({x, seconds, chosen});
 }
 
-std::vector<double> sweep::places() const {
+std::vector<double> sweep::x_values() const {
     std::vector<double> made;
     for (const column& each : columns_)
-        for (const cell& at : each.cells)
-            made.push_back(at.x);
+        for (const cell& point : each.cells)
+            made.push_back(point.x);
     std::sort(made.begin(), made.end());
     made.erase(std::unique(made.begin(), made.end()), made.end());
     return made;
 }
 
-std::string sweep::text_at(const column& of, double x, double best) const {
-    const auto found = std::ranges::find(of.cells, x, &cell::x);
-    if (found == of.cells.end()) return "";
+std::string sweep::text_at(const column& series, double x, double best) const {
+    const auto found = std::ranges::find(series.cells, x, &cell::x);
+    if (found == series.cells.end()) return "";
     const double time = found->seconds * per_microsecond;
     std::string made = time < 100 ? fmt::format("{:.1f}", time) : fmt::format("{:.0f}", time);
     if (found->seconds <= best) made = fmt::format("**{}**", made);
@@ -53,11 +53,11 @@ std::string sweep::table() const {
         under += " --- |";
     }
     made += fmt::format("\n{}\n", under);
-    for (const double x : places()) {
+    for (const double x : x_values()) {
         double best = std::numeric_limits<double>::max();
         for (const column& each : columns_)
-            for (const cell& at : each.cells)
-                if (at.x == x) best = std::min(best, at.seconds);
+            for (const cell& point : each.cells)
+                if (point.x == x) best = std::min(best, point.seconds);
         made += fmt::format("| {} |", over_ranks_ ? fmt::format("{:g}", x) : size_text(x));
         for (const column& each : columns_)
             made += fmt::format(" {} |", text_at(each, x, best));
@@ -70,9 +70,9 @@ plot sweep::figure(std::string title) const {
     plot made{std::move(title), over_ranks_ ? "ranks" : "bytes", "microseconds", {}};
     for (const column& each : columns_) {
         plot_line line{each.algorithm, {}};
-        for (const cell& at : each.cells)
-            if (at.x > 0 && at.seconds > 0)
-                line.points.push_back({at.x, at.seconds * per_microsecond});
+        for (const cell& point : each.cells)
+            if (point.x > 0 && point.seconds > 0)
+                line.points.push_back({point.x, point.seconds * per_microsecond});
         if (!line.points.empty()) made.lines.push_back(std::move(line));
     }
     return made;

@@ -8,17 +8,17 @@
 
 namespace tools::ucg_sim {
 
-// Of one collective. Points are added in the order of x.
+// The times of one collective. The caller adds points in the order of x.
 class sweep {
 public:
-    // `over_ranks`: x is the number of ranks; else bytes.
+    // If `over_ranks`, x is the number of ranks, otherwise bytes.
     explicit sweep(bool over_ranks) noexcept : over_ranks_(over_ranks) {}
 
-    // `chosen`: this is the one that selection takes there.
+    // `chosen`: the library would select this algorithm at x.
     void add(double x, const std::string& algorithm, double seconds, bool chosen);
 
-    // Markdown: a line for each x, a column for each algorithm, microseconds; the fastest in bold,
-    // an asterisk at what selection takes.
+    // Returns a Markdown table in microseconds: a line for each x, a column for each algorithm. The
+    // fastest is bold, and the selected algorithm has an asterisk.
     [[nodiscard]] std::string table() const;
     [[nodiscard]] plot figure(std::string title) const;
 
@@ -31,8 +31,8 @@ private:
         std::string algorithm;
         std::vector<cell> cells;
     };
-    [[nodiscard]] std::vector<double> places() const;
-    [[nodiscard]] std::string text_at(const column& of, double x, double best) const;
+    [[nodiscard]] std::vector<double> x_values() const;
+    [[nodiscard]] std::string text_at(const column& series, double x, double best) const;
 
     bool over_ranks_;
     std::vector<column> columns_;

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "tools/common/failure.hpp"
-#include "tools/vfs/doors.hpp"
+#include "tools/vfs/listening_names.hpp"
 #include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
@@ -29,7 +29,7 @@ namespace {
 namespace names = ucs::vfs;
 namespace wire = ucs::vfs::wire;
 
-constexpr int look_every_ms = 500;
+constexpr int poll_interval_ms = 500;
 constexpr int stop_limit_ms = 30'000;
 
 std::string text_of(const char* path) {
@@ -43,7 +43,7 @@ ucs::unique_fd watch_process(pid_t pid) {
     return ucs::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// The name of the daemon, which is also the lock that there is one.
+// Binds the name of the daemon, which also serves as the lock for a single daemon.
 ucs::unique_fd take_name(const std::string& key) {
     const std::string name = names::daemon_name(::geteuid(), key);
     ucs::unique_fd made = names::listen_at(name);
@@ -54,15 +54,15 @@ ucs::unique_fd take_name(const std::string& key) {
             fmt::format("the socket for commands cannot be made: {}", std::strerror(error)));
     }
     ucs::unique_fd other = names::connect_to(name);
-    const auto who = other ? ucs::sys::read_peer_credentials(other.get()) : std::nullopt;
-    if (who && !who->is_own_user()) {
+    const auto peer = other ? ucs::sys::read_peer_credentials(other.get()) : std::nullopt;
+    if (peer && !peer->is_own_user()) {
         ucs::sys::close_aside(std::move(other));
         throw failure(
             fmt::format("user {} has taken the name of this user's ucx_vfs; choose "
                         "another by UCX_VFS_SOCK_PATH, here and for the processes",
-                        who->uid));
+                        peer->uid));
     }
-    throw failure(fmt::format("ucx_vfs runs already, as process {}", who ? who->pid : 0));
+    throw failure(fmt::format("ucx_vfs runs already, as process {}", peer ? peer->pid : 0));
 }
 
 ucs::unique_fd take_signals() {
@@ -76,27 +76,27 @@ ucs::unique_fd take_signals() {
 
 }  // namespace
 
-mount_daemon::mount_daemon(settings wanted)
-    : settings_(std::move(wanted)),
+mount_daemon::mount_daemon(settings new_settings)
+    : settings_(std::move(new_settings)),
       commands_(take_name(settings_.key)),
       signals_(take_signals()),
       folder_(settings_.folder, settings_.mount_options) {}
 
-void mount_daemon::say(const std::string& line) const {
-    if (!settings_.talks) return;
+void mount_daemon::report(const std::string& line) const {
+    if (!settings_.reports) return;
     fmt::print("{}\n", line);
     std::fflush(stdout);
 }
 
-void mount_daemon::say_more(const std::string& line) const {
-    if (settings_.verbose) say(line);
+void mount_daemon::report_verbose(const std::string& line) const {
+    if (settings_.verbose) report(line);
 }
 
 void mount_daemon::run() {
-    say(fmt::format("looking for processes of user {}; they appear in {}", ::geteuid(),
-                    folder_.path()));
+    report(fmt::format("looking for processes of user {}; they appear in {}", ::geteuid(),
+                       folder_.path()));
     while (!ending_) {
-        look_for_processes();
+        find_processes();
         wait();
     }
     for (process& each : processes_)
@@ -109,72 +109,76 @@ bool mount_daemon::is_mounted(pid_t pid) const {
                        [&](const process& each) { return each.mounted && each.pid == pid; });
 }
 
-void mount_daemon::look_for_processes() {
+void mount_daemon::find_processes() {
     const std::string prefix = names::name_prefix(::geteuid(), settings_.key);
     std::vector<std::string> connected;
     for (const process& each : processes_)
-        connected.push_back(each.door);
-    for (const std::string& door :
+        connected.push_back(each.listener);
+    for (const std::string& listener :
          known_.choose(listening_names(text_of("/proc/net/unix"), prefix), std::move(connected))) {
-        if (ucs::sys::closes_too_many()) return;  // next time
-        call(door);
+        if (ucs::sys::closes_too_many()) return;  // retry later
+        connect(listener);
     }
 }
 
-void mount_daemon::call(const std::string& door) {
-    process called{door, 0, names::connect_to(door), {}};
-    if (!called.connection) return;  // it is full, or gone; next time
-    const auto who = ucs::sys::read_peer_credentials(called.connection.get());
-    if (!who || !who->is_own_user() || who->pid == 0) {
-        known_.add_foreign(door);
-        say_more(fmt::format("{}: {}", door,
-                             who && who->pid == 0 ? "its process is not visible from here, it runs "
-                                                    "in another pid namespace"
-                                                  : "it belongs to another user"));
+void mount_daemon::connect(const std::string& listener) {
+    process called{listener, 0, names::connect_to(listener), {}};
+    if (!called.connection) return;  // its queue is full, or it has gone; retry later
+    const auto peer = ucs::sys::read_peer_credentials(called.connection.get());
+    if (!peer || !peer->is_own_user() || peer->pid == 0) {
+        known_.add_foreign(listener);
+        report_verbose(fmt::format("{}: {}", listener,
+                                   peer && peer->pid == 0
+                                       ? "its process is not visible from here, it runs "
+                                         "in another pid namespace"
+                                       : "it belongs to another user"));
         ucs::sys::close_aside(std::move(called.connection));
         return;
     }
-    called.pid = who->pid;
-    called.life = watch_process(who->pid);
-    if (is_mounted(who->pid) || !called.life) {
-        known_.add_own(door, who->pid);  // another worker of the same, or the child of a dead one
+    called.pid = peer->pid;
+    called.pidfd = watch_process(peer->pid);
+    if (is_mounted(peer->pid) || !called.pidfd) {
+        known_.add_own(
+            listener,
+            peer->pid);  // another worker of the same process, or the child of a dead process
         return;
     }
     processes_.push_back(std::move(called));
 }
 
 void mount_daemon::wait() {
-    // A connection that cannot be accepted would keep poll() from waiting.
+    // Skip the socket once if a connection could not be accepted, because it would keep poll() from
+    // waiting.
     const int commands = std::exchange(accepts_nothing_, false) ? -1 : commands_.get();
     std::vector<pollfd> watched{{commands, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     for (const process& each : processes_) {
         watched.push_back({each.connection.get(), POLLIN, 0});
-        watched.push_back({each.life.get(), POLLIN, 0});
+        watched.push_back({each.pidfd.get(), POLLIN, 0});
     }
-    if (::poll(watched.data(), watched.size(), look_every_ms) <= 0) return;
+    if (::poll(watched.data(), watched.size(), poll_interval_ms) <= 0) return;
     if (watched[0].revents != 0) accept_command();
     if (watched[1].revents != 0) ending_ = true;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         if (watched[2 * i + 3].revents != 0) {
             drop(processes_[i]);
         } else if (watched[2 * i + 2].revents != 0) {
-            hear(processes_[i]);
+            read_from(processes_[i]);
         }
     }
     std::erase_if(processes_, [](const process& each) { return !each.connection; });
 }
 
-void mount_daemon::hear(process& from) {
+void mount_daemon::read_from(process& sender) {
     bool over = false;
-    const auto said = wire::receive(from.connection.get(), over);
+    const auto message = wire::receive(sender.connection.get(), over);
     if (over) {
-        drop(from);
-    } else if (said && said->type == wire::kind::ready && !from.mounted) {
-        mount_for(from, said->text);
-    } else if (said && said->type == wire::kind::refused) {
-        say(fmt::format("{}: cannot be shown: {}", from.pid, said->text));
-        known_.add_own(from.door, from.pid);
-        drop(from);
+        drop(sender);
+    } else if (message && message->type == wire::kind::ready && !sender.mounted) {
+        mount_for(sender, message->text);
+    } else if (message && message->type == wire::kind::refused) {
+        report(fmt::format("{}: cannot be shown: {}", sender.pid, message->text));
+        known_.add_own(sender.listener, sender.pid);
+        drop(sender);
     }
 }
 
@@ -188,28 +192,29 @@ void mount_daemon::mount_for(process& ready, const std::string& program) {
         device = folder_.mount(name, why_not);
     }
     if (!device) {
-        say(fmt::format("{}: cannot be shown: {}", ready.pid, why_not));
-        known_.add_own(ready.door, ready.pid);
+        report(fmt::format("{}: cannot be shown: {}", ready.pid, why_not));
+        known_.add_own(ready.listener, ready.pid);
         drop(ready);
         return;
     }
     ready.mounted = true;
-    // Our copy of the descriptor closes here: when the process dies, readers must hear of it.
+    // The daemon's copy of the descriptor closes at the end of this function, so that readers get
+    // an error when the process dies.
     if (wire::send(ready.connection.get(), wire::kind::mounted, {}, device.get()) != 0) {
         drop(ready);
         return;
     }
-    say(fmt::format("{}: {} appears in {}/{}", ready.pid, program, folder_.path(), ready.pid));
+    report(fmt::format("{}: {} appears in {}/{}", ready.pid, program, folder_.path(), ready.pid));
 }
 
-void mount_daemon::drop(process& gone) {
-    gone.connection.reset();
-    gone.life.reset();
-    if (!std::exchange(gone.mounted, false)) return;
-    folder_.unmount(std::to_string(gone.pid));
-    say(fmt::format("{}: is gone", gone.pid));
-    // Its other workers may be called instead.
-    known_.forget(gone.pid);
+void mount_daemon::drop(process& ended) {
+    ended.connection.reset();
+    ended.pidfd.reset();
+    if (!std::exchange(ended.mounted, false)) return;
+    folder_.unmount(std::to_string(ended.pid));
+    report(fmt::format("{}: is gone", ended.pid));
+    // The daemon may now connect to another worker of the process.
+    known_.forget(ended.pid);
 }
 
 void mount_daemon::accept_command() {
@@ -219,31 +224,31 @@ void mount_daemon::accept_command() {
     }
     accepts_nothing_ = !caller;
     if (!caller) return;
-    const auto who = ucs::sys::read_peer_credentials(caller.get());
-    if (!who || !who->is_own_user()) {
+    const auto peer = ucs::sys::read_peer_credentials(caller.get());
+    if (!peer || !peer->is_own_user()) {
         ucs::sys::close_aside(std::move(caller));
         return;
     }
     pollfd waiting{caller.get(), POLLIN, 0};
-    if (::poll(&waiting, 1, look_every_ms) <= 0) return;
+    if (::poll(&waiting, 1, poll_interval_ms) <= 0) return;
     bool over = false;
-    const auto said = wire::receive(caller.get(), over);
-    if (!said || said->type != wire::kind::stop) return;
+    const auto message = wire::receive(caller.get(), over);
+    if (!message || message->type != wire::kind::stop) return;
     ending_ = true;
-    who_stops_ = std::move(caller);
+    stop_requester_ = std::move(caller);
 }
 
 void stop_daemon(const std::string& key) {
     ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
-    const auto who = connection ? ucs::sys::read_peer_credentials(connection.get()) : std::nullopt;
-    if (!who || !who->is_own_user()) {
-        if (who) ucs::sys::close_aside(std::move(connection));
+    const auto peer = connection ? ucs::sys::read_peer_credentials(connection.get()) : std::nullopt;
+    if (!peer || !peer->is_own_user()) {
+        if (peer) ucs::sys::close_aside(std::move(connection));
         throw failure("no ucx_vfs of this user runs");
     }
     (void)wire::send(connection.get(), wire::kind::stop);
     pollfd ends{connection.get(), POLLIN, 0};
     if (::poll(&ends, 1, stop_limit_ms) <= 0) {
-        throw failure(fmt::format("process {} does not end", who->pid));
+        throw failure(fmt::format("process {} does not end", peer->pid));
     }
 }
 

@@ -1,4 +1,4 @@
-// The process behind the mounts.
+// The daemon that mounts the object trees of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -12,55 +12,57 @@
 
 namespace tools::vfs {
 
-// Finds the processes of this user, mounts for each, and takes the mount away when the process ends
-// or dies. One thread, nothing in it waits for a process. Throws failure while it is made.
+// Finds the processes of this user, mounts a folder for each, and unmounts it when the process ends
+// or dies. One thread, which never waits for a process. The constructor throws failure.
 class mount_daemon {
 public:
     struct settings {
         std::string folder;
         std::string mount_options;
         std::string key;  // UCX_VFS_SOCK_PATH
-        bool talks = false;
+        bool reports = false;
         bool verbose = false;
     };
-    explicit mount_daemon(settings wanted);
+    explicit mount_daemon(settings new_settings);
 
-    // Until `ucx_vfs stop` or a signal to end.
+    // Runs until `ucx_vfs stop` or a termination signal.
     void run();
 
 private:
-    // A process that was called: it is mounted when it has answered.
+    // A connected process; it is mounted when it has replied.
     struct process {
-        std::string door;
+        std::string listener;
         pid_t pid;
         ucs::unique_fd connection;
-        ucs::unique_fd life;  // a pidfd: a forked child may keep the connection open
+        ucs::unique_fd pidfd;  // detects the death of the process, because a forked child may keep
+                               // the connection open
         bool mounted = false;
     };
 
-    void look_for_processes();
-    void call(const std::string& door);
+    void find_processes();
+    void connect(const std::string& listener);
     void wait();
-    void hear(process& from);
+    void read_from(process& sender);
     void mount_for(process& ready, const std::string& program);
-    void drop(process& gone);
+    void drop(process& ended);
     void accept_command();
     [[nodiscard]] bool is_mounted(pid_t pid) const;
-    void say(const std::string& line) const;
-    void say_more(const std::string& line) const;
+    void report(const std::string& line) const;
+    void report_verbose(const std::string& line) const;
 
     const settings settings_;
-    ucs::unique_fd who_stops_;  // first, so that it closes last: it tells when everything is gone
+    ucs::unique_fd stop_requester_;  // declared first, so that it closes last: its end tells
+                                     // `ucx_vfs stop` that all is unmounted
     ucs::unique_fd commands_;
     ucs::unique_fd signals_;
     mount_folder folder_;
     std::vector<process> processes_;
     known_listeners known_;
     bool ending_ = false;
-    bool accepts_nothing_ = false;  // until the next look
+    bool accepts_nothing_ = false;  // until the next poll
 };
 
-// Tells the daemon to end, and waits until it has. Throws failure.
+// Requests the end of the daemon, and waits until it has ended. Throws failure.
 void stop_daemon(const std::string& key);
 
 }  // namespace tools::vfs

@@ -26,8 +26,8 @@ namespace {
 
 constexpr const char* program = "fusermount3";
 
-// The exit status, or -1. A child that hangs (in a file system that does not answer, say) is killed
-// after a while; one that does not even take that is left alone.
+// Waits for the child and returns its exit status, or -1. Kills a child that hangs, for example in
+// a file system that does not respond. Returns if even that does not end it.
 int wait_for(pid_t child) {
     using clock = std::chrono::steady_clock;
     constexpr auto longest_run = std::chrono::seconds(20);
@@ -46,15 +46,16 @@ int wait_for(pid_t child) {
     }
 }
 
-// The exit status, or -1. `channel`, if there is one, is the child's _FUSE_COMMFD.
+// Runs fusermount3 and returns its exit status, or -1. `channel`, unless -1, becomes the child's
+// _FUSE_COMMFD.
 int run(const std::vector<std::string>& words, int channel = -1) {
     std::vector<char*> arguments;
     for (const std::string& word : words)
         arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    const std::string telling = fmt::format("_FUSE_COMMFD={}", channel);
+    const std::string channel_variable = fmt::format("_FUSE_COMMFD={}", channel);
     std::vector<char*> variables;
-    if (channel >= 0) variables.push_back(const_cast<char*>(telling.c_str()));
+    if (channel >= 0) variables.push_back(const_cast<char*>(channel_variable.c_str()));
     for (char** each = environ; *each != nullptr; ++each)
         variables.push_back(*each);
     variables.push_back(nullptr);
@@ -90,17 +91,17 @@ ucs::unique_fd fusermount(const std::string& path, const std::string& options,
         why_not = fmt::format("socketpair() failed: {}", std::strerror(errno));
         return {};
     }
-    const ucs::unique_fd ours(ends[0]);
-    const ucs::unique_fd theirs(ends[1]);
+    const ucs::unique_fd own_end(ends[0]);
+    const ucs::unique_fd child_end(ends[1]);
     std::string all = "nosuid,nodev,fsname=ucx_vfs,subtype=ucx_vfs";
     if (!options.empty()) all += "," + options;
-    const int status = run({program, "-o", all, "--", path}, theirs.get());
-    ucs::unique_fd device = status == 0 ? receive_descriptor(ours.get()) : ucs::unique_fd();
+    const int status = run({program, "-o", all, "--", path}, child_end.get());
+    ucs::unique_fd device = status == 0 ? receive_descriptor(own_end.get()) : ucs::unique_fd();
     if (!device) why_not = fmt::format("fusermount3 did not mount {}, see its message", path);
     return device;
 }
 
-void fusermount_away(const std::string& path) {
+void fusermount_unmount(const std::string& path) {
     (void)run({program, "-u", "-z", "-q", "--", path});
 }
 

@@ -1,4 +1,4 @@
-// Mounting by fusermount3, which users other than root need.
+// Mounts by fusermount3, for users other than root.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace tools::vfs {
 
 [[nodiscard]] bool have_fusermount();
 
-// The descriptor of /dev/fuse, or none and the reason.
+// Mounts and returns the descriptor of /dev/fuse, or an empty one and the reason.
 [[nodiscard]] ucs::unique_fd fusermount(const std::string& path, const std::string& options,
                                         std::string& why_not);
-void fusermount_away(const std::string& path);
+void fusermount_unmount(const std::string& path);
 
 }  // namespace tools::vfs

@@ -20,7 +20,7 @@ std::vector<std::string> known_listeners::choose(std::vector<std::string> listen
     });
     if (listening.size() <= most_calls) return listening;
     std::vector<std::string> chosen;
-    std::ranges::sample(listening, std::back_inserter(chosen), most_calls, chance_);
+    std::ranges::sample(listening, std::back_inserter(chosen), most_calls, random_);
     return chosen;
 }
 

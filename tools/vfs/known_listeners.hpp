@@ -1,4 +1,4 @@
-// Which of the listening sockets of this machine the daemon still has to call.
+// Selects the listening sockets to which the daemon still has to connect.
 #pragma once
 
 #include <sys/types.h>
@@ -12,32 +12,32 @@
 
 namespace tools::vfs {
 
-// Names of listeners that need no further call. Any user may listen under thousands of names that
-// look like those of this user's processes, so both the calls of one look and the foreign names
-// that are kept have a limit.
+// The names of listeners that need no further connection. Any user may listen under thousands of
+// names that look like those of this user's processes, so both the connections per poll and the
+// stored foreign names are limited.
 class known_listeners {
 public:
     static constexpr std::size_t most_calls = 1024;
     static constexpr std::size_t most_foreign = 16384;
 
-    // Takes the names that exist now, forgets all others, and returns those to call: at most
-    // most_calls, by chance, so that no number of foreign names keeps an own one from its turn for
-    // good. `connected`: names of processes with a connection.
+    // Forgets names that are not in `listening`, and returns the names to connect to: at most
+    // most_calls, chosen at random, so that foreign names cannot exclude an own one for ever.
+    // `connected`: names of connected processes.
     [[nodiscard]] std::vector<std::string> choose(std::vector<std::string> listening,
                                                   std::vector<std::string> connected);
 
-    // Keeps the name of another user's process. When there are too many it is called again.
+    // Stores the name of another user's process. If there are too many, the name is not stored, and
+    // will be chosen again.
     void add_foreign(const std::string& name);
-    // Keeps a name of a process of this user that needs no call.
+    // Stores a name of a process of this user that needs no connection.
     void add_own(const std::string& name, pid_t process) { own_[name] = process; }
-    // Forgets the names of a process of this user: they may be called instead of the one that it
-    // was called by.
+    // Forgets the names of a process of this user, so that choose() may return another name of it.
     void forget(pid_t process);
 
 private:
     std::map<std::string, pid_t> own_;
     std::set<std::string> foreign_;
-    std::minstd_rand chance_{std::random_device{}()};
+    std::minstd_rand random_{std::random_device{}()};
 };
 
 }  // namespace tools::vfs

@@ -25,13 +25,14 @@ std::string key() {
     return given == nullptr ? "" : given;
 }
 
-mount_daemon::settings settings_of(const options& wanted) {
-    return {wanted.folder, wanted.mount_options, key(), wanted.foreground,
-            wanted.verbose && wanted.foreground};
+mount_daemon::settings settings_of(const options& opts) {
+    return {opts.folder, opts.mount_options, key(), opts.foreground,
+            opts.verbose && opts.foreground};
 }
 
-// The background process says over a pipe what became of it; nothing means that it runs.
-void start_in_background(const options& wanted) {
+// Starts the daemon in the background. It reports an error over a pipe; an empty pipe means that it
+// runs.
+void start_in_background(const options& opts) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw tools::failure("pipe2() failed");
     const pid_t child = ::fork();
@@ -41,10 +42,10 @@ void start_in_background(const options& wanted) {
         int status = EXIT_SUCCESS;
         try {
             ::setsid();
-            mount_daemon made(settings_of(wanted));
-            const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+            mount_daemon made(settings_of(opts));
+            const int null_device = ::open("/dev/null", O_RDWR | O_CLOEXEC);
             for (const int standard : {0, 1, 2})
-                ::dup2(nowhere, standard);
+                ::dup2(null_device, standard);
             if (::chdir("/") != 0) status = EXIT_FAILURE;
             ::close(ends[1]);
             made.run();
@@ -55,32 +56,32 @@ void start_in_background(const options& wanted) {
         ::_exit(status);
     }
     ::close(ends[1]);
-    std::string complaint;
+    std::string error_text;
     char bytes[256];
     for (ssize_t got = 0; (got = ::read(ends[0], bytes, sizeof bytes)) > 0;)
-        complaint.append(bytes, static_cast<std::size_t>(got));
+        error_text.append(bytes, static_cast<std::size_t>(got));
     ::close(ends[0]);
-    if (!complaint.empty()) throw tools::failure(complaint);
-    fmt::print("ucx_vfs runs as process {}; processes appear in {}\n", child, wanted.folder);
+    if (!error_text.empty()) throw tools::failure(error_text);
+    fmt::print("ucx_vfs runs as process {}; processes appear in {}\n", child, opts.folder);
 }
 
-void start(const options& wanted) {
+void start(const options& opts) {
     for (const std::string& missing : {why_no_module(), why_no_fuse()})
         if (!missing.empty()) throw tools::failure(missing);
-    if (!wanted.foreground) {
-        start_in_background(wanted);
+    if (!opts.foreground) {
+        start_in_background(opts);
         return;
     }
-    mount_daemon(settings_of(wanted)).run();
+    mount_daemon(settings_of(opts)).run();
 }
 
-void run(const options& wanted) {
-    if (wanted.standard.help) {
+void run(const options& opts) {
+    if (opts.standard.help) {
         fmt::print("{}", help_text());
-    } else if (wanted.standard.version) {
+    } else if (opts.standard.version) {
         fmt::print("{}", tools::version_text("ucx_vfs", {}));
-    } else if (wanted.what == action::start) {
-        start(wanted);
+    } else if (opts.command == action::start) {
+        start(opts);
     } else {
         stop_daemon(key());
     }
@@ -91,8 +92,8 @@ void run(const options& wanted) {
 int main(int argc, char** argv) {
     try {
         const std::vector<std::string> words(argv + 1, argv + argc);
-        const options wanted = parse_options(words);
-        run(wanted);
+        const options opts = parse_options(words);
+        run(opts);
     } catch (const tools::usage_error& error) {
         fmt::print(stderr, "ucx_vfs: {} (-h shows the options)\n", error.what());
         return tools::exit_usage;

@@ -11,7 +11,7 @@
 namespace tools::vfs {
 namespace {
 
-// The folder of the libraries of this installation: bin/ and lib/ are beside each other.
+// Returns the module folder of this installation, which has bin/ and lib/ side by side.
 std::string module_folder() {
     const char* const chosen = std::getenv("UCX_MODULE_DIR");
     if (chosen != nullptr && *chosen != '\0') return chosen;

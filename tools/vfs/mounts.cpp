@@ -30,7 +30,7 @@ const char* error_text(int error) {
     return std::strerror(error);
 }
 
-// mountinfo writes blanks and the like as \040.
+// Decodes escapes: mountinfo writes blanks and similar characters as \040.
 std::string without_escapes(const std::string& text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -148,7 +148,7 @@ mount_folder::mount_folder(const std::string& path, std::string mount_options)
                         "-d",
                         path, error_text(error)));
     }
-    // Nobody else may exchange what is in it while we mount.
+    // Lock the folder, so that other processes do not change its content during a mount.
     lock_ = ucs::unique_fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     struct stat about {};
     if (!lock_ || ::fstat(lock_.get(), &about) != 0) {
@@ -157,8 +157,8 @@ mount_folder::mount_folder(const std::string& path, std::string mount_options)
     }
     if (about.st_uid != ::geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         throw failure(
-            fmt::format("the folder {} must belong to this user, and nobody else may "
-                        "write to it; name another with -d",
+            fmt::format("the folder {} must belong to this user, and other users must "
+                        "not be able to write to it; name another with -d",
                         path));
     }
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -171,7 +171,7 @@ mount_folder::mount_folder(const std::string& path, std::string mount_options)
 }
 
 mount_folder::~mount_folder() {
-    if (made_) ::rmdir(path_.c_str());  // stays where others have put something
+    if (made_) ::rmdir(path_.c_str());  // fails if the folder is not empty
 }
 
 void mount_folder::remove_leftovers() {
@@ -180,7 +180,7 @@ void mount_folder::remove_leftovers() {
     text << file.rdbuf();
     for (const std::string& point : mounts_below(path_, text.str()))
         unmount(point.substr(path_.size() + 1));
-    // Folders whose mount was taken away by somebody else.
+    // Remove folders whose mount another process has removed.
     struct close_folder {
         void operator()(DIR* open) const noexcept { ::closedir(open); }
     };
@@ -207,10 +207,10 @@ ucs::unique_fd mount_folder::mount(const std::string& name, std::string& why_not
 
 void mount_folder::unmount(const std::string& name) {
     const std::string path = path_ + "/" + name;
-    // By force: it ends what still waits for a process that is gone. At once: somebody may be in
-    // it.
+    // MNT_FORCE ends requests that still wait for a dead process. MNT_DETACH also works while
+    // another process uses the mount.
     if (::umount2(path.c_str(), MNT_FORCE | MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno == EPERM) {
-        fusermount_away(path);
+        fusermount_unmount(path);
     }
     ::rmdir(path.c_str());
 }

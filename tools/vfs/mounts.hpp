@@ -1,4 +1,4 @@
-// Mounting for a process that serves the files itself.
+// Mounts folders whose files another process serves.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tools::vfs {
 
-// The folder of all mounts. Its owner is this user, and nobody else uses it while this object
-// lives; what a killed daemon left in it is taken away first. Throws failure.
+// The folder of all mounts. It belongs to this user, and is locked during the lifetime of this
+// object. The constructor removes the leftovers of a killed daemon. Throws failure.
 class mount_folder {
 public:
     mount_folder(const std::string& path, std::string mount_options);
@@ -17,8 +17,8 @@ public:
     mount_folder(const mount_folder&) = delete;
     mount_folder& operator=(const mount_folder&) = delete;
 
-    // Mounts at PATH/name. The descriptor is that of /dev/fuse, for who serves: as long as anybody
-    // has it open, readers wait for an answer. None: `why_not` says why.
+    // Mounts at PATH/name, and returns the descriptor of /dev/fuse for the serving process. While a
+    // process holds it open, readers wait for a reply. If it is empty, `why_not` has the reason.
     [[nodiscard]] ucs::unique_fd mount(const std::string& name, std::string& why_not);
     void unmount(const std::string& name);
 
@@ -33,18 +33,19 @@ private:
     bool made_ = false;
 };
 
-// Of the text of /proc/self/mountinfo: mount points of our type below a folder.
+// Returns the mount points of this type below a folder. `mountinfo`: the text of
+// /proc/self/mountinfo.
 [[nodiscard]] std::vector<std::string> mounts_below(const std::string& folder,
                                                     const std::string& mountinfo);
 
-// Of `-o`: what mount(2) takes as flags, and the rest, which is for FUSE.
+// The options of -o, split into flags of mount(2) and options of FUSE.
 struct split_options {
     unsigned long flags = 0;
     std::string data;
 };
 [[nodiscard]] split_options split_mount_options(const std::string& text);
 
-// Why FUSE cannot be used here, and what to do; empty: it can.
+// Returns the reason why FUSE cannot be used here and what to do, or an empty text.
 [[nodiscard]] std::string why_no_fuse();
 
 }  // namespace tools::vfs

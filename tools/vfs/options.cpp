@@ -8,33 +8,33 @@
 namespace tools::vfs {
 
 options parse_options(std::span<const std::string> words) {
-    options wanted;
+    options opts;
     option_scanner scanner(words, with_standard_options({"fv", "do", {}}));
     while (const auto found = scanner.next()) {
-        if (wanted.standard.take(*found)) continue;
+        if (opts.standard.take(*found)) continue;
         switch (found->letter) {
             case 'd':
-                wanted.folder = found->value;
+                opts.folder = found->value;
                 break;
             case 'o':
-                wanted.mount_options = found->value;
+                opts.mount_options = found->value;
                 break;
             case 'f':
-                wanted.foreground = true;
+                opts.foreground = true;
                 break;
             default:
-                wanted.verbose = true;
+                opts.verbose = true;
         }
     }
-    if (wanted.standard.only_text()) return wanted;
-    if (scanner.operands().size() != 1) throw usage_error("say what to do: start or stop");
+    if (opts.standard.only_text()) return opts;
+    if (scanner.operands().size() != 1) throw usage_error("the command is missing: start or stop");
     const std::string& word = scanner.operands().front();
     if (word != "start" && word != "stop") {
         throw usage_error(fmt::format("\"{}\" is neither start nor stop", word));
     }
-    if (wanted.folder.empty()) throw usage_error("-d: the folder has no name");
-    wanted.what = word == "start" ? action::start : action::stop;
-    return wanted;
+    if (opts.folder.empty()) throw usage_error("-d: the folder has no name");
+    opts.command = word == "start" ? action::start : action::stop;
+    return opts;
 }
 
 std::string help_text() {
@@ -46,18 +46,18 @@ their state, traffic and choices. Each process of this user that has a worker ge
 DIR/PID, within a second after it has begun or after ucx_vfs was started, and loses it when it ends.
 
   start       run in the background until stopped
-  stop        end the one that runs, after taking all mounts away
+  stop        unmount all folders and end the running ucx_vfs
 
-  -d DIR      where the folders appear; made if it is not there [/tmp/ucx]
-  -o OPTIONS  for mounting, as for mount(8): allow_other lets other users look
-  -f          stay in the foreground, and say which processes come and go
-  -v          say more: processes that cannot be shown, and why
+  -d DIR      where the folders appear; created if it does not exist [/tmp/ucx]
+  -o OPTIONS  mount options, as for mount(8): allow_other gives other users access
+  -f          stay in the foreground, and report processes that come and go
+  -v          report also processes that cannot be shown, and why
   -h, --help  this text
   --version   the version of this program
 
-Reading never stops a process: what only the thread that owns a worker may touch is answered by
-that thread between two messages. A worker that is not being progressed cannot answer: its
-files say how old they are, and worker/NAME/owner says since when.
+Reading never stops a process: the thread that owns a worker answers for its objects between two
+messages. A worker that is not being progressed cannot answer: its files show how old they are,
+and worker/NAME/owner shows since when.
 
   cat DIR/PID/ucp/context/*/worker/*/ep/*/info      lanes, reasons, protocols
   echo debug > DIR/PID/ucs/global_opts/log_level    change the level of messages

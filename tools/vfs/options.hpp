@@ -12,7 +12,7 @@ enum class action { start, stop };
 
 struct options {
     standard_options standard;  // -h, --help, --version
-    action what = action::start;
+    action command = action::start;
     std::string folder = "/tmp/ucx";
     std::string mount_options;
     bool foreground = false;

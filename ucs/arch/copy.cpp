@@ -20,16 +20,17 @@ using copy_function = void (*)(char* to, const char* from, std::size_t size) noe
 // Each variant copies whole lines to a line-aligned destination.
 __attribute__((target("avx512f"))) void lines_avx512(char* to, const char* from,
                                                      std::size_t size) noexcept {
-    for (std::size_t at = 0; at < size; at += 64) {
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
+    for (std::size_t offset = 0; offset < size; offset += 64) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + offset),
+                            _mm512_loadu_si512(from + offset));
     }
 }
 
 __attribute__((target("avx2"))) void lines_avx2(char* to, const char* from,
                                                 std::size_t size) noexcept {
-    for (std::size_t at = 0; at < size; at += 64) {
-        const auto* source = reinterpret_cast<const __m256i*>(from + at);
-        auto* target = reinterpret_cast<__m256i*>(to + at);
+    for (std::size_t offset = 0; offset < size; offset += 64) {
+        const auto* source = reinterpret_cast<const __m256i*>(from + offset);
+        auto* target = reinterpret_cast<__m256i*>(to + offset);
         const __m256i low = _mm256_loadu_si256(source);
         const __m256i high = _mm256_loadu_si256(source + 1);
         _mm256_stream_si256(target, low);
@@ -38,9 +39,9 @@ __attribute__((target("avx2"))) void lines_avx2(char* to, const char* from,
 }
 
 void lines_sse2(char* to, const char* from, std::size_t size) noexcept {
-    for (std::size_t at = 0; at < size; at += 16) {
-        _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+    for (std::size_t offset = 0; offset < size; offset += 16) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + offset),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + offset)));
     }
 }
 

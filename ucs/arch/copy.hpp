@@ -1,4 +1,4 @@
-// Copying memory with and without leaving it in the cache.
+// Copies memory through the caches or past them.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace ucs::arch {
 
-// Copies with stores that go past the caches: for bytes that this core does not read again soon
-// and that would push out what it does. Uses the widest vectors of the processor, found on first
-// use. The stores are ordered before every later store when it returns. Any thread.
+// Copies with non-temporal stores, which bypass the caches: for data that this core does not read
+// again soon and that would evict data in use. Uses the widest vectors of the processor, detected
+// on first use. When it returns, its stores are ordered before every later store. Any thread.
 void copy_nontemporal(void* to, const void* from, std::size_t size) noexcept;
 
-// From this size on copy() goes past the caches: three quarters of the last level cache's part of
-// this core. A smaller destination is likely to be read from the cache by whoever wants it next,
-// and then streaming stores cost twice; a larger one pushes itself out before anyone reads it, and
-// then ordinary stores pay a needless read of every destination line.
+// The size from which copy() bypasses the caches: three quarters of this core's share of the last
+// level cache. The next reader of a smaller destination probably finds it in the cache, so
+// streaming stores would cost twice. A larger destination evicts itself before it is read, so
+// ordinary stores would waste a read of every destination line.
 [[nodiscard]] std::size_t nontemporal_threshold() noexcept;
 
 namespace detail {

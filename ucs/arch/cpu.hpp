@@ -1,4 +1,4 @@
-// Which processor this is, and its caches.
+// Identifies the processor and its caches.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ struct cpu_identity {
     bool avx512f = false;
 };
 
-// The processor of this machine, looked at once. Any thread.
+// Returns the processor of this machine, detected once. Any thread.
 [[nodiscard]] const cpu_identity& cpu() noexcept;
 
 // Names as ucx.conf sections use them: "Intel", "Skylake".
@@ -58,7 +58,7 @@ struct cpu_identity {
 [[nodiscard]] cpu_model x86_model(cpu_vendor vendor, unsigned family, unsigned model) noexcept;
 [[nodiscard]] cpu_identity arm_identity(unsigned implementer, unsigned part) noexcept;
 
-// Bytes, 0 where the system does not say.
+// Sizes in bytes; 0 if the system does not report them.
 struct cache_sizes {
     std::size_t l1_data = 0;
     std::size_t l1_instruction = 0;

@@ -1,12 +1,11 @@
-// The full memory fence: loads and stores before it are done, for every processor, before those
-// after it.
+// A full memory fence: every processor sees the loads and stores before it before those after it.
 #pragma once
 
 namespace ucs::arch {
 
-// Not std::atomic_thread_fence, which GCC refuses to compile for ThreadSanitizer: it does not know
-// what a fence orders. The builtin is the same instruction; what it orders is memory of other
-// processes, which the sanitizer does not look at.
+// Used instead of std::atomic_thread_fence, which GCC does not compile for ThreadSanitizer, because
+// the sanitizer does not model fences. The builtin is the same instruction. It orders memory that
+// is shared with other processes, which the sanitizer does not check.
 inline void full_fence() noexcept {
     __sync_synchronize();
 }

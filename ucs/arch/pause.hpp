@@ -1,11 +1,11 @@
-// Hints for loops that wait.
+// Helpers for loops that wait: pause, yield, backoff.
 #pragma once
 
 #include <sched.h>
 
 namespace ucs::arch {
 
-// Tells the core that a loop spins: it saves power and leaves a hyper-thread sibling room.
+// Tells the core that a loop spins, to save power and leave resources to its hyper-thread sibling.
 inline void pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -16,16 +16,16 @@ inline void pause() noexcept {
 #endif
 }
 
-// Gives the core to another thread that can run.
+// Yields the core to another runnable thread.
 inline void yield() noexcept {
     (void)::sched_yield();
 }
 
-// Waiting with patience: pauses first, then yields the core. For loops whose end is near; what
-// may take long sleeps on a descriptor or a futex afterwards.
+// Backoff for waiting loops: pauses first, then yields the core. For short waits; after longer ones
+// the caller should sleep on a descriptor or a futex.
 class backoff {
 public:
-    // True while pausing was enough; false once it has begun to yield.
+    // Waits once. Returns true while it only pauses; false once it yields.
     bool wait() noexcept {
         if (rounds_ < spin_rounds) {
             ++rounds_;

@@ -1,4 +1,4 @@
-/* Contexts of asynchronous work, which programs make for the functions of UCT that communicate. */
+/* Contexts of asynchronous work, which programs create for UCT's communication functions. */
 #ifndef UCS_ASYNC_FWD_H_
 #define UCS_ASYNC_FWD_H_
 
@@ -11,14 +11,14 @@ BEGIN_C_DECLS
 typedef struct ucs_async_context ucs_async_context_t;
 
 /**
- * Makes a context. There is nothing that takes one here (uct/api/communication.h), and programs
- * that would use it do without. In libucs. Any thread.
+ * Creates a context. This library has no function that takes one (uct/api/communication.h), so
+ * programs must do without. In libucs. Any thread.
  *
  * @return UCS_ERR_UNSUPPORTED; *async_p is not set.
  */
 ucs_status_t ucs_async_context_create(ucs_async_mode_t mode, ucs_async_context_t** async_p);
 
-/** Ends a context: does nothing, because there is none. In libucs. Any thread. */
+/** Destroys a context: does nothing, because no context exists. In libucs. Any thread. */
 void ucs_async_context_destroy(ucs_async_context_t* async);
 
 END_C_DECLS

@@ -23,7 +23,8 @@ namespace {
 
 constinit log::component self{"ucs.async"};
 
-// A descriptor's registration. Shared with the dispatch that runs its handler, which may remove it.
+// The registration of a descriptor. dispatch() shares it while it runs the handler, which may
+// remove it.
 struct watch {
     std::uint32_t serial;
     event_loop::fd_handler handler;
@@ -56,14 +57,16 @@ struct event_loop::state {
 
     unique_fd epoll;
     eventfd waker;
-    // Shows due timers to who sleeps on `epoll`; made when somebody does.
+    // A timerfd that makes `epoll` readable when a timer is due; created for the first caller that
+    // sleeps on it.
     unique_fd alarm;
     time::nanoseconds alarm_at = 0;  // 0: not set
-    bool armed = false;              // ever: somebody may sleep, also while others poll
-    std::atomic<bool> poked{false};  // by wake
-    enum class bell : std::uint8_t { quiet, rings, heard };
-    std::atomic<bell> rung{bell::quiet};
-    // The serial tells an event of a descriptor from one of an earlier descriptor of that number.
+    bool armed = false;              // set for good by arm(): a thread may sleep while others poll
+    std::atomic<bool> wake_requested{false};  // set by wake()
+    enum class latch : std::uint8_t { clear, set, released };
+    std::atomic<latch> latch_state{latch::clear};
+    // The serial distinguishes an event of a descriptor from an event of an earlier descriptor with
+    // the same number.
     std::uint32_t last_serial = 0;
     std::unordered_map<int, std::shared_ptr<watch>> watches;
     time::timer_heap<timer> timers;
@@ -94,12 +97,12 @@ result<std::unique_ptr<event_loop>> event_loop::create() {
 ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler handler) noexcept {
     auto& watches = state_->watches;
     std::shared_ptr<watch> entry;
-    // Room for it first: the kernel must not know a descriptor that has no handler here.
-    auto place = watches.end();
+    // Allocate the entry first: the kernel must not watch a descriptor without a handler.
+    auto position = watches.end();
     bool added = false;
     try {
         entry = std::make_shared<watch>(watch{++state_->last_serial, std::move(handler)});
-        std::tie(place, added) = watches.try_emplace(fd);
+        std::tie(position, added) = watches.try_emplace(fd);
     } catch (const std::bad_alloc&) {
         log::error(self, "fd {} is not watched: out of memory", fd);
         return UCS_ERR_NO_MEMORY;
@@ -109,12 +112,12 @@ ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler hand
         const int error = errno;
         log::error(self, "epoll_ctl(ADD, fd {}, events {:#x}) failed: {}", fd, epoll_events,
                    std::strerror(error));
-        if (added) watches.erase(place);
+        if (added) watches.erase(position);
         return error == EEXIST                      ? UCS_ERR_ALREADY_EXISTS
                : error == ENOMEM || error == ENOSPC ? UCS_ERR_NO_MEMORY
                                                     : UCS_ERR_INVALID_PARAM;
     }
-    place->second = std::move(entry);
+    position->second = std::move(entry);
     return UCS_OK;
 }
 
@@ -136,7 +139,7 @@ ucs_status_t event_loop::modify(int fd, std::uint32_t epoll_events) {
 
 void event_loop::remove(int fd) noexcept {
     if (state_->watches.erase(fd) == 0) return;
-    // Fails when the owner closed the descriptor first; then epoll has forgotten it already.
+    // This fails if the owner closed the descriptor first; epoll has then dropped it already.
     (void)::epoll_ctl(state_->epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
@@ -150,7 +153,8 @@ event_loop::timer_id event_loop::add_timer(time::nanoseconds interval, timer_han
     }
     const timer_id id =
         state_->timers.add(time::now() + interval, {interval, once, std::move(kept)});
-    // Whoever sleeps knows nothing of this one yet; without a descriptor it is late, not lost.
+    // A sleeping thread must learn of the new timer. Without a descriptor for the alarm the timer
+    // fires late, but it fires.
     if (id != 0 && state_->armed) static_cast<void>(state_->set_alarm());
     return id;
 }
@@ -161,11 +165,11 @@ void event_loop::remove_timer(timer_id id) noexcept {
 
 unsigned event_loop::state::dispatch(const epoll_event& event) {
     if (event.data.u64 == wake_key) {
-        auto over = bell::heard;
-        rung.compare_exchange_strong(over, bell::quiet);
+        auto expected = latch::released;
+        latch_state.compare_exchange_strong(expected, latch::clear);
         waker.drain();
-        if (rung.load() == bell::rings) waker.signal();
-        if (poked.exchange(false) && woken) woken();
+        if (latch_state.load() == latch::set) waker.signal();
+        if (wake_requested.exchange(false) && woken) woken();
         return 0;
     }
     if (event.data.u64 == alarm_key) {
@@ -182,7 +186,7 @@ unsigned event_loop::state::dispatch(const epoll_event& event) {
     try {
         entry->handler(event.events);
     } catch (const std::bad_alloc&) {
-        log::error(self, "what happened on fd {} was not dealt with: out of memory", fd);
+        log::error(self, "the event on fd {} was not handled: out of memory", fd);
     }
     return 1;
 }
@@ -191,7 +195,8 @@ unsigned event_loop::state::run_timers() {
     if (timers.empty()) return 0;
     const time::nanoseconds now = time::now();
     unsigned count = 0;
-    // No more rounds than timers: an interval of zero must not keep us here.
+    // Run at most as many handlers as there are timers, so that an interval of zero does not loop
+    // for ever.
     for (std::size_t left = timers.size(); left != 0 && !timers.empty(); --left) {
         if (timers.next_deadline() > now) break;
         const timer_id id = timers.next();
@@ -205,7 +210,7 @@ unsigned event_loop::state::run_timers() {
         try {
             (*handler)();
         } catch (const std::bad_alloc&) {
-            log::error(self, "a timer was not dealt with: out of memory");
+            log::error(self, "a timer was not handled: out of memory");
         }
         ++count;
     }
@@ -217,7 +222,7 @@ int event_loop::state::wait_time(int timeout_ms) const {
     const time::nanoseconds now = time::now();
     const time::nanoseconds due = timers.next_deadline();
     if (due <= now) return 0;
-    // Rounded up: waking early would spin until the timer is due.
+    // Round up: an early wake-up would spin until the timer is due.
     const time::nanoseconds ms = (due - now - 1) / time::millisecond + 1;
     const int limit = timeout_ms < 0 ? 1'000'000 : timeout_ms;
     return ms > static_cast<time::nanoseconds>(limit) ? limit : static_cast<int>(ms);
@@ -228,7 +233,7 @@ ucs_status_t event_loop::state::make_alarm() noexcept {
         unique_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
     epoll_event event{.events = EPOLLIN, .data = {.u64 = alarm_key}};
     if (!fd || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
-        log::error(self, "no timer can wake a sleeper: {}", std::strerror(errno));
+        log::error(self, "timers cannot wake a sleeping thread: {}", std::strerror(errno));
         return errno == ENOMEM || errno == ENOSPC ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
     }
     alarm = std::move(fd);
@@ -242,8 +247,8 @@ ucs_status_t event_loop::state::set_alarm() noexcept {
     }
     const time::nanoseconds due = timers.next_deadline();
     const time::nanoseconds now = time::now();
-    // The clock may be virtual, so the time is told as what is left; a week at most, because not
-    // every deadline is a time that the kernel knows. Zero would stop it.
+    // The clock may be virtual, so pass the remaining time. Limit it to a week, because the kernel
+    // does not accept every deadline. Zero would disarm the alarm.
     const time::nanoseconds left =
         due <= now ? 1 : std::min(due - now, time::second * 3600 * 24 * 7);
     itimerspec when{};
@@ -286,22 +291,22 @@ unsigned event_loop::poll(int timeout_ms) {
 }
 
 void event_loop::wake() noexcept {
-    state_->poked.store(true);
+    state_->wake_requested.store(true);
     state_->waker.signal();
 }
 
 void event_loop::ring() noexcept {
-    state_->rung.store(state::bell::rings);
+    state_->latch_state.store(state::latch::set);
     state_->waker.signal();
 }
 
 bool event_loop::rings() const noexcept {
-    return state_->rung.load() != state::bell::quiet;
+    return state_->latch_state.load() != state::latch::clear;
 }
 
 void event_loop::hear() noexcept {
-    auto rings = state::bell::rings;
-    state_->rung.compare_exchange_strong(rings, state::bell::heard);
+    auto expected = state::latch::set;
+    state_->latch_state.compare_exchange_strong(expected, state::latch::released);
 }
 
 void event_loop::set_wake_handler(timer_handler handler) {

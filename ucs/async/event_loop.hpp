@@ -1,4 +1,4 @@
-// Descriptors and timers of one owner, polled by it or run by the async thread.
+// An event loop over file descriptors and timers. A worker polls it, or the async thread runs it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace ucs::async {
 
-// A set of file descriptors (epoll, level triggered) and timers with their handlers. A worker
-// owns one and polls it from its progress; the async thread owns another and sleeps in it.
-// Owner context only, but for wake() and ring(), which any thread may call.
+// A set of file descriptors (epoll, level triggered) and timers with their handlers. A worker owns
+// one and polls it in its progress; the async thread owns another and sleeps in it. Owner context,
+// except that any thread may call wake() and ring().
 class event_loop {
 public:
     using fd_handler = std::function<void(std::uint32_t epoll_events)>;
@@ -24,42 +24,46 @@ public:
     ~event_loop();
 
     // Watches fd for `epoll_events` (EPOLLIN, …). Handlers may add, modify and remove any
-    // descriptor, their own included. They do not throw.
+    // descriptor, including their own. They do not throw.
     ucs_status_t add(int fd, std::uint32_t epoll_events, fd_handler handler) noexcept;
     ucs_status_t modify(int fd, std::uint32_t epoll_events);
     void remove(int fd) noexcept;
 
-    // Calls `handler` every `interval` (once when `once`), no sooner than due. 0: no memory.
+    // Calls `handler` every `interval` (only once if `once`), never early. Returns 0 if there is no
+    // memory.
     timer_id add_timer(time::nanoseconds interval, timer_handler handler,
                        bool once = false) noexcept;
     void remove_timer(timer_id id) noexcept;
 
-    // Dispatches what is ready, waiting at most `timeout_ms` (0: not at all, -1: until woken).
-    // Returns the number of handlers called.
+    // Runs the handlers of ready descriptors and due timers. Waits at most `timeout_ms` (0: does
+    // not wait, -1: until an event). Returns the number of handlers called.
     unsigned poll(int timeout_ms);
 
-    // Before sleeping on fd(). UCS_OK: poll has nothing to do now, and when it has, a timer that is
-    // due included, fd() becomes readable. UCS_ERR_BUSY: call poll first. Otherwise the timers
-    // cannot wake anybody, for want of a descriptor. From the first time on fd() shows timers.
+    // Call this before sleeping on fd(). UCS_OK: poll() has nothing to do now, and fd() becomes
+    // readable when it has, including for due timers. UCS_ERR_BUSY: call poll() first. Other
+    // errors: there is no descriptor through which timers could wake the caller. After the first
+    // call, timers make fd() readable.
     [[nodiscard]] ucs_status_t arm() noexcept;
 
-    // Makes a poll that waits return, and fd() readable until the next poll, which calls the
-    // handler for this, if there is one.
+    // Makes a waiting poll() return, and fd() readable until the next poll(), which calls the wake
+    // handler if one is set.
     void wake() noexcept;
-    // Makes fd() readable until the poll that follows hear, or an arm, which is refused: polls of
-    // other threads do not take that from whoever sleeps.
+    // A wake-up that stays: makes fd() readable until the first poll() after hear(), or until arm()
+    // has returned UCS_ERR_BUSY for it. A poll() by another thread does not clear it, so the
+    // sleeping thread does not miss it.
     void ring() noexcept;
     [[nodiscard]] bool rings() const noexcept;
     void hear() noexcept;
 
-    // Runs in poll once after any number of wakes; its call does not count in poll's result.
+    // Sets the wake handler. poll() calls it once after any number of wake() calls, and does not
+    // count it in its result.
     void set_wake_handler(timer_handler handler);
 
-    // Readable whenever poll would dispatch a descriptor's handler (an epoll descriptor). Timers
-    // show there after arm only.
+    // An epoll descriptor that is readable whenever poll() would run a descriptor's handler. Timers
+    // make it readable only after arm().
     [[nodiscard]] int fd() const noexcept;
 
-    // Number of descriptors watched; 0 means that poll has nothing but timers to do.
+    // The number of watched descriptors; 0 means that poll() only runs timers.
     [[nodiscard]] std::size_t size() const noexcept;
 
 private:

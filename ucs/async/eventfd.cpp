@@ -28,7 +28,7 @@ result<eventfd> eventfd::create() {
 
 void eventfd::signal() const noexcept {
     const std::uint64_t one = 1;
-    // EAGAIN means that the counter is full: the descriptor is readable, which is all we want.
+    // EAGAIN means that the counter is full: the descriptor is readable already.
     while (::write(fd_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
     }
 }

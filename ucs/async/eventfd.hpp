@@ -1,4 +1,4 @@
-// A descriptor that becomes readable when somebody says so.
+// A descriptor that a program makes readable, to wake a thread that polls it.
 #pragma once
 
 #include "ucs/type/result.hpp"
@@ -6,7 +6,8 @@
 
 namespace ucs::async {
 
-// Signals add up until drained; both are one system call and never block. Any thread.
+// Signals accumulate until drain(). signal() and drain() take one system call each and never block.
+// Any thread.
 class eventfd {
 public:
     static result<eventfd> create();
@@ -14,7 +15,7 @@ public:
     // Makes the descriptor readable.
     void signal() const noexcept;
 
-    // Makes it unreadable; true when it was signalled.
+    // Makes the descriptor unreadable. Returns true if it was signalled.
     bool drain() const noexcept;
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }

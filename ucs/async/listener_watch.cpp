@@ -37,7 +37,7 @@ void listener_watch::hold(bool on) noexcept {
     }
 }
 
-// False: there is no memory, and none is watched.
+// Returns false if there is no memory; then no listener is watched.
 bool listener_watch::watch() noexcept {
     if (std::exchange(is_watching_, true)) return true;
     for (const int fd : listeners_) {

@@ -30,7 +30,7 @@ struct thread::worker {
         handle = std::thread([this] { main(); });
     }
 
-    // Runs what was posted and joins.
+    // Runs the posted functions and joins the thread.
     void finish() {
         {
             const std::lock_guard guard(lock);
@@ -48,7 +48,7 @@ struct thread::worker {
         }
     }
 
-    // False when it is time to end.
+    // Returns false when the thread must end.
     bool run_posted() {
         std::vector<function> batch;
         bool go_on = true;
@@ -59,7 +59,7 @@ struct thread::worker {
         }
         for (const function& work : batch)
             work(*loop);
-        if (!batch.empty()) loop->wake();  // come back for what the batch posted
+        if (!batch.empty()) loop->wake();  // run again for functions that the batch posted
         return go_on;
     }
 
@@ -68,8 +68,8 @@ struct thread::worker {
     std::mutex lock;  // guards posted and stopping
     std::vector<function> posted;
     bool stopping = false;
-    std::thread handle;                 // of the one who started and who stops
-    std::atomic<std::thread::id> id{};  // for anybody
+    std::thread handle;                 // used by the threads that start and stop it
+    std::atomic<std::thread::id> id{};  // any thread reads it
 };
 
 thread::worker* thread::live() const noexcept {
@@ -89,7 +89,7 @@ result<thread::worker*> thread::ensure() {
         log::error(self, "cannot start the async thread: {}", failure.what());
         return UCS_ERR_NO_RESOURCE;
     }
-    // Of several first posts one wins; only a running worker is ever seen by others.
+    // If several threads post first, one of them wins. Other threads see only a running worker.
     if (!current_.compare_exchange_strong(seen, fresh.get(), std::memory_order_acq_rel)) {
         fresh->finish();
         return seen;

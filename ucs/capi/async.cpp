@@ -1,4 +1,4 @@
-// Contexts of asynchronous work, which nothing here takes.
+// Contexts of asynchronous work, which this library does not support.
 #include "ucs/async/async_fwd.h"
 
 ucs_status_t ucs_async_context_create(ucs_async_mode_t, ucs_async_context_t**) {

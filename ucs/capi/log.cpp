@@ -10,7 +10,7 @@
 
 namespace {
 
-// The longest message that is written where memory for a longer one cannot be had.
+// The longest message that is written if there is no memory for a longer one.
 constexpr std::size_t short_message = 1024;
 
 // The levels of the C interface and those of the log have the same numbers. A line that a program
@@ -19,8 +19,8 @@ ucs::log::level level_of(ucs_log_level_t level) noexcept {
     return level < UCS_LOG_LEVEL_LAST ? static_cast<ucs::log::level>(level) : ucs::log::level::info;
 }
 
-// "transport.c:12 ", where the line is meant for somebody who reads the source.
-std::string source_place(const char* file, unsigned line, ucs::log::level level) {
+// Returns "transport.c:12 " for levels that are meant for readers of the source.
+std::string source_location(const char* file, unsigned line, ucs::log::level level) {
     if (file == nullptr || level < ucs::log::level::debug) return {};
     const char* slash = std::strrchr(file, '/');
     return std::string(slash == nullptr ? file : slash + 1) + ':' + std::to_string(line) + ' ';
@@ -47,7 +47,7 @@ std::string formatted(const char* format, std::va_list arguments) {
 void ucs_log_dispatch(const char* file, unsigned line, const char* /*function*/,
                       ucs_log_level_t level, const ucs_log_component_config_t* comp_conf,
                       const char* format, ...) {
-    // The name is an array of the caller's, which need not end with a zero byte.
+    // The name is an array of the caller that need not end with a zero byte.
     char name[sizeof(comp_conf->name) + 1] = "program";
     if (comp_conf != nullptr) {
         std::memcpy(name, comp_conf->name, sizeof(comp_conf->name));
@@ -59,7 +59,7 @@ void ucs_log_dispatch(const char* file, unsigned line, const char* /*function*/,
     try {
         const ucs::log::level severity = level_of(level);
         const std::string text = formatted(format, arguments);
-        ucs::log::write(component, severity, source_place(file, line, severity) + text);
+        ucs::log::write(component, severity, source_location(file, line, severity) + text);
     } catch (...) {
         ucs::log::write(component, ucs::log::level::error, format);
     }

@@ -1,4 +1,4 @@
-// How an option says yes or no.
+// Parses boolean options.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 
 namespace ucs::config {
 
-// What a right text looks like, for messages.
+// A description of valid texts, for messages.
 inline constexpr const char* boolean_form = "y or n (also yes, no, on, off, 1, 0, true, false)";
 
-// Letters of either case; blanks around it do not count. Nothing: it is neither.
+// Parses a boolean; ignores case and blanks around it. Returns nullopt for other texts.
 [[nodiscard]] std::optional<bool> parse_bool(std::string_view text) noexcept;
 
 }  // namespace ucs::config

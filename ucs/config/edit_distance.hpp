@@ -1,4 +1,4 @@
-// How much two names differ: tells a mistyped name from another word.
+// Edit distance of two names, to find the option that a mistyped name means.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace ucs::config {
 
-// Least number of inserted, removed, changed or swapped neighbouring characters between the two.
+// Returns the least number of inserted, removed, changed or swapped adjacent characters between the
+// two.
 [[nodiscard]] inline std::size_t edit_distance(std::string_view left, std::string_view right) {
     const std::size_t width = right.size() + 1;
     std::vector<std::size_t> before(width), above(width), row(width);
@@ -36,14 +37,15 @@ public:
     explicit nearest_match(std::string_view name) noexcept
         : name_(name), best_(name.size() / 3 + 1) {}
 
-    // The candidate outlives this object.
+    // Considers a candidate, which must outlive this object.
     void consider(std::string_view candidate) {
         const std::size_t distance = edit_distance(name_, candidate);
         if (distance >= best_) return;
         best_ = distance;
         found_ = candidate;
     }
-    // Empty when a third of the letters or more differ: that is another word and not a slip.
+    // Returns the best candidate; empty if a third of the letters or more differ, because that is
+    // another word and not a typing error.
     [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
 private:

@@ -1,4 +1,4 @@
-// Option values that are one of a few names.
+// Options whose value is one of several names.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct enum_name {
 //     template <>
 //     inline const value_type& value_type_of<color>() { return enum_type<color_names>(); }
 //
-// Names are matched without regard to case; of several names of one value the first is printed.
+// Matching ignores case. If a value has several names, the first one is printed.
 template<const auto& Names>
 const value_type& enum_type() {
     using value = decltype(Names[0].value);

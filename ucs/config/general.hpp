@@ -1,4 +1,4 @@
-// Options of the process as a whole.
+// Options that apply to the whole process.
 #pragma once
 
 #include <span>
@@ -15,9 +15,8 @@ struct general_settings {
     static const table& options();
 };
 
-// The tables that every program knows beside those of what it uses: these, logging, memory events,
-// security, object tree.
-// For `ucx_info -c`; warn_unknown and modify know them anyway.
+// Returns the tables that every program has: general options, logging, memory events, security,
+// object tree. For `ucx_info -c`; warn_unknown() and modify() include them anyway.
 [[nodiscard]] std::span<const table* const> general_tables();
 
 }  // namespace ucs::config

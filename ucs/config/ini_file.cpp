@@ -14,7 +14,7 @@ bool is_option_name(std::string_view name) noexcept {
     });
 }
 
-// "CPU vendor", "DMI product name", …: filters have blanks in their names, options do not.
+// Filters ("CPU vendor", "DMI product name", …) have blanks in their names, options do not.
 bool is_filter_name(std::string_view name) noexcept {
     return name.find(' ') != name.npos &&
            std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c < 0x7f; });
@@ -31,7 +31,7 @@ bool filter_fits(std::string_view name, std::string_view text, const machine_fac
 ini_content parse_ini(std::string_view text, const machine_facts& machine) {
     ini_content content;
     bool in_section = false;
-    bool counts = true;
+    bool applies = true;
     for (unsigned number = 1; !text.empty(); ++number) {
         const std::size_t end = text.find('\n');
         const std::string_view line = trim(text.substr(0, end));
@@ -39,17 +39,18 @@ ini_content parse_ini(std::string_view text, const machine_facts& machine) {
         if (line.empty() || line.front() == '#' || line.front() == ';') continue;
         if (line.front() == '[' && line.back() == ']') {
             in_section = true;
-            counts = true;
+            applies = true;
             continue;
         }
         const std::size_t equal = line.find('=');
         std::string_view name = trim(line.substr(0, equal));
         const std::string_view value = equal == line.npos ? "" : trim(line.substr(equal + 1));
         if (equal != line.npos && in_section && is_filter_name(name)) {
-            counts = counts && filter_fits(name, value, machine);
+            applies = applies && filter_fits(name, value, machine);
         } else if (equal != line.npos && is_option_name(name)) {
             if (name.starts_with("UCX_")) name.remove_prefix(4);
-            if (counts) content.settings.push_back({std::string(name), std::string(value), number});
+            if (applies)
+                content.settings.push_back({std::string(name), std::string(value), number});
         } else if (content.bad_lines++ == 0) {
             content.first_bad_line = number;
         }

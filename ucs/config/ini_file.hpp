@@ -1,4 +1,4 @@
-// The format of ucx.conf.
+// Parser of the configuration file ucx.conf.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace ucs::config {
 
-// What section filters compare with.
+// The facts that section filters are compared with.
 struct machine_facts {
     std::string cpu_vendor;  // "Intel"
     std::string cpu_model;   // "Skylake"
 };
 
-// Result of reading a file: settings in its order, and how many lines made no sense.
+// The settings of a file in their order, and the number of malformed lines.
 struct ini_content {
     struct setting {
         std::string name;  // without UCX_
@@ -22,12 +22,12 @@ struct ini_content {
     };
     std::vector<setting> settings;
     unsigned bad_lines = 0;
-    unsigned first_bad_line = 0;  // its text is not kept: it may hold a key
+    unsigned first_bad_line = 0;  // only its number; its text may hold a key
 };
 
 // Reads lines "UCX_NAME=value" or "NAME=value"; "#" and ";" begin comments. "[title]" begins a
-// section: the lines after it count when all its filters ("CPU vendor=...", "CPU model=...")
-// name this machine. A section with a filter that is not known does not count.
+// section: its lines apply if all its filters ("CPU vendor=...", "CPU model=...") match this
+// machine. A section with an unknown filter does not apply.
 [[nodiscard]] ini_content parse_ini(std::string_view text, const machine_facts& machine);
 
 }  // namespace ucs::config

@@ -1,4 +1,4 @@
-// Looking options up by name.
+// Finds options by name.
 #pragma once
 
 #include <span>
@@ -9,10 +9,12 @@
 
 namespace ucs::config {
 
-// The option of this name (without UCX_) in the tables or in general_tables(); nullptr: none.
+// Returns the option of this name (without UCX_) in the tables or in general_tables(); nullptr if
+// there is none.
 [[nodiscard]] const option* find_option(std::span<const table* const> known, std::string_view name);
 
-// The known name most like `name`, empty when none is near enough to be a slip of the pen.
+// Returns the known name most similar to `name`; empty if none is similar enough to be a typing
+// error.
 [[nodiscard]] std::string nearest_name(std::span<const table* const> known, std::string_view name);
 
 }  // namespace ucs::config

@@ -8,8 +8,9 @@
 namespace ucs::config {
 namespace {
 
-// The last column of openucx_options.inc names one of these, or `does` for an option of this
-// library. Options that tune a mechanism which does not exist here.
+// Reasons why options have no effect. The last column of openucx_options.inc names one of these, or
+// `does` for an option that this library has. First the reasons for options that tune a mechanism
+// which does not exist here.
 constexpr no_effect mlx5{
     "the transports rc_mlx5, ud_mlx5 and dc_mlx5 do not exist here; rc_verbs and ud_verbs serve "
     "their devices",
@@ -40,7 +41,7 @@ constexpr no_effect transport{"this library's transport has no such parameter", 
 constexpr no_effect family_name{"only the option with the transport's own name is read", true};
 constexpr no_effect hardware{"its device or transport is not supported", false};
 
-// Options that ask for a service which the user looks for.
+// Reasons for options that request a service whose result the user expects.
 constexpr no_effect ib_for_all{
     "UCX_IB_SL, UCX_IB_PKEY, UCX_IB_TRAFFIC_CLASS and UCX_IB_HOP_LIMIT set this for all transports",
     true};
@@ -57,7 +58,7 @@ constexpr no_effect other_log{
 constexpr no_effect protocol_names{
     "protocols are chosen by predicted cost; UCX_TLS and UCX_RNDV_SCHEME limit the choice", true};
 
-// A row's reason, as a pointer that is null for `does`.
+// The reason of a row, as a pointer; null for `does`.
 struct row_effect {
     const no_effect* effect;
     constexpr row_effect(const no_effect& reason) noexcept : effect(&reason) {}
@@ -74,7 +75,8 @@ constexpr openucx_option rows[] = {
 static_assert(std::is_sorted(std::begin(rows), std::end(rows),
                              [](const auto& a, const auto& b) { return a.name < b.name; }));
 
-// Transports and devices that OpenUCX lists only where their hardware or software is present.
+// Prefixes of transports and devices that OpenUCX lists only if their hardware or software is
+// present.
 constexpr std::string_view unlisted[] = {"CUDA_", "GDR_COPY_", "GDAKI_", "RC_GDA_", "ROCM_",
                                          "ZE_",   "UGNI_",     "GAUDI_", "GGA_",    "XPMEM_",
                                          "KNEM_", "EFA_",      "DEVX_"};
@@ -120,7 +122,7 @@ const no_effect* find_no_effect(std::string_view name) {
     if (std::any_of(std::begin(unlisted), std::end(unlisted), names)) return &hardware;
     const openucx_option* row = find_in_families(name);
     if (row == nullptr) return nullptr;
-    // The member has the option and the family has not: nothing reads the family's name.
+    // If the member has the option but the family does not, no code reads the family's name.
     return row->effect != nullptr ? row->effect : &family_name;
 }
 

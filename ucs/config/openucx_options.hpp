@@ -9,15 +9,15 @@ namespace ucs::config {
 // Why options have no effect here.
 struct no_effect {
     std::string_view reason;  // a clause that follows "because"
-    // Whether the option asks for a service that the user looks for afterwards, such as a file. The
-    // others tune a mechanism that does not exist here.
+    // True if the option requests a service whose result the user expects, such as a file. Other
+    // options tune a mechanism that does not exist here.
     bool is_missed;
 };
 
 // One option of OpenUCX's tables.
 struct openucx_option {
     std::string_view name;           // without UCX_
-    std::string_view first_version;  // "1.13"; "-" when only special builds list the option
+    std::string_view first_version;  // "1.13"; "-" if only special builds list the option
     std::string_view last_version;
     const no_effect* effect;  // null: this library has the option
 };

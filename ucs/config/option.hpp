@@ -1,4 +1,4 @@
-// Declaring options: a typed table of pointers to members, one per struct of settings.
+// Declaration of options: each settings struct has a typed table of pointers to its members.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ enum class level : std::uint8_t;
 
 namespace ucs::config {
 
-// Memory size: "8k", "64kb", "1m", plain bytes; "inf" and "auto" where the option allows them.
+// Memory size: "8k", "64kb", "1m", plain bytes; "inf" and "auto" if the option allows them.
 struct memunits {
     static constexpr std::size_t inf = ~std::size_t{0};
     static constexpr std::size_t automatic = ~std::size_t{0} - 1;
@@ -40,7 +40,7 @@ struct rate {
     }
 };
 
-// A number of things, or "auto": the library or the system chooses.
+// A count, or "auto": the library or the system chooses.
 struct auto_count {
     static constexpr unsigned automatic = ~0U;
     unsigned value = automatic;
@@ -54,7 +54,7 @@ struct allow_list {
     bool negated = false;
     std::vector<std::string> names{"all"};
 
-    // "all" is a name that every name equals.
+    // Returns whether the list allows `name`. The listed name "all" matches every name.
     [[nodiscard]] bool allows(std::string_view name) const noexcept {
         for (const std::string& listed : names) {
             if (listed == name || listed == "all") return !negated;
@@ -66,14 +66,14 @@ struct allow_list {
 // "a,b,c"; the empty text gives no names.
 using names = std::vector<std::string>;
 
-// How one member type reads from and prints as text. `parse` writes into `field` only on success.
+// Functions that parse and print one member type. `parse` writes to `field` only on success.
 struct value_type {
-    const char* expected;  // what a right value looks like, without the words inf and auto
+    const char* expected;  // description of valid values, without inf and auto
     ucs_status_t (*parse)(std::string_view text, void* field);
     std::string (*print)(const void* field);
 
-    // A right text as a number, for comparing with the bounds of a range: infinity for "inf", NaN
-    // for "auto". Null: the values have no order.
+    // Converts a valid text to a number, for comparison with the bounds of a range: infinity for
+    // "inf", NaN for "auto". Null if the values have no order.
     double (*measure)(std::string_view text) = nullptr;
     bool knows_inf = false;
     bool knows_auto = false;
@@ -89,21 +89,22 @@ const value_type& value_type_of();
 struct option {
     const char* name;           // without prefix: "RNDV_THRESH"
     const char* default_value;  // text, parsed like any other
-    const char* help;           // full sentences, our own words
+    const char* help;           // full sentences
     const value_type* type;
     void* (*field)(void* settings);
     range allowed;
     bool hidden;
 
-    // A name that several transports of a kind share, "RC_TX_QUEUE_LEN" of "RC_VERBS_TX_QUEUE_LEN":
-    // what it says counts where `name` has no text. Empty: there is none.
+    // A name that several transports of a family share, "RC_TX_QUEUE_LEN" for
+    // "RC_VERBS_TX_QUEUE_LEN". It applies if `name` is not set. Empty: there is none.
     std::string family_name{};
 
     [[nodiscard]] bool is_called(std::string_view text) const noexcept {
         return text == name || (!family_name.empty() && text == family_name);
     }
 
-    // Reads a text without a settings struct; `printed`, unless null, gets the value as printed.
+    // Parses a text without a settings struct. If `printed` is not null, it receives the printed
+    // value.
     verdict (*check_as)(const option& self, std::string_view text, std::string* printed);
 
     [[nodiscard]] verdict check(std::string_view text, std::string* printed = nullptr) const {
@@ -143,8 +144,8 @@ struct table {
     std::vector<option> options;
 };
 
-// The same table, whose options can be set by the names of a family, too: those that begin with
-// `own` ("RC_VERBS_") have names that begin with `family` ("RC_") instead.
-[[nodiscard]] table with_family(table of, std::string_view own, std::string_view family);
+// Returns the table with family names: an option whose name begins with `own` ("RC_VERBS_") can
+// also be set by the name that begins with `family` ("RC_") instead.
+[[nodiscard]] table with_family(table options, std::string_view own, std::string_view family);
 
 }  // namespace ucs::config

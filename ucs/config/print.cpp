@@ -1,4 +1,4 @@
-// Options as the text that people read and clients parse.
+// Prints options as text that users read and clients parse.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -23,36 +23,36 @@ void append_header(std::string& into, std::string_view title) {
     into += "#\n\n";
 }
 
-void print_option(std::string& into, const source& from, const option& which, unsigned flags) {
+void print_option(std::string& into, const source& from, const option& entry, unsigned flags) {
     if ((flags & print_doc) != 0) {
         into += "#\n";
-        print_comment(into, which.help);
+        print_comment(into, entry.help);
         fmt::format_to(std::back_inserter(into), "#\n# Form:    {}\n# Default: {}\n",
-                       expected_form(which), which.default_value);
-        if (!which.family_name.empty()) {
+                       expected_form(entry), entry.default_value);
+        if (!entry.family_name.empty()) {
             fmt::format_to(std::back_inserter(into), "# Also:    UCX_{}, for the whole family\n",
-                           which.family_name);
+                           entry.family_name);
         }
-        if (const text_value* given = from.find(which)) {
+        if (const text_value* given = from.find(entry)) {
             fmt::format_to(std::back_inserter(into), "# From:    {}\n", given->where);
         }
         into += "#\n";
     }
-    const bool is_default = from.find(which) == nullptr;
+    const bool is_default = from.find(entry) == nullptr;
     const bool commented = is_default && (flags & print_comment_default) != 0;
-    fmt::format_to(std::back_inserter(into), "{}UCX_{}={}\n", commented ? "# " : "", which.name,
-                   value_text(from, which));
+    fmt::format_to(std::back_inserter(into), "{}UCX_{}={}\n", commented ? "# " : "", entry.name,
+                   value_text(from, entry));
     if ((flags & print_doc) != 0) into += '\n';
 }
 
 }  // namespace
 
-std::string value_text(const source& from, const option& which) {
-    const text_value* given = from.find(which);
-    std::string printed = given != nullptr ? given->text : which.default_value;
-    if (which.check(printed, &printed) != verdict::refused) return printed;
-    printed = which.default_value;  // what load() falls back to
-    (void)which.check(printed, &printed);
+std::string value_text(const source& from, const option& entry) {
+    const text_value* given = from.find(entry);
+    std::string printed = given != nullptr ? given->text : entry.default_value;
+    if (entry.check(printed, &printed) != verdict::refused) return printed;
+    printed = entry.default_value;  // load() falls back to the default, too
+    (void)entry.check(printed, &printed);
     return printed;
 }
 
@@ -63,12 +63,12 @@ std::string print(const source& from, std::span<const table* const> known, std::
     if ((flags & (print_values | print_doc)) == 0) return text;
     for (const table* each : known) {
         bool titled = false;
-        for (const option& which : each->options) {
-            if (which.hidden && (flags & print_hidden) == 0) continue;
-            if (std::string_view(which.name).find(filter) == std::string_view::npos) continue;
+        for (const option& entry : each->options) {
+            if (entry.hidden && (flags & print_hidden) == 0) continue;
+            if (std::string_view(entry.name).find(filter) == std::string_view::npos) continue;
             if (!titled && (flags & print_doc) != 0) append_header(text, each->title);
             titled = true;
-            print_option(text, from, which, flags);
+            print_option(text, from, entry, flags);
         }
     }
     return text;

@@ -6,11 +6,11 @@
 
 namespace ucs::config {
 
-verdict take(const option& which, std::string_view text, void* field) {
-    const value_type& type = *which.type;
+verdict take(const option& entry, std::string_view text, void* field) {
+    const value_type& type = *entry.type;
     if (type.parse(text, field) != UCS_OK) return verdict::refused;
     if (type.measure == nullptr) return verdict::good;
-    const range& allowed = which.allowed;
+    const range& allowed = entry.allowed;
     const double value = type.measure(text);
     if (std::isnan(value)) return allowed.automatic ? verdict::good : verdict::refused;
     if (std::isinf(value) && allowed.infinite) return verdict::good;
@@ -20,9 +20,9 @@ verdict take(const option& which, std::string_view text, void* field) {
     return type.parse(allowed.highest, field) == UCS_OK ? verdict::limited : verdict::refused;
 }
 
-std::string expected_form(const option& which) {
-    const range& allowed = which.allowed;
-    std::string text = which.type->expected;
+std::string expected_form(const option& entry) {
+    const range& allowed = entry.allowed;
+    std::string text = entry.type->expected;
     const auto add = [&text](const char* words, const char* value) { (text += words) += value; };
     if (allowed.lowest != nullptr && allowed.highest != nullptr) {
         add(", from ", allowed.lowest);
@@ -32,8 +32,8 @@ std::string expected_form(const option& which) {
     } else if (allowed.highest != nullptr) {
         add(", at most ", allowed.highest);
     }
-    if (which.type->knows_inf && allowed.infinite) text += ", or inf";
-    if (which.type->knows_auto && allowed.automatic) text += ", or auto";
+    if (entry.type->knows_inf && allowed.infinite) text += ", or inf";
+    if (entry.type->knows_auto && allowed.automatic) text += ", or auto";
     if (allowed.limited) add("; more is taken as ", allowed.highest);
     return text;
 }

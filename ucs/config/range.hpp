@@ -1,4 +1,4 @@
-// Which of the values that its type can write an option takes.
+// The range of values that an option accepts.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace ucs::config {
 
 struct option;
 
-// Bounds are texts, written like the option's values. Made by at_least or between; the default
-// takes everything that the type can write, "inf" and "auto" included.
+// Bounds are texts in the form of the option's values. Made by at_least() or between(); the default
+// accepts every value of the type, including "inf" and "auto".
 struct range {
     const char* lowest = nullptr;   // null: no bound
     const char* highest = nullptr;  // null: no bound
-    bool limited = false;           // what is above `highest` is legal and taken as `highest`
-    bool infinite = true;           // takes "inf"; below `highest`, whatever that is
-    bool automatic = true;          // takes "auto"
+    bool limited = false;           // a value above `highest` is valid and reduced to `highest`
+    bool infinite = true;           // accepts "inf", regardless of `highest`
+    bool automatic = true;          // accepts "auto"
 
     [[nodiscard]] constexpr range or_inf() const noexcept {
         return {lowest, highest, limited, true, automatic};
@@ -25,8 +25,8 @@ struct range {
     [[nodiscard]] constexpr range or_auto() const noexcept {
         return {lowest, highest, limited, infinite, true};
     }
-    // For values that other libraries of the family take and this one cannot do. The log says
-    // once what is used.
+    // For values that OpenUCX accepts and this library does not support. The log reports once which
+    // value is used.
     [[nodiscard]] constexpr range or_limited() const noexcept {
         return {lowest, highest, true, infinite, automatic};
     }
@@ -41,11 +41,11 @@ struct range {
 
 enum class verdict { good, limited, refused };
 
-// Reads a text into `field` as the option's type and range have it. A refused text may leave
-// another value in the field.
-verdict take(const option& which, std::string_view text, void* field);
+// Parses a text into `field` according to the option's type and range. A refused text may still
+// change the field.
+verdict take(const option& entry, std::string_view text, void* field);
 
-// What a right value looks like, for help and error texts.
-[[nodiscard]] std::string expected_form(const option& which);
+// Returns a description of valid values, for help and error texts.
+[[nodiscard]] std::string expected_form(const option& entry);
 
 }  // namespace ucs::config

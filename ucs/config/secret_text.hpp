@@ -1,5 +1,5 @@
-// Option values that are secret: every text is a right one, so no message has a reason to show it,
-// and printing shows that there is one and not which.
+// Option values that are secret. Every text is valid, so no error message shows it, and printing
+// shows only that there is a value.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct secret_text {
     std::string text;
 };
 
-// Appears wherever the value of a secret option would be printed.
+// Printed instead of the value of a secret option.
 inline constexpr const char* hidden_value = "(hidden)";
 
 template<>

@@ -25,16 +25,16 @@ constinit log::component self{"ucs.config"};
 
 constexpr std::size_t max_file_size = 1 << 20;
 
-// The installation that this code was loaded from.
+// The installation from which this code was loaded.
 struct installation {
-    std::string file;     // LIB/../etc/ucx/ucx.conf; empty when it is not known
-    uid_t installer = 0;  // owner of the library, who could change the code itself
+    std::string file;     // LIB/../etc/ucx/ucx.conf; empty if unknown
+    uid_t installer = 0;  // owner of the library file: this user could change the code itself
 };
 
 installation find_installation() {
-    Dl_info here{};
-    if (::dladdr(reinterpret_cast<const void*>(&find_installation), &here) == 0) return {};
-    const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(here.dli_fname, nullptr),
+    Dl_info library{};
+    if (::dladdr(reinterpret_cast<const void*>(&find_installation), &library) == 0) return {};
+    const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(library.dli_fname, nullptr),
                                                           std::free);
     struct stat about {};
     if (resolved == nullptr || ::stat(resolved.get(), &about) != 0) return {};
@@ -52,16 +52,16 @@ const installation& the_installation() {
     return found;
 }
 
-// A configuration file that was read, or the reason that it was not.
+// The content of a configuration file, or the reason why it could not be read.
 struct configuration_file {
     std::string text;
     bool readable_by_others = false;
     bool is_absent = false;
-    std::string why_not;  // in words; empty when it was read
+    std::string why_not;  // the reason; empty if it was read
 };
 
-// A file that the program names is taken from any owner, the default ones only from those who could
-// change the library.
+// Reads a configuration file. If the program names it, it may belong to any user; a default file
+// must belong to a user that could change the library.
 configuration_file read_text(const std::string& path, bool named) {
     const sys::opened_file file =
         named ? sys::open_for_reading(path, sys::file_trust::named_by_caller)
@@ -79,7 +79,8 @@ configuration_file read_text(const std::string& path, bool named) {
     return made;
 }
 
-// A folder without ucx.conf is in order, one that is not there is a slip of the pen.
+// Warns if the folder does not exist, which is probably a typing error. A folder without ucx.conf
+// is valid.
 void warn_without_folder(const char* folder) {
     struct stat found {};
     int error = ::stat(folder, &found) == 0 ? 0 : errno;
@@ -184,7 +185,7 @@ void source::erase_secret(std::string_view name) noexcept {
     if (found == values_.end() || found->second.text.empty()) return;
     std::string& text = found->second.text;
     ::explicit_bzero(text.data(), text.size());
-    // Shorter than a key, so nothing is allocated.
+    // The mark is shorter than a key, so this does not allocate.
     const std::string_view mark = hidden_value;
     text.resize(std::min(text.size(), mark.size()));
     mark.copy(text.data(), text.size());
@@ -195,9 +196,9 @@ const text_value* source::find(std::string_view name) const {
     return found == values_.end() ? nullptr : &found->second;
 }
 
-const text_value* source::find(const option& which) const {
-    const text_value* const own = find(which.name);
-    return own != nullptr || which.family_name.empty() ? own : find(which.family_name);
+const text_value* source::find(const option& entry) const {
+    const text_value* const own = find(entry.name);
+    return own != nullptr || entry.family_name.empty() ? own : find(entry.family_name);
 }
 
 }  // namespace ucs::config

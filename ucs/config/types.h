@@ -13,7 +13,7 @@ typedef enum {
     UCS_LOG_LEVEL_ERROR,       /* an operation failed */
     UCS_LOG_LEVEL_WARN,        /* suspicious, but the operation goes on */
     UCS_LOG_LEVEL_DIAG,        /* a problem that the library worked around */
-    UCS_LOG_LEVEL_INFO,        /* what a user may want to know */
+    UCS_LOG_LEVEL_INFO,        /* facts that may interest a user */
     UCS_LOG_LEVEL_DEBUG,       /* decisions and rare events */
     UCS_LOG_LEVEL_TRACE,       /* steps of rare events */
     UCS_LOG_LEVEL_TRACE_REQ,   /* every request */
@@ -25,7 +25,7 @@ typedef enum {
     UCS_LOG_LEVEL_PRINT /* always, without level or source position */
 } ucs_log_level_t;
 
-/** Who runs asynchronous work. */
+/** The method that drives asynchronous work. */
 typedef enum {
     UCS_ASYNC_MODE_SIGNAL,
     UCS_ASYNC_MODE_THREAD,
@@ -55,7 +55,7 @@ typedef enum ucs_on_off_auto_value {
     UCS_CONFIG_ON_OFF_LAST
 } ucs_on_off_auto_value_t;
 
-/** What to do when the process gets a fatal signal. */
+/** The reaction to a fatal signal. */
 typedef enum {
     UCS_HANDLE_ERROR_BACKTRACE, /* print where it happened */
     UCS_HANDLE_ERROR_FREEZE,    /* stop and wait for a debugger */
@@ -64,13 +64,13 @@ typedef enum {
     UCS_HANDLE_ERROR_LAST
 } ucs_handle_error_t;
 
-/** What a configuration print shows; combine with "or". */
+/** The parts of a printed configuration; combine with "or". */
 typedef enum {
     UCS_CONFIG_PRINT_CONFIG = UCS_BIT(0),         /* NAME=value lines */
     UCS_CONFIG_PRINT_HEADER = UCS_BIT(1),         /* the title */
     UCS_CONFIG_PRINT_DOC = UCS_BIT(2),            /* help text of every option */
     UCS_CONFIG_PRINT_HIDDEN = UCS_BIT(3),         /* rarely needed options too */
-    UCS_CONFIG_PRINT_COMMENT_DEFAULT = UCS_BIT(4) /* '#' before values nobody changed */
+    UCS_CONFIG_PRINT_COMMENT_DEFAULT = UCS_BIT(4) /* '#' before values that are defaults */
 } ucs_config_print_flags_t;
 
 /** A counted array as a member of an options structure. */

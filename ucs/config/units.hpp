@@ -1,4 +1,4 @@
-// Numbers with units as people write them.
+// Parses and prints numbers with units.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace ucs::config {
 
-// "512", "8k", "64kb", "1.5m", "2GB"; steps of 1024; also "inf" and "auto" as memunits has them.
+// "512", "8k", "64kb", "1.5m", "2GB"; steps of 1024; also "inf" and "auto", as in memunits.
 [[nodiscard]] std::optional<std::size_t> parse_bytes(std::string_view text) noexcept;
 [[nodiscard]] std::string print_bytes(std::size_t bytes);
 

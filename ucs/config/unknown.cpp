@@ -1,4 +1,4 @@
-// Finds options by name, and reports the names that have no effect.
+// Finds options by name, and reports names that have no effect.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,15 +31,15 @@ void visit_known(std::span<const table* const> known, Visit&& visit) {
     }
 }
 
-// The text of a value that switches a service off, or leaves the choice to the library.
+// Returns whether the value switches a service off, or leaves the choice to the library.
 bool asks_for_nothing(std::string_view text) noexcept {
     constexpr std::string_view texts[] = {"",      "n",    "no",   "off", "0",
                                           "false", "none", "auto", "try"};
     return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
 }
 
-// "UCX_TLS", after the place where it stands if that is another one than the environment.
-std::string place_of(std::string_view family, std::string_view name, const text_value& value) {
+// Returns the name, "UCX_TLS", preceded by its location unless that is the environment.
+std::string location_of(std::string_view family, std::string_view name, const text_value& value) {
     if (value.from == origin::environment || value.from == origin::prefixed_environment) {
         return value.where;
     }
@@ -50,9 +50,9 @@ std::string place_of(std::string_view family, std::string_view name, const text_
 
 bool first_time(const std::string& key) {
     static std::mutex& lock = *new std::mutex;
-    static std::set<std::string>& said = *new std::set<std::string>;
+    static std::set<std::string>& reported = *new std::set<std::string>;
     const std::lock_guard guard(lock);
-    return said.insert(key).second;
+    return reported.insert(key).second;
 }
 
 const option* find_option(std::span<const table* const> known, std::string_view name) {
@@ -76,18 +76,18 @@ std::string nearest_name(std::span<const table* const> known, std::string_view n
 void source::report_unused(std::span<const table* const> known, std::string_view name,
                            const text_value& value) const {
     if (!first_time(fmt::format("unused {}_{}", family_, name))) return;
-    const std::string place = place_of(family_, name, value);
+    const std::string location = location_of(family_, name, value);
     const no_effect* effect = family_ == "UCX" ? find_no_effect(name) : nullptr;
     if (effect != nullptr) {
         const bool is_missed = effect->is_missed && !asks_for_nothing(value.text);
         log::log(self, is_missed ? log::level::warn : log::level::info,
-                 "{} has no effect, because {}", place, effect->reason);
+                 "{} has no effect, because {}", location, effect->reason);
         return;
     }
     const std::string nearest = nearest_name(known, name);
     const std::string hint =
         nearest.empty() ? "" : fmt::format("; did you mean {}_{}?", family_, nearest);
-    log::warn(self, "{} is not an option of this library and has no effect{}", place, hint);
+    log::warn(self, "{} is not an option of this library and has no effect{}", location, hint);
 }
 
 bool source::reports_unused() const {

@@ -1,4 +1,4 @@
-// How each plain member type reads from text and prints.
+// Parsing and printing of each basic member type.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -22,7 +22,7 @@ ucs_status_t store(void* field, std::optional<T> value) {
     return UCS_OK;
 }
 
-// A value with a unit, which is a number in a type of its own.
+// Parses a value with a unit into a type that wraps a number.
 template<class Value, auto Parse>
 ucs_status_t parse_unit(std::string_view text, void* field) {
     const auto number = Parse(text);
@@ -55,7 +55,7 @@ std::string print_unsigned(const void* field) {
     return value == std::numeric_limits<T>::max() ? "inf" : fmt::format("{}", value);
 }
 
-// Numbers as `value_type::measure` wants them. The texts have been read before.
+// Conversions for `value_type::measure`. The texts are known to be valid.
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double automatic = std::numeric_limits<double>::quiet_NaN();
 

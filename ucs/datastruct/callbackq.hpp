@@ -1,4 +1,4 @@
-// The progress callbacks of a worker, in order.
+// An ordered queue of progress callbacks.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,24 @@
 
 namespace ucs::datastruct {
 
-// Ordered set of callbacks that one call runs in turn, which callbacks may change while it runs:
-// what is added starts with the next round, what is removed is not called again, not even later
-// in this round. Each callback returns how many events it handled. Owner context only.
+// An ordered set of callbacks that dispatch() runs in turn. Callbacks may change the set meanwhile:
+// an added callback first runs in the next round, and a removed one is not called again, not even
+// later in this round. Each callback returns how many events it handled. Owner context only.
 class callbackq {
 public:
     using function = unsigned (*)(void* arg);
     using id = std::uint64_t;
 
-    // Appends; the callback stays until removed. O(1).
+    // Appends a callback, which stays until it is removed. O(1).
     id add(function callback, void* arg);
 
     // Appends a callback that is removed just before its one call.
     id add_once(function callback, void* arg);
 
-    // O(n) in the number of callbacks; unknown ids are ignored.
+    // Removes a callback; ignores unknown ids. O(n) in the number of callbacks.
     void remove(id handle) noexcept;
 
-    // Removes every one-shot callback with this argument: its object goes away.
+    // Removes every one-shot callback with this argument, whose object is about to be destroyed.
     void remove_once(const void* arg) noexcept;
 
     // Runs all callbacks in order and returns the sum of what they return.
@@ -32,7 +32,7 @@ public:
         if (entries_.empty()) return 0;
         ++depth_;
         unsigned events = 0;
-        // Callbacks may append, which can move the entries: go by index, to today's end.
+        // Callbacks may append, which can move the entries, so use indices up to the present end.
         const std::size_t count = entries_.size();
         for (std::size_t i = 0; i < count; ++i) {
             events += run(i);
@@ -66,8 +66,9 @@ private:
     void compact() noexcept;
 
     std::vector<entry> entries_;
-    std::size_t holes_ = 0;  // removed entries that still have a place: their callback is nothing
-    unsigned depth_ = 0;     // dispatch may be entered again from a callback
+    std::size_t holes_ =
+        0;  // removed entries that still occupy a position; their callback is nothing()
+    unsigned depth_ = 0;  // nesting depth of dispatch(), which a callback may call again
     id last_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Objects behind 64-bit ids that strangers may send us.
+// A table of objects by 64-bit ids that remain safe when untrusted peers send them.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@
 
 namespace ucs::datastruct {
 
-// The next use of a slot has the next number.
+// Ids that count the uses of a slot.
 class counted_ids {
 public:
     [[nodiscard]] std::uint64_t next(std::uint32_t uses) noexcept { return uses; }
 };
 
-// Nobody can guess them (where the system has random numbers, see random_bytes): an id serves as
-// the right to what it names. Costs some nanoseconds for each element that is added, nothing when
-// it is looked up.
+// Ids that cannot be guessed (if the system has random numbers, see random_bytes()), so that
+// knowledge of an id authorises access to its object. Costs some nanoseconds per added element, and
+// nothing per look-up.
 class secret_ids {
 public:
     secret_ids() noexcept { sys::random_bytes(&key_, sizeof key_); }
     [[nodiscard]] std::uint64_t next(std::uint32_t) noexcept {
-        return sys::siphash(key_, ++given_) >> 24;
+        return sys::siphash(key_, ++issued_) >> 24;
     }
 
 private:
     sys::hash_key key_;
-    std::uint64_t given_ = 0;
+    std::uint64_t issued_ = 0;
 };
 
-// Slot map: id = 40 bits of Ids << 24 | index. Add, remove and find are O(1), find of any 64-bit
-// value is safe, and an id of a removed element is not found again: with counted_ids not until its
-// slot was used 2^32 times, with secret_ids as far as chance allows. No valid id is 0. No more than
-// 2^24 elements at a time. They keep their address: slots live in chunks that never move. Owner
-// context only.
+// Slot map: id = 40 bits of Ids << 24 | index. Add, remove and find are O(1). find() of any 64-bit
+// value is safe. The id of a removed element is not found again: with counted_ids until its slot
+// has been used 2^32 times, with secret_ids with high probability. No valid id is 0. Holds up to
+// 2^24 elements. Elements keep their address: slots live in chunks that never move. Owner context
+// only.
 template<class T, class Ids = counted_ids>
 class id_table {
 public:
@@ -56,56 +56,56 @@ public:
           size_(std::exchange(other.size_, 0)) {}
     ~id_table() { clear(); }
 
-    // The id of the new element; 0: no memory.
+    // Adds an element and returns its id; 0 if there is no memory.
     id add(T value) noexcept {
         static_assert(std::is_nothrow_move_constructible_v<T>);
         if (free_ == none && !grow()) [[unlikely]]
             return 0;
         const std::uint32_t index = free_;
-        slot& place = at(index);
-        ::new (static_cast<void*>(place.bytes)) T(std::move(value));
-        free_ = place.next_free;
+        slot& entry = at(index);
+        ::new (static_cast<void*>(entry.bytes)) T(std::move(value));
+        free_ = entry.next_free;
         do {
-            place.name = ids_.next(++place.uses) << index_bits | index;
-        } while (place.name >> index_bits == 0);
+            entry.name = ids_.next(++entry.uses) << index_bits | index;
+        } while (entry.name >> index_bits == 0);
         ++size_;
-        return place.name;
+        return entry.name;
     }
 
-    // nullptr unless `handle` names an element that is here now.
+    // Returns the element of this id, or nullptr if there is none.
     [[nodiscard]] T* find(id handle) noexcept {
-        slot* place = occupied(handle);
-        return place == nullptr ? nullptr : place->object();
+        slot* entry = find_slot(handle);
+        return entry == nullptr ? nullptr : entry->object();
     }
     [[nodiscard]] const T* find(id handle) const noexcept {
         return const_cast<id_table*>(this)->find(handle);
     }
 
-    // Destroys the element; false when there is none of this id.
+    // Destroys the element. Returns false if there is none of this id.
     bool remove(id handle) noexcept {
-        slot* place = occupied(handle);
-        if (place == nullptr) return false;
-        vacate(*place, index_of(handle));
+        slot* entry = find_slot(handle);
+        if (entry == nullptr) return false;
+        free_slot(*entry, index_of(handle));
         return true;
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // Calls visit(id, T&) for every element. `visit` may remove any element and add some; whether
-    // it sees those is not said.
+    // Calls visit(id, T&) for every element. `visit` may remove any element and add new ones; it is
+    // unspecified whether it visits the new ones.
     template<class Visit>
     void for_each(Visit&& visit) {
         for (std::uint32_t index = 0; index < used_; ++index) {
-            slot& place = at(index);
-            if (place.name != 0) visit(place.name, *place.object());
+            slot& entry = at(index);
+            if (entry.name != 0) visit(entry.name, *entry.object());
         }
     }
 
-    // Removes everything. Ids given out before stay invalid.
+    // Removes all elements. Their ids stay invalid.
     void clear() noexcept {
         for (std::uint32_t index = 0; index < used_; ++index) {
-            if (at(index).name != 0) vacate(at(index), index);
+            if (at(index).name != 0) free_slot(at(index), index);
         }
     }
 
@@ -132,18 +132,18 @@ private:
         return static_cast<std::uint32_t>(handle) & (most_slots - 1);
     }
 
-    slot* occupied(id handle) noexcept {
+    slot* find_slot(id handle) noexcept {
         const std::uint32_t index = index_of(handle);
         if (index >= used_ || handle == 0) return nullptr;
-        slot& place = at(index);
-        return place.name == handle ? &place : nullptr;
+        slot& entry = at(index);
+        return entry.name == handle ? &entry : nullptr;
     }
 
-    void vacate(slot& place, std::uint32_t index) noexcept {
-        place.name = 0;  // before the destructor, which may come back here
+    void free_slot(slot& entry, std::uint32_t index) noexcept {
+        entry.name = 0;  // before the destructor, which may call this table again
         --size_;
-        place.object()->~T();
-        place.next_free = free_;
+        entry.object()->~T();
+        entry.next_free = free_;
         free_ = index;
     }
 
@@ -165,11 +165,11 @@ private:
     [[no_unique_address]] Ids ids_;
     std::vector<std::unique_ptr<slot[]>> chunks_;
     std::uint32_t free_ = none;
-    std::uint32_t used_ = 0;  // slots there are
+    std::uint32_t used_ = 0;  // allocated slots
     std::size_t size_ = 0;
 };
 
-// For those that peers may name, and nobody else.
+// For objects that only peers with the id may access.
 template<class T>
 using secret_id_table = id_table<T, secret_ids>;
 

@@ -1,4 +1,4 @@
-// Names for the Boost.Intrusive containers that we use.
+// Aliases for the Boost.Intrusive containers that the library uses.
 //
 // An intrusive container links elements through a hook that is a member of the element, so
 // inserting allocates nothing, cannot fail, and removing needs no search. The container never owns
@@ -30,7 +30,7 @@ using list = bi::list<T, bi::member_hook<T, list_hook, Hook>, bi::constant_time_
 template<class T, list_hook T::*Hook>
 using counted_list = bi::list<T, bi::member_hook<T, list_hook, Hook>, bi::constant_time_size<true>>;
 
-// Its elements leave by being destroyed.
+// A list whose elements leave it when they are destroyed.
 template<class T, auto_unlink_hook T::*Hook>
 using auto_list =
     bi::list<T, bi::member_hook<T, auto_unlink_hook, Hook>, bi::constant_time_size<false>>;

@@ -1,4 +1,4 @@
-// Handing work from any thread to the one that owns it.
+// A lock-free queue that passes elements from any thread to one owner thread.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@ struct mpsc_link {
     T* next = nullptr;
 };
 
-// Lock-free intrusive queue: any thread pushes, the owner takes everything at once, in the order of
-// the pushes. An element belongs to the queue from push until take_all's visit.
+// Lock-free intrusive queue: any thread pushes, and the owner takes all elements at once, in the
+// order of the pushes. The queue owns an element from push() until take_all() visits it.
 template<class T, mpsc_link<T> T::*Link>
 class mpsc_queue {
 public:
@@ -20,7 +20,7 @@ public:
     mpsc_queue(const mpsc_queue&) = delete;
     mpsc_queue& operator=(const mpsc_queue&) = delete;
 
-    // True when the queue was empty: the pusher then wakes the owner, others need not.
+    // Returns true if the queue was empty; the caller must then wake the owner.
     bool push(T& element) noexcept {
         T* head = head_.load(std::memory_order_relaxed);
         do {
@@ -30,7 +30,7 @@ public:
         return head == nullptr;
     }
 
-    // Cheap look without taking: one relaxed load.
+    // Checks the queue without taking elements: one relaxed load.
     [[nodiscard]] bool empty() const noexcept {
         return head_.load(std::memory_order_relaxed) == nullptr;
     }
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Pushes pile up newest first.
+    // Reverses the list, which has the newest element first.
     static T* reversed(T* element) noexcept {
         T* result = nullptr;
         while (element != nullptr) {

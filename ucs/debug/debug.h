@@ -1,4 +1,4 @@
-/* What the library does when a process receives a fatal signal. */
+/* The library's handling of fatal signals. */
 #ifndef UCS_DEBUG_DEBUG_H_
 #define UCS_DEBUG_DEBUG_H_
 

@@ -8,14 +8,14 @@
 BEGIN_C_DECLS
 
 /**
- * Writes one message to the log (UCX_LOG_FILE, or the standard error), whatever its level: the
+ * Writes one message to the log (UCX_LOG_FILE, or the standard error), regardless of its level: the
  * caller compares the level with its own setting first. Any thread.
  *
  * @param file       source file of the caller, added at level debug and below; may be NULL.
  * @param line       its line.
  * @param function   not used; may be NULL.
  * @param level      severity that the line shows.
- * @param comp_conf  the caller's component, of which the name is read; may be NULL.
+ * @param comp_conf  the caller's component, whose name is printed; may be NULL.
  * @param format     as for printf. The result may have several lines.
  */
 void ucs_log_dispatch(const char* file, unsigned line, const char* function, ucs_log_level_t level,

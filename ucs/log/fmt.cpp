@@ -1,6 +1,6 @@
-// The part of fmt that is not templates, compiled once for all of us instead of in each file that
-// logs, and inside our libraries instead of from the system's libfmt.so: no program that loads us
-// gets another library with C++ symbols in it.
+// The non-template part of fmt, compiled once instead of in each file that logs. It is part of our
+// libraries instead of the system's libfmt.so, so a program that loads them does not load another
+// library with C++ symbols.
 //
 // The functions below are internals of fmt 9: the build asks for it (cmake/dependencies.cmake).
 #include <fmt/format-inl.h>

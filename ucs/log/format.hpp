@@ -1,4 +1,4 @@
-// The shape of a log line.
+// Formats log lines.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace ucs::log {
 
 // Appends "[seconds.microseconds] [host:pid:tid] component LEVEL text\n", one such line for each
-// line of `text`, which append_printable writes: part of it may be a peer's.
+// line of `text`. append_printable writes the text, because part of it may come from a peer.
 void format_lines(fmt::memory_buffer& into, const component& source, level severity,
                   std::string_view text);
 

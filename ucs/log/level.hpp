@@ -1,4 +1,4 @@
-// Names of levels, and the text that gives each component its level.
+// Names of log levels, and the levels of components (UCX_LOG_LEVEL).
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace ucs::log {
 
-// "warn", "TRACE", "req", … ; nothing for anything else.
+// Parses the name of a level ("warn", "TRACE", "req", …). Returns nullopt for other texts.
 [[nodiscard]] std::optional<level> parse_level(std::string_view text) noexcept;
 [[nodiscard]] const char* level_name(level severity) noexcept;
 
-// What UCX_LOG_LEVEL says: a level for everything and levels for components, for example
-// "info,ucp.wireup:debug,uct.tcp:trace". The longest component name that fits decides.
-// Immutable value, any thread.
+// The value of UCX_LOG_LEVEL: a default level and levels for components, for example
+// "info,ucp.wireup:debug,uct.tcp:trace". The longest matching component name decides. Immutable
+// value, any thread.
 class level_map {
 public:
     static constexpr level default_level = level::warn;

@@ -18,8 +18,8 @@ namespace {
 
 constinit component self{"ucs.log"};
 
-// Everything behind log(): made by the first message or configure(), never destroyed, because
-// other objects log from their destructors until the very end.
+// The state of logging. The first message or configure() creates it. It is never destroyed, because
+// other objects log from their destructors at the end of the process.
 struct engine {
     std::mutex lock;  // guards levels and their text
     level_map levels;
@@ -28,9 +28,9 @@ struct engine {
 };
 
 engine& the_engine() noexcept {
-    // In memory that is there: the first message may say that there is no more.
-    alignas(engine) static std::byte place[sizeof(engine)];
-    static engine& instance = *::new (place) engine;
+    // Use static memory: the first message may be about a lack of memory.
+    alignas(engine) static std::byte storage[sizeof(engine)];
+    static engine& instance = *::new (storage) engine;
     return instance;
 }
 
@@ -38,34 +38,34 @@ constinit std::once_flag configured;
 constinit thread_local bool configuring = false;
 constinit std::atomic<sink*> installed_sink{nullptr};
 
-// Warnings and errors by their kind: a program may cause them as often as it repeats a call.
+// Counts of warnings and errors by their kind: a program may cause one in each call.
 constinit line_counts repeated;
 constinit std::atomic<unsigned> first_of_kind{first_lines};
 
 void adopt(level_map levels, std::string_view text) {
-    engine& here = the_engine();
-    const std::lock_guard lock(here.lock);
-    here.text = text;
-    here.levels = std::move(levels);
+    engine& shared = the_engine();
+    const std::lock_guard lock(shared.lock);
+    shared.text = text;
+    shared.levels = std::move(levels);
     // Zero stands for "never resolved" in a component, so it is left out when the count wraps.
     constexpr std::uint32_t last = ~std::uint32_t{0} >> 4;
     const std::uint32_t current = generation.load(std::memory_order_relaxed);
     generation.store(current == last ? 1 : current + 1, std::memory_order_relaxed);
 }
 
-ucs_status_t apply(const settings& wanted) {
-    auto levels = level_map::parse(wanted.levels.text);
+ucs_status_t apply(const settings& new_settings) {
+    auto levels = level_map::parse(new_settings.levels.text);
     if (!levels) {
-        error(self, "log level \"{}\" is not one", wanted.levels.text);
+        error(self, "log level \"{}\" is not valid", new_settings.levels.text);
         return UCS_ERR_INVALID_PARAM;
     }
-    adopt(std::move(*levels), wanted.levels.text);
-    first_of_kind.store(wanted.repeats, std::memory_order_relaxed);
-    const std::string why_not =
-        the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups);
+    adopt(std::move(*levels), new_settings.levels.text);
+    first_of_kind.store(new_settings.repeats, std::memory_order_relaxed);
+    const std::string why_not = the_engine().out.open(
+        new_settings.file, new_settings.file_size.bytes, new_settings.backups);
     if (!why_not.empty()) {
         error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
-              expand_file_name(wanted.file), why_not);
+              expand_file_name(new_settings.file), why_not);
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;
@@ -79,9 +79,9 @@ void configure_once() noexcept {
     try {
         std::call_once(configured, [] {
             auto from = config::source::read("", "");
-            settings wanted;
-            if (from) (void)config::load(&wanted, settings::options(), *from);
-            (void)apply(wanted);
+            settings new_settings;
+            if (from) (void)config::load(&new_settings, settings::options(), *from);
+            (void)apply(new_settings);
         });
     } catch (...) {
         // Out of memory: the defaults stay in force.
@@ -91,9 +91,9 @@ void configure_once() noexcept {
 
 }  // namespace
 
-ucs_status_t configure(const settings& wanted) {
+ucs_status_t configure(const settings& new_settings) {
     std::call_once(configured, [] {});
-    return apply(wanted);
+    return apply(new_settings);
 }
 
 ucs_status_t set_level(std::string_view text) {
@@ -109,9 +109,9 @@ ucs_status_t set_level(std::string_view text) {
 
 std::string current_levels() {
     configure_once();
-    engine& here = the_engine();
-    const std::lock_guard lock(here.lock);
-    return here.text;
+    engine& shared = the_engine();
+    const std::lock_guard lock(shared.lock);
+    return shared.text;
 }
 
 void set_sink(sink* taker) noexcept {
@@ -121,10 +121,10 @@ void set_sink(sink* taker) noexcept {
 
 std::uint32_t component::resolve() const noexcept {
     configure_once();
-    engine& here = the_engine();
-    const std::lock_guard lock(here.lock);
+    engine& shared = the_engine();
+    const std::lock_guard lock(shared.lock);
     const std::uint32_t value = generation.load(std::memory_order_relaxed) << level_bits |
-                                static_cast<std::uint32_t>(here.levels.of(name_));
+                                static_cast<std::uint32_t>(shared.levels.of(name_));
     cached_.store(value, std::memory_order_relaxed);
     return value;
 }

@@ -10,7 +10,7 @@
 
 namespace ucs::log {
 
-// Severity, most severe first. The numbers are those of UCX_LOG_LEVEL's names.
+// Severity, most severe first. The values correspond to the level names of UCX_LOG_LEVEL.
 enum class level : std::uint8_t {
     fatal,
     error,
@@ -26,13 +26,13 @@ enum class level : std::uint8_t {
     trace_poll,
 };
 
-// Counts changes of the levels; a component whose cached level is of an older generation resolves
-// it again. Components register nowhere, so a module that declares some can be unloaded.
+// Counts changes of the levels. A component whose cached level is from an older generation resolves
+// it again. Components are not registered anywhere, so a module that declares some can be unloaded.
 inline constinit std::atomic<std::uint32_t> generation{1};
 
 // A named source of messages ("ucp.wireup") with a level of its own. Declared as a constant
-// initialised global next to the code that logs through it; any thread may log. A level given
-// for "ucp" holds for "ucp.wireup" too, unless that has one of its own.
+// initialised global next to the code that logs through it; any thread may log. A level for "ucp"
+// also applies to "ucp.wireup", unless that component has its own level.
 class component {
 public:
     constexpr explicit component(const char* name) noexcept : name_(name) {}
@@ -58,8 +58,8 @@ private:
     mutable std::atomic<std::uint32_t> cached_{0};  // generation << level_bits | level
 };
 
-// Writes one message whatever its level; it reaches the output by one write(2). Callers use the
-// functions below, which look at the level first.
+// Write one message regardless of its level, with one write(2). Callers use the functions below,
+// which check the level first.
 void write(const component& source, level severity, std::string_view text) noexcept;
 void vwrite(const component& source, level severity, fmt::string_view format,
             fmt::format_args args) noexcept;

@@ -15,7 +15,7 @@
 namespace ucs::log {
 namespace {
 
-// Devices and descriptors are not files that rotation may rename.
+// Returns whether rotation may rename the file: not for devices and descriptors.
 bool is_rotated(std::string_view path) noexcept {
     return !path.starts_with("/dev/") && !path.starts_with("/proc/");
 }
@@ -58,7 +58,7 @@ void output::install(int file) noexcept {
     if (own_fd_ < 0) {
         own_fd_ = file;
     } else {
-        // Writers that loaded the number before keep writing to a valid descriptor.
+        // Writers that have loaded the number already keep writing to a valid descriptor.
         (void)::dup3(file, own_fd_, O_CLOEXEC);
         ::close(file);
     }
@@ -114,7 +114,7 @@ void output::write(std::string_view line) noexcept {
         count = sys::write_within_limit(fd, line);
     } while (count < 0 && errno == EINTR);
     if (count < 0 && fd > STDERR_FILENO) {
-        // A full or failing disk must not hide why the program is in trouble.
+        // Write to stderr instead: a full or failing disk must not hide messages.
         count = sys::write_within_limit(STDERR_FILENO, line);
     }
     if (written_.fetch_add(line.size()) + line.size() >= limit_ && fd > STDERR_FILENO) {

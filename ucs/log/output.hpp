@@ -1,4 +1,4 @@
-// Where log lines go: a stream of the process or a file that rotates.
+// The destination of log lines: a stream of the process, or a file with rotation.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,9 @@ class output {
 public:
     constexpr output() noexcept = default;
 
-    // `target`: empty or "stderr", "-" or "stdout", or a file name with %-fields. Returns why the
-    // file is not opened, in words, and lines go to the standard error; empty when it is.
+    // `target`: empty or "stderr", "-" or "stdout", or a file name with %-fields. Returns an empty
+    // text on success. If the file cannot be opened, returns the reason, and lines go to the
+    // standard error.
     std::string open(const std::string& target, std::size_t size_limit, unsigned backups);
 
     void write(std::string_view line) noexcept;
@@ -29,7 +30,7 @@ private:
     std::atomic<int> fd_{2};
     std::atomic<std::size_t> written_{0};
     std::atomic<std::size_t> limit_{~std::size_t{0}};
-    std::mutex change_;  // guards what is below: taken to open and to rotate, never to write
+    std::mutex change_;  // guards the members below; held to open and to rotate, never to write
     int own_fd_ = -1;    // once a file was opened, its number stays ours
     unsigned backups_ = 0;
     std::string path_;

@@ -7,8 +7,8 @@
 namespace ucs::log {
 namespace {
 
-// `character` is one UTF-8 sequence. Terminals obey C1 control characters, U+0080 to U+009F, as
-// they obey those of ASCII.
+// Returns whether `character`, one UTF-8 sequence, is a control character. Terminals obey the C1
+// control characters, U+0080 to U+009F, like those of ASCII.
 bool is_control(std::string_view character) noexcept {
     const auto first = static_cast<unsigned char>(character.front());
     if (character.size() == 1) return (first < 0x20 && first != '\t') || first == 0x7f;

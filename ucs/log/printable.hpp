@@ -1,4 +1,4 @@
-// Texts of peers, for terminals and log files.
+// Escapes untrusted texts for terminals and log files.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,9 +8,9 @@
 
 namespace ucs::log {
 
-// Appends the text so that it drives no terminal and begins no line: the bytes of control
-// characters but the tab, also of those above 0x7f (C1), and bytes that are no UTF-8, are written
-// as \xNN.
+// Appends the text so that it can neither control a terminal nor begin a new line. The bytes of
+// control characters (including C1, except the tab), and bytes that are not UTF-8, are written as
+// \xNN.
 void append_printable(fmt::memory_buffer& into, std::string_view text);
 
 // Returns the text as append_printable writes it.

@@ -8,7 +8,7 @@
 namespace ucs::log {
 namespace {
 
-// FNV-1a: short texts, and no key that anybody could want to guess.
+// FNV-1a is sufficient: the texts are short, and there is no secret to protect.
 constexpr std::uint64_t first_hash = 0xcbf29ce484222325U;
 
 std::uint64_t add_to_hash(std::uint64_t hash, std::string_view bytes) noexcept {
@@ -43,7 +43,8 @@ bool is_written(std::uint64_t number, std::uint64_t first) noexcept {
 void write_numbered(const component& source, level severity, fmt::string_view format,
                     fmt::format_args args, std::uint64_t number, std::uint64_t first) noexcept {
     try {
-        // A text of up to 500 bytes needs no memory: the line may be about the lack of it.
+        // A text of up to 500 bytes needs no allocation, because the line may report a lack of
+        // memory.
         fmt::memory_buffer text;
         fmt::vformat_to(std::back_inserter(text), format, args);
         if (number >= first) {

@@ -1,4 +1,4 @@
-// Which lines of the log are written when the same kind of line comes again and again.
+// Limits repeated log lines: decides which lines of a kind are written.
 #pragma once
 
 #include <fmt/core.h>
@@ -16,24 +16,24 @@ namespace ucs::log {
 inline constexpr std::uint64_t first_lines = 8;
 [[nodiscard]] bool is_written(std::uint64_t number, std::uint64_t first = first_lines) noexcept;
 
-// Writes the line with its number, from the last of the first lines on. Without memory for the text
-// the format alone is written. Any thread.
+// Writes the line; from line number `first` on, it adds the number. Without memory for the text it
+// writes only the format. Any thread.
 void write_numbered(const component& source, level severity, fmt::string_view format,
                     fmt::format_args args, std::uint64_t number,
                     std::uint64_t first = first_lines) noexcept;
 
-// The kind of a line: its format, and the content of the C strings among its arguments (names of
-// calls, reasons). Numbers, names of peers and the like make no further kind. Never 0.
+// Returns the kind of a line: a hash of its format and of the C strings among its arguments (names
+// of calls, reasons). Other arguments, such as numbers and names of peers, do not count. Never 0.
 [[nodiscard]] std::uint64_t kind_of(fmt::string_view format, fmt::format_args args) noexcept;
 
-// Counts lines by their kind, without a lock and without memory of its own: a program that repeats
-// a failing call must not fill a disk. Kinds beyond the size of the table are counted as one. Any
+// Counts lines by their kind, without a lock and without allocation, so that a program that repeats
+// a failing call does not fill a disk. Kinds beyond the size of the table share one count. Any
 // thread.
 class line_counts {
 public:
     constexpr line_counts() noexcept = default;
 
-    // The number of this line among those of its kind, from 1.
+    // Counts a line, and returns its number among the lines of its kind, from 1.
     std::uint64_t add(std::uint64_t kind) noexcept;
     void reset() noexcept;
 

@@ -1,4 +1,4 @@
-// Options of logging, and changing them at run time.
+// Options of logging, and functions that change them at run time.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct level_text {
     std::string text = "warn";
 };
 
-// UCX_LOG_*: read from the environment and ucx.conf with the first message.
+// The options UCX_LOG_*, which the first message reads from the environment and ucx.conf.
 struct settings {
     level_text levels;
     std::string file;
@@ -25,18 +25,19 @@ struct settings {
     static const config::table& options();
 };
 
-// Puts settings in force: levels now, the file with the next message. A file that cannot be
-// opened is reported once on the standard error, which then takes the messages. Any thread.
-ucs_status_t configure(const settings& wanted);
+// Applies settings: the levels now, the file with the next message. A file that cannot be opened is
+// reported once on the standard error, which then takes the messages. Any thread.
+ucs_status_t configure(const settings& new_settings);
 
 // Changes the levels only: "info" or "warn,uct.tcp:trace". Any thread.
 ucs_status_t set_level(std::string_view levels);
 
-// The levels in force, in the form of set_level. Any thread.
+// Returns the current levels, in the form of set_level(). Any thread.
 [[nodiscard]] std::string current_levels();
 
-// Takes messages instead of the configured output while it is installed (nullptr: none), and counts
-// repeated lines from the start. For tests: install before and remove after all threads that log.
+// Receives messages instead of the configured output while it is installed (nullptr: none).
+// Installing a sink resets the counts of repeated lines. For tests: install it before the threads
+// that log start, and remove it after they end.
 class sink {
 public:
     virtual void message(const component& source, level severity, std::string_view text) = 0;

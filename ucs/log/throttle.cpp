@@ -11,7 +11,7 @@ bool throttle::due() noexcept {
     return is_written(now);
 }
 
-// Not by vwrite(): its counts are those of the process, and would join those of all workers.
+// Do not use vwrite(): its counts are per process, and would mix the lines of all workers.
 void throttle::write(const component& c, level severity, fmt::string_view format,
                      fmt::format_args args) const noexcept {
     write_numbered(c, severity, format, args, count());

@@ -1,13 +1,13 @@
-// Lines that somebody else causes, as often as he likes.
+// Limits log lines that peers can cause.
 #pragma once
 
 #include "ucs/log/log.hpp"
 
 namespace ucs::log {
 
-// Counts what a peer does wrong, and writes a line for the first few times and then for each power
-// of ten only, with the count: nobody fills a disk from outside. One for everything of a worker,
-// whatever is wrong. Owner context; the count may be read from anywhere.
+// Counts errors of peers. Writes a line for the first few errors, and then only for each power of
+// ten, with the count, so that a peer cannot fill a disk. A worker has one throttle for all kinds
+// of errors. Owner context; any thread may read the count.
 class throttle {
 public:
     static constexpr std::uint64_t first_lines = 8;

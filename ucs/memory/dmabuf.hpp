@@ -1,4 +1,4 @@
-// Memory that devices share by a file descriptor (dma-buf, since Linux 5.12 for RDMA).
+// dma-buf: device memory that is shared through a file descriptor (for RDMA since Linux 5.12).
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,33 @@
 
 namespace ucs::memory {
 
-// Where some memory lies in a buffer that its device exports.
+// The exported buffer that holds a range of memory.
 struct dmabuf {
     unique_fd descriptor;
-    std::uint64_t offset = 0;  // of the memory's first byte, in bytes
+    std::uint64_t offset = 0;  // offset of the memory's first byte in the buffer
 };
 
-// Knows which addresses of this process stand for memory that its processors cannot pin: that of a
-// GPU, or of whatever else exports buffers. Implemented by what allocates or recognizes such
-// memory. Any thread.
+// Finds the exported buffer for addresses whose memory the kernel cannot pin, such as that of a
+// GPU. Implemented by code that allocates or recognizes such memory. Any thread.
 class dmabuf_source {
 public:
     virtual ~dmabuf_source() = default;
 
-    // May not change the list of sources. What is registered by a buffer stays so until the memory
-    // of these addresses is unmapped: whoever frees the buffer unmaps it, which ucm hears of.
+    // Returns the buffer that holds the whole range; nullopt if the memory is not from this source,
+    // or its device does not export it (the source then logs that).
     //
-    // The buffer that holds all of this memory; nothing: it is no memory of this source's, or its
-    // device does not export it (then a line says so).
+    // Must not change the list of sources. A registration through a buffer lasts until the memory
+    // is unmapped: code that frees the buffer must unmap it, so that ucm reports the event.
     virtual std::optional<dmabuf> find(const void* address, std::size_t length) noexcept = 0;
 };
 
-// Sources that whoever registers memory asks, the newest first. Each is removed before it is
-// destroyed. Any thread; std::bad_alloc.
+// Add and remove a source. find_dmabuf() asks the newest source first. A source must be removed
+// before it is destroyed. Any thread. May throw std::bad_alloc.
 void add_dmabuf_source(dmabuf_source& source);
 void remove_dmabuf_source(dmabuf_source& source) noexcept;
 
-// Of the first source that has it. Costs one load where there is no source. Any thread.
+// Returns the buffer from the first source that has it. Costs one load if there is no source. Any
+// thread.
 [[nodiscard]] std::optional<dmabuf> find_dmabuf(const void* address, std::size_t length) noexcept;
 
 }  // namespace ucs::memory

@@ -25,27 +25,28 @@ const config::table& event_settings::options() {
         {
             make_option<&event_settings::enable>(
                 "MEM_EVENTS", "y",
-                "Notice memory that goes away, for what keeps memory registered with a device.\n"
-                "Without that, memory is registered for each use. For the whole process."),
+                "Detect unmapped memory, for caches that keep memory registered with a device.\n"
+                "Without it, memory is registered for each use. Applies to the whole process."),
             make_option<&event_settings::hook_mode>(
                 "MEM_MMAP_HOOK_MODE", "bistro",
-                "How it is noticed, once something needs it. bistro changes the code of the C\n"
-                "library's functions; reloc is the same here; none leaves the C library alone, "
-                "and\n"
-                "others have to report (Open MPI does)."),
+                "How unmapped memory is detected, once a cache needs it. bistro patches the code "
+                "of\n"
+                "the C library's functions; reloc is the same here; none leaves the C library "
+                "unchanged,\n"
+                "and other libraries must report the events (Open MPI does)."),
         }};
     return options;
 }
 
 ucs_status_t configure_events(const config::source& from) {
-    const auto wanted = config::load<event_settings>(from);
-    if (!wanted) return wanted.status();
-    static std::mutex one_at_a_time;
-    const std::lock_guard guard(one_at_a_time);
-    // Member by member: another libucm has a longer structure.
-    if (from.find("MEM_EVENTS") != nullptr) ucm_global_opts.enable_events = wanted->enable ? 1 : 0;
+    const auto loaded = config::load<event_settings>(from);
+    if (!loaded) return loaded.status();
+    static std::mutex lock;
+    const std::lock_guard guard(lock);
+    // Set the members one by one: the structure of another libucm may be longer.
+    if (from.find("MEM_EVENTS") != nullptr) ucm_global_opts.enable_events = loaded->enable ? 1 : 0;
     if (from.find("MEM_MMAP_HOOK_MODE") != nullptr) {
-        ucm_global_opts.mmap_hook_mode = wanted->hook_mode;
+        ucm_global_opts.mmap_hook_mode = loaded->hook_mode;
     }
     return UCS_OK;
 }

@@ -1,4 +1,4 @@
-// Options of libucm, which has no way of its own to read some.
+// Options of libucm, which does not read options itself.
 #pragma once
 
 #include "ucm/api/ucm.h"
@@ -13,9 +13,9 @@ struct event_settings {
     static const config::table& options();
 };
 
-// Hands over the options that `from` has a text for, and leaves the others as somebody else may
-// have set them. UCS_ERR_INVALID_PARAM, and nothing changed, when one is wrong. Takes effect on
-// handlers that are set afterwards. Any thread.
+// Passes the options that `from` sets to libucm, and leaves the others unchanged, because the
+// program may have set them. Returns UCS_ERR_INVALID_PARAM, without any change, if one is invalid.
+// Affects handlers that are set afterwards. Any thread.
 ucs_status_t configure_events(const config::source& from);
 
 }  // namespace ucs::memory

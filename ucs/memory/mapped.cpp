@@ -19,7 +19,7 @@ namespace {
 
 constinit log::component self{"ucs.memory"};
 
-// 0 when rounding up overflows.
+// Returns 0 if rounding up overflows.
 std::size_t whole_pages(std::size_t size) noexcept {
     const std::size_t page = page_size();
     return (size + page - 1) / page * page;

@@ -30,11 +30,11 @@ public:
     }
     ~mapped() { reset(); }
 
-    // Zeroed private memory; sizes are rounded up to pages.
+    // Maps zeroed private memory. The size is rounded up to pages.
     static result<mapped> anonymous(std::size_t size);
 
-    // `size` bytes of a file from its begin, shared. The caller has checked that the file is that
-    // long and sealed against shrinking: touching pages beyond its end kills the process.
+    // Maps the first `size` bytes of a file, shared. The caller must have checked that the file is
+    // that long and sealed against shrinking: an access beyond its end kills the process.
     static result<mapped> file(int fd, std::size_t size, access rights = access::read_write);
 
     void reset() noexcept;
@@ -51,14 +51,14 @@ private:
     std::size_t size_ = 0;
 };
 
-// A memory file of `size` bytes (rounded up to pages), sealed so that nobody can change its size
-// any more: a peer that maps it cannot be made to fault. `name` shows in /proc/PID/maps.
+// Creates a memory file of `size` bytes (rounded up to pages), sealed so that its size cannot
+// change: a peer that maps it is safe from faults. `name` appears in /proc/PID/maps.
 result<unique_fd> make_memory_file(const char* name, std::size_t size);
 
-// The size of a memory file that came from a peer; UCS_ERR_INVALID_PARAM unless it has ordinary
-// pages, is sealed against shrinking and at least `least` bytes long. Huge pages are refused: a
-// peer may punch holes into the file, and a touched hole kills the process while no huge page is
-// free.
+// Returns the size of a memory file that a peer sent. Returns UCS_ERR_INVALID_PARAM unless the file
+// has ordinary pages, is sealed against shrinking, and has at least `least` bytes. Huge pages are
+// refused: a peer may punch holes into the file, and an access to a hole kills the process if no
+// huge page is free.
 result<std::size_t> check_memory_file(int fd, std::size_t least);
 
 }  // namespace ucs::memory

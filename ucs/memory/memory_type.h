@@ -1,4 +1,4 @@
-/* Kinds of memory that a buffer can lie in. */
+/* Kinds of memory of a buffer. */
 #ifndef UCS_MEMORY_MEMORY_TYPE_H_
 #define UCS_MEMORY_MEMORY_TYPE_H_
 

@@ -34,8 +34,8 @@ chunk_source& chunk_source::heap() noexcept {
     return the_heap;
 }
 
-mpool::mpool(const parameters& wanted) noexcept
-    : next_count_(std::max<std::size_t>(wanted.grow_by, 1)), params_(wanted) {
+mpool::mpool(const parameters& params) noexcept
+    : next_count_(std::max<std::size_t>(params.grow_by, 1)), params_(params) {
     params_.alignment = std::max(std::bit_ceil(params_.alignment), alignof(void*));
     assert(params_.align_offset <= params_.element_size);
     if (params_.source == nullptr) params_.source = &the_heap;
@@ -90,24 +90,24 @@ mpool::header* mpool::grow() noexcept {
     return free_;
 }
 
-// Puts the aligned byte of the first element on the first aligned place that leaves room for
-// its header; the stride keeps the others there.
+// Places the first element so that its aligned byte is on the first aligned address that leaves
+// room for the header. The stride aligns the other elements.
 void mpool::fill(chunk& fresh) noexcept {
     const auto base = reinterpret_cast<std::uintptr_t>(fresh.memory);
     const std::uintptr_t lead = sizeof(header) + params_.align_offset;
     const std::uintptr_t aligned = round_up(base + lead, params_.alignment);
     fresh.first = static_cast<char*>(fresh.memory) + (aligned - lead - base);
-    // A source that rounded the size up gives the rest away for nothing.
+    // If the source rounded the size up, use the extra bytes.
     const std::size_t usable =
         fresh.bytes - static_cast<std::size_t>(fresh.first - static_cast<char*>(fresh.memory));
     fresh.count = std::min(usable / stride(), params_.max_elements - capacity_);
     for (std::size_t i = fresh.count; i-- > 0;) {
-        auto* place = reinterpret_cast<header*>(fresh.first + i * stride());
+        auto* element = reinterpret_cast<header*>(fresh.first + i * stride());
         if (params_.construct != nullptr) {
-            params_.construct(place + 1, fresh.memory, params_.arg);
+            params_.construct(element + 1, fresh.memory, params_.arg);
         }
-        place->next = free_;
-        free_ = place;
+        element->next = free_;
+        free_ = element;
     }
     capacity_ += fresh.count;
 }

@@ -8,32 +8,32 @@
 
 namespace ucs::memory {
 
-// Where a pool's chunks come from. Transports give registered or shared memory; the default is
-// the heap. `size` may be rounded up by the callee. nullptr: no more.
+// The allocator of a pool's chunks. Transports provide registered or shared memory; the default is
+// the heap. allocate() may round `size` up, and returns nullptr if there is no more memory.
 class chunk_source {
 public:
     virtual void* allocate(std::size_t& size) noexcept = 0;
     virtual void release(void* chunk, std::size_t size) noexcept = 0;
 
-    static chunk_source& heap() noexcept;  // lines of 64 bytes
+    static chunk_source& heap() noexcept;  // chunks are aligned to and multiples of 64 bytes
 
 protected:
     ~chunk_source() = default;
 };
 
-// Pool of elements that keep their address and their constructed state from get to put to get.
-// Grows by chunks, never shrinks. get and put are a few instructions; nothing is locked: owner
-// context only. The owner puts everything back before it destroys the pool.
+// A pool of elements that keep their address and their constructed state from get to put to get. It
+// grows by chunks and never shrinks. get() and put() take a few instructions and no lock: owner
+// context only. The owner must put all elements back before it destroys the pool.
 class mpool {
 public:
     struct parameters {
         const char* name = "mpool";     // for the leak message
-        std::size_t element_size = 0;   // bytes the user sees
+        std::size_t element_size = 0;   // bytes available to the user
         std::size_t alignment = 16;     // power of two up to 4096
         std::size_t align_offset = 0;   // the byte of the element that is aligned
         std::size_t grow_by = 64;       // elements of the first chunk; later chunks double …
         std::size_t grow_limit = 1024;  // … up to this many
-        std::size_t max_elements = SIZE_MAX;  // get gives nullptr beyond
+        std::size_t max_elements = SIZE_MAX;  // get() returns nullptr beyond
         chunk_source* source = nullptr;       // nullptr: the heap
         void* arg = nullptr;                  // for the hooks
         // Called once per element, when the pool grows and when it is destroyed.
@@ -41,12 +41,12 @@ public:
         void (*destroy)(void* element, void* arg) = nullptr;
     };
 
-    explicit mpool(const parameters& wanted) noexcept;
+    explicit mpool(const parameters& params) noexcept;
     mpool(const mpool&) = delete;
     mpool& operator=(const mpool&) = delete;
     ~mpool();
 
-    // An element, or nullptr when max_elements are out or memory is short.
+    // Returns an element, or nullptr if max_elements are in use or memory is short.
     [[nodiscard]] void* get() noexcept {
         header* top = free_;
         if (top == nullptr) [[unlikely]] {
@@ -59,21 +59,22 @@ public:
         return top + 1;
     }
 
-    // Gives an element back to the pool that it came from.
+    // Returns an element to its pool.
     static void put(void* element) noexcept {
-        header* place = static_cast<header*>(element) - 1;
-        mpool* pool = place->owner;
-        place->next = pool->free_;
-        pool->free_ = place;
+        header* top = static_cast<header*>(element) - 1;
+        mpool* pool = top->owner;
+        top->next = pool->free_;
+        pool->free_ = top;
         --pool->in_use_;
     }
 
-    // The pool of an element that is out.
+    // Returns the pool of an element that is in use.
     [[nodiscard]] static mpool& pool_of(void* element) noexcept {
         return *(static_cast<header*>(element) - 1)->owner;
     }
 
-    // Makes sure that `count` further elements can be had without growing; false: cannot.
+    // Grows the pool so that `count` more elements are available. Returns false if that is
+    // impossible.
     bool reserve(std::size_t count) noexcept;
 
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
@@ -82,8 +83,8 @@ public:
     [[nodiscard]] std::size_t chunk_bytes() const noexcept;
 
 private:
-    // Before each element: the next free one while it is in the pool, its pool while it is out.
-    // Packed, because an align_offset may put elements on odd addresses.
+    // Precedes each element. Holds the next free element while the element is free, and its pool
+    // while it is in use. Packed, because an align_offset may put elements on odd addresses.
     union __attribute__((packed)) header {
         header* next;
         mpool* owner;

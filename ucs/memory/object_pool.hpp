@@ -7,8 +7,8 @@
 
 namespace ucs::memory {
 
-// mpool of T: objects are constructed by T's default constructor when the pool grows and destroyed
-// with the pool, so get gives what put left. Owner context only.
+// An mpool of T. T's default constructor runs when the pool grows, and the destructor when the pool
+// is destroyed, so an object from get() is in the state in which put() left it. Owner context only.
 template<class T>
 class object_pool {
 public:
@@ -25,15 +25,15 @@ public:
 private:
     static mpool::parameters parameters(const char* name, std::size_t grow_by,
                                         std::size_t max_elements) noexcept {
-        mpool::parameters wanted;
-        wanted.name = name;
-        wanted.element_size = sizeof(T);
-        wanted.alignment = alignof(T);
-        wanted.grow_by = grow_by;
-        wanted.max_elements = max_elements;
-        wanted.construct = [](void* element, void*, void*) { ::new (element) T(); };
-        wanted.destroy = [](void* element, void*) { static_cast<T*>(element)->~T(); };
-        return wanted;
+        mpool::parameters params;
+        params.name = name;
+        params.element_size = sizeof(T);
+        params.alignment = alignof(T);
+        params.grow_by = grow_by;
+        params.max_elements = max_elements;
+        params.construct = [](void* element, void*, void*) { ::new (element) T(); };
+        params.destroy = [](void* element, void*) { static_cast<T*>(element)->~T(); };
+        return params;
     }
 
     mpool pool_;

@@ -15,9 +15,10 @@ region* region_set::search(const address_range& range, unsigned access) noexcept
 }
 
 region* region_set::first_overlapping(const address_range& range) noexcept {
-    auto at = by_address_.upper_bound(range.begin);
-    if (at != by_address_.begin() && std::prev(at)->range.end > range.begin) return &*std::prev(at);
-    return at != by_address_.end() && at->range.begin < range.end ? &*at : nullptr;
+    auto next = by_address_.upper_bound(range.begin);
+    if (next != by_address_.begin() && std::prev(next)->range.end > range.begin)
+        return &*std::prev(next);
+    return next != by_address_.end() && next->range.begin < range.end ? &*next : nullptr;
 }
 
 void region_set::insert(region& added) noexcept {

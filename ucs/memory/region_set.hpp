@@ -1,4 +1,4 @@
-// Registered ranges of memory, found by address.
+// A set of registered memory ranges, searchable by address.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,10 @@ struct address_range {
     }
 };
 
-// One registration. Belongs to the cache that made it.
+// One registration. Owned by the cache that made it.
 struct region {
-    // The hooks check nothing: in the child of a fork regions are left where they are.
+    // The hooks have no safety checks, because the child of a fork abandons its regions while they
+    // are linked.
     using tree_hook =
         datastruct::bi::set_member_hook<datastruct::bi::link_mode<datastruct::bi::normal_link>,
                                         datastruct::bi::optimize_size<true>>;
@@ -35,16 +36,16 @@ struct region {
         datastruct::bi::list_member_hook<datastruct::bi::link_mode<datastruct::bi::normal_link>>;
 
     address_range range;
-    address_range asked;  // the part that the one who registers it is about to use
+    address_range requested;  // the part that the caller requested
     void* handle = nullptr;
     std::uint64_t process = 0;  // counts forks
     unsigned access = 0;
     unsigned users = 0;
-    bool is_cached = false;      // in the set
-    bool range_is_gone = false;  // some of it went away while it was being registered
-    bool asked_is_gone = false;
+    bool is_cached = false;          // in the set
+    bool range_is_unmapped = false;  // part of it was unmapped during the registration
+    bool requested_is_unmapped = false;
     tree_hook by_address;
-    list_hook in_list;  // of those that nobody uses, or of those of one kind that are outside
+    list_hook in_list;  // in the list of unused regions, or in another list of the cache
 };
 
 using region_list =
@@ -52,21 +53,21 @@ using region_list =
                          datastruct::bi::member_hook<region, region::list_hook, &region::in_list>,
                          datastruct::bi::constant_time_size<false>>;
 
-// Regions that do not overlap, and which of them nobody uses, in the order of their last use.
-// Allocates nothing, owns nothing, has no lock: the cache's own lock protects it.
+// A set of regions that do not overlap, with a list of the unused ones in the order of their last
+// use. Allocates nothing, owns nothing, has no lock: the cache's lock protects it.
 class region_set {
 public:
-    // The region that has all of the range with all of the access, or nullptr. Like in a tree, but
-    // at once for the one that was found last.
+    // Returns the region that covers the range with all of the access, or nullptr. Checks the
+    // region that was found last before it searches the tree.
     [[nodiscard]] region* find(const address_range& range, unsigned access) noexcept {
         if (last_found_ != nullptr && serves(*last_found_, range, access)) return last_found_;
         return search(range, access);
     }
 
-    // The first region that has some of the range, or nullptr.
+    // Returns the first region that overlaps the range, or nullptr.
     [[nodiscard]] region* first_overlapping(const address_range& range) noexcept;
 
-    // It must overlap no other.
+    // Adds a region, which must not overlap another one.
     void insert(region& added) noexcept;
     void remove(region& removed) noexcept;
 
@@ -77,7 +78,7 @@ public:
         if (--used.users == 0) unused_.push_back(used);
     }
 
-    // The one whose last use is the longest ago, or nullptr.
+    // Returns the least recently used region without users, or nullptr.
     [[nodiscard]] region* oldest_unused() noexcept {
         return unused_.empty() ? nullptr : &unused_.front();
     }

@@ -1,4 +1,4 @@
-// Who makes memory known to a device.
+// The interface through which a device registers memory.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace ucs::memory {
 
-// Registers ranges of memory with something that then reaches them without the processor. Called
-// by the cache in front of it, from several threads at once and without any lock of the cache; it
-// must not fork, nor call the cache. Memory may go away while it is being registered: an error is
-// the answer then, or a registration of what was there.
+// Registers memory ranges with a device, which then accesses them without the processor. The
+// registration cache calls it, from several threads concurrently and without holding a lock. It
+// must not fork, and must not call the cache. If memory is unmapped during its registration, the
+// registrar returns an error or a registration of the memory that was mapped.
 class registrar {
 public:
-    // The range is whole pages. `access` is a mask of the registrar's own kind. What it returns is
-    // for itself and for the users of the registration.
+    // Registers a range of whole pages. `access` is a mask that the registrar defines. Returns a
+    // handle for the registrar itself and for the users of the registration.
     virtual result<void*> register_memory(void* begin, std::size_t length, unsigned access) = 0;
 
     virtual void deregister_memory(void* handle) noexcept = 0;

@@ -11,8 +11,8 @@ namespace {
 
 constinit log::component self{"ucs.memory"};
 
-// How often the memory may go away while it is being registered, or others take the room that was
-// made. More than that is a program that uses what it frees.
+// The limit of attempts when the memory is unmapped during its registration, or other threads use
+// up the resources that were freed. A program that exceeds it uses memory that it frees.
 constexpr int most_tries = 8;
 
 address_range whole_pages(const address_range& range) noexcept {
@@ -22,8 +22,12 @@ address_range whole_pages(const address_range& range) noexcept {
 
 }  // namespace
 
-registration_cache::registration_cache(registrar& owner, std::string name, const settings& wanted)
-    : registrar_(owner), name_(std::move(name)), settings_(wanted), fork_watch_(on_fork, this) {
+registration_cache::registration_cache(registrar& owner, std::string name,
+                                       const settings& new_settings)
+    : registrar_(owner),
+      name_(std::move(name)),
+      settings_(new_settings),
+      fork_watch_(on_fork, this) {
     caching_ = settings_.enable && start_events();
 }
 
@@ -40,7 +44,7 @@ registration_cache::~registration_cache() {
 bool registration_cache::start_events() noexcept {
     ucs_status_t status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, on_unmapped, this);
     if (status == UCS_OK) {
-        // Replaced functions and declared sources are checked by a function each.
+        // Two functions test the events: one for replaced functions, one for declared sources.
         status = ucm_test_events(UCM_EVENT_VM_UNMAPPED);
         if (status == UCS_OK) status = ucm_test_external_events(UCM_EVENT_VM_UNMAPPED);
         if (status == UCS_OK) return true;
@@ -48,7 +52,7 @@ bool registration_cache::start_events() noexcept {
     }
     if (config::first_time("registration cache without events")) {
         log::warn(self,
-                  "registration cache {}: this process cannot be watched for memory that goes away "
+                  "registration cache {}: unmapped memory cannot be detected in this process "
                   "({}), so memory is registered for each use",
                   name_, ucs_status_string(status));
     }
@@ -58,22 +62,22 @@ bool registration_cache::start_events() noexcept {
 result<registration> registration_cache::get(const void* address, std::size_t length,
                                              unsigned access) {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    const address_range asked{begin, begin + length};
-    if (length == 0 || asked.end < begin || asked.end > ~std::uintptr_t{0} - page_size()) {
+    const address_range requested{begin, begin + length};
+    if (length == 0 || requested.end < begin || requested.end > ~std::uintptr_t{0} - page_size()) {
         return UCS_ERR_INVALID_PARAM;
     }
     if (caching_) [[likely]] {
         std::unique_lock guard(lock_);
-        if (region* found = set_.find(asked, access); found != nullptr) [[likely]] {
+        if (region* found = set_.find(requested, access); found != nullptr) [[likely]] {
             set_.add_user(*found);
             counters_[registration_count::hits].add();
-            const bool clean = gone_.empty();
+            const bool clean = unmapped_.empty();
             guard.unlock();
             if (!clean) collect();
             return registration(*this, *found);
         }
     }
-    return add(asked, access);
+    return add(requested, access);
 }
 
 bool registration_cache::holds(const void* address, std::size_t length, unsigned access) noexcept {
@@ -82,54 +86,54 @@ bool registration_cache::holds(const void* address, std::size_t length, unsigned
     return caching_ && set_.find({begin, begin + length}, access) != nullptr;
 }
 
-result<registration> registration_cache::add(const address_range& asked, unsigned access) {
+result<registration> registration_cache::add(const address_range& requested, unsigned access) {
     collect();
     auto* const fresh = new (std::nothrow) region;
     if (fresh == nullptr) return UCS_ERR_NO_MEMORY;
-    scope how = scope::merged;
+    scope extent = scope::merged;
     for (int tries = 1;; ++tries) {
-        if (region* found = begin(*fresh, asked, access, how); found != nullptr) {
+        if (region* found = begin(*fresh, requested, access, extent); found != nullptr) {
             delete fresh;
             return registration(*this, *found);
         }
         const result<void*> handle = registrar_.register_memory(
             reinterpret_cast<void*>(fresh->range.begin), fresh->range.size(), fresh->access);
         if (!handle) {
-            if (withdraw(*fresh, handle.status(), how) && tries < most_tries) continue;
+            if (withdraw(*fresh, handle.status(), extent) && tries < most_tries) continue;
             delete fresh;
             return handle.status();
         }
         fresh->handle = *handle;
-        region* const usable = finish(*fresh, asked, access, tries == most_tries);
+        region* const usable = finish(*fresh, requested, access, tries == most_tries);
         if (usable == nullptr) continue;
         collect();
         return registration(*this, *usable);
     }
 }
 
-// Returns a region that somebody else has registered meanwhile, or gets `fresh` ready for being
-// registered.
-region* registration_cache::begin(region& fresh, const address_range& asked, unsigned access,
-                                  scope how) noexcept {
+// Returns a region that another thread has registered meanwhile. Otherwise prepares `fresh` for its
+// registration and returns nullptr.
+region* registration_cache::begin(region& fresh, const address_range& requested, unsigned access,
+                                  scope extent) noexcept {
     const std::lock_guard guard(lock_);
     if (caching_) {
-        if (region* found = set_.find(asked, access); found != nullptr) {
+        if (region* found = set_.find(requested, access); found != nullptr) {
             set_.add_user(*found);
             counters_[registration_count::hits].add();
             return found;
         }
     }
     fresh = region{};
-    fresh.asked = fresh.range = whole_pages(asked);
+    fresh.requested = fresh.range = whole_pages(requested);
     fresh.access = access;
     fresh.process = process_;
     if (!caching_) return nullptr;
-    if (how == scope::merged) merge(fresh);
+    if (extent == scope::merged) merge(fresh);
     pending_.push_back(fresh);
     return nullptr;
 }
 
-// Extends a region over those that it overlaps. They overlap no others.
+// Extends a region over the cached regions that it overlaps.
 void registration_cache::merge(region& fresh) noexcept {
     address_range all = fresh.range;
     unsigned access = fresh.access;
@@ -140,38 +144,39 @@ void registration_cache::merge(region& fresh) noexcept {
         access |= other->access;
         rest.begin = other->range.end;
     }
-    if (all.size() > settings_.max_bytes) return;  // it would not be kept
+    if (all.size() > settings_.max_bytes) return;  // the merged region could not be cached
     fresh.range = all;
     fresh.access = access;
 }
 
-// After the registrar has failed. Returns whether there is another way to try.
-bool registration_cache::withdraw(region& failed, ucs_status_t why, scope& how) noexcept {
+// Handles a failure of the registrar. Returns whether another attempt makes sense.
+bool registration_cache::withdraw(region& failed, ucs_status_t why, scope& extent) noexcept {
     {
         const std::lock_guard guard(lock_);
         if (caching_) pending_.erase(region_list::s_iterator_to(failed));
         counters_[registration_count::failures].add();
     }
-    // The neighbours' memory may be gone by now, or not permit what is asked for here.
-    const bool was_merged = how == scope::merged;
-    how = scope::alone;
-    const bool was_larger = failed.range.size() != failed.asked.size();
+    // The memory of the merged regions may be unmapped by now, or may not permit the requested
+    // access. Try the requested range alone.
+    const bool was_merged = extent == scope::merged;
+    extent = scope::alone;
+    const bool was_larger = failed.range.size() != failed.requested.size();
     if (was_merged && caching_ && was_larger) return true;
     return why == UCS_ERR_NO_MEMORY && purge();
 }
 
-// Puts a registered region where it belongs. Returns the one to use; nullptr when the memory that
-// was asked for has gone away meanwhile, and another registration may be a better one.
-region* registration_cache::finish(region& fresh, const address_range& asked, unsigned access,
+// Adds a registered region to the set. Returns the region to use; nullptr if the requested memory
+// was unmapped meanwhile, so that the caller should register again.
+region* registration_cache::finish(region& fresh, const address_range& requested, unsigned access,
                                    bool last_try) noexcept {
     region_list doomed;
     region* usable = &fresh;
     {
         const std::lock_guard guard(lock_);
         if (caching_) pending_.erase(region_list::s_iterator_to(fresh));
-        if (fresh.asked_is_gone && !last_try) {
+        if (fresh.requested_is_unmapped && !last_try) {
             usable = nullptr;
-        } else if (region* found = caching_ ? set_.find(asked, access) : nullptr;
+        } else if (region* found = caching_ ? set_.find(requested, access) : nullptr;
                    found != nullptr) {
             set_.add_user(*found);
             counters_[registration_count::hits].add();
@@ -180,7 +185,7 @@ region* registration_cache::finish(region& fresh, const address_range& asked, un
         } else {
             counters_[registration_count::misses].add();
             fresh.users = 1;
-            if (caching_ && !fresh.range_is_gone) keep(fresh, doomed);
+            if (caching_ && !fresh.range_is_unmapped) keep(fresh, doomed);
         }
     }
     if (usable == nullptr) registrar_.deregister_memory(fresh.handle);
@@ -210,7 +215,7 @@ void registration_cache::release(region& used) noexcept {
         } else if (--used.users == 0) {
             doomed.push_back(used);
         }
-        doomed.splice(doomed.end(), gone_);
+        doomed.splice(doomed.end(), unmapped_);
     }
     dispose(doomed);
 }
@@ -238,7 +243,7 @@ void registration_cache::collect() noexcept {
     region_list doomed;
     {
         const std::lock_guard guard(lock_);
-        doomed.swap(gone_);
+        doomed.swap(unmapped_);
     }
     dispose(doomed);
 }
@@ -258,34 +263,34 @@ bool registration_cache::purge() noexcept {
     return any;
 }
 
-// In the middle of whatever changes memory: see the comment of the class.
+// Called in the middle of the call that unmaps memory: see the comment of the class.
 void registration_cache::on_unmapped(ucm_event_type_t, ucm_event_t* event, void* cache) noexcept {
     const auto begin = reinterpret_cast<std::uintptr_t>(event->vm_unmapped.address);
     const std::uintptr_t end = begin + event->vm_unmapped.size;
     static_cast<registration_cache*>(cache)->invalidate(whole_pages({begin, end}));
 }
 
-void registration_cache::invalidate(const address_range& gone) noexcept {
+void registration_cache::invalidate(const address_range& unmapped) noexcept {
     const std::lock_guard guard(lock_);
-    while (region* one = set_.first_overlapping(gone)) {
+    while (region* one = set_.first_overlapping(unmapped)) {
         set_.remove(*one);
-        if (one->users == 0) gone_.push_back(*one);
+        if (one->users == 0) unmapped_.push_back(*one);
         counters_[registration_count::invalidations].add();
     }
     for (region& one : pending_) {
-        one.range_is_gone = one.range_is_gone || one.range.overlaps(gone);
-        one.asked_is_gone = one.asked_is_gone || one.asked.overlaps(gone);
+        one.range_is_unmapped = one.range_is_unmapped || one.range.overlaps(unmapped);
+        one.requested_is_unmapped = one.requested_is_unmapped || one.requested.overlaps(unmapped);
     }
 }
 
-// What the parent registered stays the parent's: nothing of it is found, used or deregistered here.
-// The set may have been changing when the process was copied, so it is left where it is.
+// Registrations of the parent belong to the parent: the child must not find, use or deregister
+// them. Another thread may have been changing the set during the fork, so the child abandons it.
 void registration_cache::on_fork(void* object) noexcept {
     auto& cache = *static_cast<registration_cache*>(object);
     new (&cache.lock_) std::mutex;
     new (&cache.set_) region_set;
     new (&cache.pending_) region_list;
-    new (&cache.gone_) region_list;
+    new (&cache.unmapped_) region_list;
     ++cache.process_;
 }
 

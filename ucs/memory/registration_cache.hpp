@@ -1,4 +1,4 @@
-// Memory that stays registered for its next use.
+// A cache of memory registrations: memory stays registered for its next use.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace ucs::memory {
 
 class registration_cache;
 
-// The right to use a registration, which lasts for as long as this lives. Move only. Any thread,
-// one at a time; the cache must live longer.
+// A reference to a registration, which keeps it usable. Move only. Any thread, one at a time; the
+// cache must live longer.
 class registration {
 public:
     registration() noexcept = default;
@@ -42,10 +42,10 @@ public:
     void reset() noexcept;
     explicit operator bool() const noexcept { return region_ != nullptr; }
 
-    // What the registrar returned.
+    // The handle that the registrar returned.
     [[nodiscard]] void* handle() const noexcept { return region_->handle; }
 
-    // What is registered: at least the memory that was asked for, with at least that access.
+    // The registered range and access: at least those that were requested.
     [[nodiscard]] const address_range& range() const noexcept { return region_->range; }
     [[nodiscard]] unsigned access() const noexcept { return region_->access; }
 
@@ -61,9 +61,9 @@ private:
 enum class registration_count {
     hits,
     misses,
-    merges,         // registrations that took the place of others, to join or to extend them
-    evictions,      // because of the bounds, or because the registrar had no room
-    invalidations,  // because memory went away
+    merges,         // registrations that replaced others, to join or to extend them
+    evictions,      // because of the limits, or because the registrar was out of resources
+    invalidations,  // because memory was unmapped
     failures,       // of the registrar
 };
 
@@ -76,45 +76,47 @@ inline constexpr auto ucs::stats::names<ucs::memory::registration_count> =
 
 namespace ucs::memory {
 
-// Registers memory on demand and keeps it registered after use, until its room is needed or the
-// memory goes away. One per protection domain or whatever registers. Any thread.
+// Registers memory on demand and keeps it registered after use, until its resources are needed or
+// the memory is unmapped. One cache per protection domain or other registrar. Any thread.
 //
-// Memory events come in any thread, in the middle of the allocator, perhaps while this thread is in
-// the cache. So nothing is allocated, freed, registered or deregistered under the lock, and an
-// event only takes regions out of the set; they are deregistered by the next call.
+// Memory events arrive in any thread, in the middle of the allocator, possibly while this thread is
+// inside the cache. So the cache does not allocate, free, register or deregister under its lock,
+// and an event only removes regions from the set. The next call deregisters them.
 class registration_cache {
 public:
     static constexpr std::size_t unlimited = ~std::size_t{0};
 
     struct settings {
         bool enable = true;                   // false: register for each use
-        std::size_t max_regions = unlimited;  // how many are kept; those in use may be more
-        std::size_t max_bytes = unlimited;    // how much memory is kept registered, likewise
+        std::size_t max_regions = unlimited;  // limit of cached regions; more may be in use
+        std::size_t max_bytes = unlimited;    // limit of cached bytes; more may be in use
     };
 
-    // Where memory events are not to be had, it registers for each use and says so in the log.
-    registration_cache(registrar& owner, std::string name, const settings& wanted);
+    // If memory events are not available, the cache registers for each use and logs a warning.
+    registration_cache(registrar& owner, std::string name, const settings& new_settings);
     ~registration_cache();
     registration_cache(const registration_cache&) = delete;
     registration_cache& operator=(const registration_cache&) = delete;
 
-    // UCS_ERR_INVALID_PARAM for an empty range, UCS_ERR_NO_MEMORY, or what the registrar says.
+    // Returns a registration of the range. Errors: UCS_ERR_INVALID_PARAM for an empty range,
+    // UCS_ERR_NO_MEMORY, or the registrar's error.
     result<registration> get(const void* address, std::size_t length, unsigned access);
 
-    // Whether `get` would find it without registering anything. Asking is no use of it.
+    // Returns whether get() would find the range in the cache. Does not count as a use of the
+    // region.
     [[nodiscard]] bool holds(const void* address, std::size_t length, unsigned access) noexcept;
 
-    // Deregisters what went away since the last call. Every other call does that, too; this is for
-    // those who make none for long.
+    // Deregisters memory that was unmapped since the last call. Every other call does that, too;
+    // this one is for callers that make no other call for a long time.
     void collect() noexcept;
 
-    // Deregisters everything that nobody uses. Returns whether there was something.
+    // Deregisters all unused regions. Returns whether there were any.
     bool purge() noexcept;
 
-    // False: each use registers.
+    // Returns false if each use registers.
     [[nodiscard]] bool is_caching() const noexcept { return caching_; }
 
-    // Regions that can be found, and their bytes.
+    // The number of cached regions, and their bytes.
     [[nodiscard]] std::size_t regions() const noexcept;
     [[nodiscard]] std::size_t bytes() const noexcept;
     [[nodiscard]] std::uint64_t count(registration_count which) const noexcept {
@@ -131,14 +133,16 @@ private:
     [[nodiscard]] bool start_events() noexcept;
     static void on_unmapped(ucm_event_type_t type, ucm_event_t* event, void* cache) noexcept;
     static void on_fork(void* object) noexcept;
-    void invalidate(const address_range& gone) noexcept;
+    void invalidate(const address_range& unmapped) noexcept;
 
-    // The way of a new region: its range is chosen, it is registered, it goes into the set.
-    result<registration> add(const address_range& asked, unsigned access);
-    region* begin(region& fresh, const address_range& asked, unsigned access, scope how) noexcept;
+    // The steps to add a region: begin() chooses its range, the registrar registers it, finish()
+    // adds it to the set.
+    result<registration> add(const address_range& requested, unsigned access);
+    region* begin(region& fresh, const address_range& requested, unsigned access,
+                  scope extent) noexcept;
     void merge(region& fresh) noexcept;
-    [[nodiscard]] bool withdraw(region& failed, ucs_status_t why, scope& how) noexcept;
-    region* finish(region& fresh, const address_range& asked, unsigned access,
+    [[nodiscard]] bool withdraw(region& failed, ucs_status_t why, scope& extent) noexcept;
+    region* finish(region& fresh, const address_range& requested, unsigned access,
                    bool last_try) noexcept;
 
     void keep(region& fresh, region_list& doomed) noexcept;
@@ -155,8 +159,8 @@ private:
     mutable std::mutex lock_;
     region_set set_;
     region_list pending_;        // being registered
-    region_list gone_;           // not in the set any more, nobody uses them
-    std::uint64_t process_ = 0;  // counts forks: what is older belongs to a parent
+    region_list unmapped_;       // removed from the set, and unused
+    std::uint64_t process_ = 0;  // counts forks: regions with a lower number belong to a parent
     stats::counters<registration_count> counters_;
     sys::fork_watch fork_watch_;
 };

@@ -1,4 +1,4 @@
-// What a registration cache shows of itself.
+// The files of a registration cache in the object tree.
 #include <bit>
 
 #include "ucs/memory/registration_cache.hpp"
@@ -28,30 +28,31 @@ void registration_cache::describe(vfs::directory& into) const {
     into.folder("counters", [this](vfs::directory& folder) { counters_.describe(folder); });
 }
 
-// A line per power of two: the smallest size, regions, those of them in use, bytes.
+// One line per power of two: the smallest size, regions, regions in use, bytes.
 std::string registration_cache::sizes() const {
-    struct class_of_size {
+    struct class_counts {
         std::size_t regions = 0;
         std::size_t used = 0;
         std::size_t bytes = 0;
     };
-    std::array<class_of_size, 64> classes;
+    std::array<class_counts, 64> classes;
     {
-        const std::lock_guard guard(lock_);  // nothing is allocated in here
+        const std::lock_guard guard(lock_);  // must not allocate under the lock
         set_.for_each([&](const region& one) {
-            auto& its = classes[static_cast<std::size_t>(std::bit_width(one.range.size())) - 1];
-            ++its.regions;
-            its.used += one.users != 0 ? 1 : 0;
-            its.bytes += one.range.size();
+            auto& size_class =
+                classes[static_cast<std::size_t>(std::bit_width(one.range.size())) - 1];
+            ++size_class.regions;
+            size_class.used += one.users != 0 ? 1 : 0;
+            size_class.bytes += one.range.size();
         });
     }
     std::string text;
     for (std::size_t i = 0; i < classes.size(); ++i) {
-        const class_of_size& its = classes[i];
-        if (its.regions == 0) continue;
-        text += std::to_string(std::size_t{1} << i) + ": " + std::to_string(its.regions) +
-                " regions, " + std::to_string(its.used) + " in use, " + std::to_string(its.bytes) +
-                " bytes\n";
+        const class_counts& size_class = classes[i];
+        if (size_class.regions == 0) continue;
+        text += std::to_string(std::size_t{1} << i) + ": " + std::to_string(size_class.regions) +
+                " regions, " + std::to_string(size_class.used) + " in use, " +
+                std::to_string(size_class.bytes) + " bytes\n";
     }
     return text;
 }

@@ -22,8 +22,8 @@ inline void copy_ends(std::byte* into, const std::byte* from, std::size_t length
 }
 }  // namespace detail
 
-// memcpy for length <= Max <= 64: a handful of moves that overlap, where the library's function
-// costs a call and a chain of branches, as much as the rest of a small send.
+// memcpy for length <= Max <= 64 by a few overlapping moves. The C library's function costs a call
+// and a chain of branches, which is as much as the rest of a small send.
 template<std::size_t Max>
 inline void copy_small(void* to, const void* source, std::size_t length) noexcept {
     static_assert(Max <= 64);

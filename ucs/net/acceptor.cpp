@@ -16,8 +16,8 @@ namespace ucs::net {
 namespace {
 
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
-// Connections that wait for their turn. With them a thousand ranks behind one address may come at
-// once. They take no more than a quarter of the descriptors.
+// The most connections that wait for their turn: a thousand ranks behind one address may connect at
+// once. Waiting connections take no more than a quarter of the descriptors.
 constexpr std::size_t most_waiting = 1024;
 
 const char* text_of(int error) noexcept {
@@ -68,10 +68,10 @@ void acceptor::accept_from(int listener) noexcept {
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
-            if (listening_.is_held()) return;  // others wait in the queue of the kernel
+            if (listening_.is_held()) return;  // further connections wait in the kernel's queue
         } else if (error == EAGAIN || error == EWOULDBLOCK) {
             has_reported_shortage_ = false;
-            if (pending_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
+            if (pending_.size() < settings_.limits.most / 2) has_reported_flood_ = false;
             return;
         } else if (error != ECONNABORTED && error != EINTR && !displace_for_resources()) {
             return wait_for_resources(error);
@@ -79,7 +79,7 @@ void acceptor::accept_from(int listener) noexcept {
     }
 }
 
-// False: there is no memory for the connection, and it is closed.
+// Returns false if there is no memory for the connection; it is then closed.
 bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
     try {
         pending_.push_back(std::move(fresh));
@@ -87,42 +87,44 @@ bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
         return false;
     }
     ++accepted_;
-    pending& which = *pending_.back();
-    which.position_ = std::prev(pending_.end());
+    pending& connection = *pending_.back();
+    connection.position_ = std::prev(pending_.end());
     const auto now = ucs::time::now();
-    if (!need_ticks() || admission_.add(which, origin::host(which.remote().ip()), now) != UCS_OK ||
-        (!which.is_waiting() && !begin(which))) {
-        remove(which);
+    if (!need_ticks() ||
+        admission_.add(connection, origin::host(connection.remote().ip()), now) != UCS_OK ||
+        (!connection.is_waiting() && !begin(connection))) {
+        remove(connection);
         return false;
     }
     enforce_limits();
     return true;
 }
 
-// False: there is no memory, and the caller removes the connection.
-bool acceptor::begin(pending& which) noexcept {
-    which.fd_ = which.on_turn();
-    if (which.fd_ < 0) {
-        remove(which);
+// Returns false if there is no memory; the caller then removes the connection.
+bool acceptor::begin(pending& connection) noexcept {
+    connection.fd_ = connection.on_turn();
+    if (connection.fd_ < 0) {
+        remove(connection);
         return true;
     }
-    const ucs_status_t status = events_.add(which.fd_, EPOLLIN, [this, &which](std::uint32_t) {
-        which.on_readable();
-        begin_turns();
-    });
+    const ucs_status_t status =
+        events_.add(connection.fd_, EPOLLIN, [this, &connection](std::uint32_t) {
+            connection.on_readable();
+            begin_turns();
+        });
     if (status != UCS_OK) return false;
-    which.is_watched_ = true;
-    which.on_readable();  // the first record is usually there already
+    connection.is_watched_ = true;
+    connection.on_readable();  // the first record has usually arrived already
     return true;
 }
 
-// Must not be called by remove(), whose callers are about to use what another connection may
-// change.
+// remove() must not call this: callers of remove() still use state that the start of another
+// connection may change.
 void acceptor::begin_turns() noexcept {
     if (listening_.is_held() || admission_.waiting() == 0) return;
     while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {
-        auto& which = static_cast<pending&>(*next);
-        if (!begin(which)) reject(which, nullptr);
+        auto& connection = static_cast<pending&>(*next);
+        if (!begin(connection)) reject(connection, nullptr);
         if (listening_.is_held()) break;
     }
     enforce_limits();
@@ -131,12 +133,12 @@ void acceptor::begin_turns() noexcept {
 void acceptor::enforce_limits() noexcept {
     const auto now = ucs::time::now();
     while (admission::candidate* const surplus = admission_.excess(now)) {
-        if (!std::exchange(has_reported_crowd_, true)) {
+        if (!std::exchange(has_reported_flood_, true)) {
             settings_.rejected.warn(
                 settings_.log,
                 "{}: {} connections have not identified themselves, the last one from {}; the "
-                "oldest are closed. If no job of yours makes them, keep strangers from this port "
-                "by a firewall",
+                "oldest are closed. If they do not come from your jobs, close this port to "
+                "other hosts with a firewall",
                 settings_.name, pending_.size(),
                 static_cast<const pending*>(surplus)->remote().text());
         }
@@ -144,14 +146,15 @@ void acceptor::enforce_limits() noexcept {
     }
 }
 
-void acceptor::displace(admission::candidate& which) noexcept {
+void acceptor::displace(admission::candidate& candidate) noexcept {
     ++displaced_;
-    auto& connection = static_cast<pending&>(which);
+    auto& connection = static_cast<pending&>(candidate);
     connection.on_displaced();
     remove(connection);
 }
 
-// A crowd may be what has taken the descriptors.
+// Frees descriptors by closing a connection, because the connections themselves may have used them
+// up.
 bool acceptor::displace_for_resources() noexcept {
     admission::candidate* const least = admission_.least();
     if (least == nullptr || least->is_preferred()) return false;
@@ -168,39 +171,39 @@ void acceptor::wait_for_resources(int error) noexcept {
     listening_.pause();
 }
 
-void acceptor::defer(pending& which) noexcept {
-    if (std::exchange(which.is_deferred_, true)) return;
-    admission_.prefer(which);
-    admission_.set_deadline(which, admission::never);
-    if (std::exchange(which.is_watched_, false)) events_.remove(which.fd_);
+void acceptor::defer(pending& connection) noexcept {
+    if (std::exchange(connection.is_deferred_, true)) return;
+    admission_.prefer(connection);
+    admission_.set_deadline(connection, admission::never);
+    if (std::exchange(connection.is_watched_, false)) events_.remove(connection.fd_);
 }
 
-void acceptor::remove(pending& which) noexcept {
-    if (which.is_watched_) events_.remove(which.fd_);
-    admission_.remove(which);
-    pending_.erase(which.position_);
+void acceptor::remove(pending& connection) noexcept {
+    if (connection.is_watched_) events_.remove(connection.fd_);
+    admission_.remove(connection);
+    pending_.erase(connection.position_);
 }
 
-void acceptor::reject(pending& which, const char* reason) noexcept {
+void acceptor::reject(pending& connection, const char* reason) noexcept {
     if (reason != nullptr) {
         settings_.rejected.warn(settings_.log, "{}: the peer at {} {}; its connection is closed",
-                                settings_.name, which.remote().text(), reason);
+                                settings_.name, connection.remote().text(), reason);
     }
-    remove(which);
+    remove(connection);
 }
 
-bool acceptor::has_agreed(pending& which, const security::opening& proving) noexcept {
+bool acceptor::has_agreed(pending& connection, const security::opening& proving) noexcept {
     using security::opening;
     if (proving.now() == opening::step::failed) {
         if (proving.failure() != security::opening_failure::interrupted) {
             settings_.rejected.warn(settings_.log, "{}: no connection with the client at {}: {}",
-                                    settings_.name, which.remote().text(),
+                                    settings_.name, connection.remote().text(),
                                     explain(proving.failure()));
         }
-        remove(which);
+        remove(connection);
         return false;
     }
-    if (proving.has_record()) prefer(which);
+    if (proving.has_record()) prefer(connection);
     return proving.now() == opening::step::agreed;
 }
 
@@ -214,8 +217,8 @@ void acceptor::on_tick() noexcept {
     while (admission::candidate* const late = admission_.overdue(now))
         reject(static_cast<pending&>(*late), "connected and did not identify itself in time");
     for (auto next = pending_.begin(); next != pending_.end();) {
-        pending& which = **next++;
-        if (which.is_deferred_) which.on_tick(now);
+        pending& connection = **next++;
+        if (connection.is_deferred_) connection.on_tick(now);
     }
     enforce_limits();
     begin_turns();

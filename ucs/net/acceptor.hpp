@@ -1,4 +1,4 @@
-// Accepts connections from anybody who can reach a listening socket, at a bounded cost.
+// Accepts connections on listening sockets that any process may reach, at a bounded cost.
 #pragma once
 
 #include <functional>
@@ -17,30 +17,30 @@
 
 namespace ucs::net {
 
-// Accepts from listening descriptors and keeps each connection until its peer has proven what the
-// user of this class asks for. The policy is that of `admission`. What peers send, and what becomes
-// of a proven connection, is up to the user. Owner context; driven by the event loop.
+// Accepts from listening descriptors and keeps each connection until its peer has authenticated as
+// the user of this class requires. `admission` is the policy. The user of the class defines what
+// peers send, and takes over authenticated connections. Owner context; driven by the event loop.
 class acceptor {
 public:
-    // A connection that was accepted and has not proven itself. Users derive from it and add the
-    // connection, which they own and of which `fd` is the descriptor, and what they have read.
+    // An accepted connection whose peer has not authenticated yet. Users derive from it and add the
+    // connection, which they own and whose descriptor is `fd`, and the data that they have read.
     class pending : public admission::candidate {
     public:
-        // -1: the descriptor is made by on_turn().
+        // -1: on_turn() creates the descriptor.
         explicit pending(int fd) noexcept : fd_(fd) {}
         pending(const pending&) = delete;
         pending& operator=(const pending&) = delete;
         virtual ~pending() = default;
 
-        // Called when the connection is to be read from now on, right after accepting or when it
-        // has waited for its turn. Returns its descriptor; -1: it cannot be served, and ends.
+        // Called when reading of the connection begins: right after accepting, or when its turn
+        // comes. Returns its descriptor, or -1 to close a connection that cannot be served.
         [[nodiscard]] virtual int on_turn() noexcept { return fd_; }
-        // Called right after that and whenever there is something to read, an end of the
-        // stream included. May remove or reject this connection.
+        // Called right after on_turn() and whenever the descriptor is readable, including at the
+        // end of the stream. May remove or reject this connection.
         virtual void on_readable() noexcept = 0;
         // Called from time to time while the connection is deferred. May remove or reject it.
         virtual void on_tick(ucs::time::nanoseconds) noexcept {}
-        // Called before the acceptor closes the connection to make room for another one.
+        // Called before the acceptor closes the connection in favour of another one.
         virtual void on_displaced() noexcept {}
         // Called before the acceptor is destroyed, and this connection with it.
         virtual void on_shutdown() noexcept {}
@@ -55,26 +55,27 @@ public:
         bool is_deferred_ = false;
     };
 
-    // Many peers of one job may share a host, so its quota is not much less than the whole.
+    // Many peers of one job may share a host, so the quota of a host is not much below the total.
     static constexpr admission_limits default_limits(
         ucs::time::nanoseconds time_to_prove) noexcept {
         return {.most = 256, .most_per_origin = 192, .time_to_prove = time_to_prove};
     }
 
-    // Limits for peers whose proof takes a further round trip, for which each has `turn_length`:
-    // of a crowd that comes at once many wait, as far as the limit of descriptors allows.
+    // Limits for peers that need one more round trip to authenticate. Each has `turn_length` for
+    // it. If many peers connect at once, the others wait, as far as the limit of descriptors
+    // allows.
     [[nodiscard]] static admission_limits limits_with_turns(
         ucs::time::nanoseconds time_to_prove, ucs::time::nanoseconds turn_length) noexcept;
 
     struct settings {
         const ucs::log::component& log;
         ucs::log::throttle& rejected;
-        std::string name;  // of the listener, for log lines
+        std::string name;  // name of the listener, for log lines
         admission_limits limits;
-        // Accepts one connection. nullptr: errno says why there is none, as that of accept() does.
-        // May throw std::bad_alloc.
+        // Accepts one connection. If it returns nullptr, errno has the reason, as for accept(). May
+        // throw std::bad_alloc.
         std::function<std::unique_ptr<pending>(int listener)> accept;
-        // Accepted in a row before other events of the loop get their turn.
+        // The most connections that are accepted in a row before the loop handles other events.
         unsigned accepts_per_turn = 64;
     };
 
@@ -87,43 +88,46 @@ public:
     acceptor& operator=(const acceptor&) = delete;
     ~acceptor();
 
-    // Accepts from these descriptors from now on. They outlive the acceptor. Called once.
-    // UCS_ERR_NO_MEMORY.
+    // Starts to accept from these descriptors, which outlive the acceptor. Called once. Returns
+    // UCS_OK or UCS_ERR_NO_MEMORY.
     ucs_status_t open(std::vector<int> listeners) noexcept;
 
-    // Leaves further peers in the queue of the kernel until the user calls it with `false`.
+    // While `on`, further peers stay in the kernel's queue.
     void hold(bool on) noexcept { listening_.hold(on); }
-    // The peer sent a valid first record: silent connections end before this one does.
-    void prefer(pending& which) noexcept { admission_.prefer(which); }
-    // Judges the opening of this connection. Called after each time that the opening went on.
-    // Returns whether both sides agree. If the opening has failed, the connection is removed, and
-    // one line says why unless the peer merely left.
-    [[nodiscard]] bool has_agreed(pending& which, const security::opening& proving) noexcept;
-    // The connection has a turn until `end`, before its peer has sent anything.
-    void start_turn(pending& which, ucs::time::nanoseconds end) noexcept {
-        admission_.start_turn(which, end);
+    // Records that the peer sent a valid first record: silent connections are closed before this
+    // one.
+    void prefer(pending& connection) noexcept { admission_.prefer(connection); }
+    // Evaluates the opening (the authentication handshake) of this connection. Called after each
+    // step of the opening. Returns whether both sides agree. If the opening has failed, removes the
+    // connection and logs the reason, unless the peer merely disconnected.
+    [[nodiscard]] bool has_agreed(pending& connection, const security::opening& proving) noexcept;
+    // Gives the connection a turn until `end`, before its peer has sent anything.
+    void start_turn(pending& connection, ucs::time::nanoseconds end) noexcept {
+        admission_.start_turn(connection, end);
     }
-    // The user decides later, in on_tick: the connection is preferred, is not read meanwhile, and
-    // has no deadline but the user's.
-    void defer(pending& which) noexcept;
-    // The connection is proven or over. Its socket is closed with it, unless the user took it.
-    void remove(pending& which) noexcept;
-    // Closes the connection. With a reason it writes a line: "NAME: the peer at ADDRESS `reason`".
-    void reject(pending& which, const char* reason) noexcept;
+    // Defers the decision to the user's on_tick(): the connection is preferred, is not read
+    // meanwhile, and has only the user's deadline.
+    void defer(pending& connection) noexcept;
+    // Removes a connection that has authenticated or ended. Its socket is closed with it, unless
+    // the user has taken it.
+    void remove(pending& connection) noexcept;
+    // Closes the connection. If `reason` is not null, logs "NAME: the peer at ADDRESS `reason`".
+    void reject(pending& connection, const char* reason) noexcept;
 
-    // Connections that have not proven themselves, those that wait for their turn included.
+    // The number of connections that have not authenticated, including those that wait for their
+    // turn.
     [[nodiscard]] std::size_t size() const noexcept { return pending_.size(); }
     [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
-    // Connections that were closed to make room for others.
+    // The number of connections that were closed in favour of others.
     [[nodiscard]] std::uint64_t displaced() const noexcept { return displaced_; }
 
 private:
     void accept_from(int listener) noexcept;
     bool admit(std::unique_ptr<pending> fresh) noexcept;
-    bool begin(pending& which) noexcept;
+    bool begin(pending& connection) noexcept;
     void begin_turns() noexcept;
     void enforce_limits() noexcept;
-    void displace(admission::candidate& which) noexcept;
+    void displace(admission::candidate& candidate) noexcept;
     bool displace_for_resources() noexcept;
     void wait_for_resources(int error) noexcept;
     bool need_ticks() noexcept;
@@ -136,12 +140,13 @@ private:
     std::uint64_t accepted_ = 0;
     std::uint64_t displaced_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
-    bool has_reported_crowd_ = false;
+    bool has_reported_flood_ = false;
     bool has_reported_shortage_ = false;
     ucs::async::listener_watch listening_;
 };
 
-// The next connection of a listening socket, non-blocking. Empty: errno says why there is none.
+// Accepts the next connection of a listening socket, without blocking. If the result is empty,
+// errno has the reason.
 [[nodiscard]] ucs::unique_fd accept_stream(int listener) noexcept;
 
 }  // namespace ucs::net

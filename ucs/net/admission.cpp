@@ -8,8 +8,8 @@ namespace ucs::net {
 
 namespace {
 
-// So many silent candidates are left alone while others have sent a first record: a crowd that
-// imitates first records displaces no peer that has just connected.
+// The number of silent candidates that are kept while others have sent a first record. So attackers
+// that fake first records cannot displace a peer that has just connected.
 std::size_t tolerated_silent(std::size_t limit) noexcept {
     return std::max(limit / 8, std::size_t{1});
 }
@@ -113,8 +113,8 @@ void admission::set_deadline(candidate& which, ucs::time::nanoseconds deadline) 
     which.deadline_ = deadline;
 }
 
-// An origin may not have more turns than are left. So a newcomer finds some, however large the
-// crowds of the others are, and the turns of all origins together stay below the limit.
+// An origin may not have more turns than are left for others. So a new origin always finds a turn,
+// however many connections other origins make, and the turns of all origins stay below the limit.
 bool admission::may_begin(const share& of_origin) const noexcept {
     const std::size_t whole = limits_.most - limits_.most / 4;
     const std::size_t left = whole - std::min(turns_, whole);
@@ -140,7 +140,8 @@ admission::candidate* admission::next_turn(ucs::time::nanoseconds now) noexcept 
 admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
     end_turns(now);
     if (waiting_.size() > limits_.most_waiting) return oldest_of_most_waiting();
-    // The caller asks until nothing is in excess, so any origin that is above its quota will do.
+    // The caller repeats the call until no candidate is in excess, so any origin above its quota
+    // will do.
     const auto found = std::ranges::find_if(shares_, [this](const auto& each) {
         return each.second.begun() > limits_.most_per_origin;
     });
@@ -170,8 +171,9 @@ admission::candidate* admission::oldest(const share& of_origin, bool is_preferre
     return found == begun_.end() ? nullptr : &*found;
 }
 
-// Strangers may come from any number of origins with one candidate each. All these have as many as
-// a peer that has just come, so ties go by age: the newest is the last one to end.
+// Unauthenticated peers may come from any number of origins with one candidate each, the same
+// number as a legitimate new peer has. Age breaks the tie: the newest candidate is the last one to
+// be closed.
 admission::candidate* admission::oldest_of_most(bool is_preferred) noexcept {
     const auto count = is_preferred ? &share::preferred : &share::silent;
     candidate* found = nullptr;
@@ -182,7 +184,7 @@ admission::candidate* admission::oldest_of_most(bool is_preferred) noexcept {
     return found;
 }
 
-// There is at least one.
+// At least one candidate must be waiting.
 admission::candidate* admission::oldest_of_most_waiting() noexcept {
     return &*std::ranges::max_element(waiting_, {},
                                       [](const candidate& each) { return each.share_->waiting; });

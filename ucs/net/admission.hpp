@@ -1,4 +1,5 @@
-// Which connections of unknown peers are kept, and which one ends when there are too many.
+// The policy for unauthenticated connections: which ones are served, which ones wait, and which one
+// is closed when there are too many.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +14,40 @@
 namespace ucs::net {
 
 struct admission_limits {
-    std::size_t most = 0;                      // candidates in all that do not wait
+    std::size_t most = 0;                      // total of candidates that do not wait
     std::size_t most_per_origin = 0;           // candidates of one origin that do not wait
-    ucs::time::nanoseconds time_to_prove = 0;  // from the time that a candidate begins
-    // Where the proof takes a further round trip: how long a valid first record helps, from the
-    // time that the candidate begins, and how many further candidates wait for their turn. 0: a
-    // first record helps until the candidate has proven itself or has to, and none waits.
+    ucs::time::nanoseconds time_to_prove = 0;  // counted from the start of the candidate
+    // For peers that need one more round trip to authenticate: how long a valid first record
+    // protects the candidate, counted from its start, and how many more candidates may wait for
+    // their turn. 0: a first record protects the candidate until it has authenticated or its
+    // deadline passes, and no candidate waits.
     ucs::time::nanoseconds turn_length = 0;
     std::size_t most_waiting = 0;
 };
 
-// The policy that every accepting socket shares. A connection is a candidate from the time that it
-// was accepted until it has proven that it belongs to a peer. A new candidate is always added, and
-// the caller then closes the candidates that excess() names:
-//   1. If an origin has more than its quota, a candidate of this origin ends.
-//   2. Otherwise, if there are too many in all, a candidate of the origin that has most ends. Where
-//      several have as many, it is the oldest of all their candidates.
-//   3. A silent candidate ends before one that sent a valid first record, unless silent ones are
-//      fewer than an eighth of the limit; and the older one ends first.
-//   4. With `turn_length`, a candidate has a turn from its first record on, until its proof or
-//      until its time is over; then it counts as silent. Turns are three quarters of the whole,
-//      and an origin may have half of its quota, but no more than are left for others. Further
-//      candidates of an origin that has used its turns wait, unread, until one of them ends. Of
-//      those that may begin, the one begins whose origin has the fewest turns, and that came first.
-//   5. If too many wait, the oldest one of the origin that has most waiting ends.
-// So a crowd of connections displaces and delays its own connections, and a peer that sends its
-// first record without delay is served at once, however many others are silent.
+// All listening sockets share this policy. A connection is a candidate from its acceptance until
+// its peer has authenticated. A new candidate is always added, and the caller then closes the
+// candidates that excess() returns:
+//   1. If an origin has more candidates than its quota, a candidate of this origin is closed.
+//   2. Otherwise, if there are too many in total, a candidate of the origin with the most of them
+//      is closed. If several origins have equally many, it is the oldest of all their candidates.
+//   3. A silent candidate is closed before one that sent a valid first record, unless the silent
+//      ones are fewer than an eighth of the limit. The older one is closed first.
+//   4. With `turn_length`, a candidate has a turn from its first record until it authenticates or
+//      its time is over; then it counts as silent. All turns together take three quarters of the
+//      limit. An origin may have turns for half of its quota, but no more than are left for others.
+//      Further candidates of an origin that has used its turns wait, unread, until a turn ends. The
+//      next one to begin is the first of the origin with the fewest turns.
+//   5. If too many wait, the oldest one of the origin with the most waiting candidates is closed.
+// A flood of connections therefore displaces and delays only its own connections, and a peer that
+// sends its first record promptly is served at once, however many others are silent.
 // The class does no input or output and knows no sockets. Owner context.
 class admission {
-    struct share;  // what one origin has
+    struct share;  // the candidates of one origin
 
 public:
-    // A connection that has proven nothing yet. Users derive from it. It leaves the admission when
-    // it is destroyed, and must not outlive it.
+    // A connection whose peer has not authenticated yet. Users derive from it. The destructor
+    // removes it from the admission, which must outlive it.
     class candidate {
     public:
         candidate() noexcept = default;
@@ -54,9 +56,10 @@ public:
         candidate& operator=(const candidate&) = delete;
 
         [[nodiscard]] bool is_added() const noexcept { return owner_ != nullptr; }
-        // Returns whether it was added and waits for its turn: the caller must not read from it.
+        // Returns whether the candidate was added and waits for its turn; the caller must not read
+        // from it.
         [[nodiscard]] bool is_waiting() const noexcept { return is_waiting_; }
-        // Returns whether it sent a valid first record, which still helps it.
+        // Returns whether the candidate sent a valid first record and is still protected by it.
         [[nodiscard]] bool is_preferred() const noexcept { return is_preferred_; }
 
     private:
@@ -81,27 +84,31 @@ public:
     admission(const admission&) = delete;
     admission& operator=(const admission&) = delete;
 
-    // Adds a candidate, which begins at once or waits. UCS_ERR_NO_MEMORY: it was not added.
+    // Adds a candidate, which begins at once or waits. Returns UCS_ERR_NO_MEMORY if it was not
+    // added.
     [[nodiscard]] ucs_status_t add(candidate& fresh, const origin& from,
                                    ucs::time::nanoseconds now) noexcept;
-    // The candidate is proven, or its connection ended. Does nothing if it was not added.
+    // Removes a candidate that has authenticated or whose connection ended. Does nothing if it was
+    // not added.
     void remove(candidate& which) noexcept;
-    // Lets the next candidate begin that has waited long enough, and returns it; nullptr: none may
-    // begin now. To be called again when a candidate was removed, and from time to time.
+    // Starts the next waiting candidate that may begin, and returns it; nullptr if none may begin
+    // now. The caller must repeat the call after it removes a candidate, and from time to time.
     [[nodiscard]] candidate* next_turn(ucs::time::nanoseconds now) noexcept;
-    // The candidate sent a valid first record: silent ones end before it does.
+    // Records that the candidate sent a valid first record: silent candidates are closed before it.
     void prefer(candidate& which) noexcept;
-    // The candidate has a turn until `end`, before it has sent anything.
+    // Gives the candidate a turn until `end`, before it has sent anything.
     void start_turn(candidate& which, ucs::time::nanoseconds end) noexcept;
-    // Replaces the time at which the candidate has to have proven itself; may be `never`.
+    // Replaces the time by which the candidate must authenticate; may be `never`.
     void set_deadline(candidate& which, ucs::time::nanoseconds deadline) noexcept;
 
-    // The candidate that has to end because a limit is exceeded; nullptr: none has to.
+    // Returns a candidate that the caller must close because a limit is exceeded; nullptr if none
+    // is.
     [[nodiscard]] candidate* excess(ucs::time::nanoseconds now) noexcept;
-    // The candidate that is worth least, for a caller that is out of descriptors or memory: one
-    // that waits, else a silent one, else another one. nullptr: there is none.
+    // Returns the candidate of the lowest value, for a caller that is out of descriptors or memory:
+    // a waiting one if there is one, otherwise a silent one, otherwise any. nullptr if there is
+    // none.
     [[nodiscard]] candidate* least() noexcept;
-    // A candidate whose time is over; nullptr: none.
+    // Returns a candidate whose deadline has passed, or nullptr.
     [[nodiscard]] candidate* overdue(ucs::time::nanoseconds now) noexcept;
 
     // The number of candidates that do not wait.
@@ -130,11 +137,11 @@ private:
     [[nodiscard]] candidate* oldest_of_most_waiting() noexcept;
 
     const admission_limits limits_;
-    list begun_;    // in the order in which they began
-    list waiting_;  // in the order in which they came
+    list begun_;    // in the order of their start
+    list waiting_;  // in the order of their arrival
     std::map<origin, share> shares_;
     std::size_t turns_ = 0;                         // of all origins
-    ucs::time::nanoseconds next_turn_end_ = never;  // no turn ends before
+    ucs::time::nanoseconds next_turn_end_ = never;  // no turn ends before this time
 };
 
 }  // namespace ucs::net

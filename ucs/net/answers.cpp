@@ -11,11 +11,12 @@
 namespace ucs::net {
 
 answer_state answers_in(const tcp_info& info, bool unsent, time::nanoseconds now) noexcept {
-    // A full receive window is no silence: the kernel asks, and the peer's answers. Nothing else is
-    // on the way then, so one probe that is lost is nothing yet: the next may come minutes later.
+    // A full receive window is not silence: our kernel sends window probes, and the peer's kernel
+    // answers them. No other packet is in flight then, so a single lost probe proves nothing: the
+    // next probe may be sent minutes later.
     constexpr unsigned probes_needed = 3;
-    // Data that the kernel cannot even send, as with a link that is down, leaves one probe for
-    // ever, and without the backing off that follows those that were sent.
+    // If the kernel cannot send data at all, for example on a link that is down, the count of
+    // probes stays at one, without the backoff that follows probes that were sent.
     const bool stuck = unsent && info.tcpi_probes > 0 && info.tcpi_backoff == 0;
     const auto ago = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
     return {info.tcpi_unacked > 0 || info.tcpi_probes >= probes_needed || stuck,

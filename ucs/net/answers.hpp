@@ -1,4 +1,5 @@
-// What the kernel knows of the other side of a TCP connection.
+// The liveness of a TCP peer as the kernel sees it: whether replies are outstanding, and when the
+// peer was last heard.
 #pragma once
 
 #include "ucs/time/clock.hpp"
@@ -8,12 +9,12 @@ struct tcp_info;
 namespace ucs::net {
 
 struct answer_state {
-    bool owed = false;            // by the peer's host
-    time::nanoseconds heard = 0;  // when it last said anything
+    bool owed = false;            // the peer's host owes an acknowledgement
+    time::nanoseconds heard = 0;  // time of the last packet from the peer
 };
 [[nodiscard]] answer_state answers_in(const tcp_info& info, bool unsent,
                                       time::nanoseconds now) noexcept;
-// Nothing is owed where the socket is none of TCP.
+// If the socket is not a TCP socket, no reply is outstanding.
 [[nodiscard]] answer_state answers_of(int fd, time::nanoseconds now) noexcept;
 
 }  // namespace ucs::net

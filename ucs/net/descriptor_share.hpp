@@ -1,4 +1,4 @@
-// How many of the descriptors that this process may open a limit on connections lets them take.
+// Derives limits on connections from the number of descriptors that this process may open.
 #pragma once
 
 #include <sys/resource.h>

@@ -71,18 +71,18 @@ socket_address::socket_address(const ip_address& ip, std::uint16_t port) noexcep
     size_ = sizeof in;
 }
 
-socket_address::socket_address(const sockaddr* at, socklen_t length) noexcept {
-    if (at == nullptr || length < sizeof at->sa_family) return;
-    const socklen_t needed = at->sa_family == AF_INET    ? sizeof(sockaddr_in)
-                             : at->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
-                                                         : 0;
+socket_address::socket_address(const sockaddr* address, socklen_t length) noexcept {
+    if (address == nullptr || length < sizeof address->sa_family) return;
+    const socklen_t needed = address->sa_family == AF_INET    ? sizeof(sockaddr_in)
+                             : address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                              : 0;
     if (needed == 0 || length < needed) return;
-    std::memcpy(&storage_, at, needed);
+    std::memcpy(&storage_, address, needed);
     size_ = needed;
 }
 
 std::uint16_t socket_address::port() const noexcept {
-    // The port lies at the same place for both families.
+    // The port has the same offset in both families.
     sockaddr_in in{};
     std::memcpy(&in, &storage_, sizeof in);
     return ntohs(in.sin_port);

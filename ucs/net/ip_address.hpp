@@ -1,4 +1,4 @@
-// An IPv4 or IPv6 address and the socket addresses made of it.
+// IPv4 and IPv6 addresses, and socket addresses made from them.
 #pragma once
 
 #include <netinet/in.h>
@@ -38,13 +38,14 @@ private:
     friend class socket_address;
 };
 
-// What bind, connect and accept take. Value type.
+// A socket address for bind(), connect() and accept(). Value type.
 class socket_address {
 public:
     socket_address() noexcept = default;
     socket_address(const ip_address& ip, std::uint16_t port) noexcept;
-    // As a program gave it; family AF_UNSPEC when it is not of IPv4 or IPv6, or too short.
-    socket_address(const sockaddr* at, socklen_t length) noexcept;
+    // Copies the address of a program. The family is AF_UNSPEC if the address is not IPv4 or IPv6,
+    // or too short.
+    socket_address(const sockaddr* address, socklen_t length) noexcept;
 
     [[nodiscard]] sockaddr* data() noexcept { return reinterpret_cast<sockaddr*>(&storage_); }
     [[nodiscard]] const sockaddr* data() const noexcept {
@@ -55,7 +56,8 @@ public:
     [[nodiscard]] socklen_t* size_to_fill() noexcept { return &size_; }
     [[nodiscard]] ip_address ip() const noexcept { return ip_address::from(*data()); }
     [[nodiscard]] std::uint16_t port() const noexcept;
-    // "10.0.0.1:4242", "[fd00::1]:4242"; less where memory is short, because errors are told by it.
+    // "10.0.0.1:4242", "[fd00::1]:4242"; a generic text if memory is short, because error messages
+    // use it.
     [[nodiscard]] std::string text() const noexcept;
 
 private:

@@ -1,13 +1,13 @@
-// Which network stack this process is in.
+// Identifies the network stack of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace ucs::net {
 
-// The same number for every process of one boot of one host in one network namespace, and almost
-// surely another one elsewhere. Tells 127.0.0.1 (or a bridge address that every host has) here
-// from the same address somewhere else. Any thread.
+// Returns the same number in all processes of one boot of one host and one network namespace, and
+// almost surely a different number elsewhere. It distinguishes 127.0.0.1 (or a bridge address that
+// every host has) of this stack from the same address of another stack. Any thread.
 [[nodiscard]] std::uint64_t network_identity() noexcept;
 
 }  // namespace ucs::net

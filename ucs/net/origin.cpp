@@ -15,7 +15,7 @@ std::uint64_t number_of(std::span<const std::byte> bytes) noexcept {
     return number;
 }
 
-// An IPv4 address in the form that sockets for both families show it.
+// Returns whether the bytes are an IPv4 address in the form that dual-stack sockets report.
 bool is_mapped_ipv4(std::span<const std::byte> bytes) noexcept {
     constexpr std::array<std::uint8_t, 12> prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;

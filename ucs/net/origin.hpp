@@ -1,4 +1,5 @@
-// The source that connections are counted by: a host, a network of IPv6, or a user of this host.
+// The source to which a connection is counted: an IPv4 host, an IPv6 network, or a user of this
+// host.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +11,15 @@
 
 namespace ucs::net {
 
-// One party as far as quotas are concerned. An IPv4 address is one party, and so is an IPv6 prefix
-// of 64 bits, because a host may choose the other 64 bits freely. Over a Unix socket the user at
-// the other end is the party. Value type, any thread.
+// One source for quotas. An IPv4 address is one source. An IPv6 prefix of 64 bits is one source,
+// because a host chooses the other 64 bits freely. Over a Unix socket the source is the user at the
+// other end. Value type, any thread.
 class origin {
 public:
-    origin() noexcept = default;  // unknown: all unknown ones are one party
+    origin() noexcept = default;  // unknown: all unknown origins count as one
     [[nodiscard]] static origin host(const ip_address& ip) noexcept;
     [[nodiscard]] static origin user(uid_t uid) noexcept;
-    // Asks the kernel for the other end of a connected socket.
+    // Returns the origin of the peer of a connected socket, as the kernel reports it.
     [[nodiscard]] static origin of_peer(int socket) noexcept;
 
     auto operator<=>(const origin&) const noexcept = default;

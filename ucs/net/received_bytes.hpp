@@ -1,12 +1,12 @@
-// How much has come over a TCP connection, as the kernel counts it.
+// Reads the kernel's count of bytes that a TCP connection has received.
 #pragma once
 
 #include <cstdint>
 
 namespace ucs::net {
 
-// Returns the bytes of data that the other side has sent over this TCP socket and the kernel has
-// received; 0 if the kernel does not tell. One system call. Any thread.
+// Returns the bytes of data that the kernel has received over this TCP socket; 0 if the kernel does
+// not report them. One system call. Any thread.
 [[nodiscard]] std::uint64_t received_bytes(int fd) noexcept;
 
 }  // namespace ucs::net

@@ -1,4 +1,4 @@
-// Where the kernel sends what is addressed to somebody.
+// The interface for route look-ups: how the kernel would send a packet to an address.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace ucs::net {
 
-// What the kernel would do with a packet.
+// The route of a packet.
 struct route {
     enum class kind : std::uint8_t { none, local, forward, unknown } type = kind::none;
-    std::uint32_t interface_index = 0;  // by which it leaves
+    std::uint32_t interface_index = 0;  // outgoing interface
     std::string interface_name{};
-    std::string error{};  // why there is none
+    std::string error{};  // reason if there is no route
 };
 
-// Asks for routes; the kernel's table or a test's. Owner context.
+// A source of routes: the kernel's table, or that of a test. Owner context.
 class route_source {
 public:
     virtual ~route_source() = default;
-    // Route of a packet from `source`, which may be none, to `target`. `through`: only of those
-    // that leave by the interface of that index; 0: the one that the kernel would take.
+    // Returns the route of a packet from `source`, which may be none, to `target`. `through`: index
+    // of the interface by which the route must leave; 0: the route that the kernel would choose.
     virtual route find(const ip_address& source, const ip_address& target,
                        std::uint32_t through) = 0;
 };

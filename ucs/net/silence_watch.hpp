@@ -1,29 +1,31 @@
-// Whether a peer that owes an answer has fallen silent.
+// Detects a peer that owes a reply and has fallen silent.
 #pragma once
 
 #include "ucs/time/clock.hpp"
 
 namespace ucs::net {
 
-// Counts looks in a row at which something was unanswered and nothing had come since the look
-// before. Looks are counted, not time: after a pause of this process there has been one look, and
-// answers that wait in the kernel count. Value type; owner context.
+// Counts consecutive checks at which a reply was outstanding and nothing had arrived since the
+// previous check. It counts checks rather than time: a pause of this process adds only one check,
+// and replies that wait in the kernel count as received. Value type; owner context.
 class silence_watch {
 public:
-    // So many find a peer lost. The first look only notes that an answer is owed.
-    static constexpr unsigned looks_needed = 4;
+    // The number of checks after which a peer counts as lost. The first check only records that a
+    // reply is outstanding.
+    static constexpr unsigned checks_needed = 4;
 
-    // True: the peer is lost.
-    bool look(bool owes, ucs::time::nanoseconds heard, ucs::time::nanoseconds now) noexcept {
-        const bool silent = owes && looks_ > 0 && heard <= last_look_;
-        looks_ = silent ? looks_ + 1 : (owes ? 1 : 0);
-        last_look_ = now;
-        return looks_ >= looks_needed;
+    // Returns true if the peer is lost.
+    bool look(bool owes_reply, ucs::time::nanoseconds last_heard,
+              ucs::time::nanoseconds now) noexcept {
+        const bool silent = owes_reply && checks_ > 0 && last_heard <= last_check_;
+        checks_ = silent ? checks_ + 1 : (owes_reply ? 1 : 0);
+        last_check_ = now;
+        return checks_ >= checks_needed;
     }
 
 private:
-    unsigned looks_ = 0;
-    ucs::time::nanoseconds last_look_ = 0;
+    unsigned checks_ = 0;
+    ucs::time::nanoseconds last_check_ = 0;
 };
 
 }  // namespace ucs::net

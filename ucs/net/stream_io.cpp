@@ -20,8 +20,8 @@ bool send_whole(int socket, std::span<const std::byte> record) noexcept {
            static_cast<ssize_t>(record.size());
 }
 
-security::opening::step advance(security::opening& with, int socket) noexcept {
-    return with.advance(
+security::opening::step advance(security::opening& handshake, int socket) noexcept {
+    return handshake.advance(
         [socket](std::span<const std::byte> record) { return send_whole(socket, record); },
         [socket](std::span<std::byte> into) { return receive_some(socket, into); });
 }

@@ -1,4 +1,4 @@
-// Sending and receiving over connected stream sockets for those who never wait.
+// Non-blocking send and receive over connected stream sockets.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 
 namespace ucs::net {
 
-// Returns the number of bytes that have arrived and were read; 0: there are none now; -1: the
-// connection has ended or failed.
+// Returns the number of bytes read; 0 if none have arrived; -1 if the connection has ended or
+// failed.
 [[nodiscard]] ssize_t receive_some(int socket, std::span<std::byte> into) noexcept;
 
-// Returns whether the kernel took all bytes at once. A short record fits into the buffer of a new
-// connection, so its sender takes anything else for the end of the connection.
+// Returns whether the kernel accepted all bytes at once. A short record fits into the buffer of a
+// new connection, so the caller treats any other result as the end of the connection.
 [[nodiscard]] bool send_whole(int socket, std::span<const std::byte> record) noexcept;
 
-// Goes on with an opening over the socket, see opening::advance.
-[[nodiscard]] security::opening::step advance(security::opening& with, int socket) noexcept;
+// Continues the handshake over the socket, see opening::advance().
+[[nodiscard]] security::opening::step advance(security::opening& handshake, int socket) noexcept;
 
 }  // namespace ucs::net

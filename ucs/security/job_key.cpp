@@ -35,11 +35,12 @@ const config::table& job_key_settings::options() {
             config::make_option<&job_key_settings::file>(
                 "JOB_KEY_FILE", "",
                 "A file that holds the key of the job. It must be a regular file of this user or\n"
-                "of root with mode 0600 or stricter, in a folder that others cannot write to.\n"
+                "of root with mode 0600 or stricter, in a folder that other users cannot write "
+                "to.\n"
                 "Empty: there is no key, unless UCX_JOB_KEY has one."),
             config::make_option<&job_key_settings::tcp_encryption>(
                 "TCP_ENCRYPTION", "n",
-                "Encrypt what goes over connections of the tcp transport, and protect it against\n"
+                "Encrypt the data of connections of the tcp transport, and protect it against\n"
                 "changes on its way. Needs a job key; both sides of a connection must have the "
                 "same\n"
                 "setting. Other transports are not encrypted: with UCX_TLS=tcp,self none is used."),

@@ -1,4 +1,4 @@
-// The key that the processes of one job share, and the options that name it.
+// The secret key that the processes of a job share, and its options.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,20 @@ struct job_key_settings {
     static const config::table& options();
 };
 
-// A shorter text could be guessed by trying.
+// A shorter text could be found by trial.
 inline constexpr std::size_t shortest_key_text = 16;
 
-// The key of a text, as UCX_JOB_KEY and the file have it: blanks around it do not count.
-// UCS_ERR_INVALID_PARAM: it is too short.
+// Parses the text of a key from UCX_JOB_KEY or the key file; ignores blanks around it. Returns
+// UCS_ERR_INVALID_PARAM if it is too short.
 [[nodiscard]] result<key> parse_job_key(std::string_view text) noexcept;
 
-// Reads a key from a file, which must be of the kind ucs::sys::file_trust::secret; any other is an
-// error with one line in the log.
+// Reads a key from a file, which must satisfy ucs::sys::file_trust::secret. Otherwise logs one line
+// and returns an error.
 [[nodiscard]] result<key> read_job_key(const std::string& path);
 
-// The job's key as the options have it: UCX_JOB_KEY, else UCX_JOB_KEY_FILE, else none. A key that
-// cannot be used is an error with one line in the log, and so is encryption without a key: a
-// program that asked for either never runs without.
+// Returns the job key from the options: UCX_JOB_KEY if it is set, otherwise UCX_JOB_KEY_FILE,
+// otherwise none. If the key is unusable, or encryption is requested without a key, logs one line
+// and returns an error: a program that requested either never runs without it.
 [[nodiscard]] result<std::optional<key>> load_job_key(const config::source& from);
 
 }  // namespace ucs::security

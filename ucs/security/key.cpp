@@ -66,7 +66,7 @@ bool worker_secret::operator==(const worker_secret& other) const noexcept {
 
 std::string hex_text(bytes from) {
     std::string made(2 * from.size(), '\0');
-    // It writes a zero behind the digits, where the string has its own.
+    // sodium_bin2hex() writes a terminating zero, where the string has one anyway.
     sodium_bin2hex(made.data(), made.size() + 1, sodium_bytes(from), from.size());
     return made;
 }

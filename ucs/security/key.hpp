@@ -1,4 +1,4 @@
-// Secret keys: making, deriving and forgetting them. All cryptography is libsodium's.
+// Secret keys: creation, derivation and erasure. libsodium provides all cryptography.
 #pragma once
 
 #include <array>
@@ -21,19 +21,19 @@ class key {
 public:
     static constexpr std::size_t size = 32;
 
-    // A key that nobody knows, from the kernel's random generator.
+    // Returns a new key from the kernel's random generator.
     [[nodiscard]] static key random() noexcept;
 
-    // The key that a text stands for, by hashing it. The caller checks that the text is long enough
-    // to be hard to guess.
+    // Returns the hash of a text as a key. The caller must check that the text is long enough to be
+    // hard to guess.
     [[nodiscard]] static key from_text(std::string_view text) noexcept;
 
-    // A key for one purpose, such as "tcp connection", and for what `context` names. It tells
-    // nothing about `parent`, nor about keys for other purposes and contexts.
+    // Derives a key for one purpose, such as "tcp connection", and one context. It reveals nothing
+    // about `parent`, nor about keys for other purposes and contexts.
     [[nodiscard]] static key derive(const key& parent, std::string_view purpose,
                                     bytes context = {}) noexcept;
 
-    // A key that only those who know both keys can compute.
+    // Derives a key that requires the knowledge of both keys.
     [[nodiscard]] static key combine(const key& first, const key& second) noexcept;
 
     key(const key&) noexcept = default;
@@ -53,8 +53,8 @@ private:
     std::array<std::byte, size> data_;
 };
 
-// A secret of 16 bytes that travels in a worker's address: whoever answers for that address proves
-// with it that it is this worker, and whoever got the address proves so to the worker. Value type.
+// A secret of 16 bytes in a worker's address. With it the worker proves its identity to peers, and
+// a peer proves that it has received the address. Value type.
 class worker_secret {
 public:
     static constexpr std::size_t size = 16;
@@ -76,10 +76,11 @@ private:
     std::array<std::byte, size> data_;
 };
 
-// Hexadecimal digits, two for each byte: the text of a key, for UCX_JOB_KEY. The caller erases it.
+// Returns two hexadecimal digits for each byte: the text of a key for UCX_JOB_KEY. The caller must
+// erase it.
 [[nodiscard]] std::string hex_text(bytes from);
 
-// Overwrites memory in a way that the compiler does not leave out.
+// Overwrites memory; the compiler cannot optimise the call away.
 void erase(std::span<std::byte> memory) noexcept;
 
 }  // namespace ucs::security

@@ -29,7 +29,7 @@ std::optional<key> key_pair::agree(const public_key& other) const noexcept {
                           sodium_bytes(std::span<const std::byte>(other))) != 0) {
         return std::nullopt;
     }
-    // Both sides name the two public keys in the same order.
+    // Both sides hash the two public keys in the same order.
     const bool first = open_ < other;
     key made;
     framed_hash({}, key::size)

@@ -1,4 +1,4 @@
-// Key pairs of X25519: the owners of two pairs compute the same key, which nobody else can.
+// X25519 key pairs: the owners of two pairs agree on a key that no other party can compute.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace ucs::security {
 
-// The half of a pair that others are told.
+// The public half of a pair.
 using public_key = std::array<std::byte, 32>;
 
 // A pair whose private half is erased from memory when it is destroyed. Any thread may read.
 class key_pair {
 public:
-    // A pair that nobody else has, from the kernel's random generator.
+    // Returns a new pair from the kernel's random generator.
     [[nodiscard]] static key_pair random() noexcept;
 
     key_pair(const key_pair&) noexcept = default;
@@ -23,8 +23,8 @@ public:
 
     [[nodiscard]] const public_key& open() const noexcept { return open_; }
 
-    // The key that only the owners of this pair and of the other one can compute, the same on both
-    // sides; nothing when the other half is none that a pair has. Takes some 50 microseconds.
+    // Returns the key that only the owners of the two pairs can compute, the same on both sides.
+    // Returns nullopt if `other` is not a valid public key. Takes about 50 microseconds.
     [[nodiscard]] std::optional<key> agree(const public_key& other) const noexcept;
 
 private:

@@ -4,9 +4,9 @@
 
 namespace ucs::security {
 
-tag authenticate(const key& with, std::initializer_list<bytes> fields) noexcept {
+tag authenticate(const key& secret, std::initializer_list<bytes> fields) noexcept {
     tag made;
-    framed_hash hash(with.data(), tag_size);
+    framed_hash hash(secret.data(), tag_size);
     for (const bytes field : fields)
         hash.add(field);
     hash.finish(made);

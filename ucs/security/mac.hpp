@@ -1,4 +1,4 @@
-// Tags that prove that data comes from someone who knows a key.
+// Message authentication codes: a tag proves that its sender knows a key.
 #pragma once
 
 #include <initializer_list>
@@ -10,9 +10,9 @@ namespace ucs::security {
 inline constexpr std::size_t tag_size = 16;
 using tag = std::array<std::byte, tag_size>;
 
-// The tag of these fields under the key: keyed BLAKE2b over each field with its length, so that
-// fields which are divided differently have different tags.
-[[nodiscard]] tag authenticate(const key& with, std::initializer_list<bytes> fields) noexcept;
+// Returns the tag of the fields under the key: keyed BLAKE2b over each field and its length, so
+// that a different division into fields gives a different tag.
+[[nodiscard]] tag authenticate(const key& secret, std::initializer_list<bytes> fields) noexcept;
 
 // Takes the same time whether and wherever the tags differ.
 [[nodiscard]] bool same_tag(std::span<const std::byte, tag_size> left,

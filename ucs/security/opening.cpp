@@ -42,7 +42,7 @@ bool opening::begins_with(bytes received) noexcept {
 opening::opening(role side, const key* shared, std::string_view purpose) noexcept
     : side_(side),
       keyed_(shared != nullptr),
-      wanted_(side == role::client ? server_record : client_record) {
+      expected_(side == role::client ? server_record : client_record) {
     if (keyed_) purpose_key_ = key::derive(*shared, "hawser opening", bytes_of(purpose));
     if (side_ == role::server) return;
     put(kind::hello, {});
@@ -51,10 +51,10 @@ opening::opening(role side, const key* shared, std::string_view purpose) noexcep
     put(kind::hello, initiator_->challenge());
 }
 
-void opening::put(kind which, bytes content, opening_failure reason) noexcept {
+void opening::put(kind record_kind, bytes content, opening_failure reason) noexcept {
     std::copy(magic.begin(), magic.end(), out_.begin());
     out_[4] = version;
-    out_[5] = static_cast<std::byte>(which);
+    out_[5] = static_cast<std::byte>(record_kind);
     out_[6] = keyed_ ? keyed_bit : std::byte{0};
     out_[7] = static_cast<std::byte>(reason);
     const std::size_t size = side_ == role::client ? client_record : server_record;
@@ -68,20 +68,20 @@ void opening::fail(opening_failure reason) noexcept {
     failure_ = reason;
 }
 
-// The peer is told from its own point of view.
+// Sends the reason from the point of view of the peer.
 void opening::refuse(opening_failure reason) noexcept {
-    const opening_failure told =
+    const opening_failure peer_view =
         reason == opening_failure::own_key_missing    ? opening_failure::peer_key_missing
         : reason == opening_failure::peer_key_missing ? opening_failure::own_key_missing
                                                       : reason;
-    put(kind::refusal, {}, told);
+    put(kind::refusal, {}, peer_view);
     fail(reason);
 }
 
 opening::step opening::take(std::size_t count) noexcept {
     have_ += count;
-    if (have_ < wanted_) {
-        // Other protocols are recognised before as many bytes as a record has have arrived.
+    if (have_ < expected_) {
+        // Recognise other protocols before a full record has arrived.
         const std::size_t known = std::min(have_, magic.size());
         if (!std::equal(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(known),
                         magic.begin())) {
@@ -100,7 +100,7 @@ opening::step opening::take(std::size_t count) noexcept {
     } else if (!is_plain) {
         fail(opening_failure::foreign);
     } else if (side_ == role::client) {
-        on_answer();
+        on_server_record();
     } else if (responder_) {
         on_proof();
     } else {
@@ -130,7 +130,7 @@ void opening::on_hello() noexcept {
     put(kind::challenge, responder_->answer());
 }
 
-void opening::on_answer() noexcept {
+void opening::on_server_record() noexcept {
     has_record_ = true;
     // A server that accepts without a proof has no key.
     if (keyed_ && received_kind() == kind::accept) return refuse(opening_failure::peer_key_missing);

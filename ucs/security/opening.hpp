@@ -1,21 +1,22 @@
-// The opening of a connection: both sides agree whether they have a job key and prove it to each
-// other, before anything else is said. Without input or output.
+// The handshake at the start of a connection: both sides agree whether they use a job key, and
+// prove to each other that they know it, before any other data. No I/O.
 //
 // Records begin with a header of 8 bytes:
 //   0  u32  magic "HWSO"         5  u8  kind
 //   4  u8   version, now 2       6  u8  terms: 1 = keyed
-//                                7  u8  failure, as the receiver sees it (of a refusal, else 0)
+//                                7  u8  failure, from the receiver's point of view; 0 except in a
+//                                       refusal
 //
-//   kind           sent by     bytes behind the header
+//   kind           sent by     bytes after the header
 //   hello      1   the client  16: a nonce, zeros if not keyed
-//   accept     2   the server  32: zeros. Neither side has a key; the opening is over
+//   accept     2   the server  32: zeros. Neither side has a key; the handshake is complete
 //   challenge  3   the server  32: a nonce and the server's proof (challenge.hpp)
-//   proof      4   the client  16: the client's proof; the opening is over
-//   refusal    5   either      as many as the record would have that it stands for; the last one
+//   proof      4   the client  16: the client's proof; the handshake is complete
+//   refusal    5   either      as many as the record that it replaces; the handshake ends
 //
 // The context of the proofs is the purpose of the connection and the header of the hello. So a
-// proof is of no use for a connection of another purpose, and a header that was changed on its way
-// is noticed. All fields are little-endian.
+// proof is invalid for a connection of another purpose, and a change of the header in transit is
+// detected. All fields are little-endian.
 #pragma once
 
 #include <cstdint>
@@ -32,61 +33,60 @@ enum class opening_failure : std::uint8_t {
     peer_key_missing = 2,  // this side has a key, the peer has none
     keys_differ = 3,
     other_version = 4,
-    foreign = 5,      // not a record of an opening; never on the wire
+    foreign = 5,      // not a handshake record; never on the wire
     interrupted = 6,  // the connection ended; never on the wire
 };
 
-// Explains the failure and says how to mend it, as the end of a sentence about the peer: "it has
-// …".
+// Explains the failure and its remedy, as the end of a sentence about the peer: "it has …".
 [[nodiscard]] const char* explain(opening_failure failure) noexcept;
 
-// One side of one opening. The caller alternates: it sends all of output(), receives into space(),
-// calls take(), and acts on the step. Bounded: a side never asks for more than one record. Value
-// type, used by one thread.
+// One side of one handshake. The caller repeats these steps: it sends all of output(), receives
+// into space(), calls take(), and acts on the step. A side never requests more than one record at a
+// time. Value type, used by one thread.
 class opening {
 public:
     enum class role { client, server };
     enum class step {
         incomplete,  // send output(), then receive more
-        agreed,      // send output(); then the connection is the caller's
-        failed,      // send output(); then close the connection. failure() says why
+        agreed,      // send output(); then the caller may use the connection
+        failed,      // send output(); then close the connection. failure() has the reason
     };
 
-    // `shared` is the job key; null: this side has none. `purpose` names the kind of connection.
-    // Neither is kept.
+    // `shared` is the job key; null if this side has none. `purpose` names the kind of connection.
+    // The object keeps neither.
     opening(role side, const key* shared, std::string_view purpose) noexcept;
 
-    // Bytes to send now, until sent() says that they are on their way. They fit into the buffer of
-    // a connection on which nothing was sent.
+    // The bytes to send now, until the caller calls sent(). They fit into the send buffer of a new
+    // connection.
     [[nodiscard]] bytes output() const noexcept { return std::span(out_).first(out_size_); }
     void sent() noexcept { out_size_ = 0; }
 
-    // Where the next bytes that arrive belong; not empty while the step is incomplete.
+    // The buffer for the next received bytes; not empty while the step is incomplete.
     [[nodiscard]] std::span<std::byte> space() noexcept {
-        return std::span(in_).subspan(have_, wanted_ - have_);
+        return std::span(in_).subspan(have_, expected_ - have_);
     }
-    // Takes the first `count` bytes of space().
+    // Processes the first `count` bytes of space().
     step take(std::size_t count) noexcept;
-    // The connection ended.
+    // Records that the connection ended.
     void interrupt() noexcept { fail(opening_failure::interrupted); }
 
     [[nodiscard]] step now() const noexcept { return step_; }
     [[nodiscard]] opening_failure failure() const noexcept { return failure_; }
-    // Whether a whole valid record has arrived.
+    // Returns whether a complete valid record has arrived.
     [[nodiscard]] bool has_record() const noexcept { return has_record_; }
 
-    // Returns whether a connection that begins with these bytes begins with an opening. Caller must
-    // have at least `mark_size` bytes.
+    // Returns whether these first bytes of a connection begin a handshake. The caller must pass at
+    // least `mark_size` bytes.
     static constexpr std::size_t mark_size = 4;
     [[nodiscard]] static bool begins_with(bytes received) noexcept;
 
-    // Bytes that one side sends at once at most.
+    // The most bytes that one side sends at once.
     static constexpr std::size_t longest_record = 8 + reply_size;
 
-    // Sends and receives by the caller's functions until they would block or the opening is over.
-    // `send(bytes)` returns whether all were taken. `receive(span)` returns the number of bytes, 0:
-    // none now, -1: the connection ended. With `keeps_last` the record that follows the agreement
-    // is not sent: output() has it, for a caller that sends more in one piece with it.
+    // Sends and receives through the caller's functions until they would block or the handshake is
+    // over. `send(bytes)` returns whether all bytes were accepted. `receive(span)` returns the
+    // number of bytes; 0: none now; -1: the connection ended. With `keeps_last` the last record
+    // after the agreement is not sent: the caller sends output() together with its own data.
     template<class Send, class Receive>
     step advance(const Send& send, const Receive& receive, bool keeps_last = false) {
         for (;;) {
@@ -95,7 +95,8 @@ public:
                 const bool was_sent = send(output());
                 sent();
                 if (!was_sent && step_ != step::failed) {
-                    // A refusal that arrived before says more than the failed send.
+                    // A refusal that has arrived already gives a better reason than the failed
+                    // send.
                     const auto got = step_ == step::incomplete ? receive(space()) : 0;
                     if (got > 0) take(static_cast<std::size_t>(got));
                     if (step_ != step::failed) interrupt();
@@ -129,12 +130,13 @@ private:
 
     [[nodiscard]] kind received_kind() const noexcept { return static_cast<kind>(in_[5]); }
     [[nodiscard]] bool peer_is_keyed() const noexcept { return in_[6] != std::byte{0}; }
-    void put(kind which, bytes content, opening_failure reason = opening_failure::none) noexcept;
+    void put(kind record_kind, bytes content,
+             opening_failure reason = opening_failure::none) noexcept;
     void refuse(opening_failure reason) noexcept;
     void fail(opening_failure reason) noexcept;
     void on_refusal() noexcept;
     void on_hello() noexcept;
-    void on_answer() noexcept;
+    void on_server_record() noexcept;
     void on_proof() noexcept;
 
     const role side_;
@@ -146,7 +148,7 @@ private:
     std::size_t out_size_ = 0;
     std::array<std::byte, server_record> in_{};
     std::size_t have_ = 0;
-    std::size_t wanted_;
+    std::size_t expected_;
     step step_ = step::incomplete;
     opening_failure failure_ = opening_failure::none;
     bool has_record_ = false;

@@ -1,6 +1,6 @@
 // A stream of encrypted records in one direction: crypto_secretstream_xchacha20poly1305 of
-// libsodium. A record that was changed, dropped, repeated or moved fails to decrypt, and so does
-// any that follows it.
+// libsodium. If a record was changed, dropped, repeated or reordered, decryption fails for it and
+// all later records.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 namespace ucs::security {
 
 inline constexpr std::size_t stream_header_size = 24;
-inline constexpr std::size_t record_overhead = 17;  // of ciphertext over plaintext
+inline constexpr std::size_t record_overhead = 17;  // extra bytes of the ciphertext
 
-// State of libsodium, which only the source knows.
+// Opaque storage for libsodium's state, whose type only the .cpp file uses.
 class stream_state {
 public:
     stream_state() noexcept = default;
@@ -30,11 +30,11 @@ private:
 // Encrypts. Used by one thread.
 class stream_encryptor {
 public:
-    // Writes the header, which goes to the other side before the first record.
-    stream_encryptor(const key& with, std::span<std::byte, stream_header_size> header) noexcept;
+    // Writes the header, which the caller must send before the first record.
+    stream_encryptor(const key& secret, std::span<std::byte, stream_header_size> header) noexcept;
 
-    // Writes plain.size() + record_overhead bytes to `into`. `clear` is sent beside the record as
-    // it is, and protected against changes.
+    // Writes plain.size() + record_overhead bytes to `into`. `clear` is data that the caller sends
+    // unencrypted with the record; it is authenticated as well.
     void encrypt(bytes plain, bytes clear, std::byte* into) noexcept;
 
 private:
@@ -44,12 +44,13 @@ private:
 // Decrypts. Used by one thread.
 class stream_decryptor {
 public:
-    // `header` is untrusted: a wrong one shows when the first record fails to decrypt.
-    stream_decryptor(const key& with,
+    // `header` is untrusted: with a wrong one the first record fails to decrypt.
+    stream_decryptor(const key& secret,
                      std::span<const std::byte, stream_header_size> header) noexcept;
 
-    // Writes encrypted.size() - record_overhead bytes to `into`. False: this is not the next record
-    // of the stream; `into` holds nothing of use, and nothing more can be decrypted.
+    // Writes encrypted.size() - record_overhead bytes to `into`. Returns false if this is not the
+    // next record of the stream; the content of `into` is then undefined, and no later record can
+    // be decrypted.
     [[nodiscard]] bool decrypt(bytes encrypted, bytes clear, std::byte* into) noexcept;
 
 private:

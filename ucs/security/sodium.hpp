@@ -1,4 +1,5 @@
-// Starting libsodium, and its argument types. Only sources in this folder include it.
+// Initialisation of libsodium, and adapters for its argument types. Only sources in this folder
+// include it.
 #pragma once
 
 #include <sodium.h>
@@ -8,7 +9,8 @@
 
 namespace ucs::security {
 
-// libsodium must be initialised before it gives random bytes. Any thread; it happens once.
+// Initialises libsodium, which must happen before it provides random bytes. Later calls do nothing.
+// Any thread.
 inline void start_sodium() noexcept {
     static const int started = sodium_init();
     static_cast<void>(started);
@@ -25,7 +27,7 @@ inline void start_sodium() noexcept {
 // memory. Owner: one function call.
 class framed_hash {
 public:
-    // The hash of `length` bytes, keyed unless `key` is empty.
+    // Starts a hash of `length` bytes, keyed unless `key` is empty.
     framed_hash(std::span<const std::byte> key, std::size_t length) noexcept : length_(length) {
         crypto_generichash_init(&state_, key.empty() ? nullptr : sodium_bytes(key), key.size(),
                                 length);

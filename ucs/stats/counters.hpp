@@ -1,4 +1,4 @@
-// Counting events.
+// Counters of events, readable by any thread.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace ucs::stats {
 
-// A number that one thread changes and any thread reads. Adding costs what adding to a plain
-// integer costs: no locked instruction.
+// A number that one thread changes and any thread reads. Adding costs as much as for a plain
+// integer: no locked instruction.
 class counter {
 public:
     void add(std::uint64_t amount = 1) noexcept {
@@ -60,7 +60,7 @@ public:
     void describe(vfs::directory& into) const { stats::describe(into, values_, names<Id>); }
 
 private:
-    mutable std::array<counter, size> values_;  // mutable: whoever looks may set one to 0
+    mutable std::array<counter, size> values_;  // mutable: a reader of the tree may reset a counter
 };
 
 }  // namespace ucs::stats

@@ -21,18 +21,19 @@ constinit const log::component close_log{"ucs.close"};
 
 constexpr std::size_t most_waiting = 64;
 
-// The sockets, and whether a thread closes them. One thread at most; it ends when none is left.
+// The sockets to close, and the state of the thread that closes them. There is at most one thread;
+// it ends when the list is empty.
 struct closing {
     std::mutex lock;
     std::vector<unique_fd> waiting;
     bool has_thread = false;
-    bool has_reported = false;  // that they are too many
-    // Only the thread that forked is there in the child. Another thread may have been changing the
-    // list, so the child begins with an empty one, and its copies of the sockets stay open.
+    bool has_reported = false;  // has logged that too many sockets wait
+    // The child of a fork has only the thread that forked. Another thread may have been changing
+    // the list, so the child starts with an empty list, and its copies of the sockets stay open.
     const fork_watch in_child{[](void* self) noexcept {
                                   auto& state = *static_cast<closing*>(self);
-                                  // Unlocked already, as a rule: then what the thread did last
-                                  // is seen here.
+                                  // The lock is usually free; then locking it makes the last
+                                  // changes of the thread visible here.
                                   if (state.lock.try_lock())
                                       state.lock.unlock();
                                   else
@@ -43,13 +44,13 @@ struct closing {
                               this};
 };
 
-// Never destroyed: the thread may outlive everything else.
+// Never destroyed, because the thread may outlive static destructors.
 closing& all() {
     static auto* const state = new closing;
     return *state;
 }
 
-// The one that has waited for longest.
+// Takes the socket that has waited longest.
 unique_fd take_next(closing& state) noexcept {
     const std::lock_guard guard(state.lock);
     if (state.waiting.empty()) {
@@ -66,7 +67,7 @@ void close_all(closing& state) noexcept {
         next.reset();
 }
 
-// The thread's code must not be unloaded under it.
+// Prevents that the library is unloaded while the thread runs its code.
 void keep_library() noexcept {
     Dl_info self;
     if (::dladdr(reinterpret_cast<const void*>(&keep_library), &self) == 0) return;
@@ -91,7 +92,7 @@ void close_aside(unique_fd socket) noexcept {
         if (!state.has_thread) start_thread(state);
         state.waiting.push_back(std::move(socket));
     } catch (const std::exception&) {
-        // No memory or no thread: `socket` is closed with this call.
+        // There is no memory or no thread: the destructor of `socket` closes it here.
     }
 }
 

@@ -56,7 +56,8 @@
 #define ucs_typeof(_type) __typeof__(_type)
 #define ucs_same_type(_type1, _type2) __builtin_types_compatible_p(_type1, _type2)
 
-/* Calms "may be used uninitialised" where the compiler does not see far enough. */
+/* Silences "may be used uninitialised" for variables whose initialisation the compiler cannot
+ * prove. */
 #ifdef __OPTIMIZE__
 #define UCS_V_INITIALIZED(_v) ((void)0)
 #else

@@ -44,7 +44,8 @@ bool has_descriptor_left() noexcept {
 }
 
 bool are_descriptors_scarce() noexcept {
-    // A closed socket gives its number back later, and the number looks like plenty then.
+    // Remember a shortage for a while: after sockets are closed, their numbers become free, and the
+    // lowest free number looks like plenty.
     constexpr time::nanoseconds time_to_close = time::second;
     constinit static std::atomic<time::nanoseconds> last_found{0};
     rlimit allowed{};
@@ -64,7 +65,8 @@ unique_fd accept_within_budget(int listener) noexcept {
     if (!has_descriptor_left()) {
         pollfd queue{listener, POLLIN | POLLRDHUP, 0};
         const bool has_some = ::poll(&queue, 1, 0) > 0;
-        // A listener that was shut down is emptied, and what comes out of it is closed at once.
+        // Accept from a listener that was shut down, to empty its queue; these connections are
+        // closed at once.
         if ((queue.revents & POLLRDHUP) == 0) {
             errno = has_some ? EMFILE : EAGAIN;
             return {};

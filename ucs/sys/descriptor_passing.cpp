@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_descriptors = 4;
 
-// Those that nobody asked for would leak into this process: they are taken and closed.
+// Takes the received descriptors. Returns the first one and closes the others, which would
+// otherwise leak into this process.
 unique_fd take_descriptors(msghdr& from) noexcept {
     unique_fd first;
     for (cmsghdr* part = CMSG_FIRSTHDR(&from); part != nullptr; part = CMSG_NXTHDR(&from, part)) {
@@ -35,8 +36,8 @@ unique_fd take_descriptors(msghdr& from) noexcept {
 constexpr int SO_PASSRIGHTS = 83;
 #endif
 
-void pass_rights(int socket, int whether) noexcept {
-    (void)::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &whether, sizeof whether);
+void pass_rights(int socket, int is_allowed) noexcept {
+    (void)::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &is_allowed, sizeof is_allowed);
 }
 
 }  // namespace
@@ -57,9 +58,10 @@ void allow_descriptors(int socket) noexcept {
 }
 
 bool may_hold_descriptors(int socket) noexcept {
-    int whether = 1;
-    socklen_t length = sizeof whether;
-    return ::getsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &whether, &length) != 0 || whether != 0;
+    int is_allowed = 1;
+    socklen_t length = sizeof is_allowed;
+    return ::getsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &is_allowed, &length) != 0 ||
+           is_allowed != 0;
 }
 
 bool received_message::nothing_yet() const noexcept {
@@ -67,7 +69,7 @@ bool received_message::nothing_yet() const noexcept {
 }
 
 int send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor) noexcept {
-    // sendmsg only reads it.
+    // sendmsg() does not write to the data.
     iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
     msghdr message{};
     message.msg_iov = &piece;

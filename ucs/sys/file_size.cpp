@@ -20,8 +20,8 @@ bool fits(std::uint64_t size) noexcept {
     return largest == RLIM_INFINITY || size <= largest;
 }
 
-// Keeps SIGXFSZ from this thread while it lives, and takes away the one that a call of this thread
-// has raised meanwhile. Only a signal that was pending before stays so.
+// Blocks SIGXFSZ in this thread during its lifetime, and discards the signal if a call of this
+// thread has raised it. A signal that was pending before stays pending.
 class signal_shield {
 public:
     signal_shield() noexcept {

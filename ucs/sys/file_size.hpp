@@ -1,5 +1,5 @@
-// Making files longer under the limit of file sizes (RLIMIT_FSIZE), whose default is a signal that
-// ends the process.
+// Extends files under the limit of file sizes (RLIMIT_FSIZE) without the signal that would end the
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@
 
 namespace ucs::sys {
 
-// Why a file of this size cannot be made, in words: the limit is below it. Empty when it can.
+// Returns the reason if the limit forbids a file of this size, otherwise an empty text.
 [[nodiscard]] std::string why_too_large(std::uint64_t size);
 
-// ftruncate() to a larger size, which a limit refuses with EFBIG and without SIGXFSZ. Memory files
-// are under this limit, too. False, with errno set.
+// Extends a file by ftruncate(). Beyond the limit it fails with EFBIG, without SIGXFSZ. The limit
+// also applies to memory files. Returns false with errno set on failure.
 [[nodiscard]] bool extend_file(int fd, std::size_t size) noexcept;
 
-// write(2) that fails with EFBIG, without SIGXFSZ, where the limit leaves no room. Any thread.
+// Calls write(2). Beyond the limit it fails with EFBIG, without SIGXFSZ. Any thread.
 [[nodiscard]] ssize_t write_within_limit(int fd, std::string_view bytes) noexcept;
 
 }  // namespace ucs::sys

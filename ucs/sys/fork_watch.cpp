@@ -6,7 +6,7 @@
 
 namespace ucs::sys {
 
-// Everybody who is to be told. Never destroyed: a fork may come while the process ends.
+// All objects to notify after a fork. Never destroyed: a fork may happen while the process ends.
 struct fork_watches {
     using list = datastruct::list<fork_watch, &fork_watch::in_list_>;
 
@@ -15,7 +15,7 @@ struct fork_watches {
         return the_only;
     }
 
-    void tell() noexcept {
+    void notify_all() noexcept {
         for (fork_watch& one : members)
             one.in_child_(one.object_);
     }
@@ -25,11 +25,11 @@ struct fork_watches {
 
 private:
     fork_watches() {
-        // Held over the fork, so that the child finds a whole list and a lock of its own thread.
-        // Nobody waits for anything while holding it.
+        // Hold the lock during the fork, so that the child finds a consistent list and a lock that
+        // its own thread holds. A thread that holds this lock never waits for anything else.
         pthread_atfork([] { all().lock.lock(); }, [] { all().lock.unlock(); },
                        [] {
-                           all().tell();
+                           all().notify_all();
                            all().lock.unlock();
                        });
     }

@@ -1,13 +1,13 @@
-// Objects that must know that they are now in the child of a fork.
+// Notifies objects in the child of a fork.
 #pragma once
 
 #include "ucs/datastruct/intrusive.hpp"
 
 namespace ucs::sys {
 
-// Tells the object that it is a part of, in the child, before fork returns. Only the thread that
-// forked is there then, and locks of others stay locked: the object puts its own into their first
-// state. Any thread.
+// A member of an object. In the child of a fork it calls the object's function before fork()
+// returns. The child has only the thread that forked, and locks of other threads stay locked, so
+// the object must reinitialise its locks. Any thread.
 class fork_watch {
 public:
     using function = void (*)(void* object) noexcept;

@@ -9,7 +9,7 @@
 namespace ucs::sys {
 namespace {
 
-constexpr int spins = 64;   // a holder that runs leaves within some hundred nanoseconds
+constexpr int spins = 64;   // a running holder releases the lock within some hundred nanoseconds
 constexpr int yields = 16;  // a holder that was preempted on this core needs the core
 
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
@@ -28,7 +28,7 @@ void recursive_lock::lock_slow() noexcept {
         }
         if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
     }
-    // Whoever slept takes the lock as contended: others may sleep too.
+    // Take the lock as contended, because other threads may sleep as well.
     while (state_.exchange(contended, std::memory_order_acquire) != free) {
         futex(state_, FUTEX_WAIT_PRIVATE, contended);
     }

@@ -1,4 +1,4 @@
-// The lock behind thread mode MULTI.
+// The locks of thread mode MULTI.
 #pragma once
 
 #include <atomic>
@@ -39,14 +39,15 @@ public:
         if (state_.exchange(free, std::memory_order_release) == contended) wake_one();
     }
 
-    [[nodiscard]] bool held_by_me() const noexcept {
+    [[nodiscard]] bool is_held_by_this_thread() const noexcept {
         return owner_.load(std::memory_order_relaxed) == this_thread();
     }
 
 private:
     enum : std::uint32_t { free, held, contended };
 
-    // The address of a thread's own byte is its name: cheaper than asking for a thread id.
+    // Identifies a thread by the address of a thread-local byte, which is cheaper than its thread
+    // id.
     static std::uintptr_t this_thread() noexcept {
         static constinit thread_local char mark = 0;
         return reinterpret_cast<std::uintptr_t>(&mark);
@@ -61,12 +62,12 @@ private:
     void wake_one() noexcept;
 
     std::atomic<std::uint32_t> state_{free};
-    std::uint32_t depth_ = 0;               // of the owner
-    std::atomic<std::uintptr_t> owner_{0};  // only the owner itself finds its own value here
+    std::uint32_t depth_ = 0;               // nesting depth of the owner
+    std::atomic<std::uintptr_t> owner_{0};  // only the owner compares equal
 };
 
-// A recursive_lock that is there only in thread mode MULTI: otherwise every call is a branch that
-// always goes the same way. Lockable.
+// A recursive_lock that is active only in thread mode MULTI. Otherwise each call is one
+// well-predicted branch. Lockable.
 class optional_lock {
 public:
     explicit optional_lock(bool enabled) noexcept : enabled_(enabled) {}

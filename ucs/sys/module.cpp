@@ -25,14 +25,15 @@ std::string own_folder() {
     return end == std::string::npos ? "." : path.substr(0, end);
 }
 
-// The owner of the library, who could have put any code into it.
+// Returns the owner of the library file. The process trusts this user already.
 std::optional<uid_t> installer() {
     struct stat about {};
     if (::stat(own_path().c_str(), &about) != 0) return std::nullopt;
     return about.st_uid;
 }
 
-// Empty when only trusted users could have written the module, which runs as this user.
+// Returns an empty text if only trusted users could have written the module, which runs as this
+// user; otherwise the reason.
 std::string why_not_trusted(const std::string& path) {
     return open_for_reading(path, file_trust::own, installer()).why_not;
 }
@@ -56,7 +57,7 @@ const module_head* load_module(std::string_view name, std::string_view folder,
     }
     const auto entry = reinterpret_cast<module_entry>(::dlsym(library, module_symbol));
     if (entry == nullptr) {
-        why_not = fmt::format("{} is no module of this library", path);
+        why_not = fmt::format("{} is not a module of this library", path);
         return nullptr;
     }
     const module_head* found = entry();

@@ -1,4 +1,4 @@
-// Loadable parts of the library.
+// Loads modules of the library.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace ucs::sys {
 
-// What a module's one exported symbol, `hawser_module`, returns. The descriptor of a kind of
-// modules begins with this. Module and library come from one build, so other values than ours are
-// a stranger's or an old file's, and are refused.
+// The head of a module's descriptor, which its only exported symbol, `hawser_module`, returns.
+// Module and library come from the same build, so other values mean a foreign or old file, which is
+// refused.
 struct module_head {
     std::uint32_t size;     // of the whole descriptor
     std::uint32_t version;  // of its kind
@@ -17,9 +17,9 @@ struct module_head {
 using module_entry = const module_head* (*)();
 inline constexpr const char* module_symbol = "hawser_module";
 
-// The descriptor of the module NAME.so in `folder`, or in hawser/ beside this library where that is
-// empty. Only a file that other users cannot have written is loaded. Once loaded a module stays.
-// nullptr: `why_not` says why.
+// Loads the module NAME.so from `folder`, or from hawser/ beside this library if `folder` is empty,
+// and returns its descriptor. Refuses a file that other users could have written. A loaded module
+// is never unloaded. Returns nullptr on failure, with the reason in `why_not`.
 [[nodiscard]] const module_head* load_module(std::string_view name, std::string_view folder,
                                              const module_head& expected, std::string& why_not);
 

@@ -48,7 +48,7 @@ process_identity identify_living_peer(int socket) noexcept try {
     const auto peer = read_peer_credentials(socket);
     if (!peer || peer->pid == 0) return {};
     const auto began = start_time(peer->pid);
-    // If it lives now, it lived when its start time was read.
+    // If the process is alive now, it was alive when its start time was read.
     return began && is_peer_alive(socket) ? process_identity{peer->pid, *began}
                                           : process_identity{};
 } catch (const std::bad_alloc&) {

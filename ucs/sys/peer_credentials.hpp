@@ -9,28 +9,28 @@
 
 namespace ucs::sys {
 
-// The kernel recorded it when the peer called connect() or listen(), and translates it into the
+// The kernel records these when the peer calls connect() or listen(), and translates them into the
 // namespaces of this process: a process id of 0 and the overflow user id (65534) stand for a
-// process and a user that cannot be seen from here. Plain value.
+// process and a user that are not visible here. Plain value.
 struct peer_credentials {
     pid_t pid = 0;
     uid_t uid = 0;
 
     // The peer runs as the same effective user as this process.
     [[nodiscard]] bool is_own_user() const noexcept;
-    // The same, or the peer runs as root, which may look into this process in any case.
+    // The peer runs as the same user or as root, which has access to this process in any case.
     [[nodiscard]] bool is_own_user_or_root() const noexcept;
 };
 
-// Every program that uses a local socket checks these before it sends or believes anything,
-// whichever side has connected: the name of a socket proves nothing, since any process may bind it
-// after its owner has ended. Nothing: the system does not tell, and errno says why. Any thread.
+// Reads the credentials of the peer. Both sides of a local socket must check them before they send
+// or trust data: the name of a socket proves nothing, because any process may bind it after its
+// owner has ended. Returns nullopt on failure, with the reason in errno. Any thread.
 [[nodiscard]] std::optional<peer_credentials> read_peer_credentials(int socket) noexcept;
 
-// The process that called connect() or listen(), if it lives: the socket may be in the hands of a
-// child of it by now, and its process id in those of anybody. None as well without memory or a
-// descriptor. Before Linux 6.5 nobody tells whether it lives, and the process that has its id now
-// is taken for it. Any thread.
+// Returns the process that called connect() or listen(), if it is still alive: by now a child may
+// hold the socket, and another process may have the process id. Also returns none without memory or
+// a descriptor. Before Linux 6.5 the kernel does not report whether the process is alive; then the
+// process that has the id now is returned. Any thread.
 [[nodiscard]] process_identity identify_living_peer(int socket) noexcept;
 
 }  // namespace ucs::sys

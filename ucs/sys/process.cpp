@@ -17,7 +17,7 @@ std::uint64_t inode_of(const char* path) noexcept {
     return ::stat(path, &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
 }
 
-// Text that is made once and needs no destructor, so that it can be logged until the very end.
+// Text without a destructor, so that it can be logged until the end of the process.
 struct fixed_text {
     char bytes[256] = {};
     std::size_t size = 0;

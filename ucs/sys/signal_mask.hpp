@@ -1,12 +1,13 @@
-// Which signals a thread takes.
+// Blocks signals for threads of the library.
 #pragma once
 
 #include <csignal>
 
 namespace ucs::sys {
 
-// Blocks all signals in the calling thread while it lives. A thread inherits the mask of its
-// creator, so threads of the library that are created meanwhile leave signals to the program's.
+// Blocks all signals in the calling thread during its lifetime. A new thread inherits the mask of
+// its creator, so threads that the library creates meanwhile leave signals to the program's
+// threads.
 class all_signals_blocked {
 public:
     all_signals_blocked() noexcept {

@@ -1,4 +1,4 @@
-// Keyed hashes that nobody can predict who does not know the key.
+// Keyed hashes that are unpredictable without the key.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@ namespace ucs::sys {
 
 using hash_key = std::array<std::uint64_t, 2>;
 
-// Returns a key for hashes of what peers choose.
+// Returns a random key, for hashes of values that peers choose.
 [[nodiscard]] inline hash_key random_hash_key() noexcept {
     hash_key made;
     random_bytes(made.data(), sizeof made);
     return made;
 }
 
-// SipHash-2-4 (Aumasson, Bernstein) of one number: who sees any number of results cannot tell the
-// next one.
-[[nodiscard]] constexpr std::uint64_t siphash(const hash_key& key, std::uint64_t of) noexcept {
+// SipHash-2-4 (Aumasson, Bernstein) of one number. An observer of any number of results cannot
+// predict the next one.
+[[nodiscard]] constexpr std::uint64_t siphash(const hash_key& key, std::uint64_t number) noexcept {
     std::uint64_t a = key[0] ^ 0x736f6d6570736575U;
     std::uint64_t b = key[1] ^ 0x646f72616e646f6dU;
     std::uint64_t c = key[0] ^ 0x6c7967656e657261U;
@@ -37,8 +37,8 @@ using hash_key = std::array<std::uint64_t, 2>;
             c = std::rotl(c, 32);
         }
     };
-    constexpr std::uint64_t length = std::uint64_t{sizeof of} << 56;
-    for (const std::uint64_t block : {of, length}) {
+    constexpr std::uint64_t length = std::uint64_t{sizeof number} << 56;
+    for (const std::uint64_t block : {number, length}) {
         d ^= block;
         rounds(2);
         a ^= block;
@@ -48,10 +48,9 @@ using hash_key = std::array<std::uint64_t, 2>;
     return a ^ b ^ c ^ d;
 }
 
-// A hash for tables whose results stay in the process, as fast as two multiplications. A peer that
-// does not know the key has no way known to us to choose numbers that fall together; from results
-// it could find the key, and then siphash() is the right one. The folded product is that of wyhash
-// (Wang Yi).
+// A hash for tables whose results stay in the process, as fast as two multiplications. Without the
+// key a peer has no known method to choose numbers that collide. If a peer could see results, it
+// could find the key; use siphash() then. The folded product is that of wyhash (Wang Yi).
 [[nodiscard]] constexpr std::uint64_t quick_hash(const hash_key& key,
                                                  std::uint64_t number) noexcept {
     const auto fold = [](std::uint64_t a, std::uint64_t b) {
@@ -59,8 +58,8 @@ using hash_key = std::array<std::uint64_t, 2>;
         const wide product = static_cast<wide>(a) * b;
         return static_cast<std::uint64_t>(product ^ (product >> 64));
     };
-    // The key hides which numbers fall together; the constant, of the golden ratio, spreads those
-    // that have equal distances.
+    // The key hides which numbers collide. The constant, from the golden ratio, spreads numbers at
+    // equal distances.
     return fold(fold(number ^ key[0], key[1] | 1), 0x9e3779b97f4a7c15U);
 }
 

@@ -1,5 +1,5 @@
-// One-line files of /proc and /sys: the kernel's, so their owner is not asked. Other files are
-// opened by trusted_file.hpp.
+// Reads short files of /proc and /sys. They belong to the kernel, so their owner is not checked;
+// trusted_file.hpp opens other files.
 #pragma once
 
 #include <optional>
@@ -9,23 +9,23 @@
 
 namespace ucs::sys {
 
-// First 64 KB of a file without trailing white space; nothing when it cannot be read (many files
-// of /sys exist and refuse, so nothing is logged here).
+// Returns the first 64 KB of a file without trailing white space; nullopt if it cannot be read.
+// Does not log, because many files of /sys exist but cannot be read.
 [[nodiscard]] std::optional<std::string> read_text(const std::string& path);
 
-// The file's decimal number, nothing when it holds something else.
+// Returns the file's decimal number; nullopt if it holds something else.
 [[nodiscard]] std::optional<long long> read_number(const std::string& path);
 
-// "0-3,8,10-11" as 0 1 2 3 8 10 11; nothing when malformed or beyond CPU 65535.
+// Parses "0-3,8,10-11" as 0 1 2 3 8 10 11. Returns nullopt if it is malformed or beyond CPU 65535.
 [[nodiscard]] std::optional<std::vector<unsigned>> parse_cpu_list(std::string_view text);
 
-// Names in a folder, sorted, without "." and ".."; empty when there is no such folder.
+// Returns the names in a folder, sorted, without "." and ".."; empty if the folder does not exist.
 [[nodiscard]] std::vector<std::string> list_folder(const std::string& path);
 
-// The absolute path behind all links; nothing when it does not exist.
+// Returns the absolute path with all links resolved; nullopt if it does not exist.
 [[nodiscard]] std::optional<std::string> real_path(const std::string& path);
 
-// The last part of a path.
+// Returns the last part of a path.
 [[nodiscard]] std::string_view base_name(std::string_view path) noexcept;
 
 }  // namespace ucs::sys

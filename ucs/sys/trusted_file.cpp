@@ -45,7 +45,7 @@ bool is_own(uid_t owner) noexcept {
     return owner == ::geteuid();
 }
 
-// Owners whose files are trusted: this user, root, and perhaps the installer of the library.
+// Owners whose files are trusted: this user, root, and optionally the installer of the library.
 class trusted_owners {
 public:
     explicit trusted_owners(std::optional<uid_t> installer = std::nullopt) noexcept
@@ -59,8 +59,8 @@ private:
 };
 
 // Returns whether the file has an access control list with entries beyond those of its mode. The
-// folder of a file is opened with O_PATH, where only its name in /proc has attributes. An answer
-// that the kernel refuses counts as a list.
+// descriptor of a folder is opened with O_PATH, so its attributes are read through its name in
+// /proc. If the kernel refuses to read the list, it counts as present.
 bool has_access_list(int fd) {
     constexpr const char* attribute = "system.posix_acl_access";
     if (::fgetxattr(fd, attribute, nullptr, 0) >= 0) return true;
@@ -71,8 +71,8 @@ bool has_access_list(int fd) {
     return errno != ENODATA && errno != EOPNOTSUPP;
 }
 
-// A group with the number of the owner is the owner's own, unless a list names others: the bits of
-// the group then stand for all that the list names.
+// A group with the same number as the owner is the owner's private group, unless an access list
+// names others: then the group bits apply to all entries of the list.
 bool others_can_write(int fd, const struct stat& about) {
     if ((about.st_mode & S_IWOTH) != 0) return true;
     if ((about.st_mode & S_IWGRP) == 0) return false;
@@ -98,7 +98,8 @@ std::string not_regular(mode_t mode) {
     return fmt::format("it is {}, not a regular file", kind_of(mode));
 }
 
-// Empty when only trusted users can change which files are in the folder.
+// Returns an empty text if only trusted users can change the entries of the folder; otherwise the
+// reason.
 std::string why_open_to_others(int folder, const trusted_owners& owners) {
     struct stat about {};
     if (::fstat(folder, &about) != 0) return std::strerror(errno);
@@ -123,7 +124,7 @@ std::string why_not_trusted(int fd, const struct stat& about, file_trust trust,
     return {};
 }
 
-// Looks at what is there before it opens it, because opening a device may have effects.
+// Checks the file before it opens it, because opening a device may have effects.
 opened_file open_checked(int folder, const std::string& name, file_trust trust,
                          const trusted_owners& owners) {
     const bool follow = trust == file_trust::named_by_caller;
@@ -142,7 +143,7 @@ unique_fd open_folder(const std::string& path) noexcept {
     return unique_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-std::optional<int> number_behind(std::string_view path, std::string_view prefix) noexcept {
+std::optional<int> number_after(std::string_view path, std::string_view prefix) noexcept {
     if (!path.starts_with(prefix)) return std::nullopt;
     path.remove_prefix(prefix.size());
     int number = -1;
@@ -151,12 +152,12 @@ std::optional<int> number_behind(std::string_view path, std::string_view prefix)
     return number;
 }
 
-// The descriptor of this process that the path names.
+// Returns the descriptor of this process that the path names, if it names one.
 std::optional<int> own_descriptor(std::string_view path) noexcept {
     if (path == "/dev/stdout") return STDOUT_FILENO;
     if (path == "/dev/stderr") return STDERR_FILENO;
-    if (const auto number = number_behind(path, "/dev/fd/")) return number;
-    return number_behind(path, "/proc/self/fd/");
+    if (const auto number = number_after(path, "/dev/fd/")) return number;
+    return number_after(path, "/proc/self/fd/");
 }
 
 bool is_null_device(const struct stat& about) noexcept {
@@ -171,14 +172,14 @@ std::string why_not_appended(const struct stat& about) {
     return {};
 }
 
-// A name beside the file that no other process or thread uses.
+// Returns a name in the same folder that no other process or thread uses.
 std::string temporary_name(const std::string& name) {
     static std::atomic<unsigned> count{0};
     return fmt::format(".{}.{}.{}", name, ::getpid(),
                        count.fetch_add(1, std::memory_order_relaxed));
 }
 
-// Writes the whole text; errno says why not.
+// Writes the whole text. Returns false with errno set on failure.
 bool write_all(int fd, std::string_view text) noexcept {
     while (!text.empty()) {
         const ssize_t count = write_within_limit(fd, text);
@@ -256,21 +257,21 @@ std::string replace_file(const std::string& path, std::string_view text, unsigne
     if (!folder) return std::strerror(errno);
     if (std::string why = why_open_to_others(folder.get(), trusted_owners()); !why.empty())
         return why;
-    const std::string aside = temporary_name(name);
-    unique_fd fd(::openat(folder.get(), aside.c_str(),
+    const std::string temporary = temporary_name(name);
+    unique_fd fd(::openat(folder.get(), temporary.c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | always, mode));
     if (!fd) return std::strerror(errno);
-    // Some file systems find out at the end that there is no room.
+    // Some file systems report a lack of space only in close().
     const bool written = write_all(fd.get(), text) && ::close(fd.release()) == 0;
-    if (written && ::renameat(folder.get(), aside.c_str(), folder.get(), name.c_str()) == 0)
+    if (written && ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) == 0)
         return {};
     const int error = errno;
-    static_cast<void>(::unlinkat(folder.get(), aside.c_str(), 0));
+    static_cast<void>(::unlinkat(folder.get(), temporary.c_str(), 0));
     return std::strerror(error);
 }
 
 std::string write_named_file(const std::string& path, std::string_view text) {
-    // Without waiting for somebody to open the other end of a pipe, but then for the reader.
+    // Open without waiting for the reader of a pipe, then write in blocking mode.
     unique_fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | always, 0666));
     if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0) return std::strerror(errno);
     if (!write_all(fd.get(), text) || ::close(fd.release()) != 0) return std::strerror(errno);

@@ -35,8 +35,9 @@ std::uint64_t limit_in(const std::string& file) {
     return bytes && *bytes > 0 ? static_cast<std::uint64_t>(*bytes) : no_limit;
 }
 
-// A limit of a group holds for all groups below it. Inside a container the path may be that of the
-// host, of which only the last folder is mounted; then the root of the mount has the limit.
+// Returns the smallest limit of a group and the groups above it, because a limit applies to all
+// groups below. Inside a container the path may be that of the host, of which only the last folder
+// is mounted; then the root of the mount has the limit.
 std::uint64_t smallest_upwards(const std::string& root, std::string path, const char* name) {
     std::uint64_t smallest = no_limit;
     while (true) {

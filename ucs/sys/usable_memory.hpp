@@ -1,4 +1,4 @@
-// Memory that this process may use, and the part of it that peers may fill.
+// Limits of memory: what this process may use, and the part of it that peers may fill.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace ucs::sys {
 
-// Returns the bytes that this process may use: physical memory, or less where a cgroup or
-// RLIMIT_AS limits it. 16 GiB if the system does not tell. Read once, at the first call. Any
+// Returns the bytes that this process may use: physical memory, or less if a cgroup or RLIMIT_AS
+// limits it. Returns 16 GiB if the system does not report it. Read once, at the first call. Any
 // thread.
 [[nodiscard]] std::uint64_t usable_memory() noexcept;
 
-// Returns how many bytes peers together may make a pool of this process keep that no peer in order
-// fills: an eighth of the usable memory and at least 256 MiB, but never more than half of it. Any
+// Returns the limit of bytes that all peers together may store in a pool that well-behaved peers
+// never fill: an eighth of the usable memory, at least 256 MiB, but never more than half of it. Any
 // thread.
 [[nodiscard]] std::uint64_t most_for_peers() noexcept;
-// The same for another amount of usable memory.
+// Returns the same limit for the given amount of usable memory.
 [[nodiscard]] std::uint64_t most_for_peers(std::uint64_t usable) noexcept;
 
 // Returns the smallest limit on memory among a process's cgroup and those above it, or the greatest

@@ -31,15 +31,15 @@ void weak_bytes(char* into, std::size_t size) noexcept {
 }  // namespace
 
 void random_bytes(void* into, std::size_t size) noexcept {
-    auto* at = static_cast<char*>(into);
+    auto* next = static_cast<char*>(into);
     while (size != 0) {
-        const ssize_t count = ::getrandom(at, size, 0);
+        const ssize_t count = ::getrandom(next, size, 0);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) {
-            weak_bytes(at, size);
+            weak_bytes(next, size);
             return;
         }
-        at += count;
+        next += count;
         size -= static_cast<std::size_t>(count);
     }
 }

@@ -35,7 +35,8 @@ void set_clock(clock_function clock) noexcept;
     return static_cast<double>(t) * 1e-9;
 }
 
-// Nanoseconds of a non-negative number of seconds; what does not fit (infinity) gives the maximum.
+// Converts a non-negative number of seconds to nanoseconds; a value that does not fit (infinity)
+// gives the maximum.
 [[nodiscard]] constexpr nanoseconds from_seconds(double seconds) noexcept {
     if (!(seconds > 0)) return 0;
     return seconds >= 1.8e10 ? ~nanoseconds{0} : static_cast<nanoseconds>(seconds * 1e9);

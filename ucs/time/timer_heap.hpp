@@ -1,4 +1,4 @@
-// Deadlines in order: the next due one in O(1), add and remove in O(log n).
+// A heap of timers: the next deadline in O(1), add and remove in O(log n).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class timer_heap {
 public:
     using id = std::uint64_t;
 
-    // 0: no memory; no id is 0.
+    // Returns 0 if there is no memory; no id is 0.
     id add(nanoseconds deadline, Payload payload) noexcept {
         try {
             heap_.push_back(0);
@@ -35,21 +35,21 @@ public:
         return handle;
     }
 
-    // False when the timer is gone already.
+    // Returns false if the timer has gone already.
     bool remove(id handle) noexcept {
         timer* found = timers_.find(handle);
         if (found == nullptr) return false;
-        take_out(found->place);
+        take_out(found->index);
         timers_.remove(handle);
         return true;
     }
 
-    // Moves a timer to another deadline. False when it is gone.
+    // Moves a timer to another deadline. Returns false if the timer has gone.
     bool reschedule(id handle, nanoseconds deadline) noexcept {
         timer* found = timers_.find(handle);
         if (found == nullptr) return false;
         found->deadline = deadline;
-        sink(rise(found->place));
+        sink(rise(found->index));
         return true;
     }
 
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
-    // Of the timer due next; the heap is not empty.
+    // The earliest deadline; the heap must not be empty.
     [[nodiscard]] nanoseconds next_deadline() const noexcept {
         return timers_.find(heap_.front())->deadline;
     }
@@ -70,51 +70,51 @@ public:
 private:
     struct timer {
         nanoseconds deadline;
-        std::size_t place;  // index in heap_
+        std::size_t index;  // position in heap_
         Payload payload;
     };
 
-    timer& at(std::size_t place) noexcept { return *timers_.find(heap_[place]); }
+    timer& at(std::size_t index) noexcept { return *timers_.find(heap_[index]); }
 
-    void put(std::size_t place, id handle) noexcept {
-        heap_[place] = handle;
-        timers_.find(handle)->place = place;
+    void put(std::size_t index, id handle) noexcept {
+        heap_[index] = handle;
+        timers_.find(handle)->index = index;
     }
 
-    std::size_t rise(std::size_t place) noexcept {
-        while (place > 0) {
-            const std::size_t parent = (place - 1) / 2;
-            if (at(parent).deadline <= at(place).deadline) break;
-            swap_places(parent, place);
-            place = parent;
+    std::size_t rise(std::size_t index) noexcept {
+        while (index > 0) {
+            const std::size_t parent = (index - 1) / 2;
+            if (at(parent).deadline <= at(index).deadline) break;
+            swap_entries(parent, index);
+            index = parent;
         }
-        return place;
+        return index;
     }
 
-    void sink(std::size_t place) noexcept {
+    void sink(std::size_t index) noexcept {
         while (true) {
-            std::size_t least = place;
-            for (std::size_t child = 2 * place + 1; child < 2 * place + 3; ++child) {
+            std::size_t least = index;
+            for (std::size_t child = 2 * index + 1; child < 2 * index + 3; ++child) {
                 if (child < heap_.size() && at(child).deadline < at(least).deadline) least = child;
             }
-            if (least == place) return;
-            swap_places(least, place);
-            place = least;
+            if (least == index) return;
+            swap_entries(least, index);
+            index = least;
         }
     }
 
-    void swap_places(std::size_t a, std::size_t b) noexcept {
+    void swap_entries(std::size_t a, std::size_t b) noexcept {
         const id moved = heap_[a];
         put(a, heap_[b]);
         put(b, moved);
     }
 
-    void take_out(std::size_t place) noexcept {
+    void take_out(std::size_t index) noexcept {
         const id last = heap_.back();
         heap_.pop_back();
-        if (place == heap_.size()) return;
-        put(place, last);
-        sink(rise(place));
+        if (index == heap_.size()) return;
+        put(index, last);
+        sink(rise(index));
     }
 
     datastruct::id_table<timer> timers_;

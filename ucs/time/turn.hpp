@@ -1,14 +1,14 @@
-// What code does that waits for others without returning to the program.
+// A hook for loops that wait for other threads or processes without returning to the program.
 #pragma once
 
 namespace ucs::time {
 
-// Called in each turn of a loop that ends only when others have acted or time has passed. Does
-// nothing, but under simulation: there others act and time passes in here. Not below the progress
-// of a transport. Any thread.
+// A loop that ends only when another process has acted or time has passed calls this in each
+// iteration. It does nothing, except under simulation: there the other processes act and time
+// passes inside this call. Must not be called from the progress of a transport. Any thread.
 void give_turn() noexcept;
 
-// Installs what it does (nullptr: nothing again). For simulation, before any worker runs.
+// Installs the hook (nullptr: removes it). For simulation, before any worker runs.
 using turn_function = void (*)() noexcept;
 void set_turn(turn_function turn) noexcept;
 

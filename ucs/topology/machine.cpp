@@ -19,14 +19,14 @@ namespace {
 // The kernel separates the numbers of a distance file by blanks.
 std::vector<unsigned> parse_distances(const std::string& text) {
     std::vector<unsigned> distances;
-    const char* at = text.data();
-    const char* end = at + text.size();
-    while (at != end) {
+    const char* next = text.data();
+    const char* end = next + text.size();
+    while (next != end) {
         unsigned value = 0;
-        const auto [stop, error] = std::from_chars(at, end, value);
+        const auto [stop, error] = std::from_chars(next, end, value);
         if (error != std::errc{}) return {};
         distances.push_back(value);
-        at = std::find_if(stop, end, [](char c) { return c != ' '; });
+        next = std::find_if(stop, end, [](char c) { return c != ' '; });
     }
     return distances;
 }
@@ -54,9 +54,9 @@ machine machine::read(const std::string& root) {
 }
 
 const machine::node* machine::find(int id) const noexcept {
-    const auto at = std::find_if(nodes_.begin(), nodes_.end(),
-                                 [id](const node& each) { return each.id == id; });
-    return at == nodes_.end() ? nullptr : &*at;
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(),
+                                    [id](const node& each) { return each.id == id; });
+    return found == nodes_.end() ? nullptr : &*found;
 }
 
 int machine::node_of_cpu(unsigned cpu) const noexcept {
@@ -69,10 +69,10 @@ int machine::node_of_cpu(unsigned cpu) const noexcept {
 int machine::node_of_cpus(std::span<const unsigned> cpus) const noexcept {
     int only = -1;
     for (const unsigned cpu : cpus) {
-        const int its = node_of_cpu(cpu);
-        if (its < 0 || its == only) continue;
+        const int node_id = node_of_cpu(cpu);
+        if (node_id < 0 || node_id == only) continue;
         if (only >= 0) return -1;
-        only = its;
+        only = node_id;
     }
     return only;
 }
@@ -85,7 +85,8 @@ unsigned machine::distance(int from, int to) const noexcept {
     return index < start->distances.size() ? start->distances[index] : 0;
 }
 
-// The set has to have room for all that the kernel was configured for, which nobody tells.
+// The set must be large enough for the kernel's configured number of CPUs, which cannot be queried,
+// so try growing sizes.
 std::vector<unsigned> allowed_cpus() {
     constexpr std::size_t word_bits = sizeof(unsigned long) * 8;
     constexpr std::size_t most_words = 1 << 14;
@@ -115,12 +116,12 @@ int memory_node() noexcept {
     constexpr std::size_t bits = sizeof(unsigned long) * 8;
     std::array<unsigned long, most_nodes / bits> nodes{};
     int policy = MPOL_DEFAULT;
-    const auto ask = [&](int* mode, unsigned long what) {
-        return ::syscall(SYS_get_mempolicy, mode, nodes.data(), most_nodes, nullptr, what) == 0;
+    const auto query = [&](int* mode, unsigned long flags) {
+        return ::syscall(SYS_get_mempolicy, mode, nodes.data(), most_nodes, nullptr, flags) == 0;
     };
-    if (!ask(&policy, 0)) return -1;
+    if (!query(&policy, 0)) return -1;
     const bool bound = (policy & ~MPOL_MODE_FLAGS) == MPOL_BIND;
-    if (!bound && !ask(nullptr, MPOL_F_MEMS_ALLOWED)) return -1;
+    if (!bound && !query(nullptr, MPOL_F_MEMS_ALLOWED)) return -1;
     int only = -1;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] == 0) continue;

@@ -8,8 +8,8 @@
 namespace ucs::topology {
 
 // A snapshot of ROOT/sys/devices/system. A kernel without NUMA gives one node with all CPUs.
-// Immutable value, any thread. (The kernel's files say all that libnuma would, and they can be
-// replaced by a folder in tests.)
+// Immutable value, any thread. (The kernel's files provide the same facts as libnuma, and tests can
+// replace them by a folder.)
 class machine {
 public:
     struct node {
@@ -26,8 +26,8 @@ public:
     // -1: unknown CPU.
     [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;
 
-    // The only node of all these CPUs, of which the unknown ones do not count; -1: there are
-    // several, or none.
+    // Returns the only node of all these CPUs, ignoring unknown ones; -1 if there are several
+    // nodes, or none.
     [[nodiscard]] int node_of_cpus(std::span<const unsigned> cpus) const noexcept;
 
     // The firmware's relative distance of two nodes by id: 10 local, 0 unknown.
@@ -40,14 +40,16 @@ private:
     std::vector<unsigned> online_;
 };
 
-// Those that this thread may run on, however many the kernel knows; empty: it does not say.
+// Returns the CPUs that this thread may run on, for any number of CPUs; empty if the kernel does
+// not report them.
 [[nodiscard]] std::vector<unsigned> allowed_cpus();
 
-// NUMA node of the CPU that this thread runs on; -1: unknown. A hint: the thread may move.
+// Returns the NUMA node of the CPU on which this thread runs; -1: unknown. Only a hint, because the
+// thread may move.
 [[nodiscard]] int current_node() noexcept;
 
-// The only node that new memory of this thread may come from, by its memory policy (numactl
-// --membind) or by the nodes that its cpuset allows; -1: any of several, or unknown.
+// Returns the only node from which new memory of this thread may come, according to its memory
+// policy (numactl --membind) or its cpuset; -1: any of several, or unknown.
 [[nodiscard]] int memory_node() noexcept;
 
 }  // namespace ucs::topology

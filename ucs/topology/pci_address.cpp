@@ -7,7 +7,7 @@
 namespace ucs::topology {
 namespace {
 
-// A hexadecimal number of at most `digits` digits, and what ends it.
+// Parses a hexadecimal number of at most `digits` digits and its terminator `end`.
 std::optional<std::uint32_t> take(std::string_view& text, std::size_t digits, char end) noexcept {
     std::size_t size = text.size();
     if (end != '\0') {

@@ -1,4 +1,4 @@
-// Names of PCI devices.
+// Addresses of PCI devices.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ struct pci_address {
 
     auto operator<=>(const pci_address&) const = default;
 
-    // The domain may be missing.
+    // Parses an address, whose domain may be missing.
     [[nodiscard]] static std::optional<pci_address> parse(std::string_view text) noexcept;
     [[nodiscard]] std::string text() const;
 };

@@ -69,7 +69,7 @@ path_class pci_tree::between(const pci_address& left, const pci_address& right) 
         return path_class::same_device;
     }
     const std::size_t common = common_length(left_path, right_path);
-    // Beyond the host bridge and the root port there is a switch that both hang below.
+    // If they share more than the host bridge, both are below the same bridge or switch.
     if (common >= 2) return path_class::same_bridge;
     if (common == 1) return path_class::same_root;
     return to_node(left, numa_node(right));
@@ -82,7 +82,7 @@ path_class pci_tree::to_node(const pci_address& device, int node) const {
 }
 
 path_class pci_tree::to_cpu(const pci_address& device, unsigned cpu, const machine& on) const {
-    // With one node there is nothing to be far from, whatever the firmware left out.
+    // With a single node every device is near, even if the firmware does not report its node.
     if (on.nodes().size() == 1 && on.node_of_cpu(cpu) >= 0) return path_class::same_node;
     return to_node(device, on.node_of_cpu(cpu));
 }

@@ -1,4 +1,4 @@
-// Where PCI devices hang and how far they are from each other.
+// The positions of PCI devices in the PCI tree, and their distances.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ucs::topology {
 
-// How two things are connected, nearest first.
+// The connection between two devices, or a device and a processor; nearest first.
 enum class path_class {
     same_device,  // functions of one device included
     same_bridge,  // below one PCI switch: traffic does not touch the host bridge

@@ -10,9 +10,9 @@
 namespace ucs::topology {
 namespace {
 
-// A path names each PCI function that has to be crossed: the port of the root, then for each
-// switch its port upwards and the one downwards (a bridge of old PCI is a single one), and the
-// device itself. Devices of the root complex have neither.
+// Counts the switches above a device. Its path names each PCI function to cross: the root port,
+// then for each switch its upstream and its downstream port (a bridge of old PCI is a single
+// function), and the device itself. Devices of the root complex have no switches above them.
 unsigned switches_above(const std::vector<std::string>& path) {
     const auto functions = std::count_if(path.begin(), path.end(), [](const std::string& part) {
         return pci_address::parse(part).has_value();
@@ -25,15 +25,15 @@ unsigned switches_above(const std::vector<std::string>& path) {
 place place::read(const std::string& folder) {
     place found;
     found.switches = switches_above(config::split(folder, '/'));
-    std::string at = folder;
-    while (!at.empty() && (found.numa_node < 0 || !found.pci)) {
+    std::string current = folder;
+    while (!current.empty() && (found.numa_node < 0 || !found.pci)) {
         if (found.numa_node < 0) {
-            const long long node = sys::read_number(at + "/numa_node").value_or(-1);
+            const long long node = sys::read_number(current + "/numa_node").value_or(-1);
             if (node >= 0) found.numa_node = static_cast<int>(node);
         }
-        if (!found.pci) found.pci = pci_address::parse(sys::base_name(at));
-        const std::size_t slash = at.rfind('/');
-        at.resize(slash == at.npos ? 0 : slash);
+        if (!found.pci) found.pci = pci_address::parse(sys::base_name(current));
+        const std::size_t slash = current.rfind('/');
+        current.resize(slash == current.npos ? 0 : slash);
     }
     return found;
 }

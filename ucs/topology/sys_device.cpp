@@ -37,34 +37,34 @@ void add_name(std::string& names, const std::string& name) {
 }  // namespace
 
 sys_device register_device(const pci_address& address, const std::string& name) {
-    registry& here = the_registry();
-    const std::lock_guard guard(here.lock);
-    auto found = std::find_if(here.entries.begin(), here.entries.end(),
+    registry& devices = the_registry();
+    const std::lock_guard guard(devices.lock);
+    auto found = std::find_if(devices.entries.begin(), devices.entries.end(),
                               [&](const entry& each) { return each.address == address; });
-    if (found == here.entries.end()) {
-        if (here.entries.size() == unknown_device) {
+    if (found == devices.entries.end()) {
+        if (devices.entries.size() == unknown_device) {
             log::diag(self, "no number is left for device {} ({})", address.text(), name);
             return unknown_device;
         }
-        here.entries.push_back({address, ""});
-        found = here.entries.end() - 1;
+        devices.entries.push_back({address, ""});
+        found = devices.entries.end() - 1;
     }
     add_name(found->names, name);
-    return static_cast<sys_device>(found - here.entries.begin());
+    return static_cast<sys_device>(found - devices.entries.begin());
 }
 
 std::optional<pci_address> device_address(sys_device device) {
-    registry& here = the_registry();
-    const std::lock_guard guard(here.lock);
-    if (device >= here.entries.size()) return std::nullopt;
-    return here.entries[device].address;
+    registry& devices = the_registry();
+    const std::lock_guard guard(devices.lock);
+    if (device >= devices.entries.size()) return std::nullopt;
+    return devices.entries[device].address;
 }
 
 std::string device_name(sys_device device) {
-    registry& here = the_registry();
-    const std::lock_guard guard(here.lock);
-    if (device >= here.entries.size()) return "unknown";
-    const entry& found = here.entries[device];
+    registry& devices = the_registry();
+    const std::lock_guard guard(devices.lock);
+    if (device >= devices.entries.size()) return "unknown";
+    const entry& found = devices.entries[device];
     return found.names.empty() ? found.address.text() : found.names;
 }
 

@@ -14,8 +14,9 @@ namespace ucs::topology {
 using sys_device = std::uint8_t;
 inline constexpr sys_device unknown_device = 255;
 
-// The number of a PCI device, the same on every call; the first call gives it the name that is
-// shown ("mlx5_0", "eth0"), later ones add theirs. unknown_device when 255 are in use. Any thread.
+// Returns the number of a PCI device, the same in every call. The first call sets the displayed
+// name ("mlx5_0", "eth0"), later calls add theirs. Returns unknown_device if all 255 numbers are in
+// use. Any thread.
 sys_device register_device(const pci_address& address, const std::string& name);
 
 [[nodiscard]] std::optional<pci_address> device_address(sys_device device);

@@ -1,4 +1,4 @@
-// A value or the status that says why there is none.
+// A value, or the status of the failure.
 #pragma once
 
 #include <cassert>

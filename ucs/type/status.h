@@ -50,8 +50,8 @@ typedef enum {
 } __attribute__((packed)) ucs_status_t;
 
 /**
- * What non-blocking operations return: NULL when done, an error encoded as one of the highest
- * 100 pointer values, or else a pointer to a request in flight.
+ * The return type of non-blocking operations: NULL when done, an error encoded as one of the
+ * highest 100 pointer values, or a pointer to a request in flight.
  */
 typedef void* ucs_status_ptr_t;
 
@@ -62,7 +62,7 @@ typedef void* ucs_status_ptr_t;
 #define UCS_STATUS_PTR(_status) ((void*)(intptr_t)(_status))
 #define UCS_STATUS_IS_ERR(_status) ((_status) < 0)
 
-/* Whether an error is of the range kept for links, or for endpoints. */
+/* True if an error is in the range reserved for links, or for endpoints. */
 #define UCS_IS_LINK_ERROR(_code) \
     (((_code) <= UCS_ERR_FIRST_LINK_FAILURE) && ((_code) >= UCS_ERR_LAST_LINK_FAILURE))
 #define UCS_IS_ENDPOINT_ERROR(_code) \

@@ -1,4 +1,4 @@
-// Reading UTF-8.
+// Validates UTF-8.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 
 namespace ucs {
 
-// Returns the number of bytes of the UTF-8 sequence at the beginning of `text`, which is not empty.
-// 0: there is none, also where a code point is written too long, is half of a surrogate pair, or is
+// Returns the number of bytes of the UTF-8 sequence at the beginning of `text`, which must not be
+// empty. Returns 0 if there is none: also for an overlong encoding, a surrogate, or a code point
 // above the highest one.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
-    // The smallest code point that needs a sequence of this length.
+    // The smallest code point for each length of a sequence.
     constexpr std::array<char32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
     const auto first = static_cast<unsigned char>(text.front());
     if (first < 0x80) return 1;

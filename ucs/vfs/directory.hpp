@@ -1,4 +1,4 @@
-// One folder of the object tree, and how objects put themselves into it.
+// Folders of the object tree, and the interface through which objects add themselves to it.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,20 @@ namespace ucs::vfs {
 class directory;
 class mailbox;
 
-// Something that shows itself in the tree. Objects store nothing for it: the tree is made from
-// the live objects when somebody looks.
+// An object that appears in the tree. It stores nothing for that: the tree is built from the live
+// objects on each access.
 class object {
 public:
-    // Adds files and subfolders. Called in the object's own context: under the lock of the tree
-    // for a root, by the owner for what lies behind a mailbox.
+    // Adds files and subfolders. Called in the object's own context: for a root under the lock of
+    // the tree, for objects behind a mailbox by their owner.
     virtual void describe(directory& into) const = 0;
 
 protected:
     ~object() = default;
 };
 
-// One folder while it is being looked at. Value functions are called only for the file that is
-// read, in the same context as describe.
+// One folder during an access. The functions of values are called only for the file that is read,
+// in the same context as describe().
 class directory {
 public:
     using reader = std::function<std::string()>;
@@ -38,9 +38,10 @@ public:
     void file(std::string name, reader read, writer write = {});
     void folder(std::string name, const object& child);
     void folder(std::string name, filler fill);
-    // For folders of thousands: `find` adds the entry of one name only, if there is one.
+    // For folders with thousands of entries: `find` adds only the entry of the given name, if it
+    // exists.
     void folder(std::string name, filler fill, finder find);
-    // A folder whose content another thread owns; `fill` adds what any thread may read.
+    // A folder whose content another thread owns. `fill` adds the entries that any thread may read.
     void folder(std::string name, filler fill, std::shared_ptr<mailbox> owner);
     void link(std::string name, std::string target);
 
@@ -60,7 +61,7 @@ private:
     std::vector<entry> entries_;
 };
 
-// A text that people or peers chose, as the name of an entry: without '/', never empty.
+// Makes the name of an entry from a text that users or peers chose: without '/', never empty.
 [[nodiscard]] std::string file_name(std::string_view text);
 
 }  // namespace ucs::vfs

@@ -22,41 +22,42 @@ constinit log::component self{"ucs.vfs"};
 
 }  // namespace
 
-std::unique_ptr<entrance> entrance::open(async::event_loop& on, const config::source& options) {
-    auto wanted = config::load<settings>(options);
-    if (!wanted || !wanted->enable) return nullptr;
-    unique_fd listener = listen_at(process_name(::geteuid(), wanted->name));
+std::unique_ptr<entrance> entrance::open(async::event_loop& events, const config::source& options) {
+    auto loaded = config::load<settings>(options);
+    if (!loaded || !loaded->enable) return nullptr;
+    unique_fd listener = listen_at(process_name(::geteuid(), loaded->name));
     if (!listener) {
-        log::debug(self, "ucx_vfs cannot look into this process: {}", std::strerror(errno));
+        log::debug(self, "ucx_vfs cannot show this process: {}", std::strerror(errno));
         return nullptr;
     }
     std::unique_ptr<entrance> made(
-        new entrance(on, std::move(listener), std::move(wanted->module_dir)));
+        new entrance(events, std::move(listener), std::move(loaded->module_dir)));
     if (made->listening_.start({made->listener_.get()}) != UCS_OK) return nullptr;
     return made;
 }
 
-entrance::entrance(async::event_loop& on, unique_fd listener, std::string module_folder)
+entrance::entrance(async::event_loop& events, unique_fd listener, std::string module_folder)
     : listener_(std::move(listener)),
       module_folder_(std::move(module_folder)),
-      listening_(on, [this](int) { let_in(); }) {
+      listening_(events, [this](int) { accept_daemon(); }) {
     service::enter();
 }
 
 entrance::~entrance() {
     listening_.stop();
-    sys::close_aside(std::move(listener_));  // with the callers in its queue
+    sys::close_aside(std::move(listener_));  // together with the connections in its queue
     service::leave();
 }
 
-// One at a time: who calls in a row waits for the next turns.
-void entrance::let_in() {
+// Accepts one connection per event, so that many connections do not keep the event loop busy.
+void entrance::accept_daemon() {
     if (sys::closes_too_many()) return listening_.pause();
     unique_fd caller = sys::accept_within_budget(listener_.get());
     if (!caller) return listening_.pause();
     const auto peer = sys::read_peer_credentials(caller.get());
     if (!peer || !peer->is_own_user()) {
-        log::debug(self, "a process of another user wanted to look into this one: refused");
+        log::debug(self,
+                   "a process of another user asked for the object tree of this process: refused");
         sys::close_aside(std::move(caller));
         return;
     }

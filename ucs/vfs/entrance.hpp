@@ -1,4 +1,4 @@
-// Where ucx_vfs reaches this process.
+// The listening socket through which the daemon ucx_vfs connects to this process.
 #pragma once
 
 #include <memory>
@@ -9,20 +9,21 @@
 
 namespace ucs::vfs {
 
-// A socket that listens, watched by the event loop of its owner. So a process needs neither a
-// thread nor a look at any file to notice a daemon that is started later: the daemon calls, and a
-// thread exists only while one does. Owner context.
+// A listening socket in the event loop of its owner. The daemon connects to it, so a process needs
+// neither a thread nor a watch on a file to notice a daemon that starts later. A thread exists only
+// while a daemon is connected. Owner context.
 class entrance {
 public:
-    // nullptr where it is not wanted or not possible, which nobody else has to care about.
-    static std::unique_ptr<entrance> open(async::event_loop& on, const config::source& options);
+    // Returns nullptr if the option disables it or the socket cannot be made; the caller need not
+    // treat that as an error.
+    static std::unique_ptr<entrance> open(async::event_loop& events, const config::source& options);
     ~entrance();
     entrance(const entrance&) = delete;
     entrance& operator=(const entrance&) = delete;
 
 private:
-    entrance(async::event_loop& on, unique_fd listener, std::string module_folder);
-    void let_in();
+    entrance(async::event_loop& events, unique_fd listener, std::string module_folder);
+    void accept_daemon();
 
     unique_fd listener_;
     const std::string module_folder_;

@@ -1,9 +1,9 @@
-// Options of the process in the object tree.
+// Shows options of the process in the object tree.
 #pragma once
 
 namespace ucs::vfs {
 
-// Hangs ucs/global_opts into the tree, once for all calls. Any thread.
+// Adds ucs/global_opts to the tree; later calls do nothing. Any thread.
 void show_global_options();
 
 }  // namespace ucs::vfs

@@ -13,17 +13,17 @@
 namespace ucs::vfs {
 namespace {
 
-constexpr std::size_t most_known = 512;
-constexpr std::size_t longest_known = 65536;
+constexpr std::size_t max_cached = 512;
+constexpr std::size_t max_cached_length = 65536;
 constexpr unsigned pause_factor = 99;  // see the class
 
-std::string key_of(const question& asked) {
-    return static_cast<char>('0' + static_cast<char>(asked.what)) + asked.path;
+std::string key_of(const query& request) {
+    return static_cast<char>('0' + static_cast<char>(request.operation)) + request.path;
 }
 
 }  // namespace
 
-// Processor time: that the thread may have lost its core meanwhile is not the owner's doing.
+// Measures processor time, so that time in which the owner's thread was descheduled does not count.
 mailbox::pace mailbox::pace::real() {
     return {[](time::nanoseconds duration) {
                 std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
@@ -32,14 +32,14 @@ mailbox::pace mailbox::pace::real() {
 }
 
 void mailbox::look(const object& top) noexcept {
-    state expected = state::asked;
+    state expected = state::posted;
     if (!state_.compare_exchange_strong(expected, state::answering, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return;
     }
     const time::nanoseconds begin = pace_.worked();
     try {
-        answer_ = answer_below(top, question_);
+        answer_ = answer_below(top, query_);
     } catch (const std::bad_alloc&) {
         answer_ = {UCS_ERR_NO_MEMORY, {}, {}};
     }
@@ -53,8 +53,9 @@ void mailbox::close() noexcept {
     wake_ = nullptr;
 }
 
-// By pieces: an owner that goes may wait for the reader's thread.
-void mailbox::give_time_back() {
+// Sleeps in short pieces, because an owner that closes the mailbox may wait for the reader's
+// thread.
+void mailbox::pause_after_answer() {
     for (time::nanoseconds left = std::exchange(pause_, 0); left > 0;) {
         if (state_.load(std::memory_order_relaxed) == state::closed) return;
         const time::nanoseconds piece = std::min(left, 10 * time::millisecond);
@@ -63,26 +64,28 @@ void mailbox::give_time_back() {
     }
 }
 
-void mailbox::call_owner() {
+void mailbox::wake_owner() {
     const std::lock_guard guard(waking_);
     if (wake_) wake_();
 }
 
-// Takes back a question that the owner has not begun with. False: there is, or will be, an answer.
+// Withdraws a query that the owner has not started. Returns false if there is, or will be, an
+// answer.
 bool mailbox::withdraw() {
-    state expected = state::asked;
+    state expected = state::posted;
     return state_.compare_exchange_strong(expected, state::empty, std::memory_order_acquire) ||
            expected == state::empty;
 }
 
-// Sleeps and looks, because then the owner need not even make a system call. Counts what it slept:
-// the clock may be a simulation's. False: the time is over.
+// Sleeps and polls, so that the owner needs no system call to notify the reader. Counts the time
+// slept, because the clock may be virtual. Returns false at the end of the limit.
 bool mailbox::wait_for_answer(time::nanoseconds limit) {
     time::nanoseconds nap = 20 * time::microsecond;
     for (time::nanoseconds slept = 0;;) {
         const state now = state_.load(std::memory_order_acquire);
         if (now == state::answered || now == state::closed) return true;
-        if (slept >= limit && now != state::answering) return false;  // answers have an end
+        if (slept >= limit && now != state::answering)
+            return false;  // an answer that has begun will finish
         pace_.sleep(nap);
         slept += nap;
         nap = std::min(nap * 2, time::millisecond);
@@ -90,33 +93,35 @@ bool mailbox::wait_for_answer(time::nanoseconds limit) {
 }
 
 answer mailbox::take_answer() {
-    answer said = std::move(answer_);
+    answer reply = std::move(answer_);
     answer_ = {};
-    // It is the owner's time that the next reader waits for, so that it has 99 parts for itself.
+    // The next reader waits in proportion to the owner's time, so that the owner has 99 % of its
+    // time for itself.
     pause_ = spent_ * pause_factor;
     absent_ = false;
-    const bool small = said.text.size() < longest_known && said.items.size() < 1024;
-    if (question_.what != verb::write && small) {
-        if (known_.size() >= most_known) known_.erase(known_.begin());
-        known_[key_of(question_)] = {said, time::now()};
+    const bool small = reply.text.size() < max_cached_length && reply.items.size() < 1024;
+    if (query_.operation != verb::write && small) {
+        if (cached_.size() >= max_cached) cached_.erase(cached_.begin());
+        cached_[key_of(query_)] = {reply, time::now()};
     }
     last_answer_ = time::now();
-    // Not over `closed`, which stays.
+    // Do not overwrite `closed`.
     state expected = state::answered;
     state_.compare_exchange_strong(expected, state::empty, std::memory_order_relaxed);
-    return said;
+    return reply;
 }
 
-answer mailbox::old_answer(const question& asked) {
-    const auto found = known_.find(key_of(asked));
-    if (asked.what == verb::write || found == known_.end()) return {UCS_ERR_TIMED_OUT, {}, {}};
-    answer said = found->second.said;
-    if (asked.what == verb::read && said.status == UCS_OK) {
-        if (!said.text.empty() && !said.text.ends_with('\n')) said.text += '\n';
-        said.text += fmt::format("# {:.1f} s old: the worker is not being progressed\n",
-                                 time::to_seconds(time::now() - found->second.when));
+answer mailbox::cached_answer(const query& request) {
+    const auto found = cached_.find(key_of(request));
+    if (request.operation == verb::write || found == cached_.end())
+        return {UCS_ERR_TIMED_OUT, {}, {}};
+    answer reply = found->second.reply;
+    if (request.operation == verb::read && reply.status == UCS_OK) {
+        if (!reply.text.empty() && !reply.text.ends_with('\n')) reply.text += '\n';
+        reply.text += fmt::format("# {:.1f} s old: the worker is not being progressed\n",
+                                  time::to_seconds(time::now() - found->second.when));
     }
-    return said;
+    return reply;
 }
 
 std::string mailbox::owner_text() const {
@@ -124,31 +129,34 @@ std::string mailbox::owner_text() const {
     const std::string when =
         last == 0 ? "never answered"
                   : fmt::format("answered {:.1f} s ago", time::to_seconds(time::now() - last));
-    return absent_ ? when + "; it does not answer now: nobody calls ucp_worker_progress" : when;
+    return absent_
+               ? when + "; it does not answer now: the program does not call ucp_worker_progress"
+               : when;
 }
 
-answer mailbox::ask(const question& asked) {
+answer mailbox::ask(const query& request) {
     const std::lock_guard guard(readers_);
     if (!withdraw()) {
-        // An answer that came too late for who asked.
-        (void)wait_for_answer(patience);
+        // The previous reader gave up before its answer came; take that answer now.
+        (void)wait_for_answer(reply_timeout);
         if (state_.load(std::memory_order_acquire) == state::closed) {
             return {UCS_ERR_NO_ELEM, {}, {}};
         }
         (void)take_answer();
     }
-    give_time_back();
-    question_ = asked;
+    pause_after_answer();
+    query_ = request;
     state expected = state::empty;
-    if (!state_.compare_exchange_strong(expected, state::asked, std::memory_order_release)) {
+    if (!state_.compare_exchange_strong(expected, state::posted, std::memory_order_release)) {
         return {UCS_ERR_NO_ELEM, {}, {}};
     }
-    call_owner();
-    if (!wait_for_answer(absent_ ? short_patience : patience)) {
-        // A question that reads stays, so that its answer is there when the owner comes back.
+    wake_owner();
+    if (!wait_for_answer(absent_ ? absent_timeout : reply_timeout)) {
+        // A query that reads stays pending, so that its answer is ready when the owner responds
+        // again.
         absent_ = true;
-        if (asked.what != verb::write || withdraw()) return old_answer(asked);
-        (void)wait_for_answer(patience);
+        if (request.operation != verb::write || withdraw()) return cached_answer(request);
+        (void)wait_for_answer(reply_timeout);
     }
     if (state_.load(std::memory_order_acquire) == state::closed) return {UCS_ERR_NO_ELEM, {}, {}};
     return take_answer();

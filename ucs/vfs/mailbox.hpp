@@ -1,4 +1,4 @@
-// Questions about objects that only their owner may touch.
+// Passes queries of other threads to the owner of objects that only the owner may touch.
 #pragma once
 
 #include <atomic>
@@ -8,77 +8,79 @@
 #include <unordered_map>
 
 #include "ucs/time/clock.hpp"
-#include "ucs/vfs/question.hpp"
+#include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
 
-// A reader puts one question in and waits; the owner, once woken, answers in its own context and
-// goes on. So what the tree shows needs no lock and no atomic in the message path, and the owner
-// never waits for a reader: it takes no lock here that a reader holds for longer than it takes to
-// write to a descriptor, and that one only when it goes away.
+// A reader posts one query and waits. It wakes the owner, which answers in its own context and
+// continues. So the tree needs no lock and no atomic operation in the message path. The owner never
+// waits for a reader: the only lock that it takes is that of close(), which a reader holds only
+// while it writes to a descriptor.
 //
-// What it costs the owner is bounded by the reader: after an answer that took the owner t, it asks
-// no other question for 99 t, so answering takes at most one percent of the owner's time.
+// The reader bounds the cost for the owner: after an answer that took the owner time t, it posts no
+// query for 99 t, so answers take at most one percent of the owner's time.
 //
-// An owner that does not come (it computes, sleeps or hangs) is waited for `patience` once, then
-// shortly; readers get the last answer to the same question, with its age.
+// If an owner does not answer (it computes, sleeps or hangs), the first reader waits for
+// `reply_timeout`, later ones for `absent_timeout`. They get the last answer to the same query,
+// with its age.
 //
-// Shared by the owner and its readers. Owner context for look and close, any thread for ask.
+// Shared by the owner and its readers. Owner context for look() and close(); any thread for ask().
 class mailbox {
 public:
     using waker = std::function<void()>;
-    // What a reader's waiting and an owner's work are measured in; a test puts its own in.
+    // The clocks for a reader's sleep and the owner's work; tests replace them.
     struct pace {
         std::function<void(time::nanoseconds)> sleep;
         time::nanoseconds (*worked)() noexcept;
         static pace real();
     };
 
-    // `wake` makes the owner call look soon, from any thread.
-    explicit mailbox(waker wake, pace in = pace::real())
-        : pace_(std::move(in)), wake_(std::move(wake)) {}
+    // `wake` makes the owner call look() soon. Any thread may call it.
+    explicit mailbox(waker wake, pace measure = pace::real())
+        : pace_(std::move(measure)), wake_(std::move(wake)) {}
     mailbox(const mailbox&) = delete;
     mailbox& operator=(const mailbox&) = delete;
 
-    // Answers the question that is there, if there is one, about what is below `top`.
+    // Answers the pending query, if there is one, for the objects below `top`.
     void look(const object& top) noexcept;
-    // The owner goes: nobody is answered any more, and `wake` is not called.
+    // Ends the mailbox when the owner goes away: later queries fail, and `wake` is not called any
+    // more.
     void close() noexcept;
 
-    [[nodiscard]] answer ask(const question& asked);
-    // Whether the owner answers, in words.
+    [[nodiscard]] answer ask(const query& request);
+    // Describes when the owner last answered, for people.
     [[nodiscard]] std::string owner_text() const;
 
-    static constexpr time::nanoseconds patience = 500 * time::millisecond;
-    static constexpr time::nanoseconds short_patience = 10 * time::millisecond;
+    static constexpr time::nanoseconds reply_timeout = 500 * time::millisecond;
+    static constexpr time::nanoseconds absent_timeout = 10 * time::millisecond;
 
 private:
-    enum class state { empty, asked, answering, answered, closed };
-    struct remembered {
-        answer said;
+    enum class state { empty, posted, answering, answered, closed };
+    struct cache_entry {
+        answer reply;
         time::nanoseconds when;
     };
 
     bool withdraw();
     bool wait_for_answer(time::nanoseconds limit);
-    void call_owner();
-    void give_time_back();
+    void wake_owner();
+    void pause_after_answer();
     answer take_answer();
-    [[nodiscard]] answer old_answer(const question& asked);
+    [[nodiscard]] answer cached_answer(const query& request);
 
     const pace pace_;
     std::atomic<state> state_{state::empty};
-    // The reader's while the state is empty or answered, the owner's while it is answering.
-    question question_;
+    // The reader owns these while the state is empty or answered, the owner while it is answering.
+    query query_;
     answer answer_;
     time::nanoseconds spent_ = 0;
 
     std::atomic<bool> absent_{false};
     std::atomic<time::nanoseconds> last_answer_{0};
 
-    std::mutex readers_;  // one at a time; guards what follows
+    std::mutex readers_;  // held by the one active reader; guards the members below
     time::nanoseconds pause_ = 0;
-    std::unordered_map<std::string, remembered> known_;
+    std::unordered_map<std::string, cache_entry> cached_;
 
     std::mutex waking_;  // guards wake_
     waker wake_;

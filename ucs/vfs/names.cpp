@@ -31,18 +31,19 @@ abstract_address::abstract_address(std::string_view name) noexcept {
 }
 
 unique_fd listen_at(std::string_view name) {
-    const abstract_address at(name);
+    const abstract_address address(name);
     unique_fd made = sys::make_local_socket();
-    if (made && ::bind(made.get(), at.get(), at.length) == 0 && ::listen(made.get(), 4) == 0) {
+    if (made && ::bind(made.get(), address.get(), address.length) == 0 &&
+        ::listen(made.get(), 4) == 0) {
         return made;
     }
     return {};
 }
 
 unique_fd connect_to(std::string_view name) {
-    const abstract_address at(name);
+    const abstract_address address(name);
     unique_fd made = sys::make_local_socket();
-    if (made && ::connect(made.get(), at.get(), at.length) == 0) return made;
+    if (made && ::connect(made.get(), address.get(), address.length) == 0) return made;
     return {};
 }
 

@@ -1,4 +1,4 @@
-// How ucx_vfs and the processes of its user find each other.
+// The socket names by which ucx_vfs and the processes of its user find each other.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,17 +12,18 @@
 
 namespace ucs::vfs {
 
-// Abstract socket names: they are in no file system, so there is no folder to prepare, nothing is
-// left behind, and each ends with its socket. Anybody may take a name, so both sides also ask the
-// kernel which user the other end belongs to (ucs/sys/peer_credentials.hpp).
+// Abstract socket names are not in a file system: they need no folder, leave nothing behind, and
+// end with their socket. Any user may take a name, so both sides also check the user of the other
+// end (ucs/sys/peer_credentials.hpp).
 //
-// Every process that can be looked at listens under a name of its own with a common beginning, and
-// the daemon calls it. `key` is UCX_VFS_SOCK_PATH.
+// Every process that ucx_vfs can show listens under a unique name with a common prefix, and the
+// daemon connects to it. `key` is UCX_VFS_SOCK_PATH.
 [[nodiscard]] std::string name_prefix(uid_t user, std::string_view key);
-[[nodiscard]] std::string process_name(uid_t user, std::string_view key);  // another every time
+[[nodiscard]] std::string process_name(uid_t user,
+                                       std::string_view key);  // random, different in each call
 [[nodiscard]] std::string daemon_name(uid_t user, std::string_view key);
 
-// An abstract name as an address.
+// The socket address of an abstract name.
 struct abstract_address {
     explicit abstract_address(std::string_view name) noexcept;
     [[nodiscard]] const sockaddr* get() const noexcept {
@@ -32,7 +33,8 @@ struct abstract_address {
     socklen_t length = 0;
 };
 
-// A socket for packets that listens or is connected, not blocking; none: errno says why.
+// Return a non-blocking packet socket that listens or is connected. If it is empty, errno has the
+// reason.
 [[nodiscard]] unique_fd listen_at(std::string_view name);
 [[nodiscard]] unique_fd connect_to(std::string_view name);
 

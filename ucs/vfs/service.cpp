@@ -24,10 +24,11 @@ namespace {
 
 constinit log::component self{"ucs.vfs"};
 
-constexpr int mount_limit_ms = 10'000;  // what the daemon may take to mount
+constexpr int mount_limit_ms = 10'000;  // time limit for the daemon's mount
 
-// Waits until the connection has something to say. False: it has not, or we are to stop.
-bool wait_for(int connection, int stop) {
+// Waits until the connection is readable. Returns false at the time limit, or if `stop` is
+// signalled.
+bool wait_until_readable(int connection, int stop) {
     pollfd both[] = {{connection, POLLIN, 0}, {stop, POLLIN, 0}};
     int ready = 0;
     do {
@@ -46,7 +47,7 @@ void serve(int connection, int stop, const std::string& module_folder) {
         return;
     }
     (void)wire::send(connection, wire::kind::ready, sys::executable_name());
-    if (!wait_for(connection, stop)) return;
+    if (!wait_until_readable(connection, stop)) return;
     bool over = false;
     const auto mounted = wire::receive(connection, over);
     if (!mounted || mounted->type != wire::kind::mounted || !mounted->descriptor) return;
@@ -57,18 +58,19 @@ void serve(int connection, int stop, const std::string& module_folder) {
 }
 
 struct state {
-    std::mutex lock;  // guards all but `server`
+    std::mutex lock;  // guards all members except `server`
     unsigned entrances = 0;
     std::unique_ptr<async::eventfd> stop;
     async::thread thread;
-    std::atomic<pid_t> server{0};  // the process that has the thread: a forked child has not
+    std::atomic<pid_t> server{
+        0};  // process id of the process with the thread; a forked child has no thread
 };
 
-state& here() {
-    // In memory that is there, and never destroyed: workers may leave after static destructors
-    // began.
-    alignas(state) static std::byte place[sizeof(state)];
-    static state& only = *::new (place) state;
+state& instance() {
+    // The object lives in static memory and is never destroyed, because workers may leave after
+    // static destructors have begun.
+    alignas(state) static std::byte storage[sizeof(state)];
+    static state& only = *::new (storage) state;
     return only;
 }
 
@@ -87,16 +89,16 @@ void serve_all(state& own, unique_fd& connection, const std::string& module_fold
 namespace service {
 
 bool serving() noexcept {
-    return here().server == ::getpid();
+    return instance().server == ::getpid();
 }
 
 void enter() noexcept {
-    const std::lock_guard guard(here().lock);
-    ++here().entrances;
+    const std::lock_guard guard(instance().lock);
+    ++instance().entrances;
 }
 
 void leave() noexcept {
-    state& own = here();
+    state& own = instance();
     const std::lock_guard guard(own.lock);
     if (--own.entrances > 0) return;
     if (own.stop != nullptr) own.stop->signal();
@@ -105,14 +107,14 @@ void leave() noexcept {
 }
 
 void attach(unique_fd connection, std::string module_folder) {
-    state& own = here();
+    state& own = instance();
     const std::lock_guard guard(own.lock);
     if (serving()) return;
-    own.thread.stop();  // of the connection before, which is over
+    own.thread.stop();  // join the thread of the previous connection, which has ended
     auto stop = async::eventfd::create();
     if (!stop) return;
     own.stop = std::make_unique<async::eventfd>(std::move(*stop));
-    // Functions of the thread can be copied.
+    // The thread's functions must be copyable, so share the descriptor.
     const auto shared = std::make_shared<unique_fd>(std::move(connection));
     own.server = ::getpid();
     ucs_status_t status = UCS_ERR_NO_MEMORY;

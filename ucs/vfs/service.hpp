@@ -1,19 +1,19 @@
-// Showing the tree to ucx_vfs: once per process.
+// The process-wide service that shows the object tree to ucx_vfs.
 #pragma once
 
 #include <string>
 
 #include "ucs/type/unique_fd.hpp"
 
-// Each of a process's entrances hands in who calls; the first one is served by a thread that
-// exists as long as the connection. Any thread.
+// Each listening socket of the process passes its connections to this service. A thread serves the
+// first connection, and exists as long as the connection. Any thread.
 namespace ucs::vfs::service {
 
 void enter() noexcept;
-// The last one ends the thread, and with it the mount.
+// The last call ends the thread, and with it the mount.
 void leave() noexcept;
 
-// The daemon has connected. One who comes while another is served is turned away.
+// Takes a connection of the daemon. Closes it if another connection is being served.
 void attach(unique_fd connection, std::string module_folder);
 [[nodiscard]] bool serving() noexcept;
 

@@ -14,14 +14,15 @@ struct root {
     const object* target;
 };
 
-// Recursive: a value that is being read may belong to an object that looks at the tree.
+// The mutex is recursive, because reading a value may make its object access the tree.
 struct tree {
     std::recursive_mutex lock;
     std::vector<root> roots;
 };
 
 tree& the_tree() {
-    static tree& instance = *new tree;  // objects may leave after static destructors began
+    static tree& instance =
+        *new tree;  // never destroyed: objects may leave after static destructors have begun
     return instance;
 }
 
@@ -30,27 +31,29 @@ bool has_name(const directory& folder, const std::string& name) {
                        [&](const directory::entry& e) { return e.name == name; });
 }
 
-// The folders above the roots exist only as parts of the roots' paths.
+// Adds the folders above the roots, which exist only as parts of the roots' paths.
 void fill_above_roots(directory& into, const steps& position) {
     const std::size_t depth = position.size();
-    for (const bool exact : {true, false}) {  // a root itself goes before a folder on a path
+    for (const bool exact :
+         {true, false}) {  // a root takes precedence over a folder on the path of another root
         for (const root& each : the_tree().roots) {
             const steps& path = each.path;
-            const bool here =
+            const bool is_below_position =
                 path.size() > depth && std::equal(position.begin(), position.end(), path.begin());
-            if (!here || exact != (path.size() == depth + 1) || has_name(into, path[depth])) {
+            if (!is_below_position || exact != (path.size() == depth + 1) ||
+                has_name(into, path[depth])) {
                 continue;
             }
             if (exact) {
                 into.folder(path[depth], *each.target);
             } else {
-                into.folder(path[depth], directory::filler());  // the walker adds what is below
+                into.folder(path[depth], directory::filler());  // the walker adds its content
             }
         }
     }
 }
 
-std::string joined(const steps& path) {
+std::string join(const steps& path) {
     std::string text;
     for (const std::string& step : path)
         text += (text.empty() ? "" : "/") + step;
@@ -60,42 +63,43 @@ std::string joined(const steps& path) {
 }  // namespace
 
 std::string add_root(std::string path, const object& root_object) {
-    tree& here = the_tree();
-    const std::lock_guard guard(here.lock);
-    const auto taken = [&](const steps& wanted) {
-        return std::any_of(here.roots.begin(), here.roots.end(),
-                           [&](const root& each) { return each.path == wanted; });
+    tree& all = the_tree();
+    const std::lock_guard guard(all.lock);
+    const auto is_taken = [&](const steps& candidate) {
+        return std::any_of(all.roots.begin(), all.roots.end(),
+                           [&](const root& each) { return each.path == candidate; });
     };
-    steps wanted = split_path(path);
-    for (unsigned number = 2; taken(wanted); ++number)
-        wanted = split_path(path + "~" + std::to_string(number));
-    here.roots.push_back({wanted, &root_object});
-    return joined(wanted);
+    steps candidate = split_path(path);
+    for (unsigned number = 2; is_taken(candidate); ++number)
+        candidate = split_path(path + "~" + std::to_string(number));
+    all.roots.push_back({candidate, &root_object});
+    return join(candidate);
 }
 
 void remove_root(const object& root_object) {
-    tree& here = the_tree();
-    const std::lock_guard guard(here.lock);
-    std::erase_if(here.roots, [&](const root& each) { return each.target == &root_object; });
+    tree& all = the_tree();
+    const std::lock_guard guard(all.lock);
+    std::erase_if(all.roots, [&](const root& each) { return each.target == &root_object; });
 }
 
-answer ask(const question& asked) {
-    answer mine;
-    std::optional<place> found;
+answer ask(const query& request) {
+    answer own_part;
+    std::optional<walk_result> found;
     {
         const std::lock_guard guard(the_tree().lock);
         const walker from({}, fill_above_roots);
-        found = from.to(split_path(asked.path), asked.what != verb::look);
+        found = from.to(split_path(request.path), request.operation != verb::look);
         if (!found) return {UCS_ERR_NO_ELEM, {}, {}};
-        if (!found->rest || found->rest->empty()) mine = from.respond(*found, asked);
+        if (!found->rest || found->rest->empty()) own_part = from.respond(*found, request);
     }
-    if (!found->rest || (found->rest->empty() && asked.what != verb::list)) return mine;
-    // Without the lock: the owner may take its time, and may add or remove roots meanwhile.
-    answer theirs = found->at.owner->ask({asked.what, joined(*found->rest), asked.text});
-    if (!found->rest->empty()) return theirs;
-    for (item& each : theirs.items)
-        mine.items.push_back(std::move(each));
-    return mine;
+    if (!found->rest || (found->rest->empty() && request.operation != verb::list)) return own_part;
+    // Do not hold the lock: the owner may be slow, and may add or remove roots meanwhile.
+    answer owner_part =
+        found->target.owner->ask({request.operation, join(*found->rest), request.text});
+    if (!found->rest->empty()) return owner_part;
+    for (item& each : owner_part.items)
+        own_part.items.push_back(std::move(each));
+    return own_part;
 }
 
 result<std::vector<item>> list(std::string_view path) {

@@ -1,20 +1,20 @@
-// The object tree of the process: its roots, and reading it.
+// The object tree of the process: registration of roots, and queries.
 #pragma once
 
 #include "ucs/type/result.hpp"
-#include "ucs/vfs/question.hpp"
+#include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
 
-// Roots of the tree ("ucp/context/<name>"): added and removed by the objects' owners. A path that
-// is taken gets "~2" or more at its end; returns the path that the root has.
+// Add and remove roots of the tree ("ucp/context/<name>"), which the owners of the objects call. If
+// the path is taken, add_root() appends "~2" or a higher number. It returns the path of the root.
 std::string add_root(std::string path, const object& root);
 void remove_root(const object& root);
 
-// Any thread but one that a mailbox of the tree waits for.
-[[nodiscard]] answer ask(const question& asked);
+// Answers a query. Any thread, except one whose mailbox is in the tree: it would wait for itself.
+[[nodiscard]] answer ask(const query& request);
 
-// The same in short.
+// Short forms of ask().
 [[nodiscard]] result<std::vector<item>> list(std::string_view path);
 [[nodiscard]] result<std::string> read(std::string_view path);
 ucs_status_t write(std::string_view path, std::string_view text);

@@ -9,7 +9,7 @@ namespace {
 
 using entry = directory::entry;
 
-constexpr int max_links = 16;  // a link may lead to a link; more is a circle
+constexpr int max_links = 16;  // a link may lead to a link; a longer chain is a cycle
 
 steps link_target(const steps& position, const std::string& target) {
     steps result = target.starts_with('/') ? steps{} : position;
@@ -24,7 +24,7 @@ steps link_target(const steps& position, const std::string& target) {
     return result;
 }
 
-steps behind(const steps& path, std::size_t first) {
+steps path_after(const steps& path, std::size_t first) {
     return {path.begin() + static_cast<std::ptrdiff_t>(first), path.end()};
 }
 
@@ -40,84 +40,84 @@ steps split_path(std::string_view path) {
     return parts;
 }
 
-walker::walker(directory::filler top, adder more) : more_(std::move(more)) {
+walker::walker(directory::filler top, adder add_more) : more_(std::move(add_more)) {
     top_.fill = std::move(top);
 }
 
-// A folder that is a root may also have roots below it: "ucp/context" and "ucp/context/worker".
+// Fills a folder. A root may also have roots below it: "ucp/context" and "ucp/context/worker".
 void walker::fill(directory& into, const entry& folder, const steps& position) const {
     if (folder.fill) folder.fill(into);
     if (more_) more_(into, position);
 }
 
-std::optional<place> walker::to(steps path, bool follow_last) const {
+std::optional<walk_result> walker::to(steps path, bool follow_last) const {
     int links = 0;
-    place here{top_, {}, {}};
+    walk_result current{top_, {}, {}};
     for (std::size_t i = 0; i < path.size();) {
-        if (here.at.type != entry::kind::folder) return std::nullopt;
+        if (current.target.type != entry::kind::folder) return std::nullopt;
         directory folder;
-        if (here.at.find) {
-            here.at.find(path[i], folder);
+        if (current.target.find) {
+            current.target.find(path[i], folder);
         } else {
-            fill(folder, here.at, here.position);
+            fill(folder, current.target, current.position);
         }
         const auto& entries = folder.entries();
         const auto found = std::find_if(entries.begin(), entries.end(),
                                         [&](const entry& e) { return e.name == path[i]; });
         if (found == entries.end()) {
-            if (here.at.owner == nullptr) return std::nullopt;
-            here.rest = behind(path, i);
-            return here;
+            if (current.target.owner == nullptr) return std::nullopt;
+            current.rest = path_after(path, i);
+            return current;
         }
         if (found->type == entry::kind::link && (follow_last || i + 1 < path.size())) {
             if (++links > max_links) return std::nullopt;
-            steps rest = link_target(here.position, found->target);
-            const steps beyond = behind(path, i + 1);
+            steps rest = link_target(current.position, found->target);
+            const steps beyond = path_after(path, i + 1);
             rest.insert(rest.end(), beyond.begin(), beyond.end());
             path = std::move(rest);
             i = 0;
-            here = {top_, {}, {}};
+            current = {top_, {}, {}};
             continue;
         }
-        here.at = entry(*found);
-        here.position.push_back(path[i++]);
+        current.target = entry(*found);
+        current.position.push_back(path[i++]);
     }
-    if (here.at.owner != nullptr) here.rest = steps{};
-    return here;
+    if (current.target.owner != nullptr) current.rest = steps{};
+    return current;
 }
 
-answer walker::respond(const place& where, const question& asked) const {
-    const entry& at = where.at;
+answer walker::respond(const walk_result& where, const query& request) const {
+    const entry& target = where.target;
     answer result;
-    if (asked.what == verb::look) {
-        result.items.push_back(item_of(at));
+    if (request.operation == verb::look) {
+        result.items.push_back(item_of(target));
         return result;
     }
-    if ((at.type == entry::kind::folder) != (asked.what == verb::list)) {
+    if ((target.type == entry::kind::folder) != (request.operation == verb::list)) {
         return {UCS_ERR_INVALID_PARAM, {}, {}};
     }
-    if (asked.what == verb::list) {
+    if (request.operation == verb::list) {
         directory folder;
-        fill(folder, at, where.position);
+        fill(folder, target, where.position);
         for (const entry& each : folder.entries())
             result.items.push_back(item_of(each));
         return result;
     }
-    if (asked.what == verb::read) {
-        if (!at.read) return {UCS_ERR_UNSUPPORTED, {}, {}};
-        result.text = at.read();
+    if (request.operation == verb::read) {
+        if (!target.read) return {UCS_ERR_UNSUPPORTED, {}, {}};
+        result.text = target.read();
         return result;
     }
-    if (!at.write) return {UCS_ERR_UNSUPPORTED, {}, {}};
-    result.status = at.write(asked.text);
+    if (!target.write) return {UCS_ERR_UNSUPPORTED, {}, {}};
+    result.status = target.write(request.text);
     return result;
 }
 
-answer answer_below(const object& top, const question& asked) {
+answer answer_below(const object& top, const query& request) {
     const walker from([&top](directory& into) { top.describe(into); });
-    const auto found = from.to(split_path(asked.path), asked.what != verb::look);
+    const auto found = from.to(split_path(request.path), request.operation != verb::look);
     if (!found || found->rest) return {UCS_ERR_NO_ELEM, {}, {}};
-    return from.respond(*found, asked);
+    return from.respond(*found, request);
 }
 
 }  // namespace ucs::vfs

@@ -1,35 +1,36 @@
-// The walk along a path, from one object down.
+// Path look-up in the object tree, from one object down.
 #pragma once
 
 #include <functional>
 #include <optional>
 
-#include "ucs/vfs/question.hpp"
+#include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
 
 using steps = std::vector<std::string>;
 [[nodiscard]] steps split_path(std::string_view path);
 
-// Where a walk ended.
-struct place {
-    directory::entry at;
-    steps position;             // of `at`, without links
-    std::optional<steps> rest;  // set: what lies behind `at` is its mailbox's to say
+// The result of a path look-up.
+struct walk_result {
+    directory::entry target;
+    steps position;             // path of `target`, with links resolved
+    std::optional<steps> rest;  // if set, the mailbox of `target` resolves the rest of the path
 };
 
-// Walks from a folder. `more` adds to the folder at a position what hangs there besides. Contexts:
-// those of the objects that are met.
+// Resolves paths from a folder. `more` adds further entries to the folder at a position. Callers
+// must hold the contexts of the objects on the path.
 class walker {
 public:
     using adder = std::function<void(directory& into, const steps& position)>;
 
     explicit walker(directory::filler top, adder more = {});
 
-    // Nothing: there is no such path. Links are followed, but one at the end only if wanted.
-    [[nodiscard]] std::optional<place> to(steps path, bool follow_last) const;
-    // The answer where no mailbox is in the way.
-    [[nodiscard]] answer respond(const place& where, const question& asked) const;
+    // Resolves a path; returns nullopt if it does not exist. Follows links; a final link only if
+    // `follow_last`.
+    [[nodiscard]] std::optional<walk_result> to(steps path, bool follow_last) const;
+    // Answers a query for a target that no mailbox owns.
+    [[nodiscard]] answer respond(const walk_result& where, const query& request) const;
 
 private:
     void fill(directory& into, const directory::entry& folder, const steps& position) const;
@@ -38,7 +39,7 @@ private:
     adder more_;
 };
 
-// A whole question about what is below one object, for its owner.
-[[nodiscard]] answer answer_below(const object& top, const question& asked);
+// Answers a query about the objects below `top`; the owner of `top` calls it.
+[[nodiscard]] answer answer_below(const object& top, const query& request);
 
 }  // namespace ucs::vfs

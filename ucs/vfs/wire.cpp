@@ -36,8 +36,8 @@ std::optional<packet> parse(std::span<const std::byte> bytes) {
         return std::nullopt;
     std::memcpy(&head, bytes.data(), sizeof head);
     if (head.magic != magic || head.version != version || !is_kind(head.type)) return std::nullopt;
-    const auto said = bytes.subspan(sizeof head);
-    const std::string_view text(reinterpret_cast<const char*>(said.data()), said.size());
+    const auto payload = bytes.subspan(sizeof head);
+    const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
     return packet{static_cast<kind>(head.type), log::printable(text), {}};
 }
 
@@ -46,11 +46,11 @@ std::optional<packet> receive(int socket, bool& over) {
     sys::received_message got = sys::receive_with_descriptor(socket, bytes);
     over = !got.nothing_yet();
     if (got.length < 0 || got.truncated) return std::nullopt;
-    auto said = parse(std::span(bytes).first(static_cast<std::size_t>(got.length)));
-    if (!said) return std::nullopt;
+    auto message = parse(std::span(bytes).first(static_cast<std::size_t>(got.length)));
+    if (!message) return std::nullopt;
     over = false;
-    said->descriptor = std::move(got.descriptor);
-    return said;
+    message->descriptor = std::move(got.descriptor);
+    return message;
 }
 
 }  // namespace ucs::vfs::wire

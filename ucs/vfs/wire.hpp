@@ -1,4 +1,4 @@
-// What ucx_vfs and a process say to each other.
+// The protocol between ucx_vfs and a process.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace ucs::vfs::wire {
 
-// One packet: this header, then text. Both sides are of the same host and user; numbers are in the
-// host's order. Version 1; a side drops a connection that says something else.
+// A packet is this header followed by text. Both sides are on the same host and of the same user;
+// numbers are in host byte order. Version 1. Each side closes a connection that sends another
+// version.
 //
 //   daemon -> process   (connects)
-//   process -> daemon   ready, the name of the program; or refused, why
+//   process -> daemon   ready, with the name of the program; or refused, with the reason
 //   daemon -> process   mounted, with the descriptor of /dev/fuse
-//   daemon -> daemon    stop: of `ucx_vfs stop`; the connection ends when all is unmounted
+//   daemon -> daemon    stop, from `ucx_vfs stop`; the connection ends after all unmounts
 //
-// From then on the connection only tells each side that the other one is gone.
+// After that the connection only serves to detect that the other side is gone.
 enum class kind : std::uint16_t { ready = 1, refused = 2, mounted = 3, stop = 4 };
 
 struct header {
@@ -38,14 +39,15 @@ struct packet {
     unique_fd descriptor;
 };
 
-// What the bytes of one packet say, without the descriptor; nothing: they are none of this version.
-// The text is for people: log::printable writes what could drive a terminal, or begin a new line.
+// Parses one packet, without its descriptor. Returns nullopt if it is not a packet of this version.
+// The text is for people: log::printable escapes control characters.
 [[nodiscard]] std::optional<packet> parse(std::span<const std::byte> bytes);
 
-// 0 or errno. `descriptor` -1: none goes along.
+// Sends a packet. Returns 0 or an errno value. `descriptor`: passed along; -1: none.
 int send(int socket, kind type, std::string_view text = {}, int descriptor = -1) noexcept;
 
-// The next packet; nothing: none is there yet, or the connection is over or says nonsense (`over`).
+// Returns the next packet. Returns nullopt if none has arrived, or, with `over` set, if the
+// connection has ended or sent an invalid packet.
 [[nodiscard]] std::optional<packet> receive(int socket, bool& over);
 
 }  // namespace ucs::vfs::wire

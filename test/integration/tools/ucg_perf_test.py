@@ -154,7 +154,7 @@ class Mistakes(unittest.TestCase):
     def test_options(self):
         for arguments, said in ((["-c", "gossip"], "-c: collective \"gossip\" is none of: barrier, "),
                                 (["-a", "magic"], "-a: algorithm \"magic\" is none of: "),
-                                (["-s", "6"], "-s: 6 bytes are no whole elements"),
+                                (["-s", "6"], "-s: 6 bytes are not a whole number of elements"),
                                 (["-s", "1k:8"], "-s: the range \"1k:8\" is empty"),
                                 (["-d", "fp4"], "-d: type \"fp4\" is none of: "),
                                 (["-o", "bitwise_or"], "-o: bitwise_or is not defined for fp32; -d chooses"),
@@ -165,7 +165,7 @@ class Mistakes(unittest.TestCase):
                                 (["-C", "65000"], "-C: processor 65000 is not one this process may use"),
                                 (["-n"], "option -n needs a value"),
                                 (["-y"], "unknown option -y"),
-                                (["hello"], "\"hello\" is no option")):
+                                (["hello"], "\"hello\" is not an option")):
             with self.subTest(arguments=arguments):
                 self.assertIn(said, self.refused(*arguments))
 

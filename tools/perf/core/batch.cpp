@@ -26,10 +26,10 @@ std::string read_file(const std::string& path) {
 }
 
 void add_combinations(const test_case& so_far, std::span<const batch_file> files,
-                      std::span<const std::string> lasting, std::vector<test_case>& all) {
+                      std::span<const std::string> overrides, std::vector<test_case>& all) {
     if (files.empty()) {
         test_case whole = so_far;
-        apply_test_words(whole.params, lasting);
+        apply_test_words(whole.params, overrides);
         check(whole.params);
         all.push_back(std::move(whole));
         return;
@@ -39,7 +39,7 @@ void add_combinations(const test_case& so_far, std::span<const batch_file> files
         next.names.push_back(line.name);
         try {
             apply_test_words(next.params, line.words);
-            add_combinations(next, files.subspan(1), lasting, all);
+            add_combinations(next, files.subspan(1), overrides, all);
         } catch (const usage_error& error) {
             throw usage_error(
                 fmt::format("{}:{}: {}", files.front().path, line.line_number, error.what()));
@@ -75,9 +75,9 @@ batch_file read_batch(const std::string& path) {
 }
 
 std::vector<test_case> combine(const test_params& base, std::span<const batch_file> files,
-                               std::span<const std::string> lasting) {
+                               std::span<const std::string> overrides) {
     std::vector<test_case> all;
-    add_combinations({{}, base}, files, lasting, all);
+    add_combinations({{}, base}, files, overrides, all);
     return all;
 }
 

@@ -1,4 +1,4 @@
-// Batch files: one named test per line, several files combine to every combination of lines.
+// Batch files have one named test per line. Several files give every combination of their lines.
 #pragma once
 
 #include <span>
@@ -23,23 +23,23 @@ struct batch_file {
     std::vector<batch_line> lines;
 };
 
-// A test to run and what it is called: one name per batch file, none without batch files.
+// A test to run, and its names: one per batch file, none without batch files.
 struct test_case {
     std::vector<std::string> names;
     test_params params;
 };
 
-// Lines of a batch file; blank lines and lines that begin with '#' are left out.
+// Parses the lines of a batch file. Skips blank lines and lines that begin with '#'.
 [[nodiscard]] std::vector<batch_line> parse_batch(std::string_view text);
 
-// Reads a file of at most a megabyte. Throws usage_error when it cannot be read or has no test.
+// Reads a file of at most a megabyte. Throws usage_error if it cannot be read or has no test.
 [[nodiscard]] batch_file read_batch(const std::string& path);
 
-// Every combination of one line of each file on top of `base`, the last file varying fastest.
-// `lasting` are options of a test that outlive those of the files. All are checked; usage_error
-// names file and line.
+// Returns every combination of one line of each file on top of `base`; the last file varies
+// fastest. `overrides` are test options that override those of the files. Checks all tests; throws
+// usage_error with file and line.
 [[nodiscard]] std::vector<test_case> combine(const test_params& base,
                                              std::span<const batch_file> files,
-                                             std::span<const std::string> lasting = {});
+                                             std::span<const std::string> overrides = {});
 
 }  // namespace tools::perf

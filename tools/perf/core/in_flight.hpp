@@ -1,13 +1,13 @@
-// How many messages are on their way.
+// Counts messages in flight.
 #pragma once
 
 #include <atomic>
 
 namespace tools::perf {
 
-// Messages of one direction. The owner's thread starts them; callbacks, one at a time but on any
-// thread that progresses a shared worker, end them. No locked instruction per message. A message
-// may end before it is started: one that arrives before it is waited for.
+// Counts the messages of one direction. The owner's thread starts them. Callbacks end them, one at
+// a time, on any thread that progresses a shared worker. No locked instruction per message. A
+// message may end before it is started: it may arrive before the owner waits for it.
 class in_flight {
 public:
     void started() noexcept { ++started_; }

@@ -13,7 +13,7 @@ void write_names(json_writer& into, std::string_view member,
     into.end();
 }
 
-// A figure that only one thread has.
+// Writes a value that is defined for a single thread only, otherwise null.
 void write_single(json_writer& into, std::string_view name, bool single, double value) {
     if (single) {
         into.member(name, value);
@@ -25,7 +25,7 @@ void write_single(json_writer& into, std::string_view name, bool single, double 
 }  // namespace
 
 void write_settings(json_writer& into, const program_options& options) {
-    into.member("loopback", options.role == part::loopback);
+    into.member("loopback", options.role == run_role::loopback);
     into.member("server", options.host);
     into.member("port", options.port);
     into.member("ipv6", options.ipv6);

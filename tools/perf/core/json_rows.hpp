@@ -10,11 +10,12 @@
 
 namespace tools::perf {
 
-// Conditions of the whole run: which side this is, the peer, and the threads' processors.
+// Writes the conditions of the run: the role of this process, the peer, and the threads'
+// processors.
 void write_settings(json_writer& into, const program_options& options);
 
-// One test: its names in the batch files, its options as words, and its figures. With several
-// threads, percentile and averages are null.
+// Writes one test: its names in the batch files, its options as words, and its results. With
+// several threads, percentile and averages are null.
 void write_row(json_writer& into, const test_case& test, const measurement& result,
                const std::string& extra_info);
 

@@ -1,4 +1,4 @@
-// The numbers of one result row.
+// The results of one row.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tools::perf {
 
-// What a test reports about one iteration: half a round trip, the time of an operation that has an
-// answer, or the time per message.
+// The quantity that a test reports per iteration: half a round trip, the time of an operation with
+// a reply, or the time per message.
 enum class quantity : std::uint8_t { latency, operation, bandwidth };
 
 // Iterations and the time they took.
@@ -16,8 +16,8 @@ struct span_of_work {
     double seconds = 0;
 };
 
-// Times in microseconds, bandwidth in units of 2^20 bytes per second, rates in messages per
-// second. "average" covers the time since the row before, "overall" the whole run.
+// Times in microseconds, bandwidth in units of 2^20 bytes per second, rates in messages per second.
+// "average" covers the time since the previous row, "overall" the whole run.
 struct measurement {
     std::uint64_t iterations = 0;
     double percentile = 0;
@@ -29,9 +29,9 @@ struct measurement {
     double overall_rate = 0;
 };
 
-// `threads` threads each did `overall.iterations`. `sampled_seconds` is the percentile of the
+// Each of `threads` threads did `overall.iterations`. `sampled_seconds` is the percentile of the
 // duration of an iteration.
-[[nodiscard]] measurement measure(quantity what, std::size_t message_size, unsigned threads,
+[[nodiscard]] measurement measure(quantity measured, std::size_t message_size, unsigned threads,
                                   span_of_work since_last, span_of_work overall,
                                   double sampled_seconds) noexcept;
 

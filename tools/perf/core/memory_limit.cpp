@@ -8,8 +8,8 @@
 namespace tools::perf {
 namespace {
 
-// A test has up to four such sets: what it sends, what it receives, headers and a window that
-// others reach. Together they take half of the memory at most.
+// A test has up to four sets of buffers: send, receive, headers, and memory for remote access.
+// Together they may take half of the memory.
 constexpr unsigned sets = 4, part_of_test = 2;
 
 }  // namespace

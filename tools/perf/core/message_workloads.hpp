@@ -1,4 +1,4 @@
-// The tests of numbered messages: ping-pong, and many in one direction. They know nothing of the
+// Tests of numbered messages: ping-pong, and a stream in one direction. They are independent of the
 // functions that carry the messages.
 #pragma once
 
@@ -14,20 +14,20 @@ namespace tools::perf {
 inline constexpr unsigned latency_window = 1;
 inline constexpr unsigned bandwidth_window = 32;
 
-// Most messages in flight: -O, or what a test has otherwise.
+// Returns the most messages in flight: -O, or the test's default.
 [[nodiscard]] inline unsigned window_of(const test_params& params, unsigned usual) noexcept {
     return params.outstanding == 0 ? usual : params.outstanding;
 }
 
-// What carries the messages of one thread. Known when the workload is compiled, so that the
-// measured loops call nothing through a pointer.
+// The carrier of one thread's messages. It is a template parameter, so that the measured loops have
+// no indirect calls.
 template<class T>
 concept message_channel = requires(T channel, unsigned left) {
     channel.send();               // starts the next message
     channel.receive();            // expects the next message
-    channel.wait_sends(left);     // until at most so many are in flight
+    channel.wait_sends(left);     // until at most `left` are in flight
     channel.wait_receives(left);  // likewise
-    channel.acknowledge();        // one message against the stream, outside the numbered ones
+    channel.acknowledge();        // sends one message in the opposite direction, not numbered
     channel.wait_acknowledgement();
     { channel.describe_send() } -> std::same_as<std::string>;
 };
@@ -76,7 +76,8 @@ private:
     Channel channel_;
 };
 
-// One direction, several messages in flight. The run ends when the receiver has everything.
+// A stream in one direction, with several messages in flight. The run ends when the receiver has
+// all messages.
 template<message_channel Channel>
 class one_way final : public workload {
 public:
@@ -134,17 +135,18 @@ private:
     Channel channel_;
 };
 
-// The two workloads over a channel that is made of the connection, the window and `more`.
+// Make the two workloads over a channel that is constructed from the connection, the window and
+// `more`.
 template<message_channel Channel, class Connection, class... More>
-std::unique_ptr<workload> make_ping_pong(const Connection& on, More... more) {
-    const unsigned window = window_of(on.params, latency_window);
-    return std::make_unique<ping_pong<Channel>>(on.part, window, on, window, more...);
+std::unique_ptr<workload> make_ping_pong(const Connection& conn, More... more) {
+    const unsigned window = window_of(conn.params, latency_window);
+    return std::make_unique<ping_pong<Channel>>(conn.part, window, conn, window, more...);
 }
 
 template<message_channel Channel, class Connection, class... More>
-std::unique_ptr<workload> make_one_way(const Connection& on, More... more) {
-    const unsigned window = window_of(on.params, bandwidth_window);
-    return std::make_unique<one_way<Channel>>(on.part, window, on, window, more...);
+std::unique_ptr<workload> make_one_way(const Connection& conn, More... more) {
+    const unsigned window = window_of(conn.params, bandwidth_window);
+    return std::make_unique<one_way<Channel>>(conn.part, window, conn, window, more...);
 }
 
 }  // namespace tools::perf

@@ -22,7 +22,7 @@ void meter::finish() noexcept {
 measurement meter::row_until(std::uint64_t now_ticks) const {
     const double tick = nanoseconds_per_tick() * 1e-9;
     const auto seconds = [tick](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-    return measure(setup_.what, setup_.message_size, 1,
+    return measure(setup_.measured, setup_.message_size, 1,
                    {done_ - last_row_done_, seconds(now_ticks - last_row_ticks_)},
                    {done_, seconds(now_ticks - start_ticks_)},
                    seconds(samples_.percentile(setup_.rank)));
@@ -36,11 +36,11 @@ void meter::report(std::uint64_t now) noexcept {
     try {
         rows_.progress(setup_.thread, row_until(now));
     } catch (...) {
-        // A row that cannot be printed is no reason to spoil the measurement.
+        // A failure to print a row must not end the measurement.
     }
     last_row_ticks_ = now;
     last_row_done_ = done_;
-    // The printing above belongs to no iteration.
+    // The time of the printing above does not count for an iteration.
     previous_ = read_ticks();
     next_row_ = previous_ + row_interval_;
 }

@@ -1,4 +1,4 @@
-// Times the iterations of one thread.
+// Measures the time of the iterations of one thread.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tools::perf {
 
-// What a meter is to compute and how often it may report.
+// The parameters of a meter: quantity to compute, and whether to report during the run.
 struct meter_setup {
-    quantity what = quantity::latency;
+    quantity measured = quantity::latency;
     std::size_t message_size = 0;
     double rank = 50;
     unsigned thread = 0;
-    bool progress_rows = false;  // one about every second
+    bool progress_rows = false;  // about one row per second
 };
 
 // Receives the rows of a running test. Any thread.
@@ -35,7 +35,7 @@ public:
 
     void start() noexcept;
 
-    // An iteration is over.
+    // Records the end of an iteration.
     void step() noexcept {
         const std::uint64_t now = read_ticks();
         samples_.add(now - previous_);
@@ -46,13 +46,13 @@ public:
         }
     }
 
-    // No more iterations.
+    // Records the end of the run.
     void finish() noexcept;
 
-    // The row of the whole run.
+    // Returns the row of the whole run.
     [[nodiscard]] measurement result() const;
 
-    // Ends of the run by the real clock, to join the runs of several threads.
+    // Start and end of the run by the monotonic clock, to combine the runs of several threads.
     [[nodiscard]] std::uint64_t start_ns() const noexcept { return start_ns_; }
     [[nodiscard]] std::uint64_t end_ns() const noexcept { return end_ns_; }
     [[nodiscard]] std::uint64_t iterations() const noexcept { return done_; }

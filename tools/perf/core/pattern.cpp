@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t word_size = sizeof(std::uint64_t);
 
-// A bijection that spreads neighbouring inputs over all bits.
+// A bijection that spreads adjacent inputs over all bits.
 constexpr std::uint64_t mix(std::uint64_t value) noexcept {
     value ^= value >> 31;
     value *= 0x7fb5d329728ea185U;
@@ -27,8 +27,8 @@ std::uint64_t pattern::word(std::size_t index) const noexcept {
 }
 
 std::byte pattern::at(std::size_t offset) const noexcept {
-    const std::uint64_t here = word(offset / word_size);
-    return static_cast<std::byte>((here >> (8 * (offset % word_size))) & 0xff);
+    const std::uint64_t value = word(offset / word_size);
+    return static_cast<std::byte>((value >> (8 * (offset % word_size))) & 0xff);
 }
 
 void pattern::fill(std::span<std::byte> piece, std::size_t offset) const noexcept {

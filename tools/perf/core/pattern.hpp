@@ -1,4 +1,4 @@
-// Message contents that tell every byte of every message apart.
+// Message contents in which every byte of every message is different, for validation.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace tools::perf {
 
-// Contents of one message: a function of a seed and of the offset in the message, so a receiver
-// knows every byte without having seen the sender's. Value type.
+// The content of one message: a function of a seed and of the offset in the message, so a receiver
+// can compute every byte. Value type.
 class pattern {
 public:
-    // `stream` tells directions and threads apart.
+    // `stream` distinguishes directions and threads.
     pattern(std::uint32_t stream, std::uint64_t iteration) noexcept;
 
     // Writes the bytes that belong at `offset` of the message.
     void fill(std::span<std::byte> piece, std::size_t offset) const noexcept;
 
-    // Offset in the message of the first byte that is wrong.
+    // Returns the offset in the message of the first wrong byte.
     [[nodiscard]] std::optional<std::size_t> find_difference(std::span<const std::byte> piece,
                                                              std::size_t offset) const noexcept;
 

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view program_flags = "l6fvNq";
 constexpr std::string_view program_valued = "pcb";
-constexpr char peer_timeout_letter = '\x10';  // it has a long name only
-// The peer says that it is alive every 2 s.
+constexpr char peer_timeout_letter = '\x10';  // this option has only a long name
+// The peer sends an alive frame every 2 s.
 constexpr std::uint64_t least_peer_timeout = 5;
 constexpr std::uint64_t most_peer_timeout = 1'000'000;
-constexpr std::string_view lasting_letters = "nw";
+constexpr std::string_view override_letters = "nw";
 constexpr unsigned max_cpu = 65536;
 
-// Letters that users of other UCX versions know and that belong to tests of later versions.
+// Letters of options in other UCX versions, for tests that do not exist here.
 constexpr std::string_view known_elsewhere_flags = "oB";
 constexpr std::string_view known_elsewhere_valued = "AKLFYagGP";
 
@@ -70,7 +70,7 @@ std::vector<unsigned> parse_cpus(std::string_view text) {
 void apply_program_option(program_options& options, const found_option& option) {
     switch (option.letter) {
         case 'l':
-            options.role = part::loopback;
+            options.role = run_role::loopback;
             return;
         case '6':
             options.ipv6 = true;
@@ -91,7 +91,7 @@ void apply_program_option(program_options& options, const found_option& option) 
             options.port = parse_port(option.value);
             return;
         case peer_timeout_letter:
-            options.limit_of_silence = parse_peer_timeout(option.value);
+            options.silence_timeout = parse_peer_timeout(option.value);
             return;
         case 'c':
             options.cpus = parse_cpus(option.value);
@@ -108,10 +108,10 @@ void apply_operands(program_options& options, const std::vector<std::string>& op
         throw usage_error(
             fmt::format("more than one host: \"{}\" and \"{}\"", operands[0], operands[1]));
     }
-    if (options.role == part::loopback) {
+    if (options.role == run_role::loopback) {
         throw usage_error("-l runs in one process, so no host can be named");
     }
-    options.role = part::client;
+    options.role = run_role::client;
     options.host = operands.front();
     options.ipv6 = options.ipv6 || options.host.find(':') != std::string::npos;
 }
@@ -140,8 +140,8 @@ program_options parse_program_options(const std::vector<std::string>& arguments)
             apply_program_option(options, *option);
         } else if (contains(test_flags, letter) || contains(test_valued, letter)) {
             apply_test_option(options.test, *option, scanner);
-            if (contains(lasting_letters, letter)) {
-                options.lasting.push_back(fmt::format("-{}{}", letter, option->value));
+            if (contains(override_letters, letter)) {
+                options.overrides.push_back(fmt::format("-{}{}", letter, option->value));
             }
         } else {
             throw usage_error(

@@ -13,26 +13,26 @@
 
 namespace tools::perf {
 
-enum class part : std::uint8_t { server, client, loopback };
+enum class run_role : std::uint8_t { server, client, loopback };
 
 struct program_options {
     standard_options standard;  // -h, --help, --version
-    part role = part::server;
+    run_role role = run_role::server;
     std::vector<std::string> arguments;  // all words as given
-    std::string host;                    // client: where the server is
+    std::string host;                    // client: the host of the server
     std::uint16_t port = 13337;          // -p
     bool ipv6 = false;                   // -6
     std::vector<unsigned> cpus;          // -c
     std::vector<std::string> batch;      // -b
     // --peer-timeout; 0: none
-    std::chrono::milliseconds limit_of_silence{120'000};
+    std::chrono::milliseconds silence_timeout{120'000};
     table_style style;  // -f -v -N -q --csv --json
     test_params test;
-    // -n and -w as given: they hold for the lines of batch files that say something else, too.
-    std::vector<std::string> lasting;
+    // -n and -w as given; they override the lines of batch files.
+    std::vector<std::string> overrides;
 };
 
-// Throws usage_error. Batch files are not read here.
+// Parses the command line. Does not read batch files. Throws usage_error.
 [[nodiscard]] program_options parse_program_options(const std::vector<std::string>& arguments);
 
 }  // namespace tools::perf

@@ -14,8 +14,8 @@ void sampler::clear() noexcept {
 
 void sampler::thin_out() noexcept {
     used_ = capacity / 2;
-    for (std::size_t at = 0; at < used_; ++at)
-        samples_[at] = samples_[2 * at];
+    for (std::size_t index = 0; index < used_; ++index)
+        samples_[index] = samples_[2 * index];
     skip_mask_ = skip_mask_ * 2 + 1;
 }
 
@@ -24,10 +24,10 @@ std::uint64_t sampler::percentile(double rank) const {
     std::vector<std::uint64_t> sorted(samples_.begin(),
                                       samples_.begin() + static_cast<std::ptrdiff_t>(used_));
     const double position = std::ceil(rank / 100.0 * static_cast<double>(used_));
-    const auto at =
+    const auto index =
         static_cast<std::ptrdiff_t>(std::clamp(position - 1, 0.0, static_cast<double>(used_ - 1)));
-    std::nth_element(sorted.begin(), sorted.begin() + at, sorted.end());
-    return sorted[static_cast<std::size_t>(at)];
+    std::nth_element(sorted.begin(), sorted.begin() + index, sorted.end());
+    return sorted[static_cast<std::size_t>(index)];
 }
 
 }  // namespace tools::perf

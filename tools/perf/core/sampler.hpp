@@ -7,8 +7,8 @@
 
 namespace tools::perf {
 
-// Keeps every k-th duration of the whole run, where k doubles each time the store is full, so a
-// run of any length is sampled evenly and adding costs a mask and a rare store. One thread.
+// Keeps every k-th duration of the run. k doubles each time the array is full, so runs of any
+// length are sampled evenly, and add() costs a mask and a rare store. One thread.
 class sampler {
 public:
     static constexpr std::size_t capacity = 16384;
@@ -21,8 +21,8 @@ public:
 
     void clear() noexcept;
 
-    // Smallest kept duration that is not below `rank` percent of the kept ones; 0 when empty.
-    // Reorders nothing that add relies on.
+    // Returns the smallest kept duration that is at least as long as `rank` percent of the kept
+    // ones; 0 if empty.
     [[nodiscard]] std::uint64_t percentile(double rank) const;
 
     [[nodiscard]] std::size_t size() const noexcept { return used_; }

@@ -46,14 +46,14 @@ std::vector<std::size_t> parse_size_list(std::string_view text) {
 
 std::string print_size_list(const std::vector<std::size_t>& sizes) {
     std::string text;
-    for (std::size_t at = 0; at < sizes.size();) {
+    for (std::size_t index = 0; index < sizes.size();) {
         std::size_t count = 1;
-        while (at + count < sizes.size() && sizes[at + count] == sizes[at])
+        while (index + count < sizes.size() && sizes[index + count] == sizes[index])
             ++count;
-        if (at != 0) text += ',';
-        text += std::to_string(sizes[at]);
+        if (index != 0) text += ',';
+        text += std::to_string(sizes[index]);
         if (count > 1) text += ':' + std::to_string(count);
-        at += count;
+        index += count;
     }
     return text;
 }

@@ -1,4 +1,4 @@
-// How the threads of a test learn that it cannot be finished.
+// Tells the threads of a test to give up.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace tools::perf {
 
-// A thread that may sleep where it does not see the flag.
+// A thread that may sleep without checking the flag.
 class sleeper {
 public:
-    // Ends its sleep, or the next one if it is awake. Any thread.
+    // Ends the thread's sleep, or its next sleep if it is awake. Any thread.
     virtual void wake() noexcept = 0;
 
 protected:
     ~sleeper() = default;
 };
 
-// Set once by whoever finds out (connection watch, a thread that failed), read by every waiting
-// loop. Any thread.
+// The thread that detects the problem (the connection watch, or a thread that failed) sets it once.
+// Every waiting loop checks it. Any thread.
 class stop_flag {
 public:
     void request() noexcept {
@@ -33,8 +33,8 @@ public:
         return requested_.load(std::memory_order_acquire);
     }
 
-    // It is woken by each request until it is removed. It has to look at the flag before it sleeps:
-    // a request that came before is not told again.
+    // Adds a sleeper, which each request wakes until it is removed. The sleeper must check the flag
+    // before it sleeps, because earlier requests do not wake it.
     void add(sleeper& one) {
         const std::lock_guard guard(lock_);
         sleepers_.push_back(&one);
@@ -50,7 +50,7 @@ private:
     std::vector<sleeper*> sleepers_;
 };
 
-// Thrown by waiting loops when the flag is set; the reason is told elsewhere.
+// Waiting loops throw this if the flag is set. The reason is reported elsewhere.
 class stopped : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override { return "the test was stopped"; }

@@ -17,7 +17,7 @@ constexpr std::string_view inner_edge =
     "+--------------+--------------+----------+---------+---------+----------+----------+"
     "-----------+-----------+\n";
 
-std::string joined(const std::vector<std::string>& names, std::string_view between) {
+std::string join(const std::vector<std::string>& names, std::string_view between) {
     return fmt::format("{}", fmt::join(names, between));
 }
 
@@ -42,7 +42,7 @@ std::string overall_columns(const table_style& style, const measurement& m) {
 }
 
 std::string csv_row(const std::vector<std::string>& names, unsigned threads, const measurement& m) {
-    std::string row = names.empty() ? "" : joined(names, ",") + ',';
+    std::string row = names.empty() ? "" : join(names, ",") + ',';
     row += threads > 1
                ? fmt::format("{},,,{:.3f},,{:.2f},,{:.0f}", m.iterations, m.overall,
                              m.overall_bandwidth, m.overall_rate)
@@ -54,21 +54,21 @@ std::string csv_row(const std::vector<std::string>& names, unsigned threads, con
 
 }  // namespace
 
-std::string table_header(const table_style& style, quantity what, double rank,
+std::string table_header(const table_style& style, quantity measured, double rank,
                          const std::vector<std::string>& batch_files) {
     if (style.quiet || style.form == output_form::json) return {};
     if (style.form == output_form::csv) {
         return fmt::format(
             "{}iterations,{:.1f}_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,"
             "overall_mr\n",
-            batch_files.empty() ? "" : joined(batch_files, ",") + ',', rank);
+            batch_files.empty() ? "" : join(batch_files, ",") + ',', rank);
     }
     std::string text(top_edge);
     text += fmt::format(
         "|              |              |{}|   bandwidth (MB/s)  |"
         "  message rate (msg/s) |\n",
-        what == quantity::bandwidth ? "       overhead (usec)        "
-                                    : "        latency (usec)        ");
+        measured == quantity::bandwidth ? "       overhead (usec)        "
+                                        : "        latency (usec)        ");
     text += inner_edge;
     text += fmt::format(
         "|{}| # iterations | {:4.1f}%ile | average | overall |  average |"
@@ -79,10 +79,10 @@ std::string table_header(const table_style& style, quantity what, double rank,
 }
 
 std::string batch_title(const table_style& style, const std::vector<std::string>& names,
-                        const std::string& place) {
+                        const std::string& position) {
     if (names.empty() || !style.is_full_table() || style.quiet) return {};
     std::string line(inner_edge);
-    std::string label = fmt::format("{} ({})", joined(names, "/"), place);
+    std::string label = fmt::format("{} ({})", join(names, "/"), position);
     label.resize(std::min(label.size(), line.size() - 3));
     line.replace(1, label.size(), label);
     return line;
@@ -97,7 +97,7 @@ std::string final_row(const table_style& style, unsigned threads,
                       const std::vector<std::string>& names, const measurement& result,
                       const std::string& extra_info) {
     if (style.form == output_form::csv) return csv_row(names, threads, result);
-    std::string row = style.final_only ? fmt::format("{:>10}", joined(names, "/")) : "Final:    ";
+    std::string row = style.final_only ? fmt::format("{:>10}", join(names, "/")) : "Final:    ";
     row += threads > 1 ? overall_columns(style, result) : full_columns(style, result);
     if (!extra_info.empty()) row += "  " + extra_info;
     return row + '\n';

@@ -1,4 +1,4 @@
-// The text of the result table and of its CSV form.
+// Formats the result table and its CSV form.
 #pragma once
 
 #include <string>
@@ -9,39 +9,41 @@
 
 namespace tools::perf {
 
-// How results are shown.
+// The format of the results.
 struct table_style {
     bool final_only = false;               // -f
     output_form form = output_form::text;  // -v, --csv, --json
     bool thousands = false;                // -N
     bool quiet = false;                    // -q
 
-    // The table for people, with a title above the rows of each test and rows while it runs.
+    // Returns whether the output is the full table, with a title above each test and rows during
+    // the run.
     [[nodiscard]] bool is_full_table() const noexcept {
         return form == output_form::text && !final_only;
     }
 };
 
-// Pure text, line by line what scripts for ucx_perftest read. Names of a batch: one per file.
-[[nodiscard]] std::string table_header(const table_style& style, quantity what, double rank,
+// The table functions return text, in the format that scripts for ucx_perftest parse. A batch has
+// one name per file.
+[[nodiscard]] std::string table_header(const table_style& style, quantity measured, double rank,
                                        const std::vector<std::string>& batch_files);
 
-// The line above the rows of one test of a batch, with its place among all, such as "3 of 96";
-// empty where there is none.
+// Returns the line above the rows of a test of a batch, with its position, such as "3 of 96"; empty
+// if the style has none.
 [[nodiscard]] std::string batch_title(const table_style& style,
                                       const std::vector<std::string>& names,
-                                      const std::string& place);
+                                      const std::string& position);
 
-// A row of thread `thread` while the test runs; empty where none is shown.
+// Returns a row of thread `thread` during the run; empty if the style shows none.
 [[nodiscard]] std::string progress_row(const table_style& style, unsigned thread,
                                        const measurement& result);
 
-// The row at the end. With several threads, percentile and averages are left out.
+// Returns the final row. With several threads, it has no percentile and averages.
 [[nodiscard]] std::string final_row(const table_style& style, unsigned threads,
                                     const std::vector<std::string>& names,
                                     const measurement& result, const std::string& extra_info);
 
-// What the server prints about a test. `closed` draws the lower edge.
+// The description of a test that the server prints. `closed` draws the lower edge.
 struct box_content {
     std::string test_title;
     std::size_t message_size = 0;

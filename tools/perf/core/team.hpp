@@ -1,4 +1,4 @@
-// The threads of one side of a test.
+// Runs the threads of one side of a test.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 
 namespace tools::perf {
 
-// A barrier whose waiting threads keep working. All threads of the team.
-class meeting_point {
+// A barrier for the threads of a team. Waiting threads call a function, such as progress.
+class thread_barrier {
 public:
-    explicit meeting_point(unsigned size) noexcept : size_(size) {}
+    explicit thread_barrier(unsigned size) noexcept : size_(size) {}
 
-    // Returns when all threads came here. `idle` is called while waiting; throws stopped when
-    // the flag is set.
+    // Waits until all threads have arrived. Calls `idle` meanwhile. Throws stopped if the flag is
+    // set.
     template<class Idle>
     void wait(const stop_flag& stop, Idle&& idle) {
         const unsigned round = round_.load(std::memory_order_acquire);
@@ -36,8 +36,8 @@ private:
     std::atomic<unsigned> round_{0};
 };
 
-// Runs body(0) here and body(1) ... body(size - 1) in new threads, waits for all, and throws
-// again the exception of the first that failed. A failing thread sets `stop`.
+// Runs body(0) in this thread and body(1) ... body(size - 1) in new threads, and waits for all.
+// Rethrows the first exception. A failing thread sets `stop`.
 void run_team(unsigned size, stop_flag& stop, const std::function<void(unsigned)>& body);
 
 }  // namespace tools::perf

@@ -14,7 +14,7 @@ namespace tools::perf {
 namespace {
 
 constexpr std::uint32_t max_threads = 1024;
-constexpr std::uint64_t max_header = std::uint64_t{1} << 20;  // no library takes so much
+constexpr std::uint64_t max_header = std::uint64_t{1} << 20;  // above the limit of any library
 
 template<class Value>
 struct choice {
@@ -90,7 +90,7 @@ void apply_layouts(test_params& params, std::string_view text) {
         return;
     }
     params.send_layout = choose('D', parts.front(), layouts);
-    // One layout alone is the sender's, as users of the option know it.
+    // A single layout is that of the sender, as in UCX.
     params.recv_layout = parts.size() == 2 ? choose('D', parts[1], layouts) : layout::contig;
 }
 

@@ -17,10 +17,10 @@ inline constexpr std::string_view test_valued = "tsinwORTMDrmEHxdW";
 // Applies one of the letters above; throws usage_error for a wrong value.
 void apply_test_option(test_params& params, const found_option& option, option_scanner& scanner);
 
-// Applies a line of options and nothing else; throws usage_error, also for operands.
+// Applies a line of options. Throws usage_error, also for operands.
 void apply_test_words(test_params& params, std::span<const std::string> words);
 
-// Words that apply_test_words turns back into the same parameters.
+// Returns words that apply_test_words() converts back to the same parameters.
 [[nodiscard]] std::vector<std::string> to_words(const test_params& params);
 
 // Throws usage_error when options contradict each other or no test is named.

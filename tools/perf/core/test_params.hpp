@@ -1,4 +1,4 @@
-// What one test is to do, on both sides alike.
+// The parameters of one test, the same on both sides.
 #pragma once
 
 #include <cstddef>
@@ -39,26 +39,28 @@ struct test_params {
     bool unexpected = false;                       // -U
     bool validate = false;                         // -V
     bool extra_info = false;                       // -X
-    std::optional<std::size_t> header;  // -H: of an active message; unset: the test's own
-    bool extra_copy = false;            // -y
-    bool memory_handles = false;        // -z: of memory registered before, for every operation
+    std::optional<std::size_t>
+        header;                   // -H: header of an active message; unset: the test's default
+    bool extra_copy = false;      // -y
+    bool memory_handles = false;  // -z: pass the handle of registered memory to every operation
 
-    // The workers are such as can be slept on.
+    // Returns whether the workers must support sleeping.
     [[nodiscard]] bool sleeps() const noexcept { return wakeup || waiting == wait_mode::sleep; }
 
-    // Of the tests of a transport.
+    // Parameters of the tests of a transport.
     std::string transport;                    // -x
     std::string device;                       // -d
     std::optional<send_operation> operation;  // -D; unset: the test's own choice
     std::uint32_t flow_window = 127;          // -W
 
-    // Bytes of one message.
+    // The bytes of one message.
     [[nodiscard]] std::size_t message_size() const noexcept;
 
     // Bytes from the start of the first to the end of the last part in memory.
     [[nodiscard]] std::size_t extent() const noexcept;
 
-    // Warm-up actually run: at most a tenth of the iterations, so that long messages stay quick.
+    // The number of warm-up iterations: at most a tenth of the iterations, so that tests of long
+    // messages are quick.
     [[nodiscard]] std::uint64_t warmup_iterations() const noexcept;
 };
 

@@ -1,4 +1,4 @@
-// A test: its row in the list of tests, and one thread's part of it while it runs.
+// The interface of a test: its row in the list of tests, and the workload of one thread.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -15,10 +15,10 @@
 
 namespace tools::perf {
 
-// Which part a process plays. In loopback one process is both ends.
+// The role of a process in a test. In loopback one process is both ends.
 enum class side : std::uint8_t { initiator, responder, both };
 
-// What a workload works on. The handles are borrowed and outlive it.
+// The objects of the library that a workload uses. Not owned; they outlive the workload.
 struct connection {
     ucp_context_h context;
     ucp_worker_h worker;
@@ -29,21 +29,21 @@ struct connection {
     stop_flag& stop;
 };
 
-// One thread's part of a test. That thread makes, runs and destroys it. Functions throw failure
-// for errors of the library and stopped when the test is given up.
+// The part of a test that one thread runs. That thread creates, runs and destroys it. Functions
+// throw failure for errors of the library, and stopped if the test is aborted.
 class workload {
 public:
     virtual ~workload() = default;
 
-    // Does that many iterations; tells `meter` of each, where this side measures (else nullptr).
-    // Both sides call it with the same number. On return no operation is in flight.
+    // Runs `iterations` iterations. Reports each to `times`, which is null if this side does not
+    // measure. Both sides call it with the same number. On return no operation is in flight.
     virtual void run(std::uint64_t iterations, meter* times) = 0;
 
-    // With -V, when both sides have finished: throws failure for wrong bytes in memory that the
-    // peer accessed.
+    // With -V, called when both sides have finished: throws failure for wrong bytes in memory that
+    // the peer accessed.
     virtual void check_memory() {}
 
-    // One more operation; returns what the library says about it in words. Both sides call it.
+    // Runs one more operation, and returns the library's description of it. Both sides call it.
     virtual std::string describe_operation() = 0;
 };
 
@@ -51,22 +51,22 @@ struct transport_connection;
 
 // A row of the list of tests.
 struct test_row {
-    std::string_view name;   // of -t
-    std::string_view title;  // for people
-    quantity what;
+    std::string_view name;   // name for -t
+    std::string_view title;  // title for the output
+    quantity measured;
     std::uint64_t features;  // UCP_FEATURE_*
-    std::unique_ptr<workload> (*make)(const connection& on);
+    std::unique_ptr<workload> (*make)(const connection& conn);
     void (*check)(const test_params& params);  // throws usage_error for options that do not fit
-    // Tests of a transport are made by this one instead.
-    std::unique_ptr<workload> (*make_on_transport)(const transport_connection& on) = nullptr;
-    bool on_shared_memory = false;  // the peer works on memory that the interface shares
+    // Tests of a transport set this function instead of `make`.
+    std::unique_ptr<workload> (*make_on_transport)(const transport_connection& conn) = nullptr;
+    bool on_shared_memory = false;  // the peer accesses memory that the interface shares
 
     [[nodiscard]] bool is_on_transport() const noexcept { return make_on_transport != nullptr; }
 };
 
 [[nodiscard]] std::span<const test_row> all_tests() noexcept;
 
-// Throws usage_error for a name that is not there.
+// Returns the test of this name. Throws usage_error if there is none.
 [[nodiscard]] const test_row& find_test(std::string_view name);
 
 }  // namespace tools::perf

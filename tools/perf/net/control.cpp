@@ -16,8 +16,8 @@ namespace tools::perf {
 namespace {
 
 constexpr int send_timeout_ms = 10'000;
-// Frames that are read in a row where nothing is waited for. An honest peer sends fewer; one that
-// sends without pause keeps no thread here.
+// The limit of frames that are read in a row without waiting. A well-behaved peer sends fewer, and
+// a peer that sends without pause does not keep a thread busy.
 constexpr unsigned most_frames_in_a_row = 1000;
 
 std::string_view name_of(frame_type type) {
@@ -67,22 +67,21 @@ void control::send(frame_type type, std::span<const std::byte> content) {
         send_all(fd_.get(), header);
         send_all(fd_.get(), content);
     } catch (const failure& reason) {
-        throw failure(last_words().value_or(reason.what()));
+        throw failure(take_failure_report().value_or(reason.what()));
     }
 }
 
 void control::send_alive() noexcept {
     const std::unique_lock lock(sending_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    // A peer that has so much to read will hear that this side lives, and the watch sees the end of
-    // the connection.
+    // If data is still unsent, the peer will receive it as a sign of life; the watch detects the
+    // end of the connection.
     if (int unsent = 0; ::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
     const auto frame = pack_header({frame_type::alive, 0});
     static_cast<void>(::send(fd_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-// Drops alive frames that wait to be read, so that they do not fill the socket while this side
-// measures for hours.
+// Discards unread alive frames, so that they do not fill the socket during a long measurement.
 void control::take_alive() noexcept {
     const std::unique_lock lock(receiving_, std::try_to_lock);
     if (!lock.owns_lock()) return;
@@ -98,41 +97,40 @@ void control::take_alive() noexcept {
 }
 
 bool control::is_silent() noexcept {
-    if (limit_of_silence_.count() == 0) return false;
+    if (silence_timeout_.count() == 0) return false;
     take_alive();
     return has_been_silent();
 }
 
-// Counts bytes, received ones and those that wait to be read, so it does not matter which thread
-// reads and when.
+// Counts received and unread bytes, so the result does not depend on when a thread reads.
 bool control::has_been_silent() noexcept {
-    if (limit_of_silence_.count() == 0) return false;
+    if (silence_timeout_.count() == 0) return false;
     const std::lock_guard lock(listening_);
     int unread = 0;
     if (::ioctl(fd_.get(), FIONREAD, &unread) != 0) unread = 0;
     const std::uint64_t total = received_ + static_cast<std::uint64_t>(unread);
     const clock::time_point now = clock::now();
     if (std::exchange(last_total_, total) != total) last_heard_ = now;
-    return now - last_heard_ >= limit_of_silence_;
+    return now - last_heard_ >= silence_timeout_;
 }
 
-void control::check_time(const waiting& how) {
-    if (how.deadline) {
-        if (clock::now() < *how.deadline) return;
+void control::check_time(const wait_condition& condition) {
+    if (condition.deadline) {
+        if (clock::now() < *condition.deadline) return;
         throw failure(
             fmt::format("the peer sent nothing over the control connection in time, while this "
                         "side waited for {}",
-                        how.wanted));
+                        condition.expected_frame));
     }
     if (!has_been_silent()) return;
     throw failure(
         fmt::format("the peer has said nothing for {} s, while this side waited for {}: it is "
                     "stopped, or cannot be reached any more",
-                    limit_of_silence_.count() / 1000, how.wanted));
+                    silence_timeout_.count() / 1000, condition.expected_frame));
 }
 
-void control::read_exactly(std::span<std::byte> into, const waiting& how) {
-    // So that the end of either limit is noticed.
+void control::read_exactly(std::span<std::byte> into, const wait_condition& condition) {
+    // Wake up regularly, to check the deadline and the silence of the peer.
     constexpr int longest_sleep_ms = 100;
     while (!into.empty()) {
         const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), 0);
@@ -146,9 +144,9 @@ void control::read_exactly(std::span<std::byte> into, const waiting& how) {
         if (errno != EAGAIN) {
             throw failure(fmt::format("control connection: recv: {}", std::strerror(errno)));
         }
-        check_time(how);
-        if (how.idle != nullptr) {
-            (*how.idle)();
+        check_time(condition);
+        if (condition.idle != nullptr) {
+            (*condition.idle)();
         } else {
             pollfd ready{fd_.get(), POLLIN, 0};
             ::poll(&ready, 1, longest_sleep_ms);
@@ -157,65 +155,67 @@ void control::read_exactly(std::span<std::byte> into, const waiting& how) {
 }
 
 // Caller must hold receiving_.
-frame control::read_frame(const waiting& how) {
+frame control::read_frame(const wait_condition& condition) {
     std::array<std::byte, frame_header_size> bytes{};
-    read_exactly(bytes, how);
+    read_exactly(bytes, condition);
     const std::optional<frame_header> header = parse_header(bytes);
     if (!header) throw failure("the peer does not speak this version of the test protocol");
     frame received{header->type, std::vector<std::byte>(header->length)};
-    read_exactly(received.content, how);
+    read_exactly(received.content, condition);
     if (received.type == frame_type::failure) {
         throw failure("the peer reports: " + printable(received.content));
     }
     return received;
 }
 
-// A peer that only says that it is alive keeps this side from no deadline, and from no work.
-frame control::read_wanted_frame(const waiting& how) {
+// Alive frames must not delay the deadline or the idle work of this side.
+frame control::read_next_frame(const wait_condition& condition) {
     const std::lock_guard lock(receiving_);
     for (;;) {
-        frame received = read_frame(how);
+        frame received = read_frame(condition);
         if (received.type != frame_type::alive) return received;
-        check_time(how);
-        if (how.idle != nullptr) (*how.idle)();
+        check_time(condition);
+        if (condition.idle != nullptr) (*condition.idle)();
     }
 }
 
-frame control::receive_one_of(const waiting& how, frame_type expected,
+frame control::receive_one_of(const wait_condition& condition, frame_type expected,
                               std::optional<frame_type> or_else) {
-    frame received = read_wanted_frame(how);
+    frame received = read_next_frame(condition);
     if (received.type == expected || received.type == or_else) return received;
     throw failure(fmt::format("the peer sent a {} frame where a {} frame belongs",
                               name_of(received.type), name_of(expected)));
 }
 
 frame control::receive(frame_type expected, idle_work* idle, std::optional<frame_type> or_else) {
-    const std::string wanted = fmt::format("a {} frame", name_of(expected));
-    return receive_one_of({.wanted = wanted, .idle = idle}, expected, or_else);
+    const std::string expected_frame = fmt::format("a {} frame", name_of(expected));
+    return receive_one_of({.expected_frame = expected_frame, .idle = idle}, expected, or_else);
 }
 
 frame control::receive_within(frame_type expected, std::chrono::milliseconds limit) {
-    const std::string wanted = fmt::format("a {} frame", name_of(expected));
-    return receive_one_of({.wanted = wanted, .deadline = clock::now() + limit}, expected, {});
+    const std::string expected_frame = fmt::format("a {} frame", name_of(expected));
+    return receive_one_of({.expected_frame = expected_frame, .deadline = clock::now() + limit},
+                          expected, {});
 }
 
 void control::barrier(idle_work& idle) {
     send(frame_type::barrier);
-    static_cast<void>(receive_one_of({.wanted = "its barrier", .idle = &idle}, frame_type::barrier,
-                                     std::nullopt));
+    static_cast<void>(receive_one_of({.expected_frame = "its barrier", .idle = &idle},
+                                     frame_type::barrier, std::nullopt));
 }
 
-std::optional<std::string> control::last_words() noexcept {
+std::optional<std::string> control::take_failure_report() noexcept {
     try {
         const std::lock_guard lock(receiving_);
         for (unsigned frames = 0; frames < most_frames_in_a_row; ++frames) {
-            static_cast<void>(read_frame({.wanted = "its last words", .deadline = clock::now()}));
+            static_cast<void>(
+                read_frame({.expected_frame = "its failure report", .deadline = clock::now()}));
         }
     } catch (const failure& end) {
         const std::string_view text = end.what();
         if (text.starts_with("the peer reports: ")) return std::string(text);
     } catch (...) {
-        // Nothing more can be learned.
+        // No further failure report can be read.
     }
     return std::nullopt;
 }

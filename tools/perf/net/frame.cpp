@@ -10,17 +10,17 @@ constexpr std::array<char, 4> magic{'H', 'W', 'P', 'F'};
 constexpr std::uint16_t version = 2;
 
 template<class Integer>
-void put(std::byte* at, Integer value) noexcept {
+void put(std::byte* bytes, Integer value) noexcept {
     for (std::size_t byte = 0; byte < sizeof(value); ++byte) {
-        at[byte] = static_cast<std::byte>((value >> (8 * byte)) & 0xff);
+        bytes[byte] = static_cast<std::byte>((value >> (8 * byte)) & 0xff);
     }
 }
 
 template<class Integer>
-Integer get(const std::byte* at) noexcept {
+Integer get(const std::byte* bytes) noexcept {
     std::uint32_t value = 0;
     for (std::size_t byte = 0; byte < sizeof(Integer); ++byte) {
-        value |= std::to_integer<std::uint32_t>(at[byte]) << (8 * byte);
+        value |= std::to_integer<std::uint32_t>(bytes[byte]) << (8 * byte);
     }
     return static_cast<Integer>(value);
 }

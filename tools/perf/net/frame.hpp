@@ -6,11 +6,12 @@
 //      6    2  type of frame
 //      8    4  bytes of content that follow, at most max_content
 //
-// It begins with the opening of ucs/security/opening.hpp, then a hello from either side. Either
-// side sends alive every now and then until it ends, so the other one knows that it is not stopped.
+// The connection begins with the handshake of ucs/security/opening.hpp, then a hello from each
+// side. Each side sends alive frames regularly, so that the other side knows that it is not
+// stopped.
 //
-// Little endian. Another magic or version ends the connection: both sides must be of one build
-// generation, there is no negotiation. Content:
+// Little endian. A different magic or version ends the connection: both sides must have the same
+// version; there is no negotiation. Content:
 //   hello, barrier, finish, alive  nothing
 //   test       strings, each ended by a zero byte: the batch label, then the option words
 //   addresses  per thread: 4 bytes length, then the worker address
@@ -53,21 +54,22 @@ struct frame {
 
 [[nodiscard]] std::array<std::byte, frame_header_size> pack_header(frame_header header) noexcept;
 
-// nullopt for anything that is not a header of this format.
+// Returns nullopt for bytes that are not a header of this format.
 [[nodiscard]] std::optional<frame_header> parse_header(
     std::span<const std::byte, frame_header_size> bytes) noexcept;
 
-// Zero-ended strings. nullopt when the last one has no end.
+// Zero-terminated strings. Parsing returns nullopt if the last one is not terminated.
 [[nodiscard]] std::vector<std::byte> pack_strings(std::span<const std::string> strings);
 [[nodiscard]] std::optional<std::vector<std::string>> parse_strings(
     std::span<const std::byte> content);
 
-// Length-prefixed blobs. nullopt when lengths and content disagree.
+// Length-prefixed blobs. Parsing returns nullopt if lengths and content disagree.
 using blob = std::vector<std::byte>;
 [[nodiscard]] std::vector<std::byte> pack_blobs(std::span<const blob> blobs);
 [[nodiscard]] std::optional<std::vector<blob>> parse_blobs(std::span<const std::byte> content);
 
-// Text from a peer with everything that is not printable ASCII replaced, at most 500 bytes.
+// Returns at most 500 bytes of a text from a peer, with characters that are not printable ASCII
+// replaced.
 [[nodiscard]] std::string printable(std::span<const std::byte> content);
 
 }  // namespace tools::perf

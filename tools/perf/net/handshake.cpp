@@ -18,15 +18,14 @@ namespace {
 using ucs::security::opening;
 
 constexpr ucs::time::nanoseconds time_to_prove = 10 * ucs::time::second;
-// A client has nothing else to do than to prove the key, so strangers that only begin to keep it
-// waiting for no longer.
+// A client only has to prove the key, so an incomplete handshake delays others no longer than this.
 constexpr ucs::time::nanoseconds turn_length = 100 * ucs::time::millisecond;
 constinit const ucs::log::component perf_log{"tools.perf"};
 
-// Connections to the server's port, one of which becomes the client.
-class waiting_room {
+// Accepts connections to the server's port until one of them becomes the client.
+class client_acceptor {
 public:
-    waiting_room(int listener, const ucs::security::key* shared)
+    client_acceptor(int listener, const ucs::security::key* shared)
         : shared_(shared),
           events_(make_events()),
           acceptor_(*events_, {.log = perf_log,
@@ -45,18 +44,18 @@ public:
     }
 
 private:
-    struct visitor final : ucs::net::acceptor::pending {
-        visitor(waiting_room& where, ucs::unique_fd from)
-            : pending(from.get()), room(where), socket(std::move(from)) {
-            proving.emplace(opening::role::server, room.shared_, opening_purpose);
+    struct candidate final : ucs::net::acceptor::pending {
+        candidate(client_acceptor& owner_acceptor, ucs::unique_fd from)
+            : pending(from.get()), owner(owner_acceptor), socket(std::move(from)) {
+            proving.emplace(opening::role::server, owner.shared_, opening_purpose);
         }
-        void on_readable() noexcept override { room.listen_to(*this); }
+        void on_readable() noexcept override { owner.read_from(*this); }
 
-        waiting_room& room;
+        client_acceptor& owner;
         ucs::unique_fd socket;
         std::optional<opening> proving;
         std::array<std::byte, frame_header_size> hello{};
-        std::size_t received = 0;  // of hello
+        std::size_t received = 0;  // bytes of `hello`
     };
 
     static ucs::net::admission_limits limits() noexcept {
@@ -72,26 +71,26 @@ private:
     std::unique_ptr<ucs::net::acceptor::pending> accept(int listener) {
         ucs::unique_fd socket = ucs::net::accept_stream(listener);
         if (!socket) return nullptr;
-        return std::make_unique<visitor>(*this, std::move(socket));
+        return std::make_unique<candidate>(*this, std::move(socket));
     }
 
-    void listen_to(visitor& who) noexcept {
-        if (who.proving) {
-            static_cast<void>(ucs::net::advance(*who.proving, who.socket.get()));
-            if (!acceptor_.has_agreed(who, *who.proving)) return;
-            who.proving.reset();
+    void read_from(candidate& peer) noexcept {
+        if (peer.proving) {
+            static_cast<void>(ucs::net::advance(*peer.proving, peer.socket.get()));
+            if (!acceptor_.has_agreed(peer, *peer.proving)) return;
+            peer.proving.reset();
         }
         const ssize_t got =
-            ucs::net::receive_some(who.socket.get(), std::span(who.hello).subspan(who.received));
-        if (got < 0) return acceptor_.reject(who, nullptr);
-        who.received += static_cast<std::size_t>(got);
-        if (who.received < who.hello.size()) return;
-        const auto header = parse_header(who.hello);
+            ucs::net::receive_some(peer.socket.get(), std::span(peer.hello).subspan(peer.received));
+        if (got < 0) return acceptor_.reject(peer, nullptr);
+        peer.received += static_cast<std::size_t>(got);
+        if (peer.received < peer.hello.size()) return;
+        const auto header = parse_header(peer.hello);
         if (!header || header->type != frame_type::hello || header->length != 0) {
-            return acceptor_.reject(who, "does not speak this version of the test protocol");
+            return acceptor_.reject(peer, "does not speak this version of the test protocol");
         }
-        if (!client_) client_ = std::move(who.socket);
-        acceptor_.remove(who);
+        if (!client_) client_ = std::move(peer.socket);
+        acceptor_.remove(peer);
     }
 
     const ucs::security::key* const shared_;
@@ -104,8 +103,8 @@ private:
 }  // namespace
 
 accepted accept_client(const ucs::unique_fd& listener, const ucs::security::key* shared) {
-    waiting_room room(listener.get(), shared);
-    accepted client{room.wait(), {}};
+    client_acceptor owner(listener.get(), shared);
+    accepted client{owner.wait(), {}};
     ucs::net::socket_address peer;
     if (::getpeername(client.fd.get(), peer.data(), peer.size_to_fill()) == 0) {
         client.peer = peer.text();
@@ -117,8 +116,8 @@ accepted accept_client(const ucs::unique_fd& listener, const ucs::security::key*
 void open_connection(int fd, const ucs::security::key* shared, std::chrono::milliseconds limit) {
     using clock = std::chrono::steady_clock;
     const clock::time_point end = clock::now() + limit;
-    opening mine(opening::role::client, shared, opening_purpose);
-    while (ucs::net::advance(mine, fd) == opening::step::incomplete) {
+    opening proof(opening::role::client, shared, opening_purpose);
+    while (ucs::net::advance(proof, fd) == opening::step::incomplete) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
         if (left.count() <= 0) {
             throw failure(
@@ -129,8 +128,8 @@ void open_connection(int fd, const ucs::security::key* shared, std::chrono::mill
         pollfd waiting{fd, POLLIN, 0};
         ::poll(&waiting, 1, static_cast<int>(left.count()) + 1);
     }
-    if (mine.now() == opening::step::failed) {
-        throw failure(fmt::format("no connection with the server: {}", explain(mine.failure())));
+    if (proof.now() == opening::step::failed) {
+        throw failure(fmt::format("no connection with the server: {}", explain(proof.failure())));
     }
 }
 

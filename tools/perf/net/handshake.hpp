@@ -1,4 +1,4 @@
-// The beginning of the control connection: both sides prove the job key, then say hello.
+// The start of the control connection: both sides prove the job key, then send a hello.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,17 @@
 
 namespace tools::perf {
 
-// Names the kind of connection to the opening (ucs/security/opening.hpp).
+// The purpose of the connection for the handshake (ucs/security/opening.hpp).
 inline constexpr std::string_view opening_purpose = "ucx_perftest";
 
-// Server: waits, as long as it takes, for a client that has proven the job key, or has none as
-// this side, and has said hello. `shared` is the key; null: there is none. Whoever connects
-// meanwhile and does neither is closed after a while, or when too many have come, and costs one
-// small record. Throws failure.
+// Server: waits without limit for a client that proves the job key (or has none, like this side)
+// and sends a hello. `shared` is the key; null: there is none. Other connections are closed after a
+// while, or when there are too many, and cost one small record each. Throws failure.
 [[nodiscard]] accepted accept_client(const ucs::unique_fd& listener,
                                      const ucs::security::key* shared);
 
-// Client: opens a connected socket within `limit`; the caller says hello. Throws failure, with the
-// reason if the keys do not fit.
+// Client: performs the handshake on a connected socket within `limit`; the caller then sends the
+// hello. Throws failure, with the reason if the keys differ.
 void open_connection(int fd, const ucs::security::key* shared, std::chrono::milliseconds limit);
 
 }  // namespace tools::perf

@@ -1,4 +1,4 @@
-// Notices that the peer process is gone or stopped while the main thread is busy measuring.
+// Detects that the peer process is gone or stopped while the main thread is busy measuring.
 #pragma once
 
 #include <thread>
@@ -10,9 +10,9 @@
 namespace tools::perf {
 
 // A sleeping thread that waits for the end of the control connection, or for the silence of the
-// peer, and tells the peer that this process is not stopped. At the end it sets the flag, on
-// which every waiting loop gives up; should one be stuck inside the library, the process is
-// ended after a few seconds. Owned by the session, made and destroyed by the main thread.
+// peer, and sends keepalives to the peer. When the peer is lost, it sets the flag, and every
+// waiting loop gives up. If one is stuck inside the library, the thread ends the process after a
+// few seconds. Owned by the session; the main thread creates and destroys it.
 class peer_watch {
 public:
     peer_watch(control& peer, stop_flag& stop);
@@ -20,7 +20,7 @@ public:
     peer_watch(const peer_watch&) = delete;
     peer_watch& operator=(const peer_watch&) = delete;
 
-    // The peer is there, but has said nothing for the limit of silence.
+    // Returns whether the peer is connected, but has sent nothing for the silence timeout.
     [[nodiscard]] bool found_silence() const noexcept { return found_silence_; }
 
 private:

@@ -27,7 +27,7 @@ test_request parse_request(std::span<const std::byte> content) {
     if (!words || words->empty()) throw failure("the client sent a malformed test request");
     const auto options = std::span(*words).subspan(1);
     if (!std::all_of(options.begin(), options.end(), is_sane)) {
-        throw failure("the client sent a test request with words that are no text");
+        throw failure("the client sent a test request with words that are not text");
     }
     test_request asked{printable(std::as_bytes(std::span(words->front()))), {}};
     apply_test_words(asked.params, options);

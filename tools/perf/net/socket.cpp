@@ -21,8 +21,8 @@ namespace {
 
 constexpr int connect_timeout_ms = 10'000;
 
-[[noreturn]] void fail(std::string_view what) {
-    throw failure(fmt::format("{}: {}", what, std::strerror(errno)));
+[[noreturn]] void fail(std::string_view activity) {
+    throw failure(fmt::format("{}: {}", activity, std::strerror(errno)));
 }
 
 void set_option(int fd, int level, int name, int value) {
@@ -46,7 +46,7 @@ address_list resolve(const std::string& host, std::uint16_t port, bool ipv6) {
     return {found, &::freeaddrinfo};
 }
 
-// 0, or the error number.
+// Returns 0 or an errno value.
 int connect_within_timeout(int fd, const addrinfo& to) {
     if (::connect(fd, to.ai_addr, to.ai_addrlen) == 0) return 0;
     if (errno != EINPROGRESS) return errno;
@@ -74,8 +74,8 @@ void make_control_socket(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    // Data is sent every few seconds, and the kernel does not probe while it waits for an answer to
-    // data. This limit is as long as that of the probes.
+    // Data is sent every few seconds, and the kernel does not send keepalive probes while it waits
+    // for an acknowledgement of data. This limit equals that of the probes.
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 14'000);
 }
 

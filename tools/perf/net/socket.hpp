@@ -13,8 +13,8 @@ struct accepted {
     std::string peer;  // "127.0.0.1:40000"
 };
 
-// Each function throws failure with the system's reason. Sockets are non-blocking, notice a dead
-// peer by keep-alive within some 15 seconds, and send small frames at once.
+// Each function throws failure with the system's reason. Sockets are non-blocking, detect a dead
+// peer by keepalive within about 15 seconds, and send small frames at once.
 [[nodiscard]] ucs::unique_fd listen_on(std::uint16_t port, bool ipv6);
 // Prepares a socket that accept() returned.
 void make_control_socket(int fd);

@@ -9,7 +9,7 @@ namespace tools::perf {
 
 void check_am_options(const test_params& params);
 
-[[nodiscard]] std::unique_ptr<workload> make_am_latency(const connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_am_bandwidth(const connection& on);
+[[nodiscard]] std::unique_ptr<workload> make_am_latency(const connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_am_bandwidth(const connection& conn);
 
 }  // namespace tools::perf

@@ -8,12 +8,12 @@
 
 namespace tools::perf {
 
-// The handler looks at data where it arrived and fetches what was only announced; `-r recv_data`
-// fetches all. Threads have their own handlers. Messages are taken to come in the order of their
-// sending, which validation relies on.
+// The handler reads data in place, and fetches the data of rendezvous messages; with `-r recv_data`
+// it fetches all data. Each thread has its own handlers. Validation relies on messages arriving in
+// the order of their sending.
 class am_channel final : public ucp_channel {
 public:
-    am_channel(const connection& on, unsigned window);
+    am_channel(const connection& conn, unsigned window);
     ~am_channel();
 
     void receive() override {
@@ -21,7 +21,7 @@ public:
         throw_if_failed();
     }
 
-    // An empty message against the stream, to another handler.
+    // An empty message in the opposite direction, to another handler.
     void acknowledge();
     void wait_acknowledgement();
 
@@ -34,15 +34,15 @@ private:
                                            const ucp_am_recv_param_t* param);
     static void on_fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
 
-    [[nodiscard]] ucs_status_ptr_t post_send(const slot& with,
+    [[nodiscard]] ucs_status_ptr_t post_send(const slot& message,
                                              const ucp_request_param_t& param) override;
     void set_handler(unsigned id, std::uint32_t flags, ucp_am_recv_callback_t handler);
     void check_header_length() const;
-    [[nodiscard]] std::span<std::byte> header_of(const slot& with) noexcept {
-        return std::span(headers_).subspan(with.index * header_length_, header_length_);
+    [[nodiscard]] std::span<std::byte> header_of(const slot& message) noexcept {
+        return std::span(headers_).subspan(message.index * header_length_, header_length_);
     }
     ucs_status_t fetch(void* data, std::size_t length, std::uint64_t number);
-    void look_at(std::span<const std::byte> data, std::uint64_t number);
+    void process_data(std::span<const std::byte> data, std::uint64_t number);
     void verify_header(std::span<const std::byte> header, std::uint64_t number);
 
     const unsigned id_;

@@ -9,7 +9,7 @@
 namespace tools::perf {
 namespace {
 
-std::string words_about(ucs_status_ptr_t request) {
+std::string description_of(ucs_status_ptr_t request) {
     if (!UCS_PTR_IS_PTR(request)) return "(no request)";
     std::array<char, 512> text{};
     ucp_request_attr_t attr{};
@@ -22,14 +22,16 @@ std::string words_about(ucs_status_ptr_t request) {
 
 }  // namespace
 
-ucp_channel::ucp_channel(const connection& on, unsigned window, std::uint32_t stream)
-    : on_(on),
-      loop_(on.worker, on.stop, on.params.waiting),
-      send_memory_(on.params, on.params.send_layout, on.params.validate ? window : 1, on.context),
-      recv_memory_(on.params, on.params.recv_layout, on.params.validate ? window : 1, on.context),
-      validate_(on.params.validate),
-      outgoing_stream_(stream * 2 + (on.part == side::responder ? 1 : 0)),
-      incoming_stream_(stream * 2 + (on.part == side::initiator ? 1 : 0)),
+ucp_channel::ucp_channel(const connection& conn, unsigned window, std::uint32_t stream)
+    : conn_(conn),
+      loop_(conn.worker, conn.stop, conn.params.waiting),
+      send_memory_(conn.params, conn.params.send_layout, conn.params.validate ? window : 1,
+                   conn.context),
+      recv_memory_(conn.params, conn.params.recv_layout, conn.params.validate ? window : 1,
+                   conn.context),
+      validate_(conn.params.validate),
+      outgoing_stream_(stream * 2 + (conn.part == side::responder ? 1 : 0)),
+      incoming_stream_(stream * 2 + (conn.part == side::initiator ? 1 : 0)),
       send_slots_(validate_ ? window : 1),
       recv_slots_(validate_ ? window : 1) {
     for (std::size_t index = 0; index < send_slots_.size(); ++index) {
@@ -72,12 +74,13 @@ ucp_channel::slot& ucp_channel::take_numbered_receive_slot() {
 }
 
 void ucp_channel::on_sent(void* request, ucs_status_t status, void* arg) {
-    auto& of = *static_cast<slot*>(arg);
-    ucp_channel& owner = *of.owner;
+    auto& done = *static_cast<slot*>(arg);
+    ucp_channel& owner = *done.owner;
     ucp_request_free(request);
     owner.check("send", status);
-    if (owner.validate_) owner.give_back(owner.free_sends_, of);
-    owner.sends_.ended_by_callback();  // last: the thread may be waiting to destroy the channel
+    if (owner.validate_) owner.give_back(owner.free_sends_, done);
+    owner.sends_
+        .ended_by_callback();  // last, because the thread may be waiting to destroy the channel
 }
 
 void ucp_channel::receive_ended(slot& done, ucs_status_t status, std::size_t length,
@@ -94,32 +97,32 @@ void ucp_channel::receive_ended(slot& done, ucs_status_t status, std::size_t len
     }
 }
 
-void ucp_channel::verify(const slot& of, std::size_t length) {
-    if (!has_expected_length(of.number, length)) return;
-    const pattern content = incoming(of.number);
-    const auto wrong = recv_memory_.find_difference(of.index, content);
-    if (wrong) fail_wrong(of.number, *wrong, content);
+void ucp_channel::verify(const slot& received, std::size_t length) {
+    if (!has_expected_length(received.number, length)) return;
+    const pattern content = incoming(received.number);
+    const auto mismatch = recv_memory_.find_difference(received.index, content);
+    if (mismatch) fail_mismatch(received.number, *mismatch, content);
 }
 
 bool ucp_channel::has_expected_length(std::uint64_t number, std::size_t length) {
-    const std::size_t expected = on_.params.message_size();
+    const std::size_t expected = conn_.params.message_size();
     if (length == expected) return true;
     fail(
         fmt::format("validation: message {} of thread {} came as {} bytes where {} bytes were sent",
-                    number, on_.thread, length, expected));
+                    number, conn_.thread, length, expected));
     return false;
 }
 
-void ucp_channel::fail_wrong(std::uint64_t number, std::size_t offset, const pattern& expected) {
+void ucp_channel::fail_mismatch(std::uint64_t number, std::size_t offset, const pattern& expected) {
     fail(
         fmt::format("validation: message {} of thread {} is wrong at offset {} of {} "
                     "(expected byte {:#04x})",
-                    number, on_.thread, offset, on_.params.message_size(),
+                    number, conn_.thread, offset, conn_.params.message_size(),
                     std::to_integer<unsigned>(expected.at(offset))));
 }
 
-void ucp_channel::fail_status(const char* what, ucs_status_t status) {
-    fail(fmt::format("{} failed: {}", what, ucs_status_string(status)));
+void ucp_channel::fail_status(const char* operation, ucs_status_t status) {
+    fail(fmt::format("{} failed: {}", operation, ucs_status_string(status)));
 }
 
 void ucp_channel::fail(std::string message) {
@@ -133,7 +136,7 @@ void ucp_channel::throw_failure() const {
     throw failure(failure_);
 }
 
-void ucp_channel::finish(ucs_status_ptr_t request, const char* what) {
+void ucp_channel::finish(ucs_status_ptr_t request, const char* operation) {
     ucs_status_t status = UCS_PTR_STATUS(request);
     if (UCS_PTR_IS_PTR(request)) {
         loop_.until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
@@ -141,21 +144,21 @@ void ucp_channel::finish(ucs_status_ptr_t request, const char* what) {
         ucp_request_free(request);
     }
     if (status != UCS_OK) {
-        throw failure(fmt::format("{} failed: {}", what, ucs_status_string(status)));
+        throw failure(fmt::format("{} failed: {}", operation, ucs_status_string(status)));
     }
 }
 
 std::string ucp_channel::describe_send() {
     std::string text;
-    if (on_.part != side::initiator) receive();
-    if (on_.part != side::responder) {
-        const slot& with = take_send_slot();
+    if (conn_.part != side::initiator) receive();
+    if (conn_.part != side::responder) {
+        const slot& message = take_send_slot();
         ucp_request_param_t param{};
-        // The request must still be there to be asked.
+        // The request must exist so that it can be queried.
         param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
         send_memory_.describe(param);
-        ucs_status_ptr_t request = post_send(with, param);
-        text = words_about(request);
+        ucs_status_ptr_t request = post_send(message, param);
+        text = description_of(request);
         finish(request, "sending");
     }
     wait_receives(0);

@@ -1,4 +1,4 @@
-// What the channels of all families of functions have in common.
+// The common base of the channels of all families of functions.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -15,13 +15,13 @@
 
 namespace tools::perf {
 
-// Sends and receives the numbered messages of one thread: counts those in flight, keeps their
-// memory, checks their contents, remembers the first error. A family derives a final class that
-// calls its functions, so that the virtual functions below cost the measured loop nothing.
+// Sends and receives the numbered messages of one thread: counts messages in flight, owns their
+// memory, checks their contents, and keeps the first error. Each family derives a final class that
+// calls its functions, so the virtual functions below cost nothing in the measured loop.
 //
 // Owned by a workload, used by one thread; its callbacks run on any thread that progresses the
-// worker. Without validation all messages of a direction share one buffer, as nobody looks at the
-// contents; with it each message in flight has its own.
+// worker. Without validation all messages of a direction share one buffer; with validation each
+// message in flight has its own.
 class ucp_channel {
 public:
     ucp_channel(const ucp_channel&) = delete;
@@ -29,13 +29,13 @@ public:
 
     // Starts the next message; at most window - 1 may be in flight.
     void send() {
-        slot& with = take_send_slot();
-        send_param_.user_data = &with;
+        slot& message = take_send_slot();
+        send_param_.user_data = &message;
         sends_.started();
-        ucs_status_ptr_t request = post_send(with, send_param_);
+        ucs_status_ptr_t request = post_send(message, send_param_);
         if (UCS_PTR_IS_PTR(request)) return;
         check("send", UCS_PTR_STATUS(request));
-        if (validate_) give_back(free_sends_, with);
+        if (validate_) give_back(free_sends_, message);
         sends_.ended_at_once();
         throw_if_failed();
     }
@@ -57,7 +57,7 @@ public:
         throw_if_failed();
     }
 
-    // Sends and receives one more message each and returns the library's words about the send.
+    // Sends and receives one more message, and returns the library's description of the send.
     std::string describe_send();
 
 protected:
@@ -68,17 +68,17 @@ protected:
         std::uint64_t number = 0;
     };
 
-    // `window`: most messages in flight in a direction. `stream` tells apart the contents of
+    // `window`: the most messages in flight in a direction. `stream` distinguishes the contents of
     // channels between the same two processes.
-    ucp_channel(const connection& on, unsigned window, std::uint32_t stream);
+    ucp_channel(const connection& conn, unsigned window, std::uint32_t stream);
     ~ucp_channel() = default;
 
-    [[nodiscard]] virtual ucs_status_ptr_t post_send(const slot& with,
+    [[nodiscard]] virtual ucs_status_ptr_t post_send(const slot& message,
                                                      const ucp_request_param_t& param) = 0;
 
     [[nodiscard]] unsigned sends_in_flight() const noexcept { return sends_.count(); }
     [[nodiscard]] bool validates() const noexcept { return validate_; }
-    // Of message `number` as it is sent, and as it has to come.
+    // The content of message `number` as sent, and as expected.
     [[nodiscard]] pattern outgoing(std::uint64_t number) const noexcept {
         return {outgoing_stream_, number};
     }
@@ -89,25 +89,27 @@ protected:
     slot& take_receive_slot() {
         return validate_ ? take_numbered_receive_slot() : recv_slots_.front();
     }
-    // Whether take_receive_slot may be called: where arrivals take slots, not calls of receive().
+    // Returns whether take_receive_slot() may be called. Needed if arrivals take slots instead of
+    // calls of receive().
     [[nodiscard]] bool has_receive_slot() {
         if (!validate_) return true;
         const std::lock_guard held(guard_);
         return !free_receives_.empty();
     }
-    // A receive ended with so many bytes in its buffer. `by_callback`: not inside the call.
+    // Records the end of a receive with `length` bytes. `by_callback`: a callback ended it, not the
+    // call itself.
     void receive_ended(slot& done, ucs_status_t status, std::size_t length, bool by_callback);
 
-    // Waits for the end of an operation outside the numbered ones.
-    void finish(ucs_status_ptr_t request, const char* what);
+    // Waits for the end of an operation that is not a numbered message.
+    void finish(ucs_status_ptr_t request, const char* operation);
 
-    // Notes the first error; the owner's thread throws it.
+    // Records the first error; the owner's thread throws it.
     void fail(std::string message);
     [[nodiscard]] bool has_expected_length(std::uint64_t number, std::size_t length);
-    void fail_wrong(std::uint64_t number, std::size_t offset, const pattern& expected);
-    void check(const char* what, ucs_status_t status) {
+    void fail_mismatch(std::uint64_t number, std::size_t offset, const pattern& expected);
+    void check(const char* operation, ucs_status_t status) {
         if (status != UCS_OK) [[unlikely]] {
-            fail_status(what, status);
+            fail_status(operation, status);
         }
     }
     void throw_if_failed() {
@@ -116,7 +118,7 @@ protected:
         }
     }
 
-    const connection on_;
+    const connection conn_;
     progress_loop loop_;
     message_memory send_memory_;
     message_memory recv_memory_;
@@ -132,8 +134,8 @@ private:
     slot& take_numbered_receive_slot();
     slot& take(std::vector<slot*>& from);
     void give_back(std::vector<slot*>& to, slot& done);
-    void verify(const slot& of, std::size_t length);
-    void fail_status(const char* what, ucs_status_t status);
+    void verify(const slot& received, std::size_t length);
+    void fail_status(const char* operation, ucs_status_t status);
     [[noreturn]] void throw_failure() const;
 
     const bool validate_;
@@ -141,7 +143,7 @@ private:
     const std::uint32_t incoming_stream_;
     std::vector<slot> send_slots_;
     std::vector<slot> recv_slots_;
-    std::mutex guard_;               // of the two lists and failure_
+    std::mutex guard_;               // guards the two lists and failure_
     std::vector<slot*> free_sends_;  // used with validation only
     std::vector<slot*> free_receives_;
     in_flight sends_;

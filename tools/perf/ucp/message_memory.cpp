@@ -22,7 +22,7 @@ std::size_t rounded_up(std::size_t size) noexcept {
 }  // namespace
 
 message_memory::message_memory(const test_params& params, layout form, std::size_t slots,
-                               ucp_context_h with)
+                               ucp_context_h context)
     : iov_(form == layout::iov),
       message_size_(params.message_size()),
       pieces_per_slot_(iov_ ? params.pieces.size() : 1) {
@@ -34,7 +34,7 @@ message_memory::message_memory(const test_params& params, layout form, std::size
                                   std::strerror(errno)));
     }
     std::memset(memory_, 0, mapped_);
-    if (params.memory_handles) enroll(with);
+    if (params.memory_handles) register_memory(context);
     pieces_.reserve(slots * pieces_per_slot_);
     for (std::size_t slot = 0; slot < slots; ++slot) {
         add_slot(static_cast<std::byte*>(memory_) + slot * per_slot, params);
@@ -46,14 +46,14 @@ message_memory::~message_memory() {
     ::munmap(memory_, mapped_);
 }
 
-void message_memory::enroll(ucp_context_h with) {
-    ucp_mem_map_params_t wanted{};
-    wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-    wanted.address = memory_;
-    wanted.length = mapped_;
-    const ucs_status_t status = ucp_mem_map(with, &wanted, &handle_);
+void message_memory::register_memory(ucp_context_h context) {
+    ucp_mem_map_params_t map_params{};
+    map_params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    map_params.address = memory_;
+    map_params.length = mapped_;
+    const ucs_status_t status = ucp_mem_map(context, &map_params, &handle_);
     if (status == UCS_OK) {
-        context_ = with;
+        context_ = context;
         return;
     }
     ::munmap(memory_, mapped_);
@@ -82,10 +82,10 @@ void message_memory::add_slot(std::byte* base, const test_params& params) {
 
 void message_memory::copy_in(std::size_t slot, std::span<const std::byte> message) noexcept {
     for (const ucp_dt_iov_t& piece : pieces(slot)) {
-        const std::size_t here = std::min(piece.length, message.size());
-        if (here == 0) continue;
-        std::memcpy(piece.buffer, message.data(), here);
-        message = message.subspan(here);
+        const std::size_t length = std::min(piece.length, message.size());
+        if (length == 0) continue;
+        std::memcpy(piece.buffer, message.data(), length);
+        message = message.subspan(length);
     }
 }
 
@@ -101,9 +101,9 @@ std::optional<std::size_t> message_memory::find_difference(std::size_t slot,
                                                            const pattern& content) noexcept {
     std::size_t offset = 0;
     for (const ucp_dt_iov_t& piece : pieces(slot)) {
-        const auto wrong = content.find_difference(
+        const auto mismatch = content.find_difference(
             {static_cast<const std::byte*>(piece.buffer), piece.length}, offset);
-        if (wrong) return wrong;
+        if (mismatch) return mismatch;
         offset += piece.length;
     }
     return std::nullopt;

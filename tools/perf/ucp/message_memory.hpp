@@ -1,4 +1,4 @@
-// Memory of the messages of one direction, laid out as -D, -s and -i say.
+// Memory of the messages of one direction, with the layout of -D, -s and -i.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -16,13 +16,15 @@ namespace tools::perf {
 // `slots` buffers of one message each, every byte touched. Owned by a channel, one thread.
 class message_memory {
 public:
-    // Throws failure when there is not enough memory. With -z it is registered with the context.
-    message_memory(const test_params& params, layout form, std::size_t slots, ucp_context_h with);
+    // Throws failure if there is not enough memory. With -z the memory is registered with the
+    // context.
+    message_memory(const test_params& params, layout form, std::size_t slots,
+                   ucp_context_h context);
     ~message_memory();
     message_memory(const message_memory&) = delete;
     message_memory& operator=(const message_memory&) = delete;
 
-    // Arguments for the library.
+    // Arguments for the library's functions.
     [[nodiscard]] void* buffer(std::size_t slot) noexcept {
         return iov_ ? static_cast<void*>(pieces(slot).data()) : pieces(slot).front().buffer;
     }
@@ -33,7 +35,8 @@ public:
         return iov_ ? static_cast<ucp_datatype_t>(UCP_DATATYPE_IOV) : ucp_dt_make_contig(1);
     }
 
-    // Adds to the parameters of an operation on it what the arguments do not say.
+    // Sets the datatype and, with -z, the memory handle in the parameters of an operation on this
+    // memory.
     void describe(ucp_request_param_t& param) const noexcept;
 
     // Copies at most a message into the buffer.
@@ -47,7 +50,7 @@ private:
     [[nodiscard]] std::span<ucp_dt_iov_t> pieces(std::size_t slot) noexcept {
         return std::span(pieces_).subspan(slot * pieces_per_slot_, pieces_per_slot_);
     }
-    void enroll(ucp_context_h with);
+    void register_memory(ucp_context_h context);
     void add_slot(std::byte* base, const test_params& params);
 
     const bool iov_;

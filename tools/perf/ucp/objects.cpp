@@ -29,15 +29,15 @@ ucs_thread_mode_t library_mode(thread_mode mode) {
 }  // namespace
 
 context::context(std::uint64_t features, const test_params& params) {
-    ucp_params_t wanted{};
-    wanted.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
-    wanted.features = features;
-    wanted.mt_workers_shared = params.threads > 1 ? 1 : 0;
+    ucp_params_t ucp_params{};
+    ucp_params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    ucp_params.features = features;
+    ucp_params.mt_workers_shared = params.threads > 1 ? 1 : 0;
     ucp_config_t* config = nullptr;
     require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-    // The version whose functions this program uses, not the newest that the headers know, so
-    // that it also measures older libraries.
-    const ucs_status_t status = ucp_init_version(1, 13, &wanted, config, &handle_);
+    // Request the API version whose functions this program uses, instead of the newest one of the
+    // headers, so that it also measures older libraries.
+    const ucs_status_t status = ucp_init_version(1, 13, &ucp_params, config, &handle_);
     ucp_config_release(config);
     require_ok(status, "ucp_init");
 }
@@ -47,19 +47,19 @@ void context::close() noexcept {
 }
 
 worker::worker(const context& in, const test_params& params) {
-    ucp_worker_params_t wanted{};
-    wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    wanted.thread_mode = library_mode(params.threading);
-    require_ok(ucp_worker_create(in.get(), &wanted, &handle_), "ucp_worker_create");
-    require_thread_mode(wanted.thread_mode);
+    ucp_worker_params_t ucp_params{};
+    ucp_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    ucp_params.thread_mode = library_mode(params.threading);
+    require_ok(ucp_worker_create(in.get(), &ucp_params, &handle_), "ucp_worker_create");
+    require_thread_mode(ucp_params.thread_mode);
 }
 
-void worker::require_thread_mode(ucs_thread_mode_t wanted) const {
+void worker::require_thread_mode(ucs_thread_mode_t required) const {
     ucp_worker_attr_t attr{};
     attr.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
     require_ok(ucp_worker_query(handle_, &attr), "ucp_worker_query");
-    if (attr.thread_mode < wanted) {
-        throw failure("the library does not give the thread mode asked for by -M");
+    if (attr.thread_mode < required) {
+        throw failure("the library does not support the thread mode of -M");
     }
 }
 
@@ -81,16 +81,17 @@ endpoint::endpoint(const worker& from, const blob& peer_address, const test_para
                    stop_flag& stop)
     : stop_(stop) {
     const ucp::address::padded address(peer_address);
-    ucp_ep_params_t wanted{};
-    wanted.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    wanted.address = address.get();
+    ucp_ep_params_t ucp_params{};
+    ucp_params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    ucp_params.address = address.get();
     if (params.errors == error_handling::peer) {
-        wanted.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-        wanted.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        wanted.err_handler.cb = &endpoint::on_error;
-        wanted.err_handler.arg = this;
+        ucp_params.field_mask |=
+            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        ucp_params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_params.err_handler.cb = &endpoint::on_error;
+        ucp_params.err_handler.arg = this;
     }
-    require_ok(ucp_ep_create(from.get(), &wanted, &handle_), "ucp_ep_create");
+    require_ok(ucp_ep_create(from.get(), &ucp_params, &handle_), "ucp_ep_create");
 }
 
 void endpoint::on_error(void* arg, ucp_ep_h, ucs_status_t status) {

@@ -1,4 +1,4 @@
-// Handles of the library with an owner.
+// Owners of the library's handles.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -12,9 +12,9 @@
 
 namespace tools::perf {
 
-// Each constructor throws failure with the library's status. Each destructor ends the object
-// only after its close(): a test that fails leaves everything as it is and exits, because
-// ending objects with operations in flight may wait for a peer that is gone.
+// Each constructor throws failure with the library's status. Only close() destroys the object of
+// the library, not the destructor: a failed test leaves its objects and exits, because destroying
+// objects with operations in flight may wait for a peer that is gone.
 
 // Owned by the session, main thread.
 class context {
@@ -44,7 +44,7 @@ public:
     void close() noexcept;
 
 private:
-    void require_thread_mode(ucs_thread_mode_t wanted) const;
+    void require_thread_mode(ucs_thread_mode_t required) const;
 
     ucp_worker_h handle_ = nullptr;
 };
@@ -60,9 +60,10 @@ public:
 
     [[nodiscard]] ucp_ep_h get() const noexcept { return handle_; }
 
-    // The peer may close from now on, which is no failure. Before it is told that it may.
+    // From now on a close by the peer is no failure. Call this before the peer learns that it may
+    // close.
     void expect_end() noexcept { ending_ = true; }
-    // Sends what is under way, then disconnects. Progresses the worker.
+    // Flushes pending sends, then disconnects. Progresses the worker.
     void close(const worker& from, stop_flag& stop);
 
 private:
@@ -71,7 +72,7 @@ private:
     ucp_ep_h handle_ = nullptr;
     stop_flag& stop_;
     std::atomic<bool> ending_{false};       // callbacks run on any thread of the worker
-    std::atomic<bool> peer_closed_{false};  // before we did
+    std::atomic<bool> peer_closed_{false};  // before this side did
 };
 
 }  // namespace tools::perf

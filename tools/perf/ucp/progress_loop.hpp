@@ -1,4 +1,4 @@
-// Waiting for the library to do something.
+// Waits for conditions while a worker progresses.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -10,9 +10,9 @@
 
 namespace tools::perf {
 
-// Progresses a worker until a condition holds. One thread. With nothing to do for a while it
-// yields the processor, which only matters with more threads than processors, or sleeps where the
-// test says so, and looks whether the test was stopped.
+// Progresses a worker until a condition holds. One thread. After a while without events it yields
+// the processor, which matters only with more threads than processors, or sleeps if the test
+// requests it; it also checks whether the test was stopped.
 class progress_loop final : sleeper {
 public:
     progress_loop(ucp_worker_h worker, stop_flag& stop, wait_mode waiting = wait_mode::poll)
@@ -36,7 +36,7 @@ public:
         }
     }
 
-    // Never sleeps: for conditions that another thread or a socket fulfils.
+    // Never sleeps, for conditions that depend on another thread or a socket.
     void once() {
         if (ucp_worker_progress(worker_) != 0) {
             idle_ = 0;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/fitting.hpp"
+#include "tools/perf/core/supported_options.hpp"
 #include "tools/perf/ucp/remote_window.hpp"
 
 namespace tools::perf {
@@ -13,16 +13,16 @@ namespace {
 
 constexpr unsigned put_window = 32;
 
-std::size_t length_of(const connection& on) {
-    return std::max<std::size_t>(on.params.message_size(), 8);
+std::size_t length_of(const connection& conn) {
+    return std::max<std::size_t>(conn.params.message_size(), 8);
 }
 
-// Each side puts a message whose last byte is the number of the round, and waits for the other's.
-// An iteration is a round trip.
+// Each side puts a message whose last byte is the number of the round, and waits for that of the
+// peer. An iteration is a round trip.
 class put_latency final : public workload {
 public:
-    explicit put_latency(const connection& on)
-        : part_(on.part), size_(on.params.message_size()), window_(on, length_of(on)) {}
+    explicit put_latency(const connection& conn)
+        : part_(conn.part), size_(conn.params.message_size()), window_(conn, length_of(conn)) {}
 
     void run(std::uint64_t iterations, meter* times) override {
         for (std::uint64_t done = 0; done < iterations; ++done) {
@@ -50,7 +50,8 @@ private:
     void wait() {
         const volatile std::byte* last = window_.incoming() + size_ - 1;
         while (true) {
-            // Looking costs less than progress, which is needed where the peer's puts are messages.
+            // Polling memory costs less than progress, which is needed if the peer's puts arrive as
+            // messages.
             for (unsigned looks = 0; looks < 16; ++looks) {
                 if (*last == std::byte{round_}) return;
             }
@@ -64,18 +65,18 @@ private:
     std::uint8_t round_ = 0;
 };
 
-// One side works; the other only makes progress until it is told that all is done.
+// One side operates; the other only progresses until it receives the message that all is done.
 class one_sided : public workload {
 public:
-    one_sided(const connection& on, unsigned window)
-        : part_(on.part),
-          window_(on, length_of(on)),
-          running_(on.params.outstanding == 0 ? window : on.params.outstanding, nullptr) {}
+    one_sided(const connection& conn, unsigned window)
+        : part_(conn.part),
+          window_(conn, length_of(conn)),
+          running_(conn.params.outstanding == 0 ? window : conn.params.outstanding, nullptr) {}
 
     void run(std::uint64_t iterations, meter* times) final {
         if (part_ == side::responder) {
-            window_.await();
-            return window_.tell();
+            window_.wait_done();
+            return window_.send_done();
         }
         for (std::uint64_t done = 0; done < iterations; ++done) {
             ucs_status_ptr_t& slot = running_[done % running_.size()];
@@ -89,8 +90,8 @@ public:
             window_.finish("the operation", std::exchange(slot, nullptr));
         window_.flush();
         if (part_ == side::both) return;
-        window_.tell();
-        window_.await();
+        window_.send_done();
+        window_.wait_done();
     }
 
     std::string describe_operation() final {
@@ -110,8 +111,8 @@ private:
 
 class put_bandwidth final : public one_sided {
 public:
-    explicit put_bandwidth(const connection& on)
-        : one_sided(on, put_window), size_(on.params.message_size()) {}
+    explicit put_bandwidth(const connection& conn)
+        : one_sided(conn, put_window), size_(conn.params.message_size()) {}
 
 private:
     ucs_status_ptr_t start() override {
@@ -123,7 +124,7 @@ private:
 
 class get final : public one_sided {
 public:
-    explicit get(const connection& on) : one_sided(on, 1), size_(on.params.message_size()) {}
+    explicit get(const connection& conn) : one_sided(conn, 1), size_(conn.params.message_size()) {}
 
 private:
     ucs_status_ptr_t start() override {
@@ -135,9 +136,10 @@ private:
 
 class atomic final : public one_sided {
 public:
-    atomic(const connection& on, ucp_atomic_op_t what, bool fetch) : one_sided(on, 1), what_(what) {
+    atomic(const connection& conn, ucp_atomic_op_t operation, bool fetch)
+        : one_sided(conn, 1), operation_(operation) {
         param_.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
-        param_.datatype = ucp_dt_make_contig(on.params.message_size());
+        param_.datatype = ucp_dt_make_contig(conn.params.message_size());
         if (!fetch) return;
         param_.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         param_.reply_buffer = &reply_;
@@ -145,17 +147,17 @@ public:
 
 private:
     ucs_status_ptr_t start() override {
-        return ucp_atomic_op_nbx(window().ep(), what_, &operand_, 1, window().remote(),
+        return ucp_atomic_op_nbx(window().ep(), operation_, &operand_, 1, window().remote(),
                                  window().key(), &param_);
     }
-    const ucp_atomic_op_t what_;
+    const ucp_atomic_op_t operation_;
     const std::uint64_t operand_ = 1;
     std::uint64_t reply_ = 0;
     ucp_request_param_t param_{};
 };
 
-void check_one_sided(const test_params& params, const taken_options& takes) {
-    refuse_others(params, takes);
+void check_one_sided(const test_params& params, const accepted_options& takes) {
+    refuse_unsupported(params, takes);
     if (params.send_layout != layout::contig || params.recv_layout != layout::contig ||
         params.pieces.size() != 1) {
         throw usage_error("-D iov and several sizes are not for tests of remote memory");
@@ -176,32 +178,32 @@ void check_atomic_options(const test_params& params) {
     if (size != 4 && size != 8) throw usage_error("-s: atomic operations have 4 or 8 bytes");
 }
 
-std::unique_ptr<workload> make_put_latency(const connection& on) {
-    return std::make_unique<put_latency>(on);
+std::unique_ptr<workload> make_put_latency(const connection& conn) {
+    return std::make_unique<put_latency>(conn);
 }
 
-std::unique_ptr<workload> make_put_bandwidth(const connection& on) {
-    return std::make_unique<put_bandwidth>(on);
+std::unique_ptr<workload> make_put_bandwidth(const connection& conn) {
+    return std::make_unique<put_bandwidth>(conn);
 }
 
-std::unique_ptr<workload> make_get(const connection& on) {
-    return std::make_unique<get>(on);
+std::unique_ptr<workload> make_get(const connection& conn) {
+    return std::make_unique<get>(conn);
 }
 
-std::unique_ptr<workload> make_atomic_add(const connection& on) {
-    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_ADD, false);
+std::unique_ptr<workload> make_atomic_add(const connection& conn) {
+    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_ADD, false);
 }
 
-std::unique_ptr<workload> make_atomic_fetch_add(const connection& on) {
-    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_ADD, true);
+std::unique_ptr<workload> make_atomic_fetch_add(const connection& conn) {
+    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_ADD, true);
 }
 
-std::unique_ptr<workload> make_atomic_swap(const connection& on) {
-    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_SWAP, true);
+std::unique_ptr<workload> make_atomic_swap(const connection& conn) {
+    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_SWAP, true);
 }
 
-std::unique_ptr<workload> make_atomic_compare_swap(const connection& on) {
-    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_CSWAP, true);
+std::unique_ptr<workload> make_atomic_compare_swap(const connection& conn) {
+    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_CSWAP, true);
 }
 
 }  // namespace tools::perf

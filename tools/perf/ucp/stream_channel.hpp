@@ -5,24 +5,24 @@
 
 namespace tools::perf {
 
-// A message is so many bytes of the endpoint's stream. `-r recv` receives each into a buffer,
-// `-r recv_data` takes what arrived piece by piece, without a copy.
+// A message is a sequence of bytes of the endpoint's stream. `-r recv` receives each message into a
+// buffer, `-r recv_data` takes the arrived data piece by piece, without a copy.
 class stream_channel final : public ucp_channel {
 public:
-    stream_channel(const connection& on, unsigned window);
+    stream_channel(const connection& conn, unsigned window);
 
     void receive() override;
     void wait_sends(unsigned left);
     void wait_receives(unsigned left) override;
 
-    // One byte against the stream.
+    // One byte in the opposite direction.
     void acknowledge();
     void wait_acknowledgement();
 
 private:
     static void on_received(void* request, ucs_status_t status, std::size_t length, void* arg);
 
-    [[nodiscard]] ucs_status_ptr_t post_send(const slot& with,
+    [[nodiscard]] ucs_status_ptr_t post_send(const slot& message,
                                              const ucp_request_param_t& param) override;
     bool take_piece();
     void verify_piece(std::span<const std::byte> piece);

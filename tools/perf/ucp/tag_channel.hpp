@@ -10,12 +10,12 @@ enum class tag_send : std::uint8_t { standard, sync };
 // Messages of a thread have their own tag.
 class tag_channel final : public ucp_channel {
 public:
-    tag_channel(const connection& on, unsigned window, tag_send how);
+    tag_channel(const connection& conn, unsigned window, tag_send mode);
 
-    // With -U only when the message is already here.
+    // With -U, waits until the message has arrived before it posts the receive.
     void receive() override;
 
-    // An empty message against the stream.
+    // An empty message in the opposite direction.
     void acknowledge();
     void wait_acknowledgement();
 
@@ -23,11 +23,11 @@ private:
     static void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                             void* arg);
 
-    [[nodiscard]] ucs_status_ptr_t post_send(const slot& with,
+    [[nodiscard]] ucs_status_ptr_t post_send(const slot& message,
                                              const ucp_request_param_t& param) override;
     void wait_for_arrival();
 
-    const tag_send how_;
+    const tag_send mode_;
     const ucp_tag_t tag_;
     const ucp_tag_t ack_tag_;
     const ucp_tag_t mask_;

@@ -17,15 +17,15 @@ constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-transport_am_channel::transport_am_channel(const transport_connection& on, unsigned window,
+transport_am_channel::transport_am_channel(const transport_connection& conn, unsigned window,
                                            flow control)
-    : on_(on),
-      operation_(operation_of(on.params, send_operation::copied_short)),
-      validate_(on.params.validate),
-      size_(on.params.message_size()),
-      header_(header_of(on.params)),
-      credits_(control == flow::controlled ? on.params.flow_window : never),
-      tell_after_(control == flow::controlled ? (on.params.flow_window + 1) / 2 : never),
+    : conn_(conn),
+      operation_(operation_of(conn.params, send_operation::copied_short)),
+      validate_(conn.params.validate),
+      size_(conn.params.message_size()),
+      header_(header_of(conn.params)),
+      credits_(control == flow::controlled ? conn.params.flow_window : never),
+      report_after_(control == flow::controlled ? (conn.params.flow_window + 1) / 2 : never),
       slots_(window),
       memory_(memory_of_buffers(validate_ ? window : 1, size_)) {
     for (slot& each : slots_) {
@@ -33,14 +33,14 @@ transport_am_channel::transport_am_channel(const transport_connection& on, unsig
         each.owner = this;
         each.count = 0;
     }
-    on_.over.iface().set_am_handler(message_id, {.deliver = &on_message, .arg = this});
-    on_.over.iface().set_am_handler(acknowledgement_id,
-                                    {.deliver = &on_acknowledgement, .arg = this});
+    conn_.link.iface().set_am_handler(message_id, {.deliver = &on_message, .arg = this});
+    conn_.link.iface().set_am_handler(acknowledgement_id,
+                                      {.deliver = &on_acknowledgement, .arg = this});
 }
 
 transport_am_channel::~transport_am_channel() {
-    on_.over.iface().set_am_handler(message_id, {});
-    on_.over.iface().set_am_handler(acknowledgement_id, {});
+    conn_.link.iface().set_am_handler(message_id, {});
+    conn_.link.iface().set_am_handler(acknowledgement_id, {});
 }
 
 void transport_am_channel::on_message(void* arg, void* data, std::size_t length) {
@@ -68,33 +68,33 @@ std::size_t transport_am_channel::pack(void* arg, void* into, std::size_t) {
 }
 
 void transport_am_channel::send() {
-    slot& with = slots_[sent_ % slots_.size()];
-    until([&] { return with.count == 0 && sent_ - acknowledged_ < credits_; });
+    slot& message_slot = slots_[sent_ % slots_.size()];
+    until([&] { return message_slot.count == 0 && sent_ - acknowledged_ < credits_; });
     std::span<std::byte> message(memory_);
     if (validate_) {
         message = message.subspan(sent_ % slots_.size() * size_, size_);
-        pattern(on_.part == side::responder ? 1 : 0, sent_).fill(message, 0);
+        pattern(conn_.part == side::responder ? 1 : 0, sent_).fill(message, 0);
     }
     ++sent_;
-    with.count = 1;
-    with.status = UCS_OK;
+    message_slot.count = 1;
+    message_slot.status = UCS_OK;
     sends_.started();
-    ucs_status_t status = post(with, message);
+    ucs_status_t status = post(message_slot, message);
     while (status == UCS_ERR_NO_RESOURCE)
         [[unlikely]] {
-            on_.over.once();
-            if (received_ - told_ >= tell_after_) tell_what_came();
-            on_.over.throw_if_failed();
-            status = post(with, message);
+            conn_.link.once();
+            if (received_ - reported_ >= report_after_) send_acknowledgement();
+            conn_.link.throw_if_failed();
+            status = post(message_slot, message);
         }
     if (status == UCS_INPROGRESS) return;
-    with.count = 0;
+    message_slot.count = 0;
     sends_.ended_at_once();
-    on_.over.require(name_of(operation_), status);
+    conn_.link.require(name_of(operation_), status);
 }
 
-ucs_status_t transport_am_channel::post(slot& with, std::span<std::byte> message) {
-    uct::ep& ep = on_.over.ep();
+ucs_status_t transport_am_channel::post(slot& message_slot, std::span<std::byte> message) {
+    uct::ep& ep = conn_.link.ep();
     switch (operation_) {
         case send_operation::copied_short: {
             std::uint64_t header = 0;
@@ -110,42 +110,42 @@ ucs_status_t transport_am_channel::post(slot& with, std::span<std::byte> message
             break;
     }
     const uct::iov payload{message.data() + header_, message.size() - header_};
-    return ep.am_zcopy(message_id, message.first(header_), {&payload, 1}, &with);
+    return ep.am_zcopy(message_id, message.first(header_), {&payload, 1}, &message_slot);
 }
 
-bool transport_am_channel::tell_what_came() {
+bool transport_am_channel::send_acknowledgement() {
     const std::uint64_t now = received_;
-    const ucs_status_t status = on_.over.ep().am_short(acknowledgement_id, now, nullptr, 0);
-    if (status == UCS_ERR_NO_RESOURCE) return false;  // next turn
-    on_.over.require("am_short", status);
-    told_ = now;
+    const ucs_status_t status = conn_.link.ep().am_short(acknowledgement_id, now, nullptr, 0);
+    if (status == UCS_ERR_NO_RESOURCE) return false;  // retried in the next turn
+    conn_.link.require("am_short", status);
+    reported_ = now;
     return true;
 }
 
 void transport_am_channel::acknowledge() {
-    on_.over.until([&] { return tell_what_came(); });
+    conn_.link.until([&] { return send_acknowledgement(); });
 }
 
 void transport_am_channel::verify(std::span<const std::byte> message) {
-    if (!wrong_.empty()) return;
+    if (!error_.empty()) return;
     if (message.size() != size_) {
-        wrong_ = fmt::format("validation: message {} came as {} bytes where {} bytes were sent",
+        error_ = fmt::format("validation: message {} came as {} bytes where {} bytes were sent",
                              received_, message.size(), size_);
         return;
     }
-    const pattern content(on_.part == side::initiator ? 1 : 0, received_);
+    const pattern content(conn_.part == side::initiator ? 1 : 0, received_);
     const auto offset = content.find_difference(message, 0);
     if (!offset) return;
-    wrong_ = fmt::format("validation: message {} is wrong at offset {} of {}", received_, *offset,
+    error_ = fmt::format("validation: message {} is wrong at offset {} of {}", received_, *offset,
                          size_);
 }
 
-void transport_am_channel::throw_if_wrong() const {
-    throw failure(wrong_);
+void transport_am_channel::throw_validation_error() const {
+    throw failure(error_);
 }
 
 std::string transport_am_channel::describe_send() {
-    return fmt::format("{} of {} bytes on {}", name_of(operation_), size_, on_.over.name());
+    return fmt::format("{} of {} bytes on {}", name_of(operation_), size_, conn_.link.name());
 }
 
 }  // namespace tools::perf

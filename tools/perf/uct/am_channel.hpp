@@ -9,14 +9,14 @@
 
 namespace tools::perf {
 
-// One thread. -H bytes of a message are its header, all others its payload. With flow control the
-// receiver tells after half a window (-W) how much it has, and the sender is never further ahead
-// than a window: a receiver that is slow shall not have to store messages.
+// One thread. The first -H bytes of a message are its header, the others its payload. With flow
+// control the receiver acknowledges after half a window (-W), and the sender is never more than a
+// window ahead, so that a slow receiver need not store messages.
 class transport_am_channel {
 public:
     enum class flow : std::uint8_t { free, controlled };
 
-    transport_am_channel(const transport_connection& on, unsigned window, flow control);
+    transport_am_channel(const transport_connection& conn, unsigned window, flow control);
     ~transport_am_channel();
     transport_am_channel(const transport_am_channel&) = delete;
     transport_am_channel& operator=(const transport_am_channel&) = delete;
@@ -30,7 +30,7 @@ public:
         until([&] { return receives_.count() <= left; });
     }
 
-    // Tells the sender of all that came.
+    // Acknowledges all received messages.
     void acknowledge();
     void wait_acknowledgement() {
         until([&] { return acknowledged_ == sent_; });
@@ -49,38 +49,38 @@ private:
     static void on_sent(uct::completion& self);
     static std::size_t pack(void* arg, void* into, std::size_t capacity);
 
-    ucs_status_t post(slot& with, std::span<std::byte> message);
-    bool tell_what_came();
+    ucs_status_t post(slot& message_slot, std::span<std::byte> message);
+    bool send_acknowledgement();
     void verify(std::span<const std::byte> message);
-    void throw_if_wrong() const;
+    void throw_validation_error() const;
 
     template<class Done>
     void until(Done&& done) {
-        on_.over.until([&] {
-            if (received_ - told_ >= tell_after_) tell_what_came();
+        conn_.link.until([&] {
+            if (received_ - reported_ >= report_after_) send_acknowledgement();
             return done();
         });
-        if (!wrong_.empty()) [[unlikely]] {
-            throw_if_wrong();
+        if (!error_.empty()) [[unlikely]] {
+            throw_validation_error();
         }
     }
 
-    const transport_connection on_;
+    const transport_connection conn_;
     const send_operation operation_;
     const bool validate_;
     const std::size_t size_;
     const std::size_t header_;
-    const std::uint64_t credits_;     // most messages that the receiver has not told of
-    const std::uint64_t tell_after_;  // messages
+    const std::uint64_t credits_;       // the most messages without acknowledgement
+    const std::uint64_t report_after_;  // messages
     std::vector<slot> slots_;
-    std::vector<std::byte> memory_;  // of a message, or of each slot with validation
+    std::vector<std::byte> memory_;  // one message, or with validation one for each slot
     in_flight sends_;
     in_flight receives_;
     std::uint64_t sent_ = 0;
     std::uint64_t acknowledged_ = 0;
     std::uint64_t received_ = 0;
-    std::uint64_t told_ = 0;
-    std::string wrong_;
+    std::uint64_t reported_ = 0;
+    std::string error_;
 };
 
 }  // namespace tools::perf

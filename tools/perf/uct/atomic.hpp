@@ -7,10 +7,10 @@
 
 namespace tools::perf {
 
-[[nodiscard]] std::unique_ptr<workload> make_add_latency(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_add_rate(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_fetch_add(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_swap(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_compare_swap(const transport_connection& on);
+[[nodiscard]] std::unique_ptr<workload> make_add_latency(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_add_rate(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_fetch_add(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_swap(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_compare_swap(const transport_connection& conn);
 
 }  // namespace tools::perf

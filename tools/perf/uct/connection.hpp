@@ -1,4 +1,4 @@
-// What the tests of the transport layer work on.
+// The objects of the transport layer that its tests use.
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace tools::perf {
 
-// Borrowed; outlives the workload. `landing` is this side's memory that the peer may access.
+// Not owned; outlives the workload. `exposed` is this side's memory that the peer may access.
 struct transport_connection {
-    transport_link& over;
+    transport_link& link;
     const test_params& params;
     side part;
-    std::span<std::byte> landing;
+    std::span<std::byte> exposed;
 };
 
-// Contents of memory that a test writes or reads, by who wrote it.
+// The content of memory that a test writes or reads, depending on its writer.
 [[nodiscard]] inline pattern memory_content(side writer) noexcept {
     return {writer == side::responder ? 1U : 0U, 0};
 }

@@ -1,4 +1,4 @@
-// An interface of the transport layer and the endpoint to the peer's.
+// An interface of the transport layer, and its endpoint to the interface of the peer.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tools::perf {
 
-// Owned by the run of a test; one thread. Nothing is queued in the endpoint: who finds no resource
-// progresses and tries again.
+// Owned by the run of a test; one thread. Operations are not queued: if there is no resource, the
+// caller progresses and retries.
 class transport_link {
 public:
     // Throws not_offered or failure.
@@ -25,28 +25,30 @@ public:
     [[nodiscard]] uct::ep& ep() noexcept { return *ep_; }
     [[nodiscard]] const std::string& name() const noexcept { return opened_.name; }
 
-    // By which the peer finds this interface and `memory`.
+    // Returns the address of this interface and of `memory`, for the peer.
     [[nodiscard]] blob address(const void* memory) const;
-    // Throws failure when the peer cannot be reached, or its address is none.
+    // Throws failure if the peer is unreachable or its address is malformed.
     void connect(const blob& peer);
     void disconnect() noexcept { ep_.reset(); }
-    // Where endpoints come in pairs: what each side tells the other once they are made.
+    // For transports whose endpoints are connected in pairs: the connection data that both sides
+    // exchange after creating them.
     [[nodiscard]] bool pairs() const noexcept {
         return opened_.iface->attr().connection_length > 0;
     }
     [[nodiscard]] blob connection() const;
     void pair(const blob& peer);
 
-    // New memory for the peer, memory that is there, and the peer's by its key. Throw failure.
+    // Share new memory, share existing memory, and attach to the memory of the peer by its key.
+    // Throw failure.
     [[nodiscard]] uct::shared_memory share(std::size_t length);
     [[nodiscard]] uct::shared_memory share(std::span<std::byte> memory);
     void reach(const blob& key);
-    // What the peer gave as memory.
+    // The memory that the peer shares.
     [[nodiscard]] uct::remote_place remote() const noexcept {
         return {remote_memory_, memory_.get()};
     }
 
-    // One turn. Throws stopped.
+    // Progresses once. Throws stopped.
     void once() {
         if (opened_.iface->progress() != 0) {
             idle_ = 0;
@@ -66,9 +68,9 @@ public:
         }
     }
 
-    // Until `start` returns another status than UCS_ERR_NO_RESOURCE, which is returned.
+    // Repeats `start` while it returns UCS_ERR_NO_RESOURCE, and returns its other status.
     template<class Start>
-    ucs_status_t once_there_is_room(Start&& start) {
+    ucs_status_t retry_until_posted(Start&& start) {
         ucs_status_t status = start();
         while (status == UCS_ERR_NO_RESOURCE)
             [[unlikely]] {
@@ -92,7 +94,7 @@ private:
     static constexpr std::uint32_t turns_per_poll = 128;
 
     [[nodiscard]] uct::memory_domain& domain(const char* operation);
-    static void on_failure(void* arg, uct::ep& which, ucs_status_t status);
+    static void on_failure(void* arg, uct::ep& failed_ep, ucs_status_t status);
     [[noreturn]] void give_up(const char* operation, ucs_status_t status) const;
     void pause();
 

@@ -7,9 +7,9 @@
 
 namespace tools::perf {
 
-[[nodiscard]] std::unique_ptr<workload> make_put_latency(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_put_bandwidth(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_get(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_get_bandwidth(const transport_connection& on);
+[[nodiscard]] std::unique_ptr<workload> make_put_latency(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_put_bandwidth(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_get(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_get_bandwidth(const transport_connection& conn);
 
 }  // namespace tools::perf

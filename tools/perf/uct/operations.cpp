@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t short_header = sizeof(std::uint64_t);
 
-std::string too_long(std::string_view what, std::size_t most) {
-    return fmt::format("{} takes at most {} bytes here", what, most);
+std::string too_long(std::string_view name, std::size_t most) {
+    return fmt::format("{} takes at most {} bytes here", name, most);
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ std::string mistake_in_messages(const test_params& params, const uct::iface_attr
     return {};
 }
 
-std::optional<uct::op> operation_of(const test_params& params, remote_access how) noexcept {
-    const bool put = how == remote_access::put;
+std::optional<uct::op> operation_of(const test_params& params, remote_access access) noexcept {
+    const bool put = access == remote_access::put;
     switch (operation_of(params, send_operation::zcopy)) {
         case send_operation::copied_short:
             return put ? std::optional(uct::op::put_short) : std::nullopt;
@@ -82,9 +82,9 @@ const char* name_of(uct::op operation) noexcept {
     return "?";
 }
 
-std::string mistake_in_memory_access(const test_params& params, remote_access how,
+std::string mistake_in_memory_access(const test_params& params, remote_access access,
                                      const uct::iface_attr& attr) {
-    const auto needed = operation_of(params, how);
+    const auto needed = operation_of(params, access);
     if (!needed) return "of get there are only -D bcopy and zcopy";
     const char* const name = name_of(*needed);
     if (!attr.ops.has(*needed)) return fmt::format("no {}", name);
@@ -97,7 +97,7 @@ std::string mistake_in_memory_access(const test_params& params, remote_access ho
     return {};
 }
 
-std::string mistake_in_atomic(const test_params& params, uct::atomic_kind what, bool fetches,
+std::string mistake_in_atomic(const test_params& params, uct::atomic_kind kind, bool fetches,
                               const uct::iface_attr& attr) {
     if (operation_of(params, send_operation::copied_short) != send_operation::copied_short) {
         return "of atomic operations there is only -D short";
@@ -105,9 +105,9 @@ std::string mistake_in_atomic(const test_params& params, uct::atomic_kind what, 
     if (params.pieces.size() != 1 || (params.message_size() != 4 && params.message_size() != 8)) {
         return "-s: atomic operations have 4 or 8 bytes";
     }
-    if (attr.atomics.has({what, params.message_size(), 0, 0}, fetches)) return {};
+    if (attr.atomics.has({kind, params.message_size(), 0, 0}, fetches)) return {};
     return fmt::format("no {}atomic {} of {} bytes", fetches ? "fetching " : "",
-                       uct::atomic_names[static_cast<unsigned>(what)], params.message_size());
+                       uct::atomic_names[static_cast<unsigned>(kind)], params.message_size());
 }
 
 }  // namespace tools::perf

@@ -1,4 +1,4 @@
-// Transports and devices by the names of -x and -d.
+// Finds transports and devices by the names of -x and -d.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace tools::perf {
 
-// What is asked for is not on this machine, or not with this transport. In a batch such a test is
-// left out.
+// The requested feature does not exist on this machine or with this transport. A batch skips such a
+// test.
 class not_offered : public usage_error {
 public:
     using usage_error::usage_error;
 };
 
-// A transport on a device, and who opens it.
+// A transport on a device, and the component that opens it.
 struct offer {
     const uct::component* opens = nullptr;
     uct::resource where;
@@ -28,14 +28,15 @@ struct offer {
     [[nodiscard]] std::string name() const { return where.transport + '/' + where.device; }
 };
 
-// What is on this machine, nearest first. Throws failure.
+// Returns the transports and devices of this machine, nearest first. Throws failure.
 [[nodiscard]] std::vector<offer> all_offers(const ucs::config::source& config);
 
-// Pure. Throws not_offered, with all there are, when a name is missing or unknown.
+// Finds an offer by its names. Throws usage_error if a name is missing, not_offered if it is
+// unknown; both list all offers.
 [[nodiscard]] const offer& choose(const std::vector<offer>& offers, std::string_view transport,
                                   std::string_view device);
 
-// An interface with what it needs. Owner thread.
+// An interface with the objects that it needs. Owner thread.
 struct opened_interface {
     std::unique_ptr<ucs::config::source> config;
     std::unique_ptr<ucs::async::event_loop> events;

@@ -1,4 +1,4 @@
-// One side of a test of a transport, from opening the interface to closing it.
+// Runs one side of a test of a transport, from opening the interface to closing it.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace tools::perf {
 
-// Made and run once, by the main thread, which is its only one. Interfaces find each other through
-// the control connection. Throws failure, or stopped when the peer disappeared.
+// The main thread creates it and runs it once, without other threads. Interfaces exchange addresses
+// through the control connection. Throws failure, or stopped if the peer has disappeared.
 class transport_run final : public runnable {
 public:
     transport_run(const test_params& params, const run_environment& environment);
@@ -19,20 +19,20 @@ public:
 
 private:
     void exchange_addresses();
-    // Takes what the peer says to the same from us.
-    [[nodiscard]] std::vector<blob> swap(const std::vector<blob>& own);
-    // By an address and a key to memory, which is empty where the address is enough.
+    // Sends blobs to the peer and returns those of the peer.
+    [[nodiscard]] std::vector<blob> exchange(const std::vector<blob>& own);
+    // Connects by an address and a memory key, which is empty if the address suffices.
     void connect(const std::vector<blob>& peer);
     // Waits for the peer while the interface progresses.
-    void meet();
+    void synchronise();
 
     const test_params& params_;
     const test_row& row_;
-    const run_environment& with_;
+    const run_environment& environment_;
     transport_link link_;
     std::vector<std::byte> own_;
-    uct::shared_memory shared_;     // after the memory that it may be of
-    std::span<std::byte> landing_;  // memory that the peer may access: one of the two
+    uct::shared_memory shared_;     // declared after own_, which it may refer to
+    std::span<std::byte> exposed_;  // memory that the peer may access: own_ or shared_
 };
 
 }  // namespace tools::perf

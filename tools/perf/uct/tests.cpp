@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/perf/core/fitting.hpp"
 #include "tools/perf/core/message_workloads.hpp"
+#include "tools/perf/core/supported_options.hpp"
 #include "tools/perf/uct/am_channel.hpp"
 #include "tools/perf/uct/operations.hpp"
 
@@ -12,24 +12,24 @@ namespace {
 
 using flow = transport_am_channel::flow;
 
-void require_memory_access(const test_params& params, remote_access how) {
-    refuse_others(params, {.transport = true, .protocol = false});
+void require_memory_access(const test_params& params, remote_access access) {
+    refuse_unsupported(params, {.transport = true, .protocol = false});
     const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_memory_access(params, how, opened.iface->attr());
+    const std::string mistake = mistake_in_memory_access(params, access, opened.iface->attr());
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
 }
 
-void require_atomic(const test_params& params, uct::atomic_kind what, bool fetches) {
-    refuse_others(params, {.transport = true, .protocol = false});
+void require_atomic(const test_params& params, uct::atomic_kind kind, bool fetches) {
+    refuse_unsupported(params, {.transport = true, .protocol = false});
     const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_atomic(params, what, fetches, opened.iface->attr());
+    const std::string mistake = mistake_in_atomic(params, kind, fetches, opened.iface->attr());
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
 }
 
 }  // namespace
 
 void check_transport_messages(const test_params& params) {
-    refuse_others(params, {.header = true, .transport = true, .protocol = false});
+    refuse_unsupported(params, {.header = true, .transport = true, .protocol = false});
     const opened_interface opened = open_interface(params.transport, params.device);
     const std::string mistake = mistake_in_messages(params, opened.iface->attr());
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
@@ -59,12 +59,12 @@ void check_transport_compare_swap(const test_params& params) {
     require_atomic(params, uct::atomic_kind::cswap, true);
 }
 
-std::unique_ptr<workload> make_transport_am_latency(const transport_connection& on) {
-    return make_ping_pong<transport_am_channel>(on, flow::free);
+std::unique_ptr<workload> make_transport_am_latency(const transport_connection& conn) {
+    return make_ping_pong<transport_am_channel>(conn, flow::free);
 }
 
-std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& on) {
-    return make_one_way<transport_am_channel>(on, flow::controlled);
+std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& conn) {
+    return make_one_way<transport_am_channel>(conn, flow::controlled);
 }
 
 std::string layout_name(const test_params& params) {

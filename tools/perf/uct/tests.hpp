@@ -1,4 +1,4 @@
-// The tests of a transport, as rows of the list of tests know them.
+// The functions of transport tests for the list of tests.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace tools::perf {
 
-// Each throws usage_error for options that do not fit, not_offered for what is not on this machine
-// or more than the transport does.
+// Each throws usage_error for unsupported options, and not_offered for features that this machine
+// or the transport does not have.
 void check_transport_messages(const test_params& params);
 void check_transport_put(const test_params& params);
 void check_transport_get(const test_params& params);
@@ -18,10 +18,11 @@ void check_transport_fetch_add(const test_params& params);
 void check_transport_swap(const test_params& params);
 void check_transport_compare_swap(const test_params& params);
 
-[[nodiscard]] std::unique_ptr<workload> make_transport_am_latency(const transport_connection& on);
-[[nodiscard]] std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& on);
+[[nodiscard]] std::unique_ptr<workload> make_transport_am_latency(const transport_connection& conn);
+[[nodiscard]] std::unique_ptr<workload> make_transport_am_bandwidth(
+    const transport_connection& conn);
 
-// For people: "short", as -D has it.
+// Returns the name of the layout for the output, as in -D: "short".
 [[nodiscard]] std::string layout_name(const test_params& params);
 
 }  // namespace tools::perf

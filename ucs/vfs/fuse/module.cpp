@@ -1,5 +1,5 @@
-// The module fuse.so: libfuse3 on one side, vfs::ask on the other. Nothing else of the library uses
-// libfuse, so only a process that is looked at loads it.
+// The module fuse.so connects libfuse3 with vfs::ask. No other part of the library uses libfuse, so
+// only a process that ucx_vfs shows loads it.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ struct free_fuse {
     void operator()(fuse* made) const noexcept { ::fuse_destroy(made); }
 };
 
-// True while there is a request to handle; false when it is time to end.
+// Waits for a request. Returns false when the connection ends or `stop` is signalled.
 bool wait_for_request(int device, int connection, int stop) {
     pollfd all[] = {{device, POLLIN, 0}, {connection, POLLIN, 0}, {stop, POLLIN, 0}};
     while (::poll(all, 3, -1) < 0) {
@@ -29,7 +29,7 @@ bool wait_for_request(int device, int connection, int stop) {
     return all[1].revents == 0 && all[2].revents == 0;
 }
 
-bool serve(int device, int connection, int stop, answer (*ask)(const question&)) {
+bool serve(int device, int connection, int stop, answer (*ask)(const query&)) {
     char name[] = "ucx_vfs";
     char* words[] = {name, nullptr};
     fuse_args arguments = FUSE_ARGS_INIT(1, words);
@@ -39,7 +39,8 @@ bool serve(int device, int connection, int stop, answer (*ask)(const question&))
     ::fuse_opt_free_args(&arguments);
     if (made == nullptr) return false;
     fuse_session* session = ::fuse_get_session(made.get());
-    // libfuse closes the descriptor that it takes, which is the caller's.
+    // libfuse closes the descriptor that it gets, but `device` belongs to the caller, so pass a
+    // duplicate.
     const int own = ::fcntl(device, F_DUPFD_CLOEXEC, 0);
     if (own < 0 || ::fuse_session_mount(session, ("/dev/fd/" + std::to_string(own)).c_str()) != 0) {
         if (own >= 0) ::close(own);

@@ -9,20 +9,21 @@
 #include <memory>
 #include <new>
 
-#include "ucs/vfs/question.hpp"
+#include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
 namespace {
 
 using kind = directory::entry::kind;
 
-// How long the kernel may keep what it knows of an entry. Contents it never keeps (direct_io).
+// The time for which the kernel may cache the attributes of an entry. It never caches contents
+// (direct_io).
 constexpr double keep_seconds = 1.0;
 
-answer ask(verb what, const char* path, std::string text = {}) {
+answer ask(verb operation, const char* path, std::string text = {}) {
     const auto function =
-        reinterpret_cast<answer (*)(const question&)>(::fuse_get_context()->private_data);
-    return function({what, path, std::move(text)});
+        reinterpret_cast<answer (*)(const query&)>(::fuse_get_context()->private_data);
+    return function({operation, path, std::move(text)});
 }
 
 int error_of(ucs_status_t status) noexcept {
@@ -44,7 +45,7 @@ int error_of(ucs_status_t status) noexcept {
     }
 }
 
-// What a file holds for who opened it: one moment, however it is read.
+// The content of an open file: a snapshot from open(), however it is read.
 struct content {
     std::string text;
 };
@@ -53,22 +54,22 @@ content* content_of(const fuse_file_info* file) noexcept {
     return reinterpret_cast<content*>(file->fh);
 }
 
-void fill_stat(const item& of, struct stat& into) {
+void fill_stat(const item& entry, struct stat& into) {
     into = {};
     into.st_uid = ::getuid();
     into.st_gid = ::getgid();
     into.st_atime = into.st_mtime = into.st_ctime = std::time(nullptr);
-    into.st_nlink = of.type == kind::folder ? 2 : 1;
-    switch (of.type) {
+    into.st_nlink = entry.type == kind::folder ? 2 : 1;
+    switch (entry.type) {
         case kind::folder:
             into.st_mode = S_IFDIR | 0555;
             break;
         case kind::link:
             into.st_mode = S_IFLNK | 0777;
-            into.st_size = static_cast<off_t>(of.target.size());
+            into.st_size = static_cast<off_t>(entry.target.size());
             break;
         case kind::file:
-            into.st_mode = S_IFREG | (of.writable ? 0644U : 0444U);
+            into.st_mode = S_IFREG | (entry.writable ? 0644U : 0444U);
             break;
     }
 }
@@ -154,7 +155,7 @@ int on_read(const char*, char* buffer, std::size_t size, off_t offset, fuse_file
     return static_cast<int>(length);
 }
 
-// A value is written by one write.
+// A single write sets a value.
 int on_write(const char* path, const char* bytes, std::size_t size, off_t offset, fuse_file_info*) {
     return guarded([&] {
         if (offset != 0) return -EINVAL;
@@ -163,7 +164,7 @@ int on_write(const char* path, const char* bytes, std::size_t size, off_t offset
     });
 }
 
-// What a shell does before it writes.
+// A shell truncates the file before it writes.
 int on_truncate(const char*, off_t, fuse_file_info*) {
     return 0;
 }

@@ -7,7 +7,7 @@
 
 namespace ucs::vfs {
 
-// For fuse_new, whose user data is the function that answers (vfs::ask). One thread.
+// The table for fuse_new(), whose user data must be vfs::ask. One thread.
 [[nodiscard]] const fuse_operations& fuse_operations_of_tree() noexcept;
 
 }  // namespace ucs::vfs

@@ -10,7 +10,7 @@ using tools::json_writer;
 
 namespace {
 
-// One text as the only member of a document.
+// Writes one text as the only member of a document.
 std::string quoted(std::string_view text) {
     json_writer writer;
     writer.begin_object();
@@ -60,7 +60,7 @@ TEST_CASE("json: objects and arrays nest, one member a line") {
 )");
 }
 
-TEST_CASE("json: texts are escaped, and made UTF-8 where they are not") {
+TEST_CASE("json: texts are escaped, and invalid UTF-8 is replaced") {
     CHECK(quoted("a\"b\\c\n\t\x01") == in_document(R"("a\"b\\c\n\t\u0001")"));
     const std::string good = "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80";
     CHECK(quoted(good) == in_document("\"" + good + "\""));
@@ -71,7 +71,7 @@ TEST_CASE("json: texts are escaped, and made UTF-8 where they are not") {
     CHECK(quoted("\xE2\x82") == in_document("\"" + wrong + wrong + "\""));              // cut off
 }
 
-TEST_CASE("json: numbers that are none become null") {
+TEST_CASE("json: numbers that are not finite become null") {
     for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
         json_writer writer;
         writer.begin_object();

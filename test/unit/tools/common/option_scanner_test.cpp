@@ -8,7 +8,7 @@ using tools::option_scanner;
 
 namespace {
 
-// "f s=8 | host" for what a scanner found.
+// Returns the options and operands that a scanner found: "f s=8 | host".
 std::string scan(const std::vector<std::string>& arguments) {
     option_scanner scanner(arguments, "fv", "sn");
     std::string found;
@@ -36,7 +36,7 @@ TEST_CASE("two dashes end the options, one is an operand") {
     CHECK(scan({"-"}) == "| -");
 }
 
-TEST_CASE("long names stand for letters, with their values beside or behind") {
+TEST_CASE("long names stand for letters; their values follow after a blank or an equals sign") {
     const auto scan_long = [](const std::vector<std::string>& arguments) {
         option_scanner scanner(arguments, {"f", "s", {{"full", 'f'}, {"size", 's'}}});
         std::string found;
@@ -56,7 +56,7 @@ TEST_CASE("long names stand for letters, with their values beside or behind") {
     CHECK_THROWS_AS(scan_long({"---full"}), tools::usage_error);
 }
 
-TEST_CASE("unknown letters and missing values are named") {
+TEST_CASE("errors name unknown letters and missing values") {
     CHECK_THROWS_WITH(scan({"-x"}), "unknown option -x");
     CHECK_THROWS_WITH(scan({"-f", "-s"}), "option -s needs a value");
     CHECK_THROWS_AS(scan({"-fx"}), tools::usage_error);

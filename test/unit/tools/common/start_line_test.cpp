@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::uint32_t members = 3, rounds = 200;
 
-// How many have come to each round, as all processes see it.
+// The number of processes that have arrived in each round, in shared memory.
 struct arrivals {
-    std::atomic<std::uint32_t> of[rounds];
+    std::atomic<std::uint32_t> at_round[rounds];
 };
 
-// 0: in each round nobody went on before all had come.
-int walk(start_line& line, arrivals& seen) {
-    for (std::atomic<std::uint32_t>& round : seen.of) {
+// Returns 0 if in each round no process continued before all had arrived.
+int pass_rounds(start_line& line, arrivals& seen) {
+    for (std::atomic<std::uint32_t>& round : seen.at_round) {
         round.fetch_add(1);
         if (!line.meet([] {})) return 2;
         if (round.load() != members) return 3;
@@ -36,68 +36,68 @@ int walk(start_line& line, arrivals& seen) {
 
 }  // namespace
 
-TEST_CASE("start_line: nobody goes on before all have come") {
+TEST_CASE("start_line: no process continues before all have arrived") {
     void* const memory = ::mmap(nullptr, sizeof(arrivals), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED);
     auto& seen = *new (memory) arrivals{};
-    start_line mine;
-    REQUIRE(mine.make(members));
-    const start_line::address where = mine.where();
+    start_line own;
+    REQUIRE(own.make(members));
+    const start_line::address where = own.where();
     std::vector<pid_t> others;
     for (std::uint32_t i = 1; i < members; ++i) {
         const pid_t process = ::fork();
         REQUIRE(process >= 0);
         if (process == 0) {
             start_line joined;
-            ::_exit(joined.join(where) ? walk(joined, seen) : 1);
+            ::_exit(joined.join(where) ? pass_rounds(joined, seen) : 1);
         }
         others.push_back(process);
     }
-    CHECK(walk(mine, seen) == 0);
+    CHECK(pass_rounds(own, seen) == 0);
     for (const pid_t each : others) {
-        int how = 0;
-        REQUIRE(::waitpid(each, &how, 0) == each);
-        CHECK(how == 0);
+        int status = 0;
+        REQUIRE(::waitpid(each, &status, 0) == each);
+        CHECK(status == 0);
     }
     ::munmap(memory, sizeof(arrivals));
 }
 
-TEST_CASE("start_line: what others call by the same name is not joined") {
-    start_line mine, other;
-    REQUIRE(mine.make(2));
-    start_line::address wrong = mine.where();
+TEST_CASE("start_line: a file with another token is not joined") {
+    start_line own, other;
+    REQUIRE(own.make(2));
+    start_line::address wrong = own.where();
     ++wrong.token;
     CHECK_FALSE(other.join(wrong));
     CHECK_FALSE(other.is_open());
-    wrong = mine.where();
-    wrong.file = 0;  // whatever the program reads from
+    wrong = own.where();
+    wrong.file = 0;  // the standard input of the program
     CHECK_FALSE(other.join(wrong));
-    CHECK(other.join(mine.where()));
+    CHECK(other.join(own.where()));
 }
 
-TEST_CASE("start_line: nobody can shorten what others have mapped") {
-    start_line mine, other;
-    REQUIRE(mine.make(2));
-    CHECK(::ftruncate(static_cast<int>(mine.where().file), 0) != 0);
-    CHECK(other.join(mine.where()));
-    // A file that its owner can still shorten, with the same content.
+TEST_CASE("start_line: the shared file cannot be shortened") {
+    start_line own, other;
+    REQUIRE(own.make(2));
+    CHECK(::ftruncate(static_cast<int>(own.where().file), 0) != 0);
+    CHECK(other.join(own.where()));
+    // A file with the same content that its owner can still shorten.
     const int alike = ::memfd_create("start line", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     REQUIRE(alike >= 0);
     struct stat about {};
-    REQUIRE(::fstat(static_cast<int>(mine.where().file), &about) == 0);
+    REQUIRE(::fstat(static_cast<int>(own.where().file), &about) == 0);
     std::vector<char> content(static_cast<std::size_t>(about.st_size));
-    REQUIRE(::pread(static_cast<int>(mine.where().file), content.data(), content.size(), 0) ==
+    REQUIRE(::pread(static_cast<int>(own.where().file), content.data(), content.size(), 0) ==
             about.st_size);
     REQUIRE(::pwrite(alike, content.data(), content.size(), 0) == about.st_size);
-    start_line::address where = mine.where();
+    start_line::address where = own.where();
     where.file = static_cast<std::uint64_t>(alike);
     start_line third;
     CHECK_FALSE(third.join(where));
     ::close(alike);
 }
 
-// A reader of a pipe notices a writer that has opened and closed it.
+// The reader of a pipe would detect that a writer has opened and closed it.
 TEST_CASE("start_line: a pipe is not opened") {
     const test::temp_dir folder;
     const std::string pipe = folder / "pipe";
@@ -115,10 +115,10 @@ TEST_CASE("start_line: a pipe is not opened") {
     ::close(named);
 }
 
-TEST_CASE("start_line: one that does not come is not waited for") {
-    start_line mine;
+TEST_CASE("start_line: a missing process is not waited for beyond the limit") {
+    start_line own;
     unsigned idle = 0;
-    REQUIRE(mine.make(2, 20));
-    CHECK_FALSE(mine.meet([&] { ++idle; }));
+    REQUIRE(own.make(2, 20));
+    CHECK_FALSE(own.meet([&] { ++idle; }));
     CHECK(idle > 0);
 }

@@ -8,10 +8,10 @@
 
 using namespace tools::info;
 
-TEST_CASE("pages are chosen by their letters, also together") {
-    const options wanted = parse_options({"-vdT", "-s"});
-    CHECK((wanted.version && wanted.devices && wanted.topology && wanted.system));
-    CHECK_FALSE(wanted.config);
+TEST_CASE("pages are selected by letters, also combined") {
+    const options opts = parse_options({"-vdT", "-s"});
+    CHECK((opts.version && opts.devices && opts.topology && opts.system));
+    CHECK_FALSE(opts.config);
     CHECK(parse_options({"-d", "-t", "tcp"}).transport == "tcp");
 }
 
@@ -20,17 +20,17 @@ TEST_CASE("help and version need no page") {
     CHECK(parse_options({"--version"}).standard.version);
 }
 
-TEST_CASE("each way to print the configuration implies it") {
+TEST_CASE("each option for printing the configuration implies -c") {
     for (const char* option : {"-f", "-a", "-C"})
         CHECK(parse_options({option}).config);
     CHECK(parse_options({"-F", "RNDV"}).config);
 }
 
-TEST_CASE("features are letters that add up") {
-    const options wanted = parse_options({"-e", "-u", "tre", "-u", "a"});
-    CHECK(wanted.features ==
+TEST_CASE("feature letters accumulate") {
+    const options opts = parse_options({"-e", "-u", "tre", "-u", "a"});
+    CHECK(opts.features ==
           (UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64));
-    CHECK(wanted.error_handling);
+    CHECK(opts.error_handling);
 }
 
 TEST_CASE("wrong command lines of ucx_info are refused") {

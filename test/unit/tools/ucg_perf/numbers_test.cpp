@@ -1,3 +1,4 @@
+// Tests the inputs and expected results of reductions in ucg_perf.
 #include "tools/ucg_perf/numbers.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,7 +8,7 @@ using namespace tools::ucg_perf;
 
 namespace {
 
-// Calls `with` for every operation that every type has.
+// Calls `with` for each type and each operation that is defined for it.
 template<class With>
 void each_pair(const With& with) {
     for (int type = 0; type < UCG_TYPE_OPAQUE; ++type)
@@ -16,10 +17,10 @@ void each_pair(const With& with) {
                 with(static_cast<ucg_type_t>(type), static_cast<ucg_op_t>(op));
 }
 
-number through_memory(const numbers& by, const number& what) {
-    std::vector<unsigned char> bytes(by.element());
-    by.store(bytes.data(), what);
-    return by.load(bytes.data());
+number through_memory(const numbers& values, const number& value) {
+    std::vector<unsigned char> bytes(values.element());
+    values.store(bytes.data(), value);
+    return values.load(bytes.data());
 }
 
 bool same(const number& one, const number& other) {
@@ -28,39 +29,39 @@ bool same(const number& one, const number& other) {
 
 }  // namespace
 
-TEST_CASE("ucg_perf: what is given and what comes out can be represented") {
+TEST_CASE("ucg_perf: inputs and results can be represented in the type") {
     each_pair([](ucg_type_t type, ucg_op_t op) {
         INFO(ucg_type_name(type) << " " << ucg_op_name(op));
         for (const std::uint32_t ranks : {1U, 2U, 3U, 8U, 100U}) {
-            const numbers by(type, op, ranks);
-            REQUIRE(by.element() == ucg_type_size(type));
+            const numbers values(type, op, ranks);
+            REQUIRE(values.element() == ucg_type_size(type));
             for (std::uint64_t index = 0; index < 20; ++index) {
-                const number given = by.given(index, 3, ranks - 1);
-                CHECK(same(through_memory(by, given), given));
-                for (const std::uint32_t upto : {1U, ranks}) {
-                    const number right = by.reduced(index, 3, upto);
+                const number given = values.given(index, 3, ranks - 1);
+                CHECK(same(through_memory(values, given), given));
+                for (const std::uint32_t rank_count : {1U, ranks}) {
+                    const number right = values.reduced(index, 3, rank_count);
                     if (op == UCG_OP_AVERAGE)
-                        CHECK(by.agrees(through_memory(by, right), right));
+                        CHECK(values.matches(through_memory(values, right), right));
                     else
-                        CHECK(same(through_memory(by, right), right));
+                        CHECK(same(through_memory(values, right), right));
                 }
             }
         }
     });
 }
 
-TEST_CASE("ucg_perf: results of other rounds, other elements and fewer ranks are seen") {
+TEST_CASE("ucg_perf: results of other rounds, other elements and fewer ranks are detected") {
     constexpr std::uint32_t ranks = 4;
     each_pair([](ucg_type_t type, ucg_op_t op) {
         INFO(ucg_type_name(type) << " " << ucg_op_name(op));
-        const numbers by(type, op, ranks);
+        const numbers values(type, op, ranks);
         int round = 0, element = 0, rank = 0;
         for (std::uint64_t index = 0; index < 1000; ++index) {
-            const number right = by.reduced(index, 5, ranks);
-            CHECK(by.agrees(right, right));
-            round += !by.agrees(by.reduced(index, 6, ranks), right);
-            element += !by.agrees(by.reduced(index + 1, 5, ranks), right);
-            rank += !by.agrees(by.reduced(index, 5, ranks - 1), right);
+            const number right = values.reduced(index, 5, ranks);
+            CHECK(values.matches(right, right));
+            round += !values.matches(values.reduced(index, 6, ranks), right);
+            element += !values.matches(values.reduced(index + 1, 5, ranks), right);
+            rank += !values.matches(values.reduced(index, 5, ranks - 1), right);
         }
         CHECK(round > 30);
         CHECK(element > 30);
@@ -68,7 +69,7 @@ TEST_CASE("ucg_perf: results of other rounds, other elements and fewer ranks are
     });
 }
 
-TEST_CASE("ucg_perf: places decide among equal values") {
+TEST_CASE("ucg_perf: the lower index wins among equal values") {
     const numbers least(UCG_TYPE_FP32_AT, UCG_OP_MIN_AT, 64);
     for (std::uint64_t index = 0; index < 50; ++index) {
         const number best = least.reduced(index, 1, 64);

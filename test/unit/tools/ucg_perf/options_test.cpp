@@ -1,3 +1,4 @@
+// Tests the command line of ucg_perf.
 #include "tools/ucg_perf/options.hpp"
 
 #include <catch2/catch.hpp>
@@ -16,7 +17,7 @@ using sizes = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("ucg_perf: options say what is measured and how") {
+TEST_CASE("ucg_perf: every option is parsed") {
     const options got = parse({"-c",
                                "allreduce,bcast",
                                "-s8,1k:4k",
@@ -57,10 +58,10 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
     CHECK(got.processors == std::vector<unsigned>{0, 2, 3, 4});
     CHECK((got.standard.form == tools::output_form::csv && got.quiet && got.verbose));
     CHECK(got.limit == 2.5);
-    CHECK(got.how == mode::persistent);
+    CHECK(got.call_mode == mode::persistent);
 }
 
-TEST_CASE("ucg_perf: without options there are sizes and a collective") {
+TEST_CASE("ucg_perf: defaults without options") {
     const options got = parse({});
     CHECK(got.collectives == std::vector{UCG_COLL_ALLREDUCE});
     CHECK(got.sizes.front() == 8);
@@ -74,7 +75,7 @@ TEST_CASE("ucg_perf: without options there are sizes and a collective") {
     CHECK(parse({"-C", "auto"}).processors == std::vector<unsigned>{});
 }
 
-TEST_CASE("ucg_perf: wrong options are named") {
+TEST_CASE("ucg_perf: the error names the wrong option") {
     const std::vector<std::vector<std::string>> wrong = {
         {"-c", "gossip"},
         {"-c", ""},
@@ -116,6 +117,6 @@ TEST_CASE("ucg_perf: wrong options are named") {
                       Catch::StartsWith("-a: algorithm \"rign\" is none of: ") &&
                           Catch::EndsWith("; did you mean \"ring\"?"));
     CHECK_NOTHROW(parse({"-c", "barrier,allreduce", "-a", "ring,shared_memory"}));
-    // Nothing is reduced, so the operation does not matter.
+    // A broadcast does not reduce, so the operation does not matter.
     CHECK_NOTHROW(parse({"-c", "bcast", "-o", "bitwise_and"}));
 }

@@ -1,3 +1,4 @@
+// Tests the command line of ucg_sim.
 #include "tools/ucg_sim/options.hpp"
 
 #include <catch2/catch.hpp>
@@ -30,7 +31,7 @@ TEST_CASE("ucg_sim: options describe the machine and what runs on it") {
     CHECK(parse({"-c", "all"}).collectives.size() == ucg::schedule::collective_count);
 }
 
-TEST_CASE("ucg_sim: ranks are placed on nodes as options say") {
+TEST_CASE("ucg_sim: options place ranks on nodes") {
     const options sizes = parse({"--nodes", "3,1,2", "--leaders", "2", "--steps", "--ports"});
     CHECK(sizes.ports);
     CHECK(sizes.on.ranks == 6);
@@ -59,7 +60,7 @@ TEST_CASE("ucg_sim: exchanges of a mixture of experts") {
     CHECK(parse({}).exchanges.empty());
 }
 
-TEST_CASE("ucg_sim: wrong options are named") {
+TEST_CASE("ucg_sim: wrong options are refused") {
     const std::vector<std::vector<std::string>> wrong = {
         {"-n", "0"},
         {"-n", "16385"},

@@ -1,3 +1,4 @@
+// Tests the tables, plots and details that ucg_sim prints.
 #include "tools/ucg_sim/sweep.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,9 +12,10 @@ using ucg::sim::trail_step;
 
 namespace {
 
-std::size_t count_of(const std::string& text, const std::string& what) {
+std::size_t count_of(const std::string& text, const std::string& part) {
     std::size_t found = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    for (std::size_t offset = text.find(part); offset != std::string::npos;
+         offset = text.find(part, offset + 1))
         ++found;
     return found;
 }
@@ -52,7 +54,7 @@ TEST_CASE("ucg_sim: a plot has a line and a name for each algorithm, inside the 
     CHECK(count_of(svg_text({}), "<path") == 0);
 }
 
-TEST_CASE("ucg_sim: ports of neighbours with the same traffic take one line") {
+TEST_CASE("ucg_sim: ports of consecutive nodes with equal traffic take one line") {
     const ucg::sim::traffic nodes[] = {{5, 7}, {5, 7}, {5, 7}, {5, 8}, {0, 1e12}};
     const std::string text = ports_text(nodes);
     CHECK(count_of(text, "\n") == 4);

@@ -1,4 +1,4 @@
-// Which listeners ucx_vfs calls, where other users have taken names as well.
+// Tests which listeners ucx_vfs connects to if other users have taken names as well.
 #include "tools/vfs/known_listeners.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ names numbered(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("ucx_vfs: a listener is called until it is known, and again when it has been away") {
+TEST_CASE("ucx_vfs: a listener is chosen until it is known, and again after it was gone") {
     known_listeners known;
     CHECK(known.choose({"b", "a", "x-daemon", "c"}, {"c"}) == names{"a", "b"});
     known.add_own("a", 7);
@@ -33,7 +33,7 @@ TEST_CASE("ucx_vfs: a listener is called until it is known, and again when it ha
     CHECK(known.choose({"b", "d"}, {}) == names{"b", "d"});
 }
 
-TEST_CASE("ucx_vfs: of many listeners a part is called at each look, and each has its turn") {
+TEST_CASE("ucx_vfs: of many listeners a part is chosen each time, and each has its turn") {
     known_listeners known;
     const std::size_t many = 8 * known_listeners::most_calls;
     names all = numbered(many);
@@ -47,7 +47,7 @@ TEST_CASE("ucx_vfs: of many listeners a part is called at each look, and each ha
     CHECK(is_found);
 }
 
-TEST_CASE("ucx_vfs: only so many foreign listeners are remembered") {
+TEST_CASE("ucx_vfs: the number of stored foreign listeners is limited") {
     known_listeners known;
     const names all = numbered(100'000);
     for (const std::string& each : all)

@@ -9,7 +9,7 @@ namespace arch = ucs::arch;
 using arch::cpu_model;
 using arch::cpu_vendor;
 
-TEST_CASE("processors are told by their numbers") {
+TEST_CASE("processors are identified by their numbers") {
     CHECK(arch::x86_model(cpu_vendor::intel, 6, 0x55) == cpu_model::skylake);
     CHECK(arch::x86_model(cpu_vendor::intel, 6, 0x4f) == cpu_model::broadwell);
     CHECK(arch::x86_model(cpu_vendor::intel, 6, 0x8f) == cpu_model::sapphire_rapids);

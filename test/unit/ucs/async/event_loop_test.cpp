@@ -71,7 +71,7 @@ TEST_CASE("a handler may remove its own and every other descriptor") {
     unsigned calls = 0;
     for (const socket_pair& pair : pairs) {
         pair.send();
-        // The text in the handler is gone if the handler dies while it runs.
+        // The text in the handler would be freed if the handler were destroyed while it runs.
         const std::string text(100, 'x');
         REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&, text](std::uint32_t) {
             for (const socket_pair& each : pairs)
@@ -85,14 +85,14 @@ TEST_CASE("a handler may remove its own and every other descriptor") {
     CHECK(loop->size() == 0);
 }
 
-TEST_CASE("an event of a closed descriptor does not reach the next one of its number") {
+TEST_CASE("an event of a closed descriptor does not reach a new descriptor with the same number") {
     const auto loop = make_loop();
     socket_pair first;
     socket_pair second;
     unsigned wrong = 0;
     ucs::unique_fd reused;
     const int number = second.left.get();
-    // Whichever handler runs first replaces the other descriptor, whose event is already fetched.
+    // The handler that runs first replaces the other descriptor, whose event is already fetched.
     const auto replace = [&](socket_pair& other) {
         return [&](std::uint32_t) {
             const int fd = other.left.get();
@@ -241,7 +241,8 @@ bool readable(int fd, int timeout_ms = 0) {
 }
 }  // namespace
 
-TEST_CASE("arming refuses while something is to be polled, and then the descriptor tells") {
+TEST_CASE(
+    "arm() refuses while there is something to poll; later events make the descriptor readable") {
     const auto loop = make_loop();
     const socket_pair pair;
     REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) { pair.receive(); }) == UCS_OK);
@@ -265,11 +266,11 @@ TEST_CASE("a due timer makes the descriptor of an armed loop readable") {
     unsigned calls = 0;
     loop->add_timer(
         1'000'000, [&] { ++calls; }, true);
-    SECTION("of those that were there") {
-        // Should the machine take longer to get here, the timer is due and arming refuses.
+    SECTION("a timer added before arming") {
+        // If the machine is slow, the timer is due already and arm() refuses.
         if (loop->arm() == UCS_OK) CHECK(readable(loop->fd(), 10'000));
     }
-    SECTION("of those that came later") {
+    SECTION("a timer added after arming") {
         loop->poll(2);
         while (calls == 0)
             loop->poll(2);
@@ -298,7 +299,7 @@ TEST_CASE("a timer that is due refuses arming") {
     CHECK(loop->arm() == UCS_OK);
 }
 
-TEST_CASE("ringing lasts until it was heard, whoever polls") {
+TEST_CASE("ring() lasts until hear(), whichever thread polls") {
     const auto loop = make_loop();
     unsigned wakes = 0;
     loop->set_wake_handler([&] { ++wakes; });
@@ -309,12 +310,12 @@ TEST_CASE("ringing lasts until it was heard, whoever polls") {
         CHECK(readable(loop->fd()));
     }
     CHECK(loop->arm() == UCS_ERR_BUSY);  // heard
-    SECTION("and no longer") {
+    SECTION("it ends with the next poll") {
         loop->poll(0);
         CHECK_FALSE(readable(loop->fd()));
         CHECK(loop->arm() == UCS_OK);
     }
-    SECTION("but each time") {
+    SECTION("it can be repeated") {
         loop->ring();
         loop->poll(0);
         CHECK(readable(loop->fd()));
@@ -322,7 +323,7 @@ TEST_CASE("ringing lasts until it was heard, whoever polls") {
     CHECK(wakes == 0);
 }
 
-TEST_CASE("a wake is seen while it rings") {
+TEST_CASE("wake() works while ring() is pending") {
     const auto loop = make_loop();
     unsigned wakes = 0;
     loop->set_wake_handler([&] { ++wakes; });
@@ -334,16 +335,16 @@ TEST_CASE("a wake is seen while it rings") {
     CHECK(readable(loop->fd()));
 }
 
-TEST_CASE("who sleeps while another thread polls sees timers all the same") {
+TEST_CASE("a thread that sleeps while another thread polls still sees timers") {
     const auto loop = make_loop();
     REQUIRE(loop->arm() == UCS_OK);
-    loop->poll(0);  // the other one
-    SECTION("new ones") {
+    loop->poll(0);  // the other thread
+    SECTION("new timers") {
         loop->add_timer(
             1000, [] {}, true);
         CHECK(readable(loop->fd(), 10'000));
     }
-    SECTION("and the next time of those that the other one ran") {
+    SECTION("the next time of timers that the other thread ran") {
         unsigned calls = 0;
         loop->add_timer(1'000'000, [&] { ++calls; });
         while (calls < 2)

@@ -50,7 +50,7 @@ TEST_CASE("work may post and run work") {
     CHECK(posted);
 }
 
-TEST_CASE("of several first posts one starts the thread and all run") {
+TEST_CASE("of several concurrent first posts one starts the thread, and all run") {
     for (int round = 0; round < 20; ++round) {
         ucs::async::thread worker;
         std::atomic<int> ran{0};

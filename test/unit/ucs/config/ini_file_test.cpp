@@ -31,7 +31,7 @@ TEST_CASE("values keep further equal signs") {
     CHECK(settings("A=b=c") == list{"A=b=c@1"});
 }
 
-TEST_CASE("sections count on the machines that they name") {
+TEST_CASE("sections apply on the machines that they name") {
     const char* text =
         "A=1\n"
         "[Any]\nB=2\n"
@@ -44,14 +44,14 @@ TEST_CASE("sections count on the machines that they name") {
     CHECK(settings(text) == list{"A=1@1", "B=2@3", "C=3@6", "D=4@10", "H=8@22"});
 }
 
-TEST_CASE("lines that are no settings are counted and named") {
+TEST_CASE("lines that are not settings are counted, with the number of the first") {
     const auto content = parse_ini("TLS tcp\nA=1\n=5\n[open\nBAD-NAME=1\n", milan);
     CHECK(content.settings.size() == 1);
     CHECK(content.bad_lines == 4);
     CHECK(content.first_bad_line == 1);
 }
 
-TEST_CASE("no text whatever makes the parser fail") {
+TEST_CASE("random texts do not crash the parser") {
     const auto seed = GENERATE(range(1U, 20U));
     std::mt19937 random(seed);
     constexpr std::string_view alphabet = "[]=\n#; \tAZaz_09\0\xff\r";

@@ -58,7 +58,7 @@ TEST_CASE("settings without texts have their defaults") {
     CHECK(loaded->title == "none");
 }
 
-TEST_CASE("the prefixed variable goes before the plain one and that before the file") {
+TEST_CASE("the prefixed variable overrides the plain one, and that overrides the file") {
     const test::temp_dir folder;
     const std::string file =
         folder.write("ucx.conf", "SAMPLE_THRESH=1k\nSAMPLE_RETRIES=10\nUCX_SAMPLE_TITLE=file\n");
@@ -88,7 +88,7 @@ TEST_CASE("UCX_CONFIG_DIR names a folder with a ucx.conf") {
     CHECK(config::load<sample>(read())->retries == 11);
 }
 
-TEST_CASE("what stands in the place of ucx.conf and is not trusted is left out with one line") {
+TEST_CASE("an untrusted file in place of ucx.conf is skipped with one line") {
     const test::temp_dir folder;
     const std::string file = folder / "ucx.conf";
     const auto left_out = [&](const char* reason) {
@@ -124,7 +124,7 @@ TEST_CASE("what stands in the place of ucx.conf and is not trusted is left out w
     }
 }
 
-TEST_CASE("a file that the program names is read behind a link, and a pipe is an error") {
+TEST_CASE("a file that the program names is read through a link, and a pipe is an error") {
     const test::temp_dir folder;
     folder.link("link", folder.write("other", "SAMPLE_RETRIES=11\n"));
     CHECK(config::load<sample>(read("", folder / "link"))->retries == 11);
@@ -157,7 +157,7 @@ TEST_CASE("an unreadable default file gives one warning and is left out") {
     CHECK(captured.count(folder / "ucx.conf", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("malformed lines give one warning with their place, the others count") {
+TEST_CASE("malformed lines give one warning with their location, the others apply") {
     const test::temp_dir folder;
     const std::string file = folder.write("ucx.conf", "\nwhat is this\nSAMPLE_RETRIES=4\n!!\n");
     test::log_capture captured;
@@ -184,7 +184,7 @@ TEST_CASE("a wrong value is an error that names variable, text and form") {
     CHECK(config::load<sample>(read()).status() == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("another family has variables of its own, and lines that name them") {
+TEST_CASE("another family has its own variables, and log lines name them") {
     const test::env own("UCG_SAMPLE_RETRIES", "20");
     const test::env other("UCX_SAMPLE_RETRIES", "30");
     const test::env wrong("UCG_SAMPLE_THRESH", "8x");
@@ -199,7 +199,7 @@ TEST_CASE("another family has variables of its own, and lines that name them") {
     CHECK(captured.count("did you mean UCG_SAMPLE_RETRIES?") == 1);
 }
 
-TEST_CASE("a value out of the option's range is an error that says what is allowed") {
+TEST_CASE("a value out of the option's range is an error with the allowed range") {
     const test::env wrong("UCX_SAMPLE_PIECES", "0");
     test::log_capture captured;
     sample settings;
@@ -215,7 +215,7 @@ TEST_CASE("a value out of the option's range is an error that says what is allow
     CHECK(target.find("SAMPLE_PIECES") == nullptr);
 }
 
-TEST_CASE("a value above a limited range is taken as the largest, and the log says so once") {
+TEST_CASE("a value above a limited range is reduced to the largest, with one log line") {
     const test::env large("UCX_SAMPLE_PIECES", "17");
     test::log_capture captured;
     CHECK(config::check(sample::options(), read()) == UCS_OK);
@@ -238,7 +238,7 @@ TEST_CASE("modify checks the value of a known name") {
     CHECK(target.find("SAMPLE_RETRIES")->from == origin::program);
 }
 
-TEST_CASE("an option is set by the name of its family where nothing sets its own") {
+TEST_CASE("an option is set by its family name if its own name is not set") {
     static const config::table members = config::with_family(sample::options(), "SAMPLE_", "ALL_");
     const config::table* const tables[] = {&members};
     const auto retries = [](const config::source& from) {
@@ -264,7 +264,7 @@ TEST_CASE("an option is set by the name of its family where nothing sets its own
     CHECK(captured.count("is not an option") == 0);
 }
 
-TEST_CASE("modify keeps a name that it does not know, and warns once with the nearest one") {
+TEST_CASE("modify keeps an unknown name, and warns once with the nearest one") {
     test::log_capture captured;
     config::source target = config::source::empty();
     for (const char* text : {"9", "10"})
@@ -278,7 +278,7 @@ TEST_CASE("modify keeps a name that it does not know, and warns once with the ne
     CHECK(captured.size() == 1);
 }
 
-TEST_CASE("each name that modify does not know has a warning of its own") {
+TEST_CASE("each unknown name in modify has its own warning") {
     test::log_capture captured;
     config::source target = config::source::empty();
     CHECK(config::modify(target, known, "FIRST_OF_TWO_NAMES", "1") == UCS_OK);
@@ -287,7 +287,7 @@ TEST_CASE("each name that modify does not know has a warning of its own") {
     CHECK(captured.count("is not an option") == 2);
 }
 
-TEST_CASE("options of OpenUCX that tune what is not here are accepted without a warning") {
+TEST_CASE("options of OpenUCX for missing mechanisms are accepted without a warning") {
     test::log_capture captured;
     config::source target = config::source::empty();
     for (const char* name : {"SEG_SIZE",
@@ -322,7 +322,7 @@ TEST_CASE("options of OpenUCX that tune what is not here are accepted without a 
     }
 }
 
-TEST_CASE("options of OpenUCX whose service is missing are warned of when they ask for it") {
+TEST_CASE("options of OpenUCX that request a missing service give a warning") {
     const test::env statistics("UCX_STATS_DEST", "file:statistics");
     const test::env profile("UCX_PROFILE_MODE", "log");
     const test::env backtrace("UCX_HANDLE_ERRORS", "bt");
@@ -348,7 +348,7 @@ TEST_CASE("the table of OpenUCX's options gives a reason for each that has no ef
     }
 }
 
-TEST_CASE("unknown variables are warned of once, with the nearest name") {
+TEST_CASE("unknown variables give one warning, with the nearest name") {
     const test::env slip("UCX_SAMPLE_RETRIS", "4");
     const test::env foreign("UCX_RC_FENCE", "weak");
     const test::env right("UCX_SAMPLE_EAGER", "n");
@@ -372,7 +372,7 @@ TEST_CASE("warnings of unknown variables can be switched off") {
     CHECK(captured.size() == 0);
 }
 
-TEST_CASE("an unknown name in a file is warned of with its place") {
+TEST_CASE("an unknown name in a file gives a warning with its location") {
     const test::temp_dir folder;
     const std::string file = folder.write("ucx.conf", "SAMPLE_EAGR=y\n");
     test::log_capture captured;
@@ -418,7 +418,7 @@ TEST_CASE("the text of a secret option is overwritten when it has been read") {
     from.erase_secret("JOB_KEY");
     from.erase_secret("NO_SUCH_NAME");
     CHECK(from.find("JOB_KEY")->text == config::hidden_value);
-    // The text has not moved, and nothing of the key is left behind the mark.
+    // The text has not moved, and no part of the key remains behind the mark.
     CHECK(from.find("JOB_KEY")->text.data() == place);
     CHECK(from.find("JOB_KEY")->text.capacity() >= 32);
     for (std::size_t i = std::string_view(config::hidden_value).size(); i < 32; ++i)

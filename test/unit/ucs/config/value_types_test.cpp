@@ -17,7 +17,7 @@ enum class color { red, green };
 constexpr config::enum_name<color> color_names[] = {
     {"red", color::red}, {"green", color::green}, {"verde", color::green}};
 
-// What a text reads as and prints as again; "!" when it is refused.
+// Parses a text and prints the value; "!" if it is refused.
 template<class T>
 std::string round_trip(const char* text) {
     T value{};
@@ -43,7 +43,7 @@ TEST_CASE("booleans") {
         CHECK(round_trip<bool>(text) == "!");
 }
 
-TEST_CASE("numbers are read whole or refused") {
+TEST_CASE("numbers are parsed completely or refused") {
     CHECK(round_trip<int>("-5") == "-5");
     CHECK(round_trip<int>("99999999999") == "!");
     CHECK(round_trip<int>("5x") == "!");
@@ -163,7 +163,7 @@ TEST_CASE("enumerations read and print their names") {
     CHECK(std::string(config::value_type_of<color>().expected) == "one of: red green verde");
 }
 
-TEST_CASE("edit distance counts slips of the pen") {
+TEST_CASE("edit distance counts typing errors") {
     CHECK(config::edit_distance("TLS", "TLS") == 0);
     CHECK(config::edit_distance("", "TLS") == 3);
     CHECK(config::edit_distance("TSL", "TLS") == 1);

@@ -66,7 +66,7 @@ TEST_CASE("a callback may remove itself, an earlier and a later one") {
     CHECK(queue.size() == 1);
 }
 
-TEST_CASE("what a callback adds begins with the next round") {
+TEST_CASE("a callback that was added in a round runs from the next round on") {
     std::string log;
     callbackq queue;
     actor late{&log, 'l', {}};
@@ -81,7 +81,7 @@ TEST_CASE("what a callback adds begins with the next round") {
     CHECK(queue.dispatch() == 101);
 }
 
-TEST_CASE("one-shot callbacks run once and can be taken back") {
+TEST_CASE("one-shot callbacks run once and can be removed") {
     std::string log;
     callbackq queue;
     actor a{&log, 'a', {}}, b{&log, 'b', {}};

@@ -34,7 +34,7 @@ TEST_CASE("an old id does not find the element that took its slot") {
     CHECK(*table.find(fresh) == 2);
 }
 
-TEST_CASE("any number from a stranger is safe to look up") {
+TEST_CASE("any untrusted number is safe to look up") {
     id_table<int> table;
     CHECK(table.find(0) == nullptr);
     const auto id = table.add(7);
@@ -53,7 +53,7 @@ TEST_CASE("any number from a stranger is safe to look up") {
     }
 }
 
-TEST_CASE("secret ids tell neither those that follow nor those of another table") {
+TEST_CASE("secret ids reveal neither later ids nor those of another table") {
     secret_id_table<int> table;
     secret_id_table<int> other;
     std::set<std::uint64_t> seen;

@@ -51,7 +51,7 @@ TEST_CASE("an element is in one container per hook at a time") {
     hash.clear();
 }
 
-TEST_CASE("an element leaves an auto_list by being destroyed") {
+TEST_CASE("an element leaves an auto_list when it is destroyed") {
     ds::auto_list<element, &element::in_auto> list;
     {
         element each{1};

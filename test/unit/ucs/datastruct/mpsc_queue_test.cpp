@@ -19,7 +19,7 @@ using queue = ucs::datastruct::mpsc_queue<work, &work::link>;
 
 }  // namespace
 
-TEST_CASE("work comes out in the order of the pushes, and only the first push wakes") {
+TEST_CASE("elements come out in the order of the pushes, and only the first push wakes") {
     queue handoff;
     std::vector<work> items(3);
     CHECK(handoff.empty());
@@ -41,7 +41,7 @@ TEST_CASE("a visit may push again without being visited in the same call") {
     handoff.take_all([](work&) {});
 }
 
-TEST_CASE("many threads hand over everything, each in its own order") {
+TEST_CASE("many threads pass all elements, each in its own order") {
     constexpr int producers = 4;
     constexpr int each_pushes = 5000;
     queue handoff;

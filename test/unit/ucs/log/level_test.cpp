@@ -33,7 +33,7 @@ TEST_CASE("the longest component that fits decides its level") {
     CHECK(map->of("uct.tcp") == level::trace);
 }
 
-TEST_CASE("components alone leave the default level for the rest") {
+TEST_CASE("levels for components only leave the default level for others") {
     const auto map = level_map::parse("ucp:debug");
     REQUIRE(map.has_value());
     CHECK(map->of("uct") == level_map::default_level);

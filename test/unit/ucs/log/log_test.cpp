@@ -35,14 +35,14 @@ ulog::settings to_file(const std::string& path) {
     return wanted;
 }
 
-// Puts logging back for the tests that follow.
+// Restores the default log settings for later tests.
 struct restore {
     ~restore() { (void)ulog::configure({}); }
 };
 
 }  // namespace
 
-TEST_CASE("messages below the level of their component are not made") {
+TEST_CASE("messages below the level of their component are not formatted") {
     const restore after;
     test::log_capture captured;
     REQUIRE(ulog::set_level("warn,test.alpha:debug") == UCS_OK);
@@ -125,7 +125,8 @@ TEST_CASE("lines of many threads do not mix, over rotations too") {
             found.push_back(line.substr(std::min(line.find('<'), line.size())));
         }
     }
-    // How many files depends on the scheduler: while one thread rotates the others go on writing.
+    // The number of files depends on the scheduler: while one thread rotates, the others continue
+    // to write.
     CHECK(files > 1);
     std::vector<std::string> expected;
     for (int t = 0; t < threads; ++t) {
@@ -139,7 +140,7 @@ TEST_CASE("lines of many threads do not mix, over rotations too") {
     CHECK(found == expected);
 }
 
-TEST_CASE("only so many full log files are kept") {
+TEST_CASE("the number of full log files is limited") {
     const restore after;
     const test::temp_dir folder;
     ulog::settings wanted = to_file(folder / "log");

@@ -1,4 +1,4 @@
-// Texts of peers drive no terminal, and stay readable.
+// Tests that texts of peers cannot control a terminal, and stay readable.
 #include "ucs/log/printable.hpp"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ TEST_CASE("control characters above ASCII are written as numbers") {
     CHECK(printable("\xc2\x80\xc2\x9f") == "\\xc2\\x80\\xc2\\x9f");
 }
 
-TEST_CASE("bytes that are no UTF-8 are written as numbers") {
+TEST_CASE("invalid UTF-8 is written as numbers") {
     CHECK(printable("a\x9b"
                     "2J") == "a\\x9b2J");  // CSI of terminals with 8 bits
     CHECK(printable("\xe4rger") == "\\xe4rger");

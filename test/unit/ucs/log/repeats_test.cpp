@@ -24,7 +24,7 @@ std::uint64_t kind(fmt::string_view format, const Args&... args) {
 
 }  // namespace
 
-TEST_CASE("a warning or error that is repeated is written the first times and at powers of ten") {
+TEST_CASE("a repeated warning or error is written the first times and at powers of ten") {
     const test::log_capture log;
     for (int i = 1; i <= 10'000; ++i) {
         ucs::log::warn(self, "warning {}", i);
@@ -37,7 +37,7 @@ TEST_CASE("a warning or error that is repeated is written the first times and at
     CHECK(log.count("error 1000 (1000 of the kind so far") == 1);
 }
 
-TEST_CASE("each call and reason is a kind of its own, each peer is not") {
+TEST_CASE("different calls and reasons are different kinds, different peers are not") {
     const test::log_capture log;
     for (int i = 0; i < 50; ++i) {
         fail("connect", "peer " + std::to_string(i));
@@ -51,7 +51,7 @@ TEST_CASE("each call and reason is a kind of its own, each peer is not") {
     CHECK(kind("{}", static_cast<const char*>(nullptr)) == kind("{}", 1));
 }
 
-TEST_CASE("UCX_LOG_REPEATS says how many lines of a kind are written before only some are") {
+TEST_CASE("UCX_LOG_REPEATS sets how many lines of a kind are written before only some are") {
     ucs::log::settings wanted;
     wanted.repeats = 50;
     REQUIRE(ucs::log::configure(wanted) == UCS_OK);

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Some addresses whose buffer is a copy of one descriptor.
+// A source for a range of addresses, whose buffer is a copy of one descriptor.
 class fake_source final : public ucs::memory::dmabuf_source {
 public:
     fake_source(std::uintptr_t begin, std::uintptr_t end) : begin_(begin), end_(end) {
@@ -16,9 +16,9 @@ public:
 
     std::optional<ucs::memory::dmabuf> find(const void* address,
                                             std::size_t length) noexcept override {
-        const auto at = reinterpret_cast<std::uintptr_t>(address);
-        if (at < begin_ || at + length > end_) return std::nullopt;
-        return ucs::memory::dmabuf{ucs::unique_fd(::dup(0)), at - begin_};
+        const auto begin = reinterpret_cast<std::uintptr_t>(address);
+        if (begin < begin_ || begin + length > end_) return std::nullopt;
+        return ucs::memory::dmabuf{ucs::unique_fd(::dup(0)), begin - begin_};
     }
 
 private:
@@ -32,7 +32,7 @@ const void* at(std::uintptr_t address) {
 
 }  // namespace
 
-TEST_CASE("memory is in the buffer of the newest source that has all of it") {
+TEST_CASE("a buffer comes from the newest source that has the whole range") {
     CHECK_FALSE(ucs::memory::find_dmabuf(at(4096), 1));
     {
         const fake_source wide(4096, 65536);

@@ -4,7 +4,7 @@
 
 #include "test/support/log_capture.hpp"
 
-TEST_CASE("options of memory events reach libucm, those that are given") {
+TEST_CASE("options of memory events are passed to libucm if they are set") {
     const ucm_global_config_t usual = ucm_global_opts;
     auto from = ucs::config::source::empty();
 

@@ -1,4 +1,4 @@
-// A registrar that only remembers what is registered.
+// A fake registrar that only records registrations.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ public:
         std::size_t length;
         unsigned access;
         unsigned long number;  // counts registrations
-        unsigned long note;    // what note_of said
+        unsigned long note;    // result of note_of()
         bool alive;
     };
 
-    // Called inside registering, before it takes effect.
+    // Called during a registration, before it takes effect.
     std::function<ucs_status_t(std::uintptr_t begin, std::size_t length, unsigned access)> check;
     std::function<unsigned long(std::uintptr_t begin)> note_of;
 
@@ -56,13 +56,13 @@ public:
         const std::lock_guard guard(lock_);
         return records_.size();
     }
-    // Something was deregistered twice.
+    // Returns whether a registration was deregistered twice.
     [[nodiscard]] bool wrong() const {
         const std::lock_guard guard(lock_);
         return wrong_;
     }
 
-    static const record& of(void* handle) { return *static_cast<const record*>(handle); }
+    static const record& record_of(void* handle) { return *static_cast<const record*>(handle); }
 
 private:
     mutable std::mutex lock_;

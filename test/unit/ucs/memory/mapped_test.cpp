@@ -45,7 +45,7 @@ TEST_CASE("two mappings of a memory file are the same memory") {
     CHECK(two->data()[4999] == std::byte{7});
 }
 
-TEST_CASE("nobody can cut a memory file short") {
+TEST_CASE("a memory file cannot be shortened") {
     auto file = memory::make_memory_file("hawser-test", 8192);
     REQUIRE(file);
     CHECK(::ftruncate(file->get(), 0) != 0);
@@ -64,11 +64,11 @@ TEST_CASE("a peer's file is refused unless sealed and long enough") {
     CHECK(captured.size() == 3);
 }
 
-// It can be made where no huge page is free; only touching it would need one.
+// The file can be made without a free huge page; only an access would need one.
 TEST_CASE("a peer's file of huge pages is refused") {
     const ucs::unique_fd huge(
         ::memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
-    if (!huge) return;  // a kernel without them
+    if (!huge) return;  // the kernel does not support huge pages
     struct stat info {};
     REQUIRE(::fstat(huge.get(), &info) == 0);
     REQUIRE(::ftruncate(huge.get(), info.st_blksize) == 0);
@@ -78,7 +78,7 @@ TEST_CASE("a peer's file of huge pages is refused") {
     CHECK(captured.size() == 1);
 }
 
-TEST_CASE("impossible mappings are statuses, not crashes") {
+TEST_CASE("impossible mappings return a status") {
     test::log_capture captured;
     CHECK(mapped::anonymous(0).status() == UCS_ERR_INVALID_PARAM);
     CHECK(mapped::anonymous(SIZE_MAX).status() == UCS_ERR_INVALID_PARAM);
@@ -88,7 +88,7 @@ TEST_CASE("impossible mappings are statuses, not crashes") {
     CHECK(captured.size() == 5);
 }
 
-TEST_CASE("no descriptors left is a limit that is named") {
+TEST_CASE("a lack of descriptors returns UCS_ERR_EXCEEDS_LIMIT") {
     test::log_capture captured;
     std::optional<test::descriptor_limit> none(0);
     const auto file = memory::make_memory_file("hawser-test", 4096);

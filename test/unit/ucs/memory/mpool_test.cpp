@@ -54,7 +54,7 @@ TEST_CASE("pool elements are aligned where asked, at any size and offset") {
     }
 }
 
-TEST_CASE("a pool gives no more than its maximum and takes back") {
+TEST_CASE("a pool gives no more elements than its maximum, and reuses returned ones") {
     mpool::parameters wanted = of_size(32);
     wanted.grow_by = 4;
     wanted.max_elements = 10;
@@ -100,7 +100,7 @@ TEST_CASE("elements are constructed once, when the pool grows") {
     CHECK(seen.gone == seen.made);
 }
 
-TEST_CASE("memory that runs out gives nullptr, and the pool goes on when there is some") {
+TEST_CASE("without memory get() returns nullptr, and works again when there is memory") {
     struct limited final : ucs::memory::chunk_source {
         void* allocate(std::size_t& size) noexcept override {
             if (left == 0) return nullptr;
@@ -136,14 +136,14 @@ TEST_CASE("memory that runs out gives nullptr, and the pool goes on when there i
     CHECK(source.out == 0);
 }
 
-TEST_CASE("impossible sizes are refused, not wrapped around") {
+TEST_CASE("impossible sizes are refused, without overflow") {
     mpool::parameters wanted = of_size(std::size_t{1} << 60);
     wanted.grow_by = 64;
     mpool pool(wanted);
     CHECK(pool.get() == nullptr);
 }
 
-TEST_CASE("a pool that is destroyed too early says so") {
+TEST_CASE("destroying a pool with elements in use logs a warning") {
     test::log_capture captured;
     { CHECK(mpool(of_size(8)).get() != nullptr); }
     CHECK(captured.count("pool test is destroyed while 1", ucs::log::level::warn) == 1);
@@ -174,7 +174,7 @@ TEST_CASE("no two elements overlap under random use") {
         mpool::put(element);
 }
 
-TEST_CASE("an object pool keeps what objects hold") {
+TEST_CASE("an object pool keeps the content of objects") {
     ucs::memory::object_pool<std::string> pool("strings", 1, 1);
     std::string* first = pool.get();
     REQUIRE(first != nullptr);

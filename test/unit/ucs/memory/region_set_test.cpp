@@ -12,7 +12,7 @@ using ucs::memory::region_set;
 
 namespace {
 
-region at(std::uintptr_t begin, std::uintptr_t end, unsigned access = 1) {
+region region_of(std::uintptr_t begin, std::uintptr_t end, unsigned access = 1) {
     region one;
     one.range = {begin, end};
     one.access = access;
@@ -23,7 +23,7 @@ region at(std::uintptr_t begin, std::uintptr_t end, unsigned access = 1) {
 
 TEST_CASE("a region is found by any range inside it, with no more than its access") {
     region_set set;
-    region one = at(100, 200, 3);
+    region one = region_of(100, 200, 3);
     set.insert(one);
     CHECK(set.find({100, 200}, 3) == &one);
     CHECK(set.find({150, 151}, 1) == &one);
@@ -36,10 +36,10 @@ TEST_CASE("a region is found by any range inside it, with no more than its acces
     CHECK(set.bytes() == 0);
 }
 
-TEST_CASE("regions side by side do not serve a range across them") {
+TEST_CASE("adjacent regions do not serve a range across both") {
     region_set set;
-    region left = at(100, 200);
-    region right = at(200, 300);
+    region left = region_of(100, 200);
+    region right = region_of(200, 300);
     set.insert(left);
     set.insert(right);
     CHECK(set.find({150, 250}, 1) == nullptr);
@@ -52,8 +52,8 @@ TEST_CASE("regions side by side do not serve a range across them") {
 
 TEST_CASE("the oldest unused region is the one whose last use is longest ago") {
     region_set set;
-    region a = at(0, 1);
-    region b = at(1, 2);
+    region a = region_of(0, 1);
+    region b = region_of(1, 2);
     set.insert(a);
     set.insert(b);
     CHECK(set.oldest_unused() == &a);
@@ -68,7 +68,7 @@ TEST_CASE("the oldest unused region is the one whose last use is longest ago") {
     CHECK(set.oldest_unused() == &a);
 }
 
-TEST_CASE("random regions are found as by looking at each") {
+TEST_CASE("random regions are found as by a linear search") {
     constexpr std::uintptr_t space = 200;
     for (unsigned seed = 1; seed <= 30; ++seed) {
         INFO("seed " << seed);
@@ -95,7 +95,7 @@ TEST_CASE("random regions are found as by looking at each") {
                 any && expected->range.contains(range) && (access & ~expected->access) == 0;
             good = good && set.find(range, access) == (serves ? expected : nullptr);
             if (!any) {
-                all.push_back(std::make_unique<region>(at(range.begin, range.end, access)));
+                all.push_back(std::make_unique<region>(region_of(range.begin, range.end, access)));
                 set.insert(*all.back());
             } else if (below(3) == 0) {
                 set.remove(*expected);

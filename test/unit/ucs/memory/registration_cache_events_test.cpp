@@ -1,4 +1,5 @@
-// The cache and memory that really goes away, by the functions of the C library.
+// Tests of the registration cache with memory that is really unmapped by functions of the C
+// library.
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -48,7 +49,7 @@ struct fixture {
         return *std::move(got);
     }
 
-    // Whether `change` makes the cache forget the memory at once, used or not.
+    // Checks that `change` removes the memory from the cache at once, whether it is in use or not.
     template<class Change>
     void forgets(const void* memory, std::size_t size, Change&& change) {
         const registration used = get(memory, size);
@@ -57,13 +58,13 @@ struct fixture {
         change();
         CHECK(cache.regions() == before - 1);
         CHECK(cache.count(registration_count::invalidations) > 0);
-        CHECK(fake_registrar::of(used.handle()).alive);
+        CHECK(fake_registrar::record_of(used.handle()).alive);
     }
 };
 
 }  // namespace
 
-TEST_CASE("memory that goes away leaves the cache") {
+TEST_CASE("unmapped memory is removed from the cache") {
     fixture with;
     REQUIRE(with.cache.is_caching());
     const std::size_t size = 8 * page;
@@ -71,12 +72,12 @@ TEST_CASE("memory that goes away leaves the cache") {
 
     SECTION("munmap") {
         with.forgets(memory, size, [&] { munmap(memory, size); });
-        // The same address once more: another registration.
+        // Mapping the same address again gives a new registration.
         map(size, memory);
-        CHECK(fake_registrar::of(with.get(memory, size).handle()).number == 1);
+        CHECK(fake_registrar::record_of(with.get(memory, size).handle()).number == 1);
         munmap(memory, size);
     }
-    SECTION("a part of it") {
+    SECTION("munmap of a part") {
         with.forgets(memory, size, [&] { munmap(memory, page); });
         munmap(memory, size);
     }
@@ -131,7 +132,7 @@ TEST_CASE("memory that goes away leaves the cache") {
             if (std::exchange(once, false)) map(size, memory);
             return UCS_OK;
         };
-        CHECK(fake_registrar::of(with.get(memory, size).handle()).number == 1);
+        CHECK(fake_registrar::record_of(with.get(memory, size).handle()).number == 1);
         CHECK(with.cache.regions() == 1);
         CHECK(with.registrar.live() == 1);
         munmap(memory, size);
@@ -159,8 +160,8 @@ TEST_CASE("without memory events memory is registered for each use, and the log 
     CHECK(log.count("memory is registered for each use") == 1);
 }
 
-// Each slot is unmapped and mapped again by some threads and looked up by others.
-TEST_CASE("no thread gets what another has unmapped") {
+// Some threads unmap and remap each slot, others look it up.
+TEST_CASE("no thread gets a registration of memory that another thread has unmapped") {
     constexpr std::size_t slots = 8;
     constexpr unsigned rounds = 2000;
     struct slot {
@@ -175,7 +176,7 @@ TEST_CASE("no thread gets what another has unmapped") {
         all[i].memory = begin + i * size;
 
     fixture with;
-    // Whoever registers holds the slot's lock.
+    // The registering thread holds the slot's lock.
     with.registrar.note_of = [&](std::uintptr_t address) {
         return all[(address - reinterpret_cast<std::uintptr_t>(begin)) / size].generation;
     };
@@ -185,7 +186,8 @@ TEST_CASE("no thread gets what another has unmapped") {
             slot& one = all[(i * seed) % slots];
             const std::lock_guard guard(one.lock);
             auto got = with.cache.get(one.memory, size, 1);
-            if (!got || fake_registrar::of(got->handle()).note != one.generation) good = false;
+            if (!got || fake_registrar::record_of(got->handle()).note != one.generation)
+                good = false;
         }
     };
     const auto change = [&](unsigned seed) {
@@ -232,7 +234,7 @@ TEST_CASE("threads share registrations") {
                 const std::size_t first = (i * seed * 7) % blocks;
                 const std::size_t count = 1 + i % (blocks - first);
                 auto got = with.cache.get(memory + first * page, count * page, 1U << (i % 2));
-                if (!got || !fake_registrar::of(got->handle()).alive) {
+                if (!got || !fake_registrar::record_of(got->handle()).alive) {
                     good = false;
                     return;
                 }
@@ -250,13 +252,13 @@ TEST_CASE("threads share registrations") {
     munmap(memory, blocks * page);
 }
 
-TEST_CASE("the child of a fork begins with an empty cache") {
+TEST_CASE("the child of a fork starts with an empty cache") {
     fixture with;
     void* memory = map(4 * page);
     registration used = with.get(memory, page);
     with.get(static_cast<char*>(memory) + 2 * page, page);
     std::atomic<bool> stop{false};
-    // Has the cache's lock at any moment.
+    // This thread may hold the cache's lock at any moment.
     std::thread other([&] {
         while (!stop)
             (void)with.cache.get(memory, page, 1);

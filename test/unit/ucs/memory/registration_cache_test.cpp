@@ -1,5 +1,4 @@
-// The cache on made-up addresses: nothing is read or written there, and events are reported by
-// hand.
+// Tests of the registration cache with fake addresses, which are never accessed, and fake events.
 #include "ucs/memory/registration_cache.hpp"
 
 #include <algorithm>
@@ -32,7 +31,7 @@ void* address_of(std::size_t first_page) {
     return reinterpret_cast<void*>(base + first_page * page);
 }
 
-// Whole pages, and what the registrar knows of the registration.
+// Registers whole pages, and reads the registrar's records.
 struct user {
     registration_cache& cache;
 
@@ -43,7 +42,7 @@ struct user {
     }
     [[nodiscard]] unsigned long number(std::size_t first, std::size_t pages,
                                        unsigned access = reading) const {
-        return fake_registrar::of(get(first, pages, access).handle()).number;
+        return fake_registrar::record_of(get(first, pages, access).handle()).number;
     }
 };
 
@@ -76,7 +75,7 @@ TEST_CASE("memory is registered in whole pages, and once") {
     CHECK(cache.bytes() == 2 * page);
 }
 
-TEST_CASE("whether memory is held can be asked without any use of it") {
+TEST_CASE("holds() does not count as a use") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     const user with{cache};
@@ -93,7 +92,7 @@ TEST_CASE("whether memory is held can be asked without any use of it") {
     CHECK_FALSE(none.holds(address_of(0), page, reading));
 }
 
-TEST_CASE("ranges that are none are refused") {
+TEST_CASE("invalid ranges are refused") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     CHECK(cache.get(address_of(0), 0, reading).status() == UCS_ERR_INVALID_PARAM);
@@ -116,14 +115,14 @@ TEST_CASE("a range across several regions joins them") {
     CHECK(cache.bytes() == 7 * page);
     CHECK(cache.count(registration_count::merges) == 1);
 
-    // What is still in use stays registered until then, and is not found any more.
+    // Regions in use stay registered until their release, but are not found any more.
     CHECK(registrar.live() == 3);
     CHECK(with.get(0, 2).handle() == all.handle());
     left.reset();
     CHECK(registrar.live() == 2);
 }
 
-TEST_CASE("more access takes the place of less") {
+TEST_CASE("a registration with more access replaces one with less") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     const user with{cache};
@@ -134,7 +133,7 @@ TEST_CASE("more access takes the place of less") {
     CHECK(registrar.live() == 1);
 }
 
-TEST_CASE("where joining is not possible, the range is registered alone") {
+TEST_CASE("if merging fails, the range is registered alone") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     const user with{cache};
@@ -148,11 +147,11 @@ TEST_CASE("where joining is not possible, the range is registered alone") {
     CHECK(with.get(1, 2, reading).range().size() == 2 * page);
 }
 
-TEST_CASE("the regions whose last use is longest ago make room") {
+TEST_CASE("the least recently used regions are evicted") {
     fake_registrar registrar;
     registration_cache::settings bounds;
 
-    SECTION("for others than allowed in number") {
+    SECTION("beyond the limit of regions") {
         bounds.max_regions = 2;
         registration_cache cache(registrar, "test", bounds);
         const user with{cache};
@@ -166,7 +165,7 @@ TEST_CASE("the regions whose last use is longest ago make room") {
         CHECK(with.number(2, 1) == 3);
         CHECK(cache.count(registration_count::evictions) == 2);
     }
-    SECTION("for others than allowed in size") {
+    SECTION("beyond the limit of bytes") {
         bounds.max_bytes = 10 * page;
         registration_cache cache(registrar, "test", bounds);
         const user with{cache};
@@ -175,7 +174,7 @@ TEST_CASE("the regions whose last use is longest ago make room") {
         with.get(20, 4);
         CHECK(cache.bytes() == 8 * page);
         CHECK(with.number(10, 4) == 1);
-        // More than is allowed at all: kept while it is in use, and not joined with others.
+        // A region above the limit is kept while it is in use, and is not merged with others.
         {
             const registration large = with.get(12, 20);
             CHECK(large.range().size() == 20 * page);
@@ -184,7 +183,7 @@ TEST_CASE("the regions whose last use is longest ago make room") {
         CHECK(cache.bytes() == 0);
         CHECK(registrar.live() == 0);
     }
-    SECTION("but not while they are in use") {
+    SECTION("not while they are in use") {
         bounds.max_regions = 1;
         registration_cache cache(registrar, "test", bounds);
         const user with{cache};
@@ -195,7 +194,7 @@ TEST_CASE("the regions whose last use is longest ago make room") {
         CHECK(cache.regions() == 1);
         CHECK(with.get(0, 1).handle() == a.handle());
     }
-    SECTION("when the registrar has none left") {
+    SECTION("when the registrar is out of resources") {
         registration_cache cache(registrar, "test", {});
         const user with{cache};
         with.get(0, 1);
@@ -212,7 +211,7 @@ TEST_CASE("the regions whose last use is longest ago make room") {
     }
 }
 
-TEST_CASE("what went away is not found again, and deregistered by the next call") {
+TEST_CASE("unmapped memory is not found again, and the next call deregisters it") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     const user with{cache};
@@ -235,7 +234,7 @@ TEST_CASE("what went away is not found again, and deregistered by the next call"
     CHECK(cache.regions() == 0);
 }
 
-TEST_CASE("memory that goes away while it is being registered is registered again") {
+TEST_CASE("memory that is unmapped during its registration is registered again") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     const user with{cache};
@@ -251,14 +250,14 @@ TEST_CASE("memory that goes away while it is being registered is registered agai
         CHECK(with.number(0, 2) == 1);
         CHECK(registrar.live() == 1);
     }
-    SECTION("again and again: it is not kept") {
+    SECTION("repeatedly: it is not cached") {
         times = 1000;
         { const registration fragile = with.get(0, 2); }
         CHECK(cache.regions() == 0);
         CHECK(registrar.live() == 0);
         CHECK(registrar.registered() < 20);
     }
-    SECTION("but for the neighbours' part: it serves, and is not kept") {
+    SECTION("only in the merged part: it serves, and is not cached") {
         with.get(0, 2);
         times = 1;
         {
@@ -319,20 +318,21 @@ TEST_CASE("a cache shows its state") {
                                 ": 1 regions, 1 in use, " + std::to_string(3 * page) + " bytes\n");
 }
 
-TEST_CASE("a cache that ends too early says so") {
+TEST_CASE("destroying a cache with regions in use logs a warning") {
     test::log_capture log;
     fake_registrar registrar;
     auto cache =
         std::make_unique<registration_cache>(registrar, "early", registration_cache::settings{});
-    // It never ends, for that would ask the cache; static, so that it does not count as lost.
+    // This registration is never released, because that would access the destroyed cache. It is
+    // static, so that it is not reported as a leak.
     static auto* lasting = new registration(user{*cache}.get(0, 1));
     REQUIRE(*lasting);
     cache.reset();
     CHECK(log.count("early: 1 regions are still in use") == 1);
 }
 
-// Against a model that knows of each page when it went away last.
-TEST_CASE("random uses and events never give what is stale") {
+// Compares the cache with a model that records when each page was last unmapped.
+TEST_CASE("random uses and events never give a stale registration") {
     constexpr std::size_t pages = 64;
     for (unsigned seed = 1; seed <= 40; ++seed) {
         INFO("seed " << seed);
@@ -376,12 +376,12 @@ TEST_CASE("random uses and events never give what is stale") {
                     good = good && got.status() == UCS_ERR_NO_MEMORY;
                     continue;
                 }
-                const auto& what = fake_registrar::of(got->handle());
-                good = good && what.alive && (access & ~what.access) == 0 &&
-                       what.begin <= base + first * page &&
-                       base + (first + count) * page <= what.begin + what.length;
+                const auto& name = fake_registrar::record_of(got->handle());
+                good = good && name.alive && (access & ~name.access) == 0 &&
+                       name.begin <= base + first * page &&
+                       base + (first + count) * page <= name.begin + name.length;
                 for (std::size_t i = first; i < first + count; ++i)
-                    good = good && what.note >= gone[i];
+                    good = good && name.note >= gone[i];
                 if (held.size() < 10 && below(2) == 0) held.push_back(*std::move(got));
                 if (!held.empty() && below(3) == 0) {
                     held.erase(held.begin() + static_cast<long>(below(held.size())));
@@ -397,7 +397,7 @@ TEST_CASE("random uses and events never give what is stale") {
 }
 
 // ucs_unit_tests "[measure]", in the release preset.
-TEST_CASE("what a cached registration costs", "[.][measure]") {
+TEST_CASE("cost of a cached registration", "[.][measure]") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
     constexpr std::size_t megabyte = std::size_t{1} << 20;

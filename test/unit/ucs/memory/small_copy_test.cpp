@@ -27,7 +27,7 @@ TEST_CASE("short copies move exactly the length, for every length") {
     }
 }
 
-TEST_CASE("nothing is copied from and to nowhere") {
+TEST_CASE("a length of 0 copies nothing") {
     ucs::memory::copy_bytes(nullptr, nullptr, 0);
     SUCCEED();
 }

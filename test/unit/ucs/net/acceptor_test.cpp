@@ -1,3 +1,4 @@
+// Tests of the acceptor: authentication, displacement, deadlines and shortage of resources.
 #include "ucs/net/acceptor.hpp"
 
 #include <poll.h>
@@ -27,71 +28,72 @@ ucs::net::socket_address loopback(std::uint16_t port) {
     return {ucs::net::ip_address::v4(ip), port};
 }
 
-// A listener whose peers prove themselves by "x", or by the key `shared` if there is one. After "-"
-// it goes on reading, after "p" as well and prefers the peer, and after "w" it defers the decision
-// until the test ends that.
-struct place {
-    struct guest final : acceptor::pending {
-        guest(place& of_place, ucs::unique_fd socket)
-            : pending(socket.get()), owner(of_place), fd(std::move(socket)) {}
+// A listener whose peers authenticate by sending "x", or by the key `shared` if there is one. After
+// "-" it continues to read. After "p" it prefers the peer and continues to read. After "w" it
+// defers the decision until the test sets `ends_waiting`.
+struct test_server {
+    struct peer_connection final : acceptor::pending {
+        peer_connection(test_server& of_server, ucs::unique_fd socket)
+            : pending(socket.get()), owner(of_server), fd(std::move(socket)) {}
         void on_readable() noexcept override {
             if (owner.shared) {
                 static_cast<void>(ucs::net::advance(proving, fd.get()));
-                if (owner.door->has_agreed(*this, proving)) take();
+                if (owner.port->has_agreed(*this, proving)) take();
                 return;
             }
             char word = 0;
             if (::recv(fd.get(), &word, 1, MSG_DONTWAIT) < 0) return;
             if (word == '-') {
-                ++owner.heard;
+                ++owner.bytes_read;
                 return;
             }
-            if (word == 'p') return owner.door->prefer(*this);
-            if (word == 'w') return owner.door->defer(*this);
-            if (word != 'x') return owner.door->reject(*this, "is not wanted");
+            if (word == 'p') return owner.port->prefer(*this);
+            if (word == 'w') return owner.port->defer(*this);
+            if (word != 'x') return owner.port->reject(*this, "is not wanted");
             take();
         }
         void on_tick(ucs::time::nanoseconds) noexcept override {
-            ++owner.asked;
-            if (owner.waiting_is_over) take();
+            ++owner.ticks;
+            if (owner.ends_waiting) take();
         }
         void on_displaced() noexcept override { ++owner.displaced; }
         void on_shutdown() noexcept override { ++owner.ended; }
         void take() noexcept {
             owner.taken.push_back(std::move(fd));
-            owner.door->remove(*this);
+            owner.port->remove(*this);
         }
-        place& owner;
+        test_server& owner;
         ucs::unique_fd fd;
         opening proving{opening::role::server, owner.shared ? &*owner.shared : nullptr, "test"};
     };
 
-    explicit place(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
-                   std::size_t most = 8, std::size_t most_per_origin = 6,
-                   ucs::time::nanoseconds turn_length = 0, std::size_t most_waiting = 40) {
+    explicit test_server(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
+                         std::size_t most = 8, std::size_t most_per_origin = 6,
+                         ucs::time::nanoseconds turn_length = 0, std::size_t most_waiting = 40) {
         events = std::move(*ucs::async::event_loop::create());
-        door.emplace(*events, acceptor::settings{
-                                  .log = test_log,
-                                  .rejected = rejected,
-                                  .name = "the port",
-                                  .limits = {most, most_per_origin, time_to_prove, turn_length,
-                                             turn_length == 0 ? 0 : most_waiting},
-                                  .accept = [this](int at) -> std::unique_ptr<guest> {
-                                      ucs::unique_fd fd = ucs::net::accept_stream(at);
-                                      if (!fd) return nullptr;
-                                      if (no_memory) throw std::bad_alloc();
-                                      return std::make_unique<guest>(*this, std::move(fd));
-                                  }});
+        port.emplace(*events,
+                     acceptor::settings{
+                         .log = test_log,
+                         .rejected = rejected,
+                         .name = "the port",
+                         .limits = {most, most_per_origin, time_to_prove, turn_length,
+                                    turn_length == 0 ? 0 : most_waiting},
+                         .accept = [this](int listening_fd) -> std::unique_ptr<peer_connection> {
+                             ucs::unique_fd fd = ucs::net::accept_stream(listening_fd);
+                             if (!fd) return nullptr;
+                             if (no_memory) throw std::bad_alloc();
+                             return std::make_unique<peer_connection>(*this, std::move(fd));
+                         }});
         listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         address = loopback(0);
         REQUIRE(::bind(listener.get(), address.data(), address.size()) == 0);
         REQUIRE(::listen(listener.get(), SOMAXCONN) == 0);
         REQUIRE(::getsockname(listener.get(), address.data(), address.size_to_fill()) == 0);
-        REQUIRE(door->open({listener.get()}) == UCS_OK);
+        REQUIRE(port->open({listener.get()}) == UCS_OK);
     }
 
-    // `host` is the last number of the address that the peer connects from.
-    [[nodiscard]] ucs::unique_fd knock(const char* word = "", int host = 1) const {
+    // Connects a peer. `host` is the last number of its address.
+    [[nodiscard]] ucs::unique_fd connect_peer(const char* word = "", int host = 1) const {
         ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const std::array ip{std::byte{127}, std::byte{0}, std::byte{0}, std::byte(host)};
         const ucs::net::socket_address own(ucs::net::ip_address::v4(ip), 0);
@@ -105,9 +107,9 @@ struct place {
         while (events->poll(0) > 0) {
         }
     }
-    // Lets time pass, in steps that no timer overlooks.
-    void pass(ucs::time::nanoseconds how_long) const {
-        for (ucs::time::nanoseconds gone = 0; gone < how_long; gone += 10 * millisecond) {
+    // Advances the time in small steps, so that no timer is missed.
+    void pass(ucs::time::nanoseconds duration) const {
+        for (ucs::time::nanoseconds passed = 0; passed < duration; passed += 10 * millisecond) {
             virtual_time::now += 10 * millisecond;
             settle();
         }
@@ -118,14 +120,14 @@ struct place {
     ucs::net::socket_address address;
     std::vector<ucs::unique_fd> taken;
     std::optional<ucs::security::key> shared;
-    unsigned heard = 0;
-    unsigned asked = 0;
+    unsigned bytes_read = 0;
+    unsigned ticks = 0;
     unsigned displaced = 0;
     unsigned ended = 0;
-    bool waiting_is_over = false;
+    bool ends_waiting = false;
     bool no_memory = false;
     ucs::unique_fd listener;
-    std::optional<acceptor> door;
+    std::optional<acceptor> port;
 };
 
 bool closed(const ucs::unique_fd& fd) {
@@ -137,273 +139,273 @@ std::size_t count_closed(const std::vector<ucs::unique_fd>& all) {
     return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), closed));
 }
 
-std::vector<ucs::unique_fd> crowd(const place& at, std::size_t size, const char* word = "",
-                                  int host = 1) {
+std::vector<ucs::unique_fd> crowd(const test_server& server, std::size_t size,
+                                  const char* word = "", int host = 1) {
     std::vector<ucs::unique_fd> all;
     for (std::size_t i = 0; i < size; ++i)
-        all.push_back(at.knock(word, host));
-    at.settle();
+        all.push_back(server.connect_peer(word, host));
+    server.settle();
     return all;
 }
 
 }  // namespace
 
-TEST_CASE("a peer that proves itself is taken, and a silent one is closed when its time is over") {
+TEST_CASE("an authenticated peer is taken, and a silent one is closed at its deadline") {
     const virtual_time clock;
     const test::log_capture log;
-    place at(50 * millisecond);
-    const auto silent = at.knock();
-    const auto slow = at.knock();
-    const auto quick = at.knock("x");
-    at.settle();
-    CHECK(at.taken.size() == 1);
-    CHECK(at.door->size() == 2);
-    CHECK(at.door->accepted() == 3);
-    at.pass(40 * millisecond);
+    test_server server(50 * millisecond);
+    const auto silent = server.connect_peer();
+    const auto slow = server.connect_peer();
+    const auto quick = server.connect_peer("x");
+    server.settle();
+    CHECK(server.taken.size() == 1);
+    CHECK(server.port->size() == 2);
+    CHECK(server.port->accepted() == 3);
+    server.pass(40 * millisecond);
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    at.settle();
-    CHECK(at.taken.size() == 2);
+    server.settle();
+    CHECK(server.taken.size() == 2);
     CHECK(!closed(silent));
-    at.pass(20 * millisecond);
+    server.pass(20 * millisecond);
     CHECK(closed(silent));
-    CHECK(at.door->size() == 0);
+    CHECK(server.port->size() == 0);
     CHECK(log.count("the port: the peer at 127.0.0.1:") == 1);
     CHECK(log.count("connected and did not identify itself in time") == 1);
-    CHECK(at.rejected.count() == 1);
-    // With nobody to wait for there is no timer.
+    CHECK(server.rejected.count() == 1);
+    // Without pending connections there is no timer.
     virtual_time::now += ucs::time::second;
-    CHECK(at.events->poll(0) == 0);
+    CHECK(server.events->poll(0) == 0);
 }
 
-TEST_CASE("a peer that sends a byte now and then has the same time as a silent one") {
+TEST_CASE("a peer that sends single bytes has the same deadline as a silent one") {
     const virtual_time clock;
     const test::log_capture log;
-    place at(50 * millisecond);
-    const auto slow = at.knock();
-    at.settle();
-    // A byte in each step: that it speaks does not give it more time.
+    test_server server(50 * millisecond);
+    const auto slow = server.connect_peer();
+    server.settle();
+    // A byte in each step does not extend the peer's time.
     for (unsigned i = 0; i < 4; ++i) {
         REQUIRE(::send(slow.get(), "-", 1, 0) == 1);
-        at.settle();
-        at.pass(10 * millisecond);
-        REQUIRE(at.door->size() == 1);
+        server.settle();
+        server.pass(10 * millisecond);
+        REQUIRE(server.port->size() == 1);
         CHECK(!closed(slow));
     }
-    CHECK(at.heard == 4);
+    CHECK(server.bytes_read == 4);
     REQUIRE(::send(slow.get(), "-", 1, 0) == 1);
-    at.settle();
-    at.pass(20 * millisecond);
+    server.settle();
+    server.pass(20 * millisecond);
     CHECK(closed(slow));
-    CHECK(at.door->size() == 0);
-    CHECK(at.taken.empty());
+    CHECK(server.port->size() == 0);
+    CHECK(server.taken.empty());
     CHECK(log.count("connected and did not identify itself in time") == 1);
 }
 
-TEST_CASE("a crowd displaces its own connections, the oldest first, and a peer is served at once") {
+TEST_CASE("a flood displaces its own connections, the oldest first, and a peer is served at once") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    const auto all = crowd(at, 6);
+    test_server server;
+    const auto all = crowd(server, 6);
     CHECK(count_closed(all) == 0);
     CHECK(log.size() == 0);
-    const auto more = crowd(at, 300);
-    CHECK(at.door->size() == 6);
-    CHECK(at.displaced == 300);
-    CHECK(at.door->displaced() == 300);
+    const auto more = crowd(server, 300);
+    CHECK(server.port->size() == 6);
+    CHECK(server.displaced == 300);
+    CHECK(server.port->displaced() == 300);
     CHECK(count_closed(all) == 6);
     CHECK(!closed(more.back()));
-    const auto peer = at.knock("x");
-    at.settle();
-    CHECK(at.taken.size() == 1);
+    const auto peer = server.connect_peer("x");
+    server.settle();
+    CHECK(server.taken.size() == 1);
     CHECK(log.count(" 6 connections have not identified themselves") == 0);
     CHECK(log.count("7 connections have not identified themselves, the last one from 127.0.0.1:") ==
           1);
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("a crowd of one host leaves the connections of others alone") {
+TEST_CASE("a flood from one host does not displace connections of other hosts") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    const auto slow = at.knock("", 2);
-    at.settle();
-    const auto others = crowd(at, 100, "", 3);
-    const auto many_hosts = crowd(at, 1, "", 4);
-    CHECK(at.door->size() == 8);
+    test_server server;
+    const auto slow = server.connect_peer("", 2);
+    server.settle();
+    const auto others = crowd(server, 100, "", 3);
+    const auto many_hosts = crowd(server, 1, "", 4);
+    CHECK(server.port->size() == 8);
     CHECK(!closed(slow));
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    at.settle();
-    CHECK(at.taken.size() == 1);
+    server.settle();
+    CHECK(server.taken.size() == 1);
 }
 
 TEST_CASE("a silent connection ends before one that sent a valid first record") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    const auto preferred = at.knock("p");
-    at.settle();
-    const auto silent = crowd(at, 50);
+    test_server server;
+    const auto preferred = server.connect_peer("p");
+    server.settle();
+    const auto silent = crowd(server, 50);
     CHECK(!closed(preferred));
-    CHECK(at.door->size() == 6);
-    const auto records = crowd(at, 50, "p");
+    CHECK(server.port->size() == 6);
+    const auto records = crowd(server, 50, "p");
     CHECK(closed(preferred));
-    CHECK(at.door->size() == 6);
+    CHECK(server.port->size() == 6);
 }
 
-TEST_CASE("peers whose proof takes a round trip wait for their turn instead of being displaced") {
+TEST_CASE("peers that need a round trip wait for their turn instead of being displaced") {
     const virtual_time clock;
     const test::log_capture log;
-    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
-    auto peers = crowd(at, 30, "p");
-    CHECK(at.door->size() == 30);
-    CHECK(at.displaced == 0);
-    // Each that proves itself lets the next one begin.
+    test_server server(3600 * ucs::time::second, 8, 6, 100 * millisecond);
+    auto peers = crowd(server, 30, "p");
+    CHECK(server.port->size() == 30);
+    CHECK(server.displaced == 0);
+    // Each authentication lets the next peer begin.
     for (std::size_t i = 0; i < 30; ++i) {
         REQUIRE(::send(peers[i].get(), "x", 1, 0) == 1);
-        at.settle();
+        server.settle();
     }
-    CHECK(at.taken.size() == 30);
-    CHECK(at.displaced == 0);
+    CHECK(server.taken.size() == 30);
+    CHECK(server.displaced == 0);
     CHECK(log.size() == 0);
 }
 
 namespace {
 
-// A peer behind a crowd of its own address that begins to prove itself and goes no further.
+// A peer behind many connections from its own address that begin to authenticate but never finish.
 struct peer_behind_crowd {
     peer_behind_crowd(std::size_t size, std::size_t most_waiting)
-        : at(3600 * ucs::time::second, 8, 6, 100 * millisecond, most_waiting),
-          strangers(crowd(at, size, "p")),
-          waiting(at.door->size()),
-          peer(at.knock("x")) {
-        at.settle();
+        : server(3600 * ucs::time::second, 8, 6, 100 * millisecond, most_waiting),
+          strangers(crowd(server, size, "p")),
+          waiting(server.port->size()),
+          peer(server.connect_peer("x")) {
+        server.settle();
     }
     void is_served_after(ucs::time::nanoseconds time) const {
-        CHECK(at.taken.empty());
-        at.pass(time);
-        CHECK(at.taken.size() == 1);
+        CHECK(server.taken.empty());
+        server.pass(time);
+        CHECK(server.taken.size() == 1);
         CHECK(log.count("connections have not identified themselves") == 1);
     }
     const virtual_time clock;
     const test::log_capture log;
-    place at;
+    test_server server;
     const std::vector<ucs::unique_fd> strangers;
-    const std::size_t waiting;  // of the crowd
+    const std::size_t waiting;  // pending connections of the crowd
     const ucs::unique_fd peer;
 };
 
 }  // namespace
 
-TEST_CASE("peers that only begin to prove themselves hold up those of their address for a time") {
+TEST_CASE("unfinished handshakes delay peers of the same address for a limited time") {
     const peer_behind_crowd in(30, 40);
     // 30 of them, 3 at a time.
     in.is_served_after(1100 * millisecond);
-    CHECK(in.at.door->size() <= 6);
+    CHECK(in.server.port->size() <= 6);
 }
 
-TEST_CASE("too many that wait displace each other, and the peer that came last is served") {
+TEST_CASE("too many waiting connections displace each other, and the newest peer is served") {
     const peer_behind_crowd in(300, 10);
     CHECK(in.waiting == 13);
     in.is_served_after(400 * millisecond);
 }
 
-TEST_CASE("peers that only begin to prove themselves hold up nobody of another address") {
+TEST_CASE("unfinished handshakes do not delay peers of other addresses") {
     const virtual_time clock;
     const test::log_capture log;
-    place at(3600 * ucs::time::second, 20, 16, 100 * millisecond);
-    const auto strangers = crowd(at, 30, "p");
-    const auto peer = at.knock("x", 2);
-    at.settle();
-    CHECK(at.taken.size() == 1);
-    // Nor do those who follow, nor a crowd of a third address.
-    const auto next = crowd(at, 30, "p", 3);
-    const auto more = crowd(at, 30, "p");
-    const auto slow = at.knock("p", 4);
-    const auto other = at.knock("x", 5);
-    at.settle();
-    CHECK(at.taken.size() == 2);
+    test_server server(3600 * ucs::time::second, 20, 16, 100 * millisecond);
+    const auto strangers = crowd(server, 30, "p");
+    const auto peer = server.connect_peer("x", 2);
+    server.settle();
+    CHECK(server.taken.size() == 1);
+    // Later connections do not delay it either, nor does a crowd from a third address.
+    const auto next = crowd(server, 30, "p", 3);
+    const auto more = crowd(server, 30, "p");
+    const auto slow = server.connect_peer("p", 4);
+    const auto other = server.connect_peer("x", 5);
+    server.settle();
+    CHECK(server.taken.size() == 2);
     CHECK_FALSE(closed(slow));
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    at.settle();
-    CHECK(at.taken.size() == 3);
+    server.settle();
+    CHECK(server.taken.size() == 3);
 }
 
-TEST_CASE("an acceptor that its user holds takes nobody until it is let go") {
+TEST_CASE("a held acceptor accepts no connection until it is released") {
     const virtual_time clock;
-    place at;
-    at.door->hold(true);
-    const auto peer = at.knock("x");
-    at.pass(ucs::time::second);
-    CHECK(at.taken.empty());
-    at.door->hold(false);
-    at.settle();
-    CHECK(at.taken.size() == 1);
+    test_server server;
+    server.port->hold(true);
+    const auto peer = server.connect_peer("x");
+    server.pass(ucs::time::second);
+    CHECK(server.taken.empty());
+    server.port->hold(false);
+    server.settle();
+    CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("a deferred connection has no deadline, and is asked until it is taken") {
-    const virtual_time clock;
-    const test::log_capture log;
-    place at(50 * millisecond);
-    const auto waits = at.knock("w");
-    at.settle();
-    at.pass(ucs::time::second);
-    CHECK(at.asked > 10);
-    CHECK(at.door->size() == 1);
-    const auto others = crowd(at, 20);
-    CHECK(at.door->size() == 6);
-    CHECK(!closed(waits));
-    at.waiting_is_over = true;
-    at.pass(10 * millisecond);
-    CHECK(at.taken.size() == 1);
-    CHECK(!closed(waits));
-}
-
-TEST_CASE("without descriptors accepting rests, and a line says so once") {
+TEST_CASE("a deferred connection has no deadline, and gets ticks until it is taken") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    const auto stranger = at.knock("x");
+    test_server server(50 * millisecond);
+    const auto waits = server.connect_peer("w");
+    server.settle();
+    server.pass(ucs::time::second);
+    CHECK(server.ticks > 10);
+    CHECK(server.port->size() == 1);
+    const auto others = crowd(server, 20);
+    CHECK(server.port->size() == 6);
+    CHECK(!closed(waits));
+    server.ends_waiting = true;
+    server.pass(10 * millisecond);
+    CHECK(server.taken.size() == 1);
+    CHECK(!closed(waits));
+}
+
+TEST_CASE("without descriptors the acceptor pauses, and logs that once") {
+    const virtual_time clock;
+    const test::log_capture log;
+    test_server server;
+    const auto stranger = server.connect_peer("x");
     std::optional<test::descriptor_limit> none(test::descriptor_limit::next_descriptor());
-    at.settle();
-    const unsigned resting = at.events->poll(0);
-    at.pass(ucs::time::second);
+    server.settle();
+    const unsigned resting = server.events->poll(0);
+    server.pass(ucs::time::second);
     none.reset();
     CHECK(resting == 0);
-    CHECK(at.taken.empty());
+    CHECK(server.taken.empty());
     CHECK(log.count("accept() on the port") == 1);
-    at.pass(100 * millisecond);
-    CHECK(at.taken.size() == 1);
+    server.pass(100 * millisecond);
+    CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("without memory a connection is closed, and the next is taken when there is some") {
+TEST_CASE("without memory a connection is closed; a later one is accepted when there is memory") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    at.no_memory = true;
-    const auto lost = at.knock("x");
-    at.settle();
+    test_server server;
+    server.no_memory = true;
+    const auto lost = server.connect_peer("x");
+    server.settle();
     CHECK(closed(lost));
     CHECK(log.count("accept() on the port") == 1);
-    at.no_memory = false;
-    const auto lucky = at.knock("x");
-    at.pass(100 * millisecond);
-    CHECK(at.taken.size() == 1);
+    server.no_memory = false;
+    const auto lucky = server.connect_peer("x");
+    server.pass(100 * millisecond);
+    CHECK(server.taken.size() == 1);
     CHECK(!closed(lucky));
 }
 
-TEST_CASE("pending connections are told that the acceptor ends") {
+TEST_CASE("pending connections are notified when the acceptor ends") {
     const virtual_time clock;
-    place at;
-    const auto silent = at.knock();
-    const auto waits = at.knock("w");
-    const auto taken = at.knock("x");
-    at.settle();
-    at.door.reset();
-    CHECK(at.ended == 2);
+    test_server server;
+    const auto silent = server.connect_peer();
+    const auto waits = server.connect_peer("w");
+    const auto taken = server.connect_peer("x");
+    server.settle();
+    server.port.reset();
+    CHECK(server.ended == 2);
     CHECK(closed(silent));
     CHECK(closed(waits));
     CHECK(!closed(taken));
-    CHECK(at.events->size() == 0);
+    CHECK(server.events->size() == 0);
 }
 
 namespace {
@@ -417,47 +419,47 @@ opening client_with(const char* text) {
 
 }  // namespace
 
-TEST_CASE("a peer that has begun its opening is kept while silent ones end") {
+TEST_CASE("a peer that has begun its handshake is kept while silent ones are closed") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    at.shared = ucs::security::key::from_text(key_text);
-    const auto begun = at.knock();
-    opening mine = client_with(key_text);
-    CHECK(ucs::net::advance(mine, begun.get()) == opening::step::incomplete);
-    at.settle();
-    const auto others = crowd(at, 20);
-    CHECK(at.door->displaced() > 10);
-    CHECK(ucs::net::advance(mine, begun.get()) == opening::step::agreed);
-    at.settle();
-    CHECK(at.taken.size() == 1);
+    test_server server;
+    server.shared = ucs::security::key::from_text(key_text);
+    const auto begun = server.connect_peer();
+    opening handshake = client_with(key_text);
+    CHECK(ucs::net::advance(handshake, begun.get()) == opening::step::incomplete);
+    server.settle();
+    const auto others = crowd(server, 20);
+    CHECK(server.port->displaced() > 10);
+    CHECK(ucs::net::advance(handshake, begun.get()) == opening::step::agreed);
+    server.settle();
+    CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("a connection ends with its opening, and one line says why") {
+TEST_CASE("a connection ends with its failed handshake, and one line has the reason") {
     const virtual_time clock;
     const test::log_capture log;
-    place at;
-    at.shared = ucs::security::key::from_text(key_text);
-    auto peer = at.knock();
+    test_server server;
+    server.shared = ucs::security::key::from_text(key_text);
+    auto peer = server.connect_peer();
     std::size_t lines = 1;
     SECTION("another key") {
-        opening mine = client_with("another key of the tests of acceptors");
-        while (ucs::net::advance(mine, peer.get()) == opening::step::incomplete)
-            at.settle();
-        at.settle();
+        opening handshake = client_with("another key of the tests of acceptors");
+        while (ucs::net::advance(handshake, peer.get()) == opening::step::incomplete)
+            server.settle();
+        server.settle();
         CHECK(log.count("the port: no connection with the client at 127.0.0.1:") == 1);
     }
     SECTION("another protocol") {
         REQUIRE(::send(peer.get(), "SSH-2.0-x\r\n", 11, 0) == 11);
-        at.settle();
+        server.settle();
         CHECK(log.count("it speaks another protocol") == 1);
     }
-    SECTION("a peer that has merely left is worth no line") {
+    SECTION("a peer that only disconnects causes no line") {
         peer.reset();
-        at.settle();
+        server.settle();
         lines = 0;
     }
-    CHECK(at.door->size() == 0);
-    CHECK(at.taken.empty());
+    CHECK(server.port->size() == 0);
+    CHECK(server.taken.empty());
     CHECK(log.size() == lines);
 }

@@ -7,7 +7,7 @@
 
 using namespace ucs::net;
 
-TEST_CASE("a peer that owes an answer at several looks in a row is lost") {
+TEST_CASE("a peer that owes a reply at several consecutive checks is lost") {
     silence_watch watch;
     CHECK_FALSE(watch.look(true, 50, 100));
     CHECK_FALSE(watch.look(true, 50, 200));
@@ -15,7 +15,7 @@ TEST_CASE("a peer that owes an answer at several looks in a row is lost") {
     CHECK(watch.look(true, 50, 400));
 }
 
-TEST_CASE("a word between two looks begins the count anew") {
+TEST_CASE("received data between two checks resets the count") {
     silence_watch watch;
     for (std::uint64_t i = 1; i <= 3; ++i)
         CHECK_FALSE(watch.look(true, 50, i * 100));
@@ -25,7 +25,7 @@ TEST_CASE("a word between two looks begins the count anew") {
     CHECK(watch.look(true, 350, 700));
 }
 
-TEST_CASE("a peer that owes nothing may be silent for ever, and is waited for when it does") {
+TEST_CASE("a peer that owes nothing may be silent; the count begins when it owes a reply") {
     silence_watch watch;
     for (std::uint64_t i = 1; i <= 100; ++i)
         CHECK_FALSE(watch.look(false, 50, i * 100));
@@ -35,13 +35,13 @@ TEST_CASE("a peer that owes nothing may be silent for ever, and is waited for wh
     CHECK(watch.look(true, 50, 10400));
 }
 
-TEST_CASE("one look after a long pause is one look") {
+TEST_CASE("one check after a long pause counts once") {
     silence_watch watch;
     CHECK_FALSE(watch.look(true, 50, 100));
     CHECK_FALSE(watch.look(true, 50, 1'000'000'000));
 }
 
-TEST_CASE("a probe of a full window that is lost is no answer owed, three are") {
+TEST_CASE("one lost probe of a full window means no reply owed, three do") {
     tcp_info seen{};
     bool unsent = false;
     const auto owed = [&] { return answers_in(seen, unsent, 0).owed; };

@@ -26,7 +26,7 @@ struct connection {
         near = unique_fd(ends[0]);
         far = unique_fd(ends[1]);
     }
-    // What the far side sends, by hand.
+    // Sends bytes from the far side.
     void arrive(std::span<const std::byte> bytes) const {
         REQUIRE(::send(far.get(), bytes.data(), bytes.size(), 0) ==
                 static_cast<ssize_t>(bytes.size()));
@@ -49,7 +49,7 @@ opening server(const security::key* with = &shared) {
 
 }  // namespace
 
-TEST_CASE("receiving tells nothing yet, some bytes and the end apart") {
+TEST_CASE("receiving distinguishes no data, some data and the end") {
     connection between;
     std::array<std::byte, 4> into{};
     CHECK(net::receive_some(between.near.get(), into) == 0);
@@ -72,17 +72,17 @@ TEST_CASE("a record is sent whole or the connection is over") {
     CHECK_FALSE(net::send_whole(between.near.get(), bytes_of("x")));  // and raises no SIGPIPE
 }
 
-TEST_CASE("an opening goes on over a socket as bytes arrive") {
+TEST_CASE("a handshake continues over a socket as bytes arrive") {
     const connection between;
     opening one = client(), other = server();
-    CHECK(net::advance(other, between.far.get()) == step::incomplete);  // nobody has said anything
+    CHECK(net::advance(other, between.far.get()) == step::incomplete);  // no side has sent anything
     CHECK(net::advance(one, between.near.get()) == step::incomplete);
     CHECK(net::advance(other, between.far.get()) == step::incomplete);
     CHECK(net::advance(one, between.near.get()) == step::agreed);
     CHECK(net::advance(other, between.far.get()) == step::agreed);
 }
 
-TEST_CASE("an opening whose bytes come one by one is the same") {
+TEST_CASE("a handshake whose bytes arrive one by one succeeds") {
     const connection relay, onward;
     opening one = client(), other = server();
     const auto pass = [](const unique_fd& from, const unique_fd& to) {
@@ -99,7 +99,7 @@ TEST_CASE("an opening whose bytes come one by one is the same") {
     CHECK(other.now() == step::agreed);
 }
 
-TEST_CASE("an opening over a socket fails with its reason") {
+TEST_CASE("a handshake over a socket fails with its reason") {
     connection between;
     opening one = client();
     SECTION("the peer has gone") {
@@ -107,11 +107,11 @@ TEST_CASE("an opening over a socket fails with its reason") {
         CHECK(net::advance(one, between.near.get()) == step::failed);
         CHECK(one.failure() == opening_failure::interrupted);
     }
-    SECTION("the peer goes in the middle of its record") {
+    SECTION("the peer disconnects in the middle of its record") {
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
         between.arrive(bytes_of("HWSO"));
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
-        // Without reading what had come, a Unix socket ends with an error.
+        // If received data is unread, a Unix socket ends with an error.
         between.far.reset();
         CHECK(net::advance(one, between.near.get()) == step::failed);
         CHECK(one.failure() == opening_failure::interrupted);
@@ -122,7 +122,7 @@ TEST_CASE("an opening over a socket fails with its reason") {
         CHECK(net::advance(one, between.near.get()) == step::failed);
         CHECK(one.failure() == opening_failure::foreign);
     }
-    SECTION("the peer has no key, and hears so") {
+    SECTION("the peer has no key, and gets that reason") {
         opening other = server(nullptr);
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
         CHECK(net::advance(other, between.far.get()) == step::failed);

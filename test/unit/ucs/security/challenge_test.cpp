@@ -1,3 +1,4 @@
+// Tests of the mutual challenge-response.
 #include "ucs/security/challenge.hpp"
 
 #include <catch2/catch.hpp>
@@ -59,8 +60,8 @@ TEST_CASE("a proof for another connection is refused") {
     CHECK_FALSE(begins.answer(elsewhere.answer()));
 }
 
-TEST_CASE("an initiator's own words do not answer it") {
-    // The stranger opens a second connection to the initiator's host and has it answer there.
+TEST_CASE("an initiator's own records, reflected, are refused") {
+    // The attacker opens a second connection to the initiator's host, and forwards its replies.
     initiator begins(shared, context);
     const responder mirror(shared, context, begins.challenge());
     const auto answered = mirror.answer();
@@ -74,7 +75,7 @@ TEST_CASE("an initiator's own words do not answer it") {
     CHECK_FALSE(begins.answer(reflected));
 }
 
-TEST_CASE("recorded words of one exchange are refused in the next") {
+TEST_CASE("recorded records of one exchange are refused in the next") {
     exchange recorded(shared, shared);
     const reply words = recorded.answers.answer();
     const auto proven = recorded.begins.answer(words);
@@ -86,7 +87,7 @@ TEST_CASE("recorded words of one exchange are refused in the next") {
     CHECK_FALSE(again.accepts(*proven));
 }
 
-TEST_CASE("a changed bit anywhere is noticed") {
+TEST_CASE("a changed bit anywhere is detected") {
     for (std::size_t bit = 0; bit < 8 * reply_size; ++bit) {
         exchange both(shared, shared);
         reply words = both.answers.answer();

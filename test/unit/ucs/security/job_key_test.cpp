@@ -30,7 +30,7 @@ std::string file_with(const test::temp_dir& folder, std::string_view text, mode_
     return path;
 }
 
-// The file is refused, with one line that names the reason.
+// Checks that the file is refused, with one log line that has the reason.
 void check_refused(const std::string& path, std::string_view reason) {
     test::log_capture log;
     const auto loaded = load_job_key(with("JOB_KEY_FILE", path));
@@ -78,8 +78,8 @@ void run_on(std::vector<char>& stack, const std::function<void()>& body) {
     REQUIRE(::pthread_attr_destroy(&attributes) == 0);
 }
 
-// Looks for the secret and for parts of it. Until libsodium is initialised, as in a test that runs
-// alone, it hashes by an implementation that copies what it hashes.
+// Searches the stack for the secret and for parts of it. Until libsodium is initialised, as in a
+// test that runs alone, it uses a hash implementation that copies its input.
 void check_forgotten(const std::vector<char>& stack, bytes secret) {
     constexpr std::size_t part = 8;
     const std::string_view text(reinterpret_cast<const char*>(secret.data()), secret.size());
@@ -94,9 +94,9 @@ void check_forgotten(const std::vector<char>& stack, bytes secret) {
 
 }  // namespace
 
-TEST_CASE("the text of a key file is in no memory of the stack afterwards") {
+TEST_CASE("the text of a key file is erased from the stack") {
     const test::temp_dir folder;
-    // The compiler must not have the text in its constants as well.
+    // Build the text at run time, so that it is not among the constants of the program.
     std::string text;
     for (int i = 0; i < 40; ++i)
         text += static_cast<char>('!' + (i * i * 7 + i * 31) % 89);
@@ -108,7 +108,7 @@ TEST_CASE("the text of a key file is in no memory of the stack afterwards") {
     check_forgotten(stack, bytes_of(text));
 }
 
-TEST_CASE("a key that went into another one is in no memory of the stack afterwards") {
+TEST_CASE("a key that was combined with another one is erased from the stack") {
     const key first = key::from_text(good_text);
     const key second = key::derive(first, "the second key");
     std::vector<char> stack(std::size_t{1} << 20);
@@ -123,7 +123,7 @@ TEST_CASE("a short key is refused and not printed") {
     CHECK(log.count("sesame") == 0);
 }
 
-TEST_CASE("a file that others could read, replace or block on holds no key") {
+TEST_CASE("a file that others could read or replace, or that could block, is refused") {
     const test::temp_dir folder;
     check_refused(folder / "absent", "No such file");
     check_refused(file_with(folder, good_text, 0640), "give it 600");
@@ -141,7 +141,7 @@ TEST_CASE("a file that others could read, replace or block on holds no key") {
     check_refused(foreign, "it belongs to user 1");
 }
 
-TEST_CASE("a key in a configuration file counts only if nobody else can read the file") {
+TEST_CASE("a key in a configuration file is accepted only if other users cannot read the file") {
     const test::temp_dir folder;
     const std::string line = std::string("JOB_KEY=") + good_text + "\n";
     const auto load_from = [](const std::string& path) {
@@ -158,7 +158,7 @@ TEST_CASE("a key in a configuration file counts only if nobody else can read the
         CHECK(log.size() == 1);
         CHECK(log.count("that other users can read", ucs::log::level::error) == 1);
     }
-    // Other settings may stand in such a file.
+    // Such a file may hold other settings.
     CHECK(load_from(file_with(folder, "TLS=tcp\n", 0644)).ok());
 }
 

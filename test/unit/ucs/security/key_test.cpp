@@ -17,7 +17,7 @@ TEST_CASE("keys for different purposes and contexts differ") {
     CHECK_FALSE(one == parent);
 }
 
-TEST_CASE("purpose and context do not run together") {
+TEST_CASE("the boundary between purpose and context counts") {
     const key parent = key::random();
     CHECK_FALSE(key::derive(parent, "tcp", bytes_of("x")) == key::derive(parent, "tcpx"));
 }
@@ -42,7 +42,7 @@ TEST_CASE("bytes are written as two hexadecimal digits each") {
     CHECK(hex_text({}).empty());
 }
 
-TEST_CASE("a worker's secret survives its way through an address") {
+TEST_CASE("a worker's secret round-trips through bytes") {
     const worker_secret secret = worker_secret::random();
     const worker_secret copy = worker_secret::from_bytes(secret.data());
     CHECK(copy == secret);
@@ -64,7 +64,7 @@ TEST_CASE("the tag is BLAKE2b of the framed fields") {
     CHECK(text == "77542030a08d7cdae59e220607932b18");
 }
 
-TEST_CASE("fields of a tag do not run together") {
+TEST_CASE("the boundaries between fields of a tag count") {
     const key with = key::random();
     const tag one = authenticate(with, {bytes_of("ab"), bytes_of("c")});
     CHECK(same_tag(one, authenticate(with, {bytes_of("ab"), bytes_of("c")})));

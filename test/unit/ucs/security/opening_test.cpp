@@ -1,3 +1,4 @@
+// Tests of the handshake at the start of connections.
 #include "ucs/security/opening.hpp"
 
 #include <algorithm>
@@ -67,12 +68,12 @@ TEST_CASE("two sides agree with the same key, and without keys, in pieces of any
     CHECK(both.client.now() == opening::step::agreed);
     CHECK(both.server.now() == opening::step::agreed);
     CHECK(both.server.has_record());
-    // Not a byte of what follows is taken.
+    // The handshake consumes no byte of the following data.
     CHECK(both.to_server.empty());
     CHECK(both.to_client.empty());
 }
 
-TEST_CASE("both sides know why they do not agree") {
+TEST_CASE("both sides get the reason of a failure") {
     SECTION("different keys") {
         connection both(&first, &second);
         both.run();
@@ -99,7 +100,7 @@ TEST_CASE("both sides know why they do not agree") {
     }
 }
 
-TEST_CASE("a client with a key does not go on with a server that only accepts") {
+TEST_CASE("a client with a key refuses a server that only accepts") {
     opening client(opening::role::client, &first, "test");
     connection plain(nullptr, nullptr);
     connection::collect(plain.client, plain.to_server);
@@ -109,7 +110,7 @@ TEST_CASE("a client with a key does not go on with a server that only accepts") 
     check_failed(client, opening_failure::peer_key_missing);
 }
 
-TEST_CASE("a recorded opening is of no use a second time") {
+TEST_CASE("a recorded handshake cannot be replayed") {
     connection recorded(&first, &first);
     bytes_in_flight said;
     connection::collect(recorded.client, said);
@@ -154,7 +155,7 @@ TEST_CASE("other protocols are recognised by their first bytes") {
     CHECK(server.output().empty());
 }
 
-TEST_CASE("no changed bit of an opening gets through, and none does harm") {
+TEST_CASE("every changed bit of a handshake is detected, without harm") {
     const unsigned seed = GENERATE(range(1U, 65U));
     CAPTURE(seed);
     std::mt19937 random(seed);

@@ -9,7 +9,7 @@ template<>
 inline constexpr auto ucs::stats::names<traffic> = std::to_array<std::string_view>({"packets",
                                                                                     "bytes"});
 
-TEST_CASE("counters add up, and other threads may look") {
+TEST_CASE("counters add up, and other threads may read them") {
     ucs::stats::counters<traffic> counters;
     std::uint64_t last = 0;
     bool fell = false;
@@ -31,7 +31,7 @@ TEST_CASE("counters add up, and other threads may look") {
     CHECK(counters[traffic::bytes].get() == 15);
 }
 
-TEST_CASE("counters show themselves and can be set back") {
+TEST_CASE("counters appear as files and can be reset") {
     ucs::stats::counters<traffic> counters;
     counters[traffic::bytes].add(7);
     ucs::vfs::directory folder;

@@ -1,4 +1,4 @@
-// The process that the kernel says has locked a byte of a file.
+// Tests of byte locks, and of the lock's owner as the kernel reports it.
 #include "ucs/sys/byte_lock.hpp"
 
 #include <signal.h>
@@ -14,7 +14,7 @@ using namespace ucs::sys;
 
 namespace {
 
-// A child that has the file, and locks a byte of it if it is told to.
+// A child that has the file, and locks a byte of it if `locks` is set.
 struct holder {
     holder(int file, off_t byte, bool locks) {
         int ready[2];
@@ -48,7 +48,7 @@ struct holder {
 
 }  // namespace
 
-TEST_CASE("a byte is locked by the process that locked it, and not by one that has the file") {
+TEST_CASE("a byte is locked by the process that locked it, not by one that has the descriptor") {
     const auto file = ucs::memory::make_memory_file("hawser-test", 4096);
     REQUIRE(file);
     const holder one(file->get(), 1, true), idle(file->get(), 1, false);
@@ -61,7 +61,7 @@ TEST_CASE("a byte is locked by the process that locked it, and not by one that h
     CHECK((errno == EAGAIN || errno == EACCES));
 }
 
-TEST_CASE("a lock is on one byte, and the process that has it does not see it") {
+TEST_CASE("a lock is on one byte, and its own process does not see it") {
     const auto file = ucs::memory::make_memory_file("hawser-test", 4096);
     REQUIRE(file);
     const holder one(file->get(), 1, true);
@@ -83,7 +83,7 @@ TEST_CASE("a byte is free when the process that locked it has died") {
     CHECK(lock_byte(file->get(), 1));
 }
 
-TEST_CASE("where the kernel cannot say, a byte is neither free nor locked") {
+TEST_CASE("if the kernel call fails, a byte is neither free nor locked") {
     CHECK_FALSE(lock_byte(-1, 0));
     CHECK_FALSE(is_byte_free(-1, 0));
     CHECK_FALSE(is_byte_locked_by(-1, 0, ::getpid()));

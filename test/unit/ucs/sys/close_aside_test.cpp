@@ -1,4 +1,4 @@
-// Sockets of strangers that hold a TCP socket which lingers.
+// Tests of closing sockets of untrusted peers that hold a lingering TCP socket.
 #include "ucs/sys/close_aside.hpp"
 
 #include <fcntl.h>
@@ -32,15 +32,15 @@ void wait_until_closed(const unique_fd& other_end) {
 
 }  // namespace
 
-TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the caller") {
+TEST_CASE("a lingering socket of an untrusted peer blocks a thread, but not the caller") {
     const test::log_capture log;
     lingering trap;
     unix_pair first;
     REQUIRE(sys::send_with_descriptor(first.theirs.get(), no_bytes, trap.sender.get()) == 0);
     trap.sender.reset();
     sys::close_aside(std::move(first.ours));
-    // The thread cannot end before `trap.receiver` closes, so this is reached only by who did not
-    // wait for it. More sockets wait behind the first one.
+    // The thread cannot end before `trap.receiver` closes, so reaching this line shows that the
+    // caller did not wait. More sockets wait behind the first one.
     CHECK_FALSE(sys::closes_too_many());
     std::vector<unix_pair> more(65);
     for (unix_pair& each : more)
@@ -48,7 +48,7 @@ TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the 
     CHECK(sys::closes_too_many());
     CHECK(sys::closes_too_many());
     CHECK(log.count("local sockets wait to be closed") == 1);
-    // A child of a fork has no such thread, and waits for none.
+    // A child of a fork has no such thread, and does not wait for it.
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) ::_exit(sys::closes_too_many() ? 1 : 0);
@@ -61,7 +61,7 @@ TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the 
     CHECK_FALSE(sys::closes_too_many());
 }
 
-TEST_CASE("a socket that forbids descriptors gets none, also before it is accepted") {
+TEST_CASE("a socket that forbids descriptors gets none, even before it is accepted") {
     const unix_pair probe;
     sys::forbid_descriptors(probe.ours.get());
     if (sys::may_hold_descriptors(probe.ours.get())) {
@@ -74,14 +74,15 @@ TEST_CASE("a socket that forbids descriptors gets none, also before it is accept
 
     const unique_fd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sys::forbid_descriptors(listener.get());
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at.sun_family) == 0);
-    socklen_t length = sizeof at;
-    REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
+                   sizeof address.sun_family) == 0);
+    socklen_t length = sizeof address;
+    REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
     REQUIRE(::listen(listener.get(), 1) == 0);
     const unique_fd caller(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    REQUIRE(::connect(caller.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+    REQUIRE(::connect(caller.get(), reinterpret_cast<sockaddr*>(&address), length) == 0);
     CHECK(sys::send_with_descriptor(caller.get(), no_bytes, any.get()) == EPERM);
     const unique_fd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     CHECK_FALSE(sys::may_hold_descriptors(accepted.get()));

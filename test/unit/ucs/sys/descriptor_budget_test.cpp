@@ -44,7 +44,7 @@ TEST_CASE("descriptors are scarce before the budget is used up") {
     }
     CHECK(taken.back().get() <= (limit - 64) / 6 * 5);
     CHECK(ucs::sys::has_descriptor_left());
-    // For a while, until what is closed is closed.
+    // Descriptors stay scarce for a while, until the closed ones are really free.
     taken.clear();
     CHECK(ucs::sys::are_descriptors_scarce());
     time.now += 2 * ucs::time::second;
@@ -78,7 +78,7 @@ TEST_CASE(
     CHECK(open_null());
 }
 
-TEST_CASE("a descriptor that could not be opened stays so, with its reason") {
+TEST_CASE("an empty descriptor stays empty, with its reason") {
     errno = ENFILE;
     CHECK_FALSE(within_budget(unique_fd()));
     CHECK(errno == ENFILE);

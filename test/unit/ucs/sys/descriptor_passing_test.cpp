@@ -32,7 +32,7 @@ std::span<const std::byte> bytes_of(const char* text) {
     return std::as_bytes(std::span(text, std::strlen(text)));
 }
 
-// Whether somebody still has the other end of a pipe open.
+// Returns whether the other end of a pipe is still open.
 bool has_writer(int fd) {
     char byte = 0;
     return ::read(fd, &byte, 1) != 0;
@@ -64,7 +64,7 @@ TEST_CASE("a message brings its bytes and its descriptor") {
     CHECK_FALSE(sys::receive_with_descriptor(sockets.second.get(), into).descriptor);
 }
 
-TEST_CASE("a message that is too long says so, and the end of the connection, too") {
+TEST_CASE("a truncated message and the end of the connection are reported") {
     ends sockets(make_sockets);
     std::array<std::byte, 4> into{};
     REQUIRE(sys::send_with_descriptor(sockets.first.get(), bytes_of("hello"), -1) == 0);
@@ -80,7 +80,7 @@ TEST_CASE("a message that is too long says so, and the end of the connection, to
     CHECK_FALSE(none.nothing_yet());
 }
 
-TEST_CASE("descriptors that nobody asked for are closed") {
+TEST_CASE("unwanted descriptors are closed") {
     const ends sockets(make_sockets);
     ends wanted(make_pipe);
     ends unasked(make_pipe);

@@ -14,7 +14,7 @@
 
 namespace {
 
-// Another limit of file sizes while it lives; SIGXFSZ would end this process.
+// Sets another limit of file sizes during its lifetime. SIGXFSZ would end this process.
 class size_limit {
 public:
     explicit size_limit(rlim_t soft) {
@@ -38,7 +38,7 @@ bool is_pending(int signal) {
 
 }  // namespace
 
-TEST_CASE("a file grows up to the limit, and no signal tells that there is one") {
+TEST_CASE("a file grows up to the limit, without a signal") {
     const ucs::unique_fd file(::memfd_create("grows", MFD_CLOEXEC));
     CHECK(ucs::sys::extend_file(file.get(), 4096));
     const size_limit low(8192);
@@ -47,7 +47,7 @@ TEST_CASE("a file grows up to the limit, and no signal tells that there is one")
     CHECK(errno == EFBIG);
 }
 
-TEST_CASE("writing beyond the limit fails, and no signal tells so") {
+TEST_CASE("writing beyond the limit fails, without a signal") {
     const ucs::unique_fd file(::memfd_create("written", MFD_CLOEXEC));
     const size_limit low(10);
     CHECK(ucs::sys::write_within_limit(file.get(), "123456789012") == 10);
@@ -74,7 +74,7 @@ TEST_CASE("a signal that was pending before is left to the program") {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_CASE("a file that cannot be written as a whole is not there") {
+TEST_CASE("a file that cannot be written completely is not created") {
     const test::temp_dir folder;
     folder.write("file", "old");
     const size_limit low(4);

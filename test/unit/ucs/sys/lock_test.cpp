@@ -10,19 +10,19 @@ using ucs::sys::recursive_lock;
 
 TEST_CASE("the owner locks again, others wait") {
     recursive_lock lock;
-    CHECK_FALSE(lock.held_by_me());
+    CHECK_FALSE(lock.is_held_by_this_thread());
     lock.lock();
     lock.lock();
     CHECK(lock.try_lock());
-    CHECK(lock.held_by_me());
+    CHECK(lock.is_held_by_this_thread());
     bool other = true;
     std::thread([&] { other = lock.try_lock(); }).join();
     CHECK_FALSE(other);
     lock.unlock();
     lock.unlock();
-    CHECK(lock.held_by_me());
+    CHECK(lock.is_held_by_this_thread());
     lock.unlock();
-    CHECK_FALSE(lock.held_by_me());
+    CHECK_FALSE(lock.is_held_by_this_thread());
     std::thread([&] {
         other = lock.try_lock();
         lock.unlock();
@@ -61,7 +61,7 @@ TEST_CASE("a thread that sleeps in lock is woken") {
             ++entered;
         });
     }
-    // Long enough for the waiters to get past spinning; correct however long it takes.
+    // Long enough for the waiters to stop spinning; the test is correct for any duration.
     for (int i = 0; i < 1000; ++i)
         std::this_thread::yield();
     CHECK(entered == 0);
@@ -71,7 +71,7 @@ TEST_CASE("a thread that sleeps in lock is woken") {
     CHECK(entered == 3);
 }
 
-TEST_CASE("a lock that is not wanted lets everybody in") {
+TEST_CASE("a disabled lock lets all threads in") {
     optional_lock none(false);
     const std::lock_guard guard(none);
     bool other = false;

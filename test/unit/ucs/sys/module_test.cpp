@@ -7,7 +7,7 @@
 
 #include "test/support/temp_dir.hpp"
 
-TEST_CASE("a module that is missing or no module is refused with its path") {
+TEST_CASE("a missing or invalid module is refused with its path") {
     const test::temp_dir folder;
     const std::string place = folder.path();
     const ucs::sys::module_head expected{16, 1};

@@ -17,7 +17,7 @@ using namespace ucs;
 namespace {
 
 struct abstract_name {
-    // With the process id, so that tests which run at a time have names of their own.
+    // The name contains the process id, so that concurrent tests have different names.
     explicit abstract_name(const std::string& text) {
         const std::string whole = text + "-" + std::to_string(::getpid());
         address.sun_family = AF_UNIX;
@@ -50,7 +50,7 @@ TEST_CASE("peer credentials: the other end of a socket pair is this process", "[
     CHECK(peer->is_own_user_or_root());
 }
 
-TEST_CASE("peer credentials: what is no socket has none", "[ucs][sys]") {
+TEST_CASE("peer credentials: a descriptor that is not a socket has none", "[ucs][sys]") {
     CHECK_FALSE(sys::read_peer_credentials(-1).has_value());
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("peer credentials: a process that left its socket to a child is not al
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     unique_fd ours(ends[0]);
-    unique_fd theirs(ends[1]);
+    unique_fd child_end(ends[1]);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -111,15 +111,15 @@ TEST_CASE("peer credentials: a process that left its socket to a child is not al
         const pid_t heir = ::fork();
         char byte = 'x';
         if (heir == 0) {
-            while (::recv(theirs.get(), &byte, 1, MSG_PEEK) > 0)
+            while (::recv(child_end.get(), &byte, 1, MSG_PEEK) > 0)
                 ::sched_yield();
         } else if (heir > 0) {
-            static_cast<void>(::send(theirs.get(), &byte, 1, 0));
-            static_cast<void>(::recv(theirs.get(), &byte, 1, 0));
+            static_cast<void>(::send(child_end.get(), &byte, 1, 0));
+            static_cast<void>(::recv(child_end.get(), &byte, 1, 0));
         }
         ::_exit(heir < 0 ? 1 : 0);
     }
-    theirs.reset();
+    child_end.reset();
     const unique_fd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     REQUIRE(accepted);
     char byte = 0;
@@ -128,7 +128,7 @@ TEST_CASE("peer credentials: a process that left its socket to a child is not al
     CHECK(alive.pid == child);
     CHECK(alive.start_time == sys::start_time(child));
     REQUIRE(::send(ours.get(), &byte, 1, 0) == 1);
-    // While nobody has waited for it, its id is not given to others.
+    // Until waitpid() reaps it, its id is not reused.
     siginfo_t ended{};
     REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
     CHECK(sys::start_time(child) == alive.start_time);

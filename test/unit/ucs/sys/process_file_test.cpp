@@ -31,7 +31,7 @@ void refused(const sys::process_file& wanted, const char* part) {
 
 }  // namespace
 
-TEST_CASE("process file: the file that was meant is opened", "[ucs][sys]") {
+TEST_CASE("process file: the named file is opened", "[ucs][sys]") {
     const unique_fd own = make_file(0xabcd);
     REQUIRE(::write(own.get(), "hello", 5) == 5);
     const auto opened = sys::open_process_file(named(own, 0xabcd), kind, true);

@@ -10,7 +10,7 @@
 
 namespace sys = ucs::sys;
 
-TEST_CASE("identities of host and namespaces are there and stay the same") {
+TEST_CASE("identities of host and namespaces exist and stay the same") {
     CHECK(sys::host_id() != 0);
     CHECK(sys::host_id() == sys::host_id());
     CHECK(sys::pid_namespace() != 0);
@@ -35,7 +35,7 @@ TEST_CASE("a child began after its parent") {
     CHECK_FALSE(sys::start_time(child).has_value());
 }
 
-TEST_CASE("a program name cannot disturb the start time") {
+TEST_CASE("a program name cannot disturb the parsing of the start time") {
     CHECK(sys::parse_start_time("7 (a) b) c (d) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
                                 "12345 20 21") == 12345);
     CHECK_FALSE(sys::parse_start_time("").has_value());

@@ -68,7 +68,7 @@ TEST_CASE("a file of any length up to the limit is read whole") {
     }
 }
 
-TEST_CASE("a file or folder that is not there is absent, which is no fault") {
+TEST_CASE("a missing file or folder is reported as absent") {
     const test::temp_dir folder;
     CHECK(open_for_reading(folder / "none", file_trust::own).is_absent());
     CHECK(open_for_reading(folder / "none/none", file_trust::own).is_absent());
@@ -76,7 +76,7 @@ TEST_CASE("a file or folder that is not there is absent, which is no fault") {
     CHECK_FALSE(open_for_reading(folder.write("fine", ""), file_trust::own).is_absent());
 }
 
-TEST_CASE("what is no regular file is refused without waiting for it") {
+TEST_CASE("a file that is not regular is refused without blocking") {
     const test::temp_dir folder;
     REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
     folder.write("target", "text");
@@ -136,7 +136,8 @@ TEST_CASE("a group is trusted when its number is the owner's") {
 
 namespace {
 
-// Lets a stranger write to the file, by an access control list. False: the file system has none.
+// Lets another user write to the file, by an access control list. Returns false if the file system
+// has no lists.
 bool add_stranger(const std::string& path) {
     struct entry {
         std::uint16_t tag, permissions;
@@ -155,7 +156,7 @@ bool add_stranger(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the owner's group is not trusted where an access control list names others") {
+TEST_CASE("the owner's group is not trusted if an access control list names others") {
     const test::temp_dir folder;
     const std::string file = folder.write("file", "text");
     const std::string inner = folder.write("sub/inner", "text");
@@ -174,7 +175,7 @@ TEST_CASE("the owner's group is not trusted where an access control list names o
 }
 
 TEST_CASE("a file of another user's is refused, and one in another user's folder") {
-    if (!is_root()) return;  // only root can make one
+    if (!is_root()) return;  // only root can create such a file
     const test::temp_dir folder;
     const std::string file = folder.write("file", "text");
     REQUIRE(::chown(file.c_str(), stranger, stranger) == 0);
@@ -203,8 +204,7 @@ TEST_CASE("lines are appended to a new file, an own file, the null device and de
     CHECK(has(why_not_appended(folder / "second"), "it has a second name"));
 }
 
-TEST_CASE(
-    "a file that the user names is written, and a pipe that nobody reads is no reason to wait") {
+TEST_CASE("a file that the user names is written, and a pipe without a reader does not block") {
     const test::temp_dir folder;
     using ucs::sys::write_named_file;
     CHECK(write_named_file(folder.write("file", "longer text"), "text").empty());
@@ -223,7 +223,7 @@ TEST_CASE(
     CHECK(::read(reader.get(), got, sizeof got) == 4);
 }
 
-TEST_CASE("a file is replaced as a whole, whatever stood in its place") {
+TEST_CASE("a file is replaced atomically, whatever was in its place") {
     const test::temp_dir folder;
     CHECK(replace_file(folder / "file", "one").empty());
     CHECK(replace_file(folder / "file", "two").empty());

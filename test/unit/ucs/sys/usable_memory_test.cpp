@@ -1,4 +1,4 @@
-// The limits of cgroups on memory, and the part of memory that peers may fill.
+// Tests of memory limits by cgroups, and of the part of memory that peers may fill.
 #include "ucs/sys/usable_memory.hpp"
 
 #include <catch2/catch.hpp>
@@ -36,14 +36,14 @@ TEST_CASE("usable memory: groups of version 1 count by their memory controller",
     CHECK(cgroup_memory_limit(membership, mount.path()) == 512 * mib);
 }
 
-TEST_CASE("usable memory: text that is no membership limits nothing", "[ucs][memory]") {
+TEST_CASE("usable memory: invalid membership text sets no limit", "[ucs][memory]") {
     const test::temp_dir mount;  // stands for /sys/fs/cgroup
     mount.write("memory.max", "nonsense");
     for (const char* text : {"", "\n", "0", "0:", "::", "0::/", "0::/../..", "4:memory"})
         CHECK(cgroup_memory_limit(text, mount.path()) == no_limit);
 }
 
-TEST_CASE("usable memory: peers may fill an eighth, and in small places up to a half",
+TEST_CASE("usable memory: peers may fill an eighth, and up to a half if memory is small",
           "[ucs][memory]") {
     CHECK(most_for_peers(64 * 1024 * mib) == 8 * 1024 * mib);
     CHECK(most_for_peers(1024 * mib) == 256 * mib);

@@ -22,7 +22,7 @@ TEST_CASE("the clock never goes back") {
     }
 }
 
-TEST_CASE("simulation installs a clock of its own") {
+TEST_CASE("a simulation can install its own clock") {
     time_::set_clock(frozen);
     const time_::nanoseconds seen = time_::now();
     time_::set_clock(nullptr);
@@ -39,7 +39,7 @@ TEST_CASE("seconds convert without overflow") {
     CHECK(time_::to_seconds(2'500'000'000) == Approx(2.5));
 }
 
-TEST_CASE("the time of a thread is what it works, not what it waits") {
+TEST_CASE("thread time counts work, not waiting") {
     const time_::nanoseconds begin = time_::thread_time();
     while (time_::thread_time() < begin + 100 * time_::microsecond) {
     }

@@ -50,7 +50,7 @@ TEST_CASE("a kernel without NUMA is one node") {
     CHECK(found.distance(0, 0) == 10);
 }
 
-TEST_CASE("damaged files leave facts out and break nothing") {
+TEST_CASE("damaged files give incomplete values and no failure") {
     const test::temp_dir root;
     root.write("sys/devices/system/cpu/online", "zero\n");
     root.write("sys/devices/system/node/online", "0-1\n");
@@ -63,20 +63,20 @@ TEST_CASE("damaged files leave facts out and break nothing") {
 
 TEST_CASE("memory that is bound to one node comes from there") {
     const int before = ucs::topology::memory_node();
-    const machine here = machine::read();
-    CHECK((before == -1 || here.nodes().size() > 1 || before == here.nodes().front().id));
-    const unsigned long first = 1UL << here.nodes().front().id;
+    const machine host = machine::read();
+    CHECK((before == -1 || host.nodes().size() > 1 || before == host.nodes().front().id));
+    const unsigned long first = 1UL << host.nodes().front().id;
     if (::syscall(SYS_set_mempolicy, MPOL_BIND, &first, 64) != 0) {
         WARN("left out: this process may not bind its memory");
         return;
     }
-    CHECK(ucs::topology::memory_node() == here.nodes().front().id);
+    CHECK(ucs::topology::memory_node() == host.nodes().front().id);
     REQUIRE(::syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0);
     CHECK(ucs::topology::memory_node() == before);
 }
 
 TEST_CASE("this machine has a node with processors") {
-    const machine here = machine::read();
-    REQUIRE_FALSE(here.nodes().empty());
-    CHECK_FALSE(here.online_cpus().empty());
+    const machine host = machine::read();
+    REQUIRE_FALSE(host.nodes().empty());
+    CHECK_FALSE(host.online_cpus().empty());
 }

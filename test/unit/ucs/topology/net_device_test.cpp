@@ -62,7 +62,7 @@ TEST_CASE("interfaces without hardware") {
     CHECK(all[2].is_virtual);
 }
 
-TEST_CASE("names that are no interfaces") {
+TEST_CASE("invalid names of interfaces") {
     const fake_machine fake;
     for (const char* name : {"", "eth9", "..", "../../class/net/eth0", "."}) {
         INFO(name);

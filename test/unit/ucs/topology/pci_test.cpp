@@ -10,7 +10,7 @@ using topology::pci_address;
 
 namespace {
 
-pci_address at(const char* text) {
+pci_address address(const char* text) {
     const auto parsed = pci_address::parse(text);
     REQUIRE(parsed);
     return *parsed;
@@ -42,9 +42,9 @@ struct fake_machine {
 }  // namespace
 
 TEST_CASE("PCI addresses are read strictly and printed in full") {
-    CHECK(at("0000:17:00.1").text() == "0000:17:00.1");
-    CHECK(at("17:1f.7").text() == "0000:17:1f.7");
-    CHECK(at("10000:e1:00.0").domain == 0x10000);
+    CHECK(address("0000:17:00.1").text() == "0000:17:00.1");
+    CHECK(address("17:1f.7").text() == "0000:17:1f.7");
+    CHECK(address("10000:e1:00.0").domain == 0x10000);
     for (const char* text :
          {"", "17", "17:00", "17:20.0", "17:00.8", "17:00.", ":00.0", "1:2:3:4.0", "0000:17:00.0 ",
           "zz:00.0", "0000:117:00.0", "-1:00.0", "17:+1.0"}) {
@@ -56,27 +56,27 @@ TEST_CASE("PCI addresses are read strictly and printed in full") {
 TEST_CASE("distances of PCI devices") {
     const fake_machine fake;
     const topology::pci_tree tree(fake.root.path());
-    const pci_address gpu = at("19:00.0");
-    CHECK(tree.between(at("1a:00.0"), at("1a:00.1")) == path_class::same_device);
-    CHECK(tree.between(gpu, at("1a:00.0")) == path_class::same_bridge);
-    CHECK(tree.between(gpu, at("1b:00.0")) == path_class::same_root);
-    CHECK(tree.between(gpu, at("31:00.0")) == path_class::same_node);
-    CHECK(tree.between(gpu, at("81:00.0")) == path_class::cross_node);
-    CHECK(tree.between(gpu, at("91:00.0")) == path_class::unknown);
-    CHECK(tree.between(gpu, at("55:00.0")) == path_class::unknown);
-    CHECK(tree.between(at("81:00.0"), gpu) == tree.between(gpu, at("81:00.0")));
-    CHECK(tree.numa_node(at("81:00.0")) == 1);
-    CHECK(tree.numa_node(at("91:00.0")) == -1);
+    const pci_address gpu = address("19:00.0");
+    CHECK(tree.between(address("1a:00.0"), address("1a:00.1")) == path_class::same_device);
+    CHECK(tree.between(gpu, address("1a:00.0")) == path_class::same_bridge);
+    CHECK(tree.between(gpu, address("1b:00.0")) == path_class::same_root);
+    CHECK(tree.between(gpu, address("31:00.0")) == path_class::same_node);
+    CHECK(tree.between(gpu, address("81:00.0")) == path_class::cross_node);
+    CHECK(tree.between(gpu, address("91:00.0")) == path_class::unknown);
+    CHECK(tree.between(gpu, address("55:00.0")) == path_class::unknown);
+    CHECK(tree.between(address("81:00.0"), gpu) == tree.between(gpu, address("81:00.0")));
+    CHECK(tree.numa_node(address("81:00.0")) == 1);
+    CHECK(tree.numa_node(address("91:00.0")) == -1);
 }
 
 TEST_CASE("distances of devices and processors") {
     const fake_machine fake;
     const topology::pci_tree tree(fake.root.path());
     const auto machine = topology::machine::read(fake.root.path());
-    CHECK(tree.to_cpu(at("19:00.0"), 1, machine) == path_class::same_node);
-    CHECK(tree.to_cpu(at("19:00.0"), 2, machine) == path_class::cross_node);
-    CHECK(tree.to_cpu(at("91:00.0"), 2, machine) == path_class::unknown);
-    CHECK(tree.to_cpu(at("19:00.0"), 9, machine) == path_class::unknown);
+    CHECK(tree.to_cpu(address("19:00.0"), 1, machine) == path_class::same_node);
+    CHECK(tree.to_cpu(address("19:00.0"), 2, machine) == path_class::cross_node);
+    CHECK(tree.to_cpu(address("91:00.0"), 2, machine) == path_class::unknown);
+    CHECK(tree.to_cpu(address("19:00.0"), 9, machine) == path_class::unknown);
     CHECK(std::string(topology::path_class_name(path_class::cross_node)) == "other NUMA node");
 }
 
@@ -86,20 +86,20 @@ TEST_CASE("the bandwidth of a slot follows from its speed and width") {
     fake.root.write(folder + "/current_link_speed", "16.0 GT/s PCIe\n");
     fake.root.write(folder + "/current_link_width", "16\n");
     const topology::pci_tree tree(fake.root.path());
-    CHECK(tree.bandwidth(at("1b:00.0")) == Approx(31.5e9).epsilon(0.01));
-    CHECK(tree.bandwidth(at("19:00.0")) == 0);
+    CHECK(tree.bandwidth(address("1b:00.0")) == Approx(31.5e9).epsilon(0.01));
+    CHECK(tree.bandwidth(address("19:00.0")) == 0);
     fake.root.write(folder + "/current_link_speed", "Unknown\n");
-    CHECK(tree.bandwidth(at("1b:00.0")) == 0);
+    CHECK(tree.bandwidth(address("1b:00.0")) == 0);
 }
 
 TEST_CASE("devices have one number and all their names") {
-    const pci_address card = at("ab:00.0");
+    const pci_address card = address("ab:00.0");
     const auto number = topology::register_device(card, "eth7");
     CHECK(topology::register_device(card, "mlx5_7") == number);
     CHECK(topology::register_device(card, "eth7") == number);
     CHECK(topology::device_name(number) == "eth7,mlx5_7");
     CHECK(topology::device_address(number) == card);
-    const auto nameless = topology::register_device(at("ac:00.0"), "");
+    const auto nameless = topology::register_device(address("ac:00.0"), "");
     CHECK(nameless != number);
     CHECK(topology::device_name(nameless) == "0000:ac:00.0");
     CHECK(topology::device_name(topology::unknown_device) == "unknown");

@@ -8,25 +8,25 @@ using ucs::topology::place;
 
 namespace {
 
-place at(const std::string& folder) {
+place place_of(const std::string& folder) {
     return place::read("/sys/devices/" + folder);
 }
 
 }  // namespace
 
 TEST_CASE("switches are counted below the port of the root") {
-    CHECK(at("pci0000:16/0000:16:00.5").switches == 0);               // of the root complex
-    CHECK(at("pci0000:16/0000:16:02.0/0000:17:00.0").switches == 0);  // in a slot
+    CHECK(place_of("pci0000:16/0000:16:00.5").switches == 0);               // of the root complex
+    CHECK(place_of("pci0000:16/0000:16:02.0/0000:17:00.0").switches == 0);  // in a slot
     const std::string upwards = "pci0000:16/0000:16:02.0/0000:17:00.0";
-    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0").switches == 1);
-    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0/virtio2/net/net1").switches == 1);
-    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0/0000:1a:00.0/0000:1b:00.0").switches == 2);
-    CHECK(at("pci0000:00/0000:00:1e.0/0000:01:00.0/0000:02:01.0").switches == 1);  // old PCI
-    CHECK(at("virtual/net/lo").switches == 0);
+    CHECK(place_of(upwards + "/0000:18:00.0/0000:19:00.0").switches == 1);
+    CHECK(place_of(upwards + "/0000:18:00.0/0000:19:00.0/virtio2/net/net1").switches == 1);
+    CHECK(place_of(upwards + "/0000:18:00.0/0000:19:00.0/0000:1a:00.0/0000:1b:00.0").switches == 2);
+    CHECK(place_of("pci0000:00/0000:00:1e.0/0000:01:00.0/0000:02:01.0").switches == 1);  // old PCI
+    CHECK(place_of("virtual/net/lo").switches == 0);
     CHECK(place::read("").switches == 0);
 }
 
-TEST_CASE("the nearest folder that tells has the node and the address") {
+TEST_CASE("node and address come from the nearest folder that has them") {
     const test::temp_dir root;
     const std::string card = "pci0000:40/0000:40:00.0/0000:41:00.0";
     root.write(card + "/numa_node", "1\n");
@@ -38,10 +38,10 @@ TEST_CASE("the nearest folder that tells has the node and the address") {
     CHECK(found.pci->text() == "0000:41:00.0");
 }
 
-TEST_CASE("places in words") {
+TEST_CASE("text of a location") {
     CHECK(place{}.text() == "unknown");
-    CHECK(at("pci0000:16/0000:16:02.0/0000:17:00.0").text() == "PCI 0000:17:00.0");
-    place far = at("pci0000:16/0000:16:02.0/0000:17:00.0/0000:18:00.0/0000:19:00.0");
+    CHECK(place_of("pci0000:16/0000:16:02.0/0000:17:00.0").text() == "PCI 0000:17:00.0");
+    place far = place_of("pci0000:16/0000:16:02.0/0000:17:00.0/0000:18:00.0/0000:19:00.0");
     CHECK(far.text() == "PCI 0000:19:00.0 behind 1 switch");
     far.switches = 2;
     far.numa_node = 1;

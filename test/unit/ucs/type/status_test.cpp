@@ -39,7 +39,7 @@ TEST_CASE("a result holds a value or a status") {
     CHECK(error.status() == UCS_ERR_BUSY);
 }
 
-TEST_CASE("status pointers tell done, error and request apart") {
+TEST_CASE("status pointers distinguish done, error and request") {
     int request = 0;
     CHECK(UCS_PTR_STATUS(nullptr) == UCS_OK);
     CHECK_FALSE(UCS_PTR_IS_ERR(nullptr));

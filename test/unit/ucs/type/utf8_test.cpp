@@ -1,4 +1,4 @@
-// Lengths of UTF-8 sequences, and bytes that are none.
+// Tests of the lengths of UTF-8 sequences, and of invalid bytes.
 #include "ucs/type/utf8.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,13 +20,13 @@ TEST_CASE("a sequence has from 1 to 4 bytes, whatever follows") {
                       "b") == 4);
 }
 
-TEST_CASE("bytes that are no sequence have no length") {
+TEST_CASE("invalid sequences have no length") {
     const auto* const none = GENERATE("\x80", "\xbf", "\xc3", "\xc3z", "\xe2\x82", "\xe2\x82z",
                                       "\xf0\x90\x80", "\xf8\x88\x80\x80\x80", "\xff");
     CHECK(utf8_length(none) == 0);
 }
 
-TEST_CASE("code points that are written too long, or are none, have no length") {
+TEST_CASE("overlong and invalid code points have no length") {
     const auto* const none = GENERATE("\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",
                                       "\xed\xa0\x80", "\xed\xbf\xbf", "\xf4\x90\x80\x80");
     CHECK(utf8_length(none) == 0);

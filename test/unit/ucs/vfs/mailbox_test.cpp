@@ -1,4 +1,4 @@
-// Readers of another thread's objects: answers, absent owners, owners that go.
+// Tests of mailboxes: answers to other threads, owners that do not respond, owners that close.
 #include "ucs/vfs/mailbox.hpp"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace vfs = ucs::vfs;
 
 namespace {
 
-// Plain values: a sanitizer would see a reader that touched them.
+// Plain values, so that a sanitizer detects an access by a reader.
 struct owned final : vfs::object {
     void describe(vfs::directory& into) const override {
         into.file(
@@ -30,7 +30,7 @@ struct owned final : vfs::object {
     mutable int value = 1;
 };
 
-// An owner that looks into its mailbox whenever it was woken, and changes its object all the time.
+// An owner that serves its mailbox whenever it is woken, and changes its object all the time.
 struct busy_owner {
     busy_owner()
         : box(std::make_shared<vfs::mailbox>([this] { woken = true; })),
@@ -55,7 +55,7 @@ struct busy_owner {
     std::thread thread;
 };
 
-// As a worker is shown: what any thread may read, and the rest by asking.
+// An object like a worker: some entries that any thread may read, the others through the mailbox.
 struct shown final : vfs::object {
     explicit shown(std::shared_ptr<vfs::mailbox> asked) : box(std::move(asked)) {}
     void describe(vfs::directory& into) const override {
@@ -65,7 +65,7 @@ struct shown final : vfs::object {
     std::shared_ptr<vfs::mailbox> box;
 };
 
-vfs::question reading(std::string path) {
+vfs::query reading(std::string path) {
     return {vfs::verb::read, std::move(path), {}};
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("the owner answers while it works") {
     CHECK(owner.box->owner_text().find("does not answer") == std::string::npos);
 }
 
-TEST_CASE("what any thread may read and what the owner says are one folder") {
+TEST_CASE("a folder joins entries of any thread and entries of the owner") {
     busy_owner owner;
     const shown object(owner.box);
     vfs::add_root("test", object);
@@ -103,17 +103,17 @@ TEST_CASE("what any thread may read and what the owner says are one folder") {
     vfs::remove_root(object);
 }
 
-TEST_CASE("an owner that stays away leaves its last answer, with its age") {
+TEST_CASE("if the owner does not respond, readers get its last answer with its age") {
     owned object;
-    bool here = true;
+    bool answers = true;
     vfs::mailbox* box = nullptr;
     vfs::mailbox made([&] {
-        if (here) box->look(object);
+        if (answers) box->look(object);
     });
     box = &made;
     CHECK(made.owner_text() == "never answered");
     CHECK(made.ask(reading("value")).text == "1");
-    here = false;
+    answers = false;
     const vfs::answer old = made.ask(reading("value"));
     CHECK(old.status == UCS_OK);
     CHECK(old.text.starts_with("1\n# "));
@@ -122,24 +122,24 @@ TEST_CASE("an owner that stays away leaves its last answer, with its age") {
     CHECK(made.ask(reading("below/same")).status == UCS_ERR_TIMED_OUT);
     CHECK(made.ask({vfs::verb::write, "value", "abc"}).status == UCS_ERR_TIMED_OUT);
     CHECK(object.value == 1);
-    here = true;
+    answers = true;
     CHECK(made.ask(reading("value")).text == "1");
     CHECK(made.owner_text().find("does not answer") == std::string::npos);
 }
 
-TEST_CASE("a question that was put while the owner was away is answered when it is back") {
+TEST_CASE("a query from a time without responses is answered when the owner responds again") {
     owned object;
     vfs::mailbox made([] {});
     CHECK(made.ask(reading("value")).status == UCS_ERR_TIMED_OUT);
     made.look(object);
-    // Whoever asks now finds the answer that came late.
+    // The next reader gets the late answer.
     CHECK(made.ask(reading("value")).text.starts_with("1\n# "));
 }
 
 namespace {
 
-// A mailbox in virtual time: sleeping moves the clock, and so does each answer of the owner, which
-// it takes out of the others' time. Answers at once, while it is here.
+// A mailbox in virtual time: sleeping advances the clock, and so does each answer of the owner. The
+// owner answers at once while `answers` is set.
 struct slow_owner final : vfs::object {
     void describe(vfs::directory& into) const override {
         into.file("value", [this] {
@@ -157,17 +157,18 @@ struct slow_owner final : vfs::object {
     test::virtual_time clock;
     mutable std::vector<ucs::time::nanoseconds> served;  // when each answer was ready
     ucs::time::nanoseconds cost = 3 * ucs::time::millisecond;
-    bool here = true;
-    ucs::time::nanoseconds ends = UINT64_MAX;  // it goes then, and may wait for its readers
+    bool answers = true;
+    ucs::time::nanoseconds ends =
+        UINT64_MAX;  // the owner closes the mailbox then, and may wait for its readers
     vfs::mailbox box{[this] {
-                         if (here) box.look(*this);
+                         if (answers) box.look(*this);
                      },
                      {[this](ucs::time::nanoseconds duration) { sleep(duration); }, worked}};
 };
 
 }  // namespace
 
-TEST_CASE("after an answer that took t the owner is left alone for 99 t") {
+TEST_CASE("after an answer that took t the owner gets no query for 99 t") {
     slow_owner owner;
     for (const auto cost : {3 * ucs::time::millisecond, 20 * ucs::time::microsecond,
                             ucs::time::second, ucs::time::nanoseconds{0}}) {
@@ -175,19 +176,19 @@ TEST_CASE("after an answer that took t the owner is left alone for 99 t") {
         CHECK(owner.box.ask(reading("value")).text == "x");
     }
     REQUIRE(owner.served.size() == 4);
-    // From the end of one answer to the beginning of the next one, to the nanosecond.
+    // The pause between the end of one answer and the begin of the next one is exact.
     CHECK(owner.served[1] - 20 * ucs::time::microsecond - owner.served[0] ==
           99 * 3 * ucs::time::millisecond);
     CHECK(owner.served[2] - ucs::time::second - owner.served[1] ==
           99 * 20 * ucs::time::microsecond);
     CHECK(owner.served[3] - owner.served[2] == 99 * ucs::time::second);
-    // What cost nothing is not waited for.
+    // After an answer without cost there is no pause.
     const auto before = test::virtual_time::now;
     CHECK(owner.box.ask(reading("value")).text == "x");
     CHECK(test::virtual_time::now == before);
 }
 
-TEST_CASE("an owner that goes waits for no reader that leaves it alone") {
+TEST_CASE("an owner that closes does not wait for a pausing reader") {
     slow_owner owner;
     owner.cost = ucs::time::second;
     CHECK(owner.box.ask(reading("value")).text == "x");
@@ -197,11 +198,11 @@ TEST_CASE("an owner that goes waits for no reader that leaves it alone") {
     CHECK(test::virtual_time::now - begin <= 50 * ucs::time::millisecond);
 }
 
-TEST_CASE("an answer that came too late for who asked counts as well") {
+TEST_CASE("an answer that came too late for its reader counts as well") {
     slow_owner owner;
-    owner.here = false;
+    owner.answers = false;
     CHECK(owner.box.ask(reading("value")).status == UCS_ERR_TIMED_OUT);
-    owner.here = true;
+    owner.answers = true;
     owner.box.look(owner);
     REQUIRE(owner.served.size() == 1);
     CHECK(owner.box.ask(reading("value")).text == "x");
@@ -218,7 +219,7 @@ TEST_CASE("a reader in a loop takes one percent of the owner's time") {
     CHECK((test::virtual_time::now - begin) / owner.cost == 100 * reads - 99);
 }
 
-TEST_CASE("an owner goes while readers ask") {
+TEST_CASE("an owner closes while readers query") {
     for (int round = 0; round < 20; ++round) {
         busy_owner owner;
         const std::shared_ptr<vfs::mailbox> box = owner.box;

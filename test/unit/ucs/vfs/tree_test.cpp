@@ -1,3 +1,4 @@
+// Tests of the object tree.
 #include "ucs/vfs/tree.hpp"
 
 #include <atomic>
@@ -12,7 +13,7 @@ namespace {
 
 using list = std::vector<std::string>;
 
-// Folders end in '/'.
+// Returns the names in a folder; those of folders end in '/'.
 list names(const std::string& path) {
     list found;
     const auto items = vfs::list(path);
@@ -56,12 +57,12 @@ struct sample_object final : vfs::object {
     mutable int limit = 1;
 };
 
-// Hangs an object in the tree while it lives.
-struct hung {
-    hung(std::string path, const vfs::object& target) : object(target) {
+// Adds an object to the tree during its lifetime.
+struct scoped_root {
+    scoped_root(std::string path, const vfs::object& target) : object(target) {
         vfs::add_root(std::move(path), object);
     }
-    ~hung() { vfs::remove_root(object); }
+    ~scoped_root() { vfs::remove_root(object); }
     const vfs::object& object;
 };
 
@@ -70,8 +71,8 @@ struct hung {
 TEST_CASE("the tree lists roots, folders, files and links") {
     const sample_object sample;
     const child_object other;
-    const hung one("test/one", sample);
-    const hung two("test/two", other);
+    const scoped_root one("test/one", sample);
+    const scoped_root two("test/two", other);
     CHECK(names("") == list{"test/"});
     CHECK(names("/test/") == list{"one/", "two/"});
     CHECK(names("test/one") ==
@@ -83,7 +84,7 @@ TEST_CASE("the tree lists roots, folders, files and links") {
 
 TEST_CASE("values are read live, also through links") {
     sample_object sample;
-    const hung one("test/one", sample);
+    const scoped_root one("test/one", sample);
     CHECK(*vfs::read("test/one/text") == "hello");
     CHECK(*vfs::read("test/one/child/value") == "7");
     sample.child.value = 8;
@@ -98,9 +99,9 @@ TEST_CASE("values are read live, also through links") {
     CHECK(vfs::read("../../etc/passwd").status() == UCS_ERR_NO_ELEM);
 }
 
-TEST_CASE("files that can be written say whether they took it") {
+TEST_CASE("writing a file returns whether the value was accepted") {
     const sample_object sample;
-    const hung one("test/one", sample);
+    const scoped_root one("test/one", sample);
     CHECK(vfs::write("test/one/limit", "6") == UCS_ERR_INVALID_PARAM);
     CHECK(vfs::write("test/one/limit", "5") == UCS_OK);
     CHECK(*vfs::read("test/one/limit") == "5");
@@ -109,28 +110,28 @@ TEST_CASE("files that can be written say whether they took it") {
     CHECK(vfs::write("test/one/missing", "x") == UCS_ERR_NO_ELEM);
 }
 
-TEST_CASE("a root may hang below another, in either order") {
+TEST_CASE("a root may be below another one, in either order") {
     const child_object outer;
     const child_object inner;
     {
-        const hung a("test/one", outer);
-        const hung b("test/one/below/it", inner);
+        const scoped_root a("test/one", outer);
+        const scoped_root b("test/one/below/it", inner);
         CHECK(names("test/one") == list{"value", "below/"});
         CHECK(*vfs::read("test/one/below/it/value") == "7");
     }
-    const hung b("test/one/below/it", inner);
-    const hung a("test/one", outer);
+    const scoped_root b("test/one/below/it", inner);
+    const scoped_root a("test/one", outer);
     CHECK(names("test/one") == list{"value", "below/"});
     CHECK(names("test") == list{"one/"});
 }
 
 TEST_CASE("a removed root is gone") {
     const child_object object;
-    { const hung one("test/one", object); }
+    { const scoped_root one("test/one", object); }
     CHECK(vfs::list("test").status() == UCS_ERR_NO_ELEM);
 }
 
-TEST_CASE("objects come and go while others look") {
+TEST_CASE("objects are added and removed while others read") {
     std::atomic<bool> stop{false};
     std::thread reader([&] {
         while (!stop) {
@@ -140,7 +141,7 @@ TEST_CASE("objects come and go while others look") {
     });
     for (int i = 0; i < 2000; ++i) {
         const child_object object;
-        const hung one("test/one", object);
+        const scoped_root one("test/one", object);
     }
     stop = true;
     reader.join();
@@ -151,16 +152,16 @@ TEST_CASE("a root whose path is taken gets another, and both are shown") {
     const child_object first;
     child_object second;
     second.value = 9;
-    const hung a("test/one", first);
+    const scoped_root a("test/one", first);
     CHECK(vfs::add_root("test/one", second) == "test/one~2");
     CHECK(*vfs::read("test/one/value") == "7");
     CHECK(*vfs::read("test/one~2/value") == "9");
     vfs::remove_root(second);
 }
 
-TEST_CASE("a look says what an entry is, and follows links on the way only") {
+TEST_CASE("a look describes an entry, and follows links except at the end") {
     const sample_object sample;
-    const hung one("test/one", sample);
+    const scoped_root one("test/one", sample);
     const auto look = [](const std::string& path) {
         const vfs::answer got = vfs::ask({vfs::verb::look, path, {}});
         CAPTURE(path);
@@ -177,14 +178,14 @@ TEST_CASE("a look says what an entry is, and follows links on the way only") {
     CHECK(look("test/one/short/value").type == kind::file);
 }
 
-TEST_CASE("names that people chose become names of entries") {
+TEST_CASE("chosen names become names of entries") {
     CHECK(vfs::file_name("host:12.1") == "host:12.1");
     CHECK(vfs::file_name("a/b\nc") == "a_b_c");
     CHECK(vfs::file_name("") == "_");
     CHECK(vfs::file_name("..") == ".._");
 }
 
-TEST_CASE("a folder with many entries is asked for one") {
+TEST_CASE("one entry of a large folder is found by its name") {
     struct many final : vfs::object {
         void describe(vfs::directory& into) const override {
             into.folder(
@@ -196,7 +197,7 @@ TEST_CASE("a folder with many entries is asked for one") {
         mutable int filled = 0;
     };
     const many object;
-    const hung one("test/one", object);
+    const scoped_root one("test/one", object);
     CHECK(*vfs::read("test/one/all/7") == "seven");
     CHECK(vfs::read("test/one/all/8").status() == UCS_ERR_NO_ELEM);
     CHECK(object.filled == 0);

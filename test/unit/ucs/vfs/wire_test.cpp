@@ -1,4 +1,4 @@
-// What ucx_vfs and a process say to each other, and how they find each other.
+// Tests of the protocol between ucx_vfs and processes, and of their socket names.
 #include "ucs/vfs/wire.hpp"
 
 #include <sys/socket.h>
@@ -31,28 +31,28 @@ std::string bytes_of(const wire::header& head) {
 
 }  // namespace
 
-TEST_CASE("packets carry a kind, a text and maybe a descriptor") {
-    pair of;
+TEST_CASE("packets carry a kind, a text and optionally a descriptor") {
+    pair sockets;
     bool over = true;
-    CHECK(!wire::receive(of.right.get(), over));
+    CHECK(!wire::receive(sockets.right.get(), over));
     CHECK(!over);
-    REQUIRE(wire::send(of.left.get(), wire::kind::ready, "program") == 0);
-    REQUIRE(wire::send(of.left.get(), wire::kind::mounted, {}, STDERR_FILENO) == 0);
-    const auto first = wire::receive(of.right.get(), over);
+    REQUIRE(wire::send(sockets.left.get(), wire::kind::ready, "program") == 0);
+    REQUIRE(wire::send(sockets.left.get(), wire::kind::mounted, {}, STDERR_FILENO) == 0);
+    const auto first = wire::receive(sockets.right.get(), over);
     REQUIRE(first);
     CHECK(first->type == wire::kind::ready);
     CHECK(first->text == "program");
     CHECK(!first->descriptor);
-    const auto second = wire::receive(of.right.get(), over);
+    const auto second = wire::receive(sockets.right.get(), over);
     REQUIRE(second);
     CHECK(second->type == wire::kind::mounted);
     CHECK(second->descriptor);
-    of.left.reset();
-    CHECK(!wire::receive(of.right.get(), over));
+    sockets.left.reset();
+    CHECK(!wire::receive(sockets.right.get(), over));
     CHECK(over);
 }
 
-TEST_CASE("what is no packet is refused and ends the connection") {
+TEST_CASE("an invalid packet is refused and ends the connection") {
     const std::string whole = bytes_of({wire::magic, wire::version, 1});
     REQUIRE(wire::parse(std::as_bytes(std::span(whole))));
     for (const std::string& bytes :
@@ -61,15 +61,15 @@ TEST_CASE("what is no packet is refused and ends the connection") {
           bytes_of({wire::magic, wire::version, 0}), bytes_of({wire::magic, wire::version, 5}),
           whole + std::string(wire::longest_text + 1, 'a')}) {
         CHECK(!wire::parse(std::as_bytes(std::span(bytes))));
-        pair of;
-        REQUIRE(::send(of.left.get(), bytes.data(), bytes.size(), 0) > 0);
+        pair sockets;
+        REQUIRE(::send(sockets.left.get(), bytes.data(), bytes.size(), 0) > 0);
         bool over = false;
-        CHECK(!wire::receive(of.right.get(), over));
+        CHECK(!wire::receive(sockets.right.get(), over));
         CHECK(over);
     }
 }
 
-TEST_CASE("a text that is shown to people is one line and drives no terminal") {
+TEST_CASE("a text is reduced to one line without control characters") {
     const std::string bytes =
         bytes_of({wire::magic, wire::version, 1}) + "gr\xc3\xb6\xc3\x9f" + "e\n\x1b[2J\x7f";
     const auto said = wire::parse(std::as_bytes(std::span(bytes)));
@@ -80,15 +80,15 @@ TEST_CASE("a text that is shown to people is one line and drives no terminal") {
 }
 
 TEST_CASE("a long text is cut") {
-    pair of;
+    pair sockets;
     bool over = false;
-    REQUIRE(wire::send(of.left.get(), wire::kind::refused, std::string(5000, 'a')) == 0);
-    const auto got = wire::receive(of.right.get(), over);
+    REQUIRE(wire::send(sockets.left.get(), wire::kind::refused, std::string(5000, 'a')) == 0);
+    const auto got = wire::receive(sockets.right.get(), over);
     REQUIRE(got);
     CHECK(got->text.size() == wire::longest_text);
 }
 
-TEST_CASE("processes listen under names with a common beginning, and callers are known") {
+TEST_CASE("processes listen under names with a common prefix, and see the peer's credentials") {
     const std::string key = "test of names " + std::to_string(::getpid());
     const std::string one = vfs::process_name(::geteuid(), key);
     const std::string two = vfs::process_name(::geteuid(), key);
@@ -101,8 +101,8 @@ TEST_CASE("processes listen under names with a common beginning, and callers are
     CHECK(!vfs::listen_at(one));
     const ucs::unique_fd caller = vfs::connect_to(one);
     REQUIRE(caller);
-    const auto who = ucs::sys::read_peer_credentials(caller.get());
-    REQUIRE(who);
-    CHECK(who->uid == ::geteuid());
-    CHECK(who->pid == ::getpid());
+    const auto peer = ucs::sys::read_peer_credentials(caller.get());
+    REQUIRE(peer);
+    CHECK(peer->uid == ::geteuid());
+    CHECK(peer->pid == ::getpid());
 }

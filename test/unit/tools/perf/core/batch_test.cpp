@@ -36,7 +36,7 @@ TEST_CASE("batch files combine to every combination, the last fastest") {
     CHECK(cases[3].params.message_size() == 9);
 }
 
-TEST_CASE("lasting options outlive those of batch files") {
+TEST_CASE("overriding options replace those of batch files") {
     const std::vector<batch_file> files{
         {"tests", "tests", parse_batch("lat -t tag_lat\nbw -t tag_bw -n 3 -w 2 -s 9")}};
     const auto cases = combine({}, files, std::vector<std::string>{"-n7", "-w1"});
@@ -48,7 +48,7 @@ TEST_CASE("lasting options outlive those of batch files") {
     CHECK(cases[1].params.message_size() == 9);
 }
 
-TEST_CASE("without batch files the command line is the one case") {
+TEST_CASE("without batch files the command line is the only case") {
     test_params base;
     base.test = "tag_lat";
     const auto cases = combine(base, {});

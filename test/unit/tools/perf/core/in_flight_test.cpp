@@ -15,7 +15,7 @@ TEST_CASE("messages are in flight from their start to their end") {
     CHECK(messages.count() == 1);
 }
 
-TEST_CASE("a message that ended before it was started is not in flight when it is") {
+TEST_CASE("a message that ends before its start is not in flight afterwards") {
     in_flight messages;
     messages.ended_by_callback();
     messages.ended_by_callback();

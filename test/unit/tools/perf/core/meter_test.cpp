@@ -15,7 +15,7 @@ struct no_rows final : row_sink {
 
 }  // namespace
 
-TEST_CASE("a meter counts the iterations of a run and none before it") {
+TEST_CASE("a meter counts only the iterations of the run") {
     no_rows rows;
     const auto times =
         std::make_unique<meter>(meter_setup{quantity::bandwidth, 8, 50, 0, false}, rows);
@@ -34,11 +34,12 @@ TEST_CASE("a meter counts the iterations of a run and none before it") {
     CHECK(rows.rows == 0);
 }
 
-TEST_CASE("a tick has the length that the real clock says") {
+TEST_CASE("the length of a tick agrees with the monotonic clock") {
     const std::uint64_t ticks = read_ticks();
     const std::uint64_t ns = monotonic_ns();
     const double tick = nanoseconds_per_tick();
-    // nanoseconds_per_tick takes some milliseconds the first time: that is the interval.
+    // The first call of nanoseconds_per_tick() takes some milliseconds, which serve as the
+    // interval.
     std::uint64_t now = monotonic_ns();
     while (now - ns < 2'000'000)
         now = monotonic_ns();

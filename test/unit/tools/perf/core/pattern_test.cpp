@@ -11,10 +11,10 @@ TEST_CASE("a message may be filled and checked in pieces of any size") {
     content.fill(whole, 0);
     for (const std::size_t piece : {1U, 3U, 7U, 8U, 64U, 333U}) {
         std::vector<std::byte> parts(whole.size());
-        for (std::size_t at = 0; at < parts.size(); at += piece) {
-            const std::size_t length = std::min<std::size_t>(piece, parts.size() - at);
-            content.fill(std::span(parts).subspan(at, length), at);
-            CHECK_FALSE(content.find_difference(std::span(whole).subspan(at, length), at));
+        for (std::size_t offset = 0; offset < parts.size(); offset += piece) {
+            const std::size_t length = std::min<std::size_t>(piece, parts.size() - offset);
+            content.fill(std::span(parts).subspan(offset, length), offset);
+            CHECK_FALSE(content.find_difference(std::span(whole).subspan(offset, length), offset));
         }
         CHECK(parts == whole);
     }
@@ -24,10 +24,10 @@ TEST_CASE("every single wrong byte is found at its offset") {
     const pattern content(0, 5);
     std::vector<std::byte> message(67);
     content.fill(message, 0);
-    for (std::size_t at = 0; at < message.size(); ++at) {
-        message[at] ^= std::byte{1};
-        CHECK(content.find_difference(message, 0) == at);
-        message[at] ^= std::byte{1};
+    for (std::size_t offset = 0; offset < message.size(); ++offset) {
+        message[offset] ^= std::byte{1};
+        CHECK(content.find_difference(message, 0) == offset);
+        message[offset] ^= std::byte{1};
     }
     CHECK_FALSE(content.find_difference(message, 0).has_value());
 }

@@ -8,10 +8,10 @@ using namespace tools::perf;
 using cpus = std::vector<unsigned>;
 
 TEST_CASE("the role follows from host and -l") {
-    CHECK(parse_program_options({}).role == part::server);
-    CHECK(parse_program_options({"-l", "-t", "tag_lat"}).role == part::loopback);
+    CHECK(parse_program_options({}).role == run_role::server);
+    CHECK(parse_program_options({"-l", "-t", "tag_lat"}).role == run_role::loopback);
     const program_options client = parse_program_options({"-e", "node1", "-p", "4000"});
-    CHECK(client.role == part::client);
+    CHECK(client.role == run_role::client);
     CHECK(client.host == "node1");
     CHECK(client.port == 4000);
     CHECK(client.test.errors == error_handling::peer);
@@ -41,9 +41,9 @@ TEST_CASE("the form of the output has long names") {
     CHECK_THROWS_AS(parse_program_options({"--json", "-v"}), tools::usage_error);
 }
 
-TEST_CASE("iterations of the command line are kept for the lines of batch files") {
+TEST_CASE("iterations of the command line override those of batch files") {
     const program_options options = parse_program_options({"-n", "5", "-s", "8", "-w7"});
-    CHECK(options.lasting == std::vector<std::string>{"-n5", "-w7"});
+    CHECK(options.overrides == std::vector<std::string>{"-n5", "-w7"});
 }
 
 TEST_CASE("wrong command lines are refused") {

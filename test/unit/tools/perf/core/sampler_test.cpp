@@ -31,7 +31,7 @@ TEST_CASE("a long stream is sampled evenly over its whole length") {
     }
 }
 
-TEST_CASE("a cleared sampler is as new") {
+TEST_CASE("a cleared sampler is like a new one") {
     const auto samples = std::make_unique<sampler>();
     for (std::uint64_t value = 0; value < 3 * sampler::capacity; ++value)
         samples->add(7);

@@ -10,18 +10,18 @@ constexpr measurement sample{781446, 0.492, 0.638, 0.638, 11.95, 11.95, 1566230,
 
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = text.find('\n', at);
-        lines.push_back(text.substr(at, end - at));
-        at = end + 1;
+    for (std::size_t column = 0; column < text.size();) {
+        const std::size_t end = text.find('\n', column);
+        lines.push_back(text.substr(column, end - column));
+        column = end + 1;
     }
     return lines;
 }
 
 }  // namespace
 
-// The expected lines are what scripts for ucx_perftest parse: columns must not move.
-TEST_CASE("the table has the columns that scripts know") {
+// Scripts for ucx_perftest parse these lines, so columns must not move.
+TEST_CASE("the table has the columns that scripts parse") {
     const auto lines = lines_of(table_header({}, quantity::latency, 50, {}));
     REQUIRE(lines.size() == 5);
     CHECK(lines[0] ==
@@ -60,7 +60,7 @@ TEST_CASE("rows stand below the columns") {
           "1,566,230   1,566,230  note\n");
 }
 
-TEST_CASE("batch tests are named in front of the row or above it") {
+TEST_CASE("names of batch tests are in the row or above it") {
     CHECK(final_row({.final_only = true}, 1, {"lat8", "n1"}, sample, "").substr(0, 28) ==
           "   lat8/n1            781446");
     CHECK(batch_title({}, {"lat8", "n1"}, "3 of 96") ==
@@ -71,7 +71,7 @@ TEST_CASE("batch tests are named in front of the row or above it") {
     CHECK(lines_of(batch_title({}, {std::string(500, 'x')}, "1 of 2")).front().size() == 108);
 }
 
-TEST_CASE("CSV has a name per batch file and eight numbers, whatever the threads") {
+TEST_CASE("CSV has a name per batch file and eight numbers, for any number of threads") {
     const table_style csv{.form = tools::output_form::csv};
     CHECK(table_header(csv, quantity::latency, 50, {"b1", "b2"}) ==
           "b1,b2,iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,"

@@ -5,11 +5,11 @@
 
 using namespace tools::perf;
 
-TEST_CASE("nobody leaves a meeting before all have come") {
+TEST_CASE("no thread leaves a barrier before all have arrived") {
     constexpr unsigned size = 4;
     constexpr int rounds = 200;
     stop_flag stop;
-    meeting_point meeting(size);
+    thread_barrier meeting(size);
     std::atomic<int> arrivals{0};
     std::atomic<bool> early{false};
     run_team(size, stop, [&](unsigned) {
@@ -23,9 +23,9 @@ TEST_CASE("nobody leaves a meeting before all have come") {
     CHECK(arrivals == rounds * static_cast<int>(size));
 }
 
-TEST_CASE("the first failure ends everybody and is the one that is told") {
+TEST_CASE("the first failure ends all threads and is rethrown") {
     stop_flag stop;
-    meeting_point meeting(3);
+    thread_barrier meeting(3);
     const auto failing = [&](unsigned index) {
         if (index == 1) throw std::runtime_error("broken");
         meeting.wait(stop, [] {});

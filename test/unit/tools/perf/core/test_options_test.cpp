@@ -42,7 +42,7 @@ TEST_CASE("every option of a test reaches its parameter") {
     CHECK((params.wildcard && params.unexpected && params.validate && params.extra_info));
 }
 
-TEST_CASE("parameters survive the way to the server") {
+TEST_CASE("parameters round-trip through words") {
     const test_params sent =
         parse({"-t", "tag_lat", "-s", "1k:16,3",  "-i", "2048",  "-n", "5",
                "-R", "12.5",    "-T", "3,shared", "-M", "multi", "-D", "contig,iov",
@@ -52,7 +52,7 @@ TEST_CASE("parameters survive the way to the server") {
     CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
 }
 
-TEST_CASE("options of a transport reach their parameters, here and at the server") {
+TEST_CASE("options of a transport reach their parameters on both sides") {
     const test_params given = parse({"-x", "tcp", "-d", "lo", "-D", "bcopy", "-W", "16"});
     for (const test_params& params : {given, parse(to_words(given))}) {
         CHECK(params.transport == "tcp");
@@ -64,20 +64,20 @@ TEST_CASE("options of a transport reach their parameters, here and at the server
     CHECK_FALSE(parse({"-D", "iov"}).operation.has_value());
 }
 
-TEST_CASE("a header of no bytes is not the same as none named") {
+TEST_CASE("a header of 0 bytes differs from no header option") {
     CHECK_FALSE(parse({}).header.has_value());
     CHECK(parse({"-H", "0"}).header == 0);
     CHECK(parse(to_words(parse({"-H", "0"}))).header == 0);
 }
 
-TEST_CASE("error handling may be named or not") {
+TEST_CASE("the mode of error handling is optional") {
     CHECK(parse({"-e"}).errors == error_handling::peer);
     CHECK(parse({"-e", "peer"}).errors == error_handling::peer);
     CHECK(parse({"-e", "none"}).errors == error_handling::none);
     CHECK(parse({"-e", "-C"}).wildcard);
 }
 
-TEST_CASE("sleeping needs workers that can be slept on") {
+TEST_CASE("sleeping needs workers with wake-up") {
     CHECK_FALSE(parse({}).sleeps());
     CHECK_FALSE(parse({"-E", "poll"}).sleeps());
     CHECK(parse({"-E", "sleep"}).sleeps());
@@ -85,7 +85,7 @@ TEST_CASE("sleeping needs workers that can be slept on") {
     CHECK(parse({"-I"}).waiting == wait_mode::poll);
 }
 
-TEST_CASE("one layout is the sender's") {
+TEST_CASE("a single layout is that of the sender") {
     CHECK(parse({"-D", "iov"}).send_layout == layout::iov);
     CHECK(parse({"-D", "iov"}).recv_layout == layout::contig);
 }
@@ -119,7 +119,7 @@ TEST_CASE("wrong values are refused") {
     }
 }
 
-TEST_CASE("contradictions are found") {
+TEST_CASE("contradicting options are refused") {
     const auto checked = [](std::vector<std::string> words) {
         words.insert(words.begin(), {"-t", "tag_lat"});
         check(parse(words));

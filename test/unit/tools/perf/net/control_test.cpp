@@ -17,7 +17,7 @@ using namespace tools::perf;
 namespace {
 
 struct pair_of_controls {
-    explicit pair_of_controls(std::chrono::milliseconds limit = control::default_limit_of_silence) {
+    explicit pair_of_controls(std::chrono::milliseconds limit = control::default_silence_timeout) {
         std::array<int, 2> fds{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()) == 0);
         left = std::make_unique<control>(ucs::unique_fd(fds[0]), limit);
@@ -46,7 +46,7 @@ TEST_CASE("frames arrive whole and in order, also large ones") {
     sender.join();
 }
 
-TEST_CASE("a frame at the wrong moment is a failure that names both") {
+TEST_CASE("an unexpected frame is a failure that names both frames") {
     pair_of_controls pair;
     pair.left->send(frame_type::barrier);
     CHECK_THROWS_WITH(pair.right->receive(frame_type::test),
@@ -83,13 +83,13 @@ TEST_CASE("bytes of another protocol are a failure") {
                       "the peer does not speak this version of the test protocol");
 }
 
-TEST_CASE("silence ends after the limit") {
+TEST_CASE("receive_within() ends at its limit") {
     pair_of_controls pair;
     CHECK_THROWS_AS(pair.right->receive_within(frame_type::hello, std::chrono::milliseconds(1)),
                     tools::failure);
 }
 
-TEST_CASE("a peer that says nothing is a failure that names what was waited for") {
+TEST_CASE("a silent peer is a failure that names the expected frame") {
     const pair_of_controls pair(std::chrono::milliseconds(30));
     counting_idle idle;
     CHECK_THROWS_WITH(pair.right->barrier(idle),
@@ -100,11 +100,11 @@ TEST_CASE("a peer that says nothing is a failure that names what was waited for"
     CHECK(pair.right->is_silent());
 }
 
-TEST_CASE("a peer that says that it is alive may take as long as it likes") {
+TEST_CASE("a peer that sends keepalives may take any time") {
     const pair_of_controls pair(std::chrono::milliseconds(20));
-    // Sends after each pause, so that no pause, however long, is silence.
+    // Sends after each pause, so that no pause counts as silence.
     struct slow_peer final : idle_work {
-        explicit slow_peer(control& of) noexcept : end(of) {}
+        explicit slow_peer(control& connection) noexcept : end(connection) {}
         void operator()() override {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             if (++calls < 20) return end.send_alive();
@@ -117,7 +117,7 @@ TEST_CASE("a peer that says that it is alive may take as long as it likes") {
     CHECK(idle.calls == 20);
 }
 
-TEST_CASE("signs of life do not fill the socket while nobody reads") {
+TEST_CASE("keepalives do not fill the socket while no thread reads") {
     const pair_of_controls pair;
     for (int i = 0; i < 100'000; ++i) {
         pair.left->send_alive();
@@ -129,8 +129,8 @@ TEST_CASE("signs of life do not fill the socket while nobody reads") {
 
 namespace {
 
-// As many signs of life as the socket takes: what a peer that sends without pause has ready.
-void fill_with_signs_of_life(const control& from) {
+// Fills the socket with alive frames, like a peer that sends without pause.
+void fill_with_keepalives(const control& from) {
     std::vector<std::byte> frames;
     const auto frame = pack_header({frame_type::alive, 0});
     for (int i = 0; i < 1024; ++i)
@@ -146,25 +146,25 @@ void fill_with_signs_of_life(const control& from) {
     REQUIRE(sent > 4096 * frame.size());
 }
 
-bool has_unread(const control& at) {
+bool has_unread(const control& connection) {
     int bytes = 0;
-    REQUIRE(::ioctl(at.fd(), FIONREAD, &bytes) == 0);
+    REQUIRE(::ioctl(connection.fd(), FIONREAD, &bytes) == 0);
     return bytes >= static_cast<int>(frame_header_size);
 }
 
 }  // namespace
 
-// A reader that first reads all that is there never ends where the peer goes on sending.
-TEST_CASE("signs of life without pause keep this side from no deadline and from no work") {
+// A reader that reads all pending frames first would never end while the peer continues to send.
+TEST_CASE("a flood of keepalives delays neither deadlines nor work") {
     const pair_of_controls pair;
-    fill_with_signs_of_life(*pair.left);
+    fill_with_keepalives(*pair.left);
     SECTION("the first frame of a connection") {
         CHECK_THROWS_WITH(
             pair.right->receive_within(frame_type::hello, std::chrono::milliseconds(0)),
             Catch::Contains("sent nothing over the control connection in time"));
     }
-    SECTION("the last words") {
-        CHECK_FALSE(pair.right->last_words());
+    SECTION("the failure report") {
+        CHECK_FALSE(pair.right->take_failure_report());
     }
     SECTION("silence") {
         CHECK_FALSE(pair.right->is_silent());
@@ -178,7 +178,7 @@ TEST_CASE("signs of life without pause keep this side from no deadline and from 
     CHECK(has_unread(*pair.right));
 }
 
-TEST_CASE("what the peer reported counts more than a send that fails") {
+TEST_CASE("a failure reported by the peer takes precedence over a failed send") {
     pair_of_controls pair;
     const std::string text = "disk full";
     pair.left->send(frame_type::failure, std::as_bytes(std::span(text)));
@@ -196,14 +196,14 @@ TEST_CASE("the watch stops the test when the peer is silent") {
     CHECK(watch.found_silence());
 }
 
-TEST_CASE("the last words of a peer are found behind other frames") {
+TEST_CASE("the failure report of a peer is found after other frames") {
     pair_of_controls pair;
     const std::string text = "disk\nfull";
     pair.left->send(frame_type::barrier);
     pair.left->send(frame_type::failure, std::as_bytes(std::span(text)));
     pair.left.reset();
-    CHECK(pair.right->last_words() == "the peer reports: disk?full");
-    CHECK_FALSE(pair.right->last_words().has_value());
+    CHECK(pair.right->take_failure_report() == "the peer reports: disk?full");
+    CHECK_FALSE(pair.right->take_failure_report().has_value());
 }
 
 TEST_CASE("the watch stops the test when the connection ends") {

@@ -13,7 +13,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("headers survive the wire") {
+TEST_CASE("headers round-trip") {
     const auto bytes = pack_header({frame_type::addresses, 70000});
     const auto header = parse_header(bytes);
     REQUIRE(header);
@@ -22,18 +22,18 @@ TEST_CASE("headers survive the wire") {
 }
 
 TEST_CASE("every damaged header is refused or names a known type within bounds") {
-    for (std::size_t at = 0; at < frame_header_size; ++at) {
+    for (std::size_t offset = 0; offset < frame_header_size; ++offset) {
         for (int bit = 0; bit < 8; ++bit) {
             auto bytes = pack_header({frame_type::barrier, 0});
-            bytes[at] ^= static_cast<std::byte>(1 << bit);
+            bytes[offset] ^= static_cast<std::byte>(1 << bit);
             const auto header = parse_header(bytes);
-            if (at < 6) CHECK_FALSE(header.has_value());
+            if (offset < 6) CHECK_FALSE(header.has_value());
             if (header) CHECK(header->length <= max_content);
         }
     }
 }
 
-TEST_CASE("strings survive the wire and need their end") {
+TEST_CASE("strings round-trip and need their terminator") {
     const std::vector<std::string> strings{"label", "", "-t", "tag_lat"};
     auto content = pack_strings(strings);
     CHECK(parse_strings(content) == strings);
@@ -42,7 +42,7 @@ TEST_CASE("strings survive the wire and need their end") {
     CHECK(parse_strings({})->empty());
 }
 
-TEST_CASE("blobs survive the wire and every truncation is found") {
+TEST_CASE("blobs round-trip and every truncation is detected") {
     const std::vector<blob> blobs{bytes_of("abc"), {}, bytes_of("0123456789")};
     const auto content = pack_blobs(blobs);
     CHECK(parse_blobs(content) == blobs);
@@ -56,7 +56,7 @@ TEST_CASE("blobs survive the wire and every truncation is found") {
     CHECK_FALSE(parse_blobs(longer).has_value());
 }
 
-TEST_CASE("text from a peer cannot drive a terminal") {
+TEST_CASE("text from a peer cannot control a terminal") {
     CHECK(printable(bytes_of("ok\x1b[2J\n")) == "ok?[2J?");
     CHECK(printable(std::vector<std::byte>(9999, std::byte{'a'})).size() == 500);
 }

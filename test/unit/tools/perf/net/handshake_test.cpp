@@ -34,7 +34,7 @@ void send(const ucs::unique_fd& to, std::span<const std::byte> bytes) {
     REQUIRE(ucs::net::send_whole(to.get(), bytes));
 }
 
-// Waits for the other end to close the connection.
+// Waits until the other end closes the connection.
 bool is_closed(const ucs::unique_fd& fd) {
     const timeval wait{.tv_sec = 5, .tv_usec = 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
@@ -46,7 +46,7 @@ bool is_closed(const ucs::unique_fd& fd) {
     }
 }
 
-// A server that waits for its client in a thread, until serve().
+// A server that waits for its client in a thread, until serve() or end().
 class server {
 public:
     server()
@@ -59,35 +59,35 @@ public:
         try {
             if (thread_.joinable()) serve();
         } catch (...) {
-            // A check has failed, and another client was served.
+            // A check has failed, and the thread has served another client.
         }
         if (thread_.joinable()) thread_.join();
     }
 
     [[nodiscard]] ucs::unique_fd connect() const { return connect_to("127.0.0.1", port_, false); }
 
-    // A client proves the key. It has not said hello.
+    // Connects a client that proves the key but does not send the hello.
     [[nodiscard]] ucs::unique_fd connect_with_key() const {
         ucs::unique_fd fd = connect();
         open_connection(fd.get(), &shared, limit);
         return fd;
     }
 
-    // Returns after the server has read what was sent to it before: later events are served later.
+    // Returns after the server has read all earlier data: it handles events in order.
     void settle() const {
-        const auto stranger = connect();
-        send(stranger, std::as_bytes(std::span("no opening")));
-        REQUIRE(is_closed(stranger));
+        const auto other_client = connect();
+        send(other_client, std::as_bytes(std::span("no opening")));
+        REQUIRE(is_closed(other_client));
     }
 
-    // A client comes that is right.
+    // Connects a valid client, and checks that the server accepts it.
     void serve() {
         const auto client = connect_with_key();
         send(client, hello);
         thread_.join();
         CHECK(is_served(client));
     }
-    // The client has said all and is the one that the server waits for.
+    // Checks that the server accepts this client, which has sent everything.
     void end(const ucs::unique_fd& client) {
         thread_.join();
         CHECK(is_served(client));
@@ -106,89 +106,89 @@ private:
     std::thread thread_;
 };
 
-// What a client that reaches `server` by hand hears, in a thread of its own.
-struct client_of {
-    explicit client_of(const key* with = &shared) {
+// A client in its own thread, whose server the test plays through `server`.
+struct client_thread {
+    explicit client_thread(const key* shared_key = &shared) {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
         near = ucs::unique_fd(ends[0]);
         server = ucs::unique_fd(ends[1]);
-        thread = std::thread([this, with] {
+        thread = std::thread([this, shared_key] {
             try {
-                open_connection(near.get(), with, limit);
+                open_connection(near.get(), shared_key, limit);
             } catch (const tools::failure& reason) {
-                said = reason.what();
+                failure_text = reason.what();
             }
         });
     }
-    ~client_of() { thread.join(); }
-    client_of(const client_of&) = delete;
-    client_of& operator=(const client_of&) = delete;
+    ~client_thread() { thread.join(); }
+    client_thread(const client_thread&) = delete;
+    client_thread& operator=(const client_thread&) = delete;
 
-    // Returns the failure; empty: there is none.
+    // Returns the text of the failure; empty if there is none.
     [[nodiscard]] std::string end() {
         thread.join();
         thread = std::thread([] {});
-        return said;
+        return failure_text;
     }
 
     ucs::unique_fd near;
     ucs::unique_fd server;
-    std::string said;
+    std::string failure_text;
     std::thread thread;
 };
 
-// The server's part of the opening, with which the client sends and receives byte by byte.
-void play_server(client_of& of, const key* with) {
-    opening theirs(opening::role::server, with, opening_purpose);
+// Plays the server's part of the handshake, byte by byte.
+void play_server(client_thread& client, const key* shared_key) {
+    opening server_side(opening::role::server, shared_key, opening_purpose);
     const auto send_bytes = [&](std::span<const std::byte> record) {
         for (const std::byte& each : record)
-            send(of.server, {&each, 1});
+            send(client.server, {&each, 1});
         return true;
     };
     const auto receive = [&](std::span<std::byte> into) {
-        return ucs::net::receive_some(of.server.get(), into.first(1));
+        return ucs::net::receive_some(client.server.get(), into.first(1));
     };
-    while (theirs.advance(send_bytes, receive) == opening::step::incomplete)
+    while (server_side.advance(send_bytes, receive) == opening::step::incomplete)
         std::this_thread::yield();
 }
 
 }  // namespace
 
-TEST_CASE("the server takes the client that has the key and says hello") {
+TEST_CASE("the server accepts the client that proves the key and sends hello") {
     const test::log_capture log;
-    server at;
-    at.serve();
+    server listening;
+    listening.serve();
     CHECK(log.size() == 0);
 }
 
-TEST_CASE("a hello that comes in pieces is the same") {
-    server at;
-    const auto client = at.connect_with_key();
+TEST_CASE("a hello in pieces is accepted") {
+    server listening;
+    const auto client = listening.connect_with_key();
     send(client, std::span(hello).first(1));
-    at.settle();
+    listening.settle();
     send(client, std::span(hello).subspan(1, 10));
-    at.settle();
+    listening.settle();
     send(client, std::span(hello).last(1));
-    at.end(client);
+    listening.end(client);
 }
 
-TEST_CASE("peers that go before they have said hello are no clients") {
+TEST_CASE("peers that disconnect before their hello are no clients") {
     const test::log_capture log;
-    server at;
-    auto silent = at.connect();
-    auto in_the_middle = at.connect_with_key();
+    server listening;
+    auto silent = listening.connect();
+    auto in_the_middle = listening.connect_with_key();
     send(in_the_middle, std::span(hello).first(5));
-    at.settle();
+    listening.settle();
     silent.reset();
     in_the_middle.reset();
-    at.serve();
+    listening.serve();
     CHECK(log.count("it speaks another protocol") == log.size());
 }
 
-TEST_CASE("a peer that says something else than hello is closed with one line") {
+TEST_CASE("a peer that sends another frame than hello is closed with one line") {
     const test::log_capture log;
-    server at;
+    server listening;
     auto sent = hello;
     SECTION("another magic") {
         sent[0] = std::byte{'X'};
@@ -202,18 +202,18 @@ TEST_CASE("a peer that says something else than hello is closed with one line") 
     SECTION("a hello with content") {
         sent = pack_header({frame_type::hello, 4});
     }
-    const auto peer = at.connect_with_key();
+    const auto peer = listening.connect_with_key();
     send(peer, sent);
     CHECK(is_closed(peer));
-    at.serve();
+    listening.serve();
     CHECK(log.count("control port: the peer at 127.0.0.1:") == 1);
     CHECK(log.count("does not speak this version of the test protocol") == 1);
 }
 
-TEST_CASE("a peer without the key is closed with one line, whatever it says then") {
+TEST_CASE("a peer without the key is closed with one line, whatever it sends then") {
     const test::log_capture log;
-    server at;
-    const auto peer = at.connect();
+    server listening;
+    const auto peer = listening.connect();
     SECTION("it has another key") {
         const key other = key::from_text("another key of the tests of handshakes");
         CHECK_THROWS_WITH(open_connection(peer.get(), &other, limit),
@@ -227,58 +227,58 @@ TEST_CASE("a peer without the key is closed with one line, whatever it says then
         send(peer, hello);
     }
     CHECK(is_closed(peer));
-    at.serve();
+    listening.serve();
     CHECK(log.size() == 1);
     CHECK(log.count("control port: no connection with the client at 127.0.0.1:") == 1);
 }
 
-TEST_CASE("silent peers keep no client waiting, and some end when they are too many") {
+TEST_CASE("silent peers do not delay a client, and some are closed if there are too many") {
     const test::log_capture log;
-    server at;
+    server listening;
     std::vector<ucs::unique_fd> silent;
     for (int i = 0; i < 200; ++i)
-        silent.push_back(at.connect());
+        silent.push_back(listening.connect());
     CHECK(is_closed(silent.front()));
-    at.serve();
+    listening.serve();
     CHECK(log.count("connections have not identified themselves") == 1);
 }
 
-TEST_CASE("the client goes on with an answer that comes in pieces") {
-    const key* const with = GENERATE(&shared, nullptr);
-    client_of by(with);
-    play_server(by, with);
-    CHECK(by.end().empty());
+TEST_CASE("the client accepts a reply in pieces") {
+    const key* const shared_key = GENERATE(&shared, nullptr);
+    client_thread client(shared_key);
+    play_server(client, shared_key);
+    CHECK(client.end().empty());
 }
 
-TEST_CASE("the client gives up a server that is not right") {
-    client_of by;
+TEST_CASE("the client gives up on a wrong server") {
+    client_thread client;
     std::string reason;
     SECTION("it closes the connection") {
-        by.server.reset();
+        client.server.reset();
         reason = "it closed the connection";
     }
     SECTION("it closes the connection in the middle of its record") {
-        send(by.server, std::as_bytes(std::span("HWSO", 4)));
-        ::shutdown(by.server.get(), SHUT_WR);
+        send(client.server, std::as_bytes(std::span("HWSO", 4)));
+        ::shutdown(client.server.get(), SHUT_WR);
         reason = "it closed the connection";
     }
     SECTION("it speaks another protocol") {
-        send(by.server, std::as_bytes(std::span("SSH-2.0-OpenSSH_9.2p1\r\n", 23)));
+        send(client.server, std::as_bytes(std::span("SSH-2.0-OpenSSH_9.2p1\r\n", 23)));
         reason = "it speaks another protocol";
     }
     SECTION("it has another key") {
         const key other = key::from_text("another key of the tests of handshakes");
-        play_server(by, &other);
+        play_server(client, &other);
         reason = "its job key is another one";
     }
     SECTION("it has no key") {
-        play_server(by, nullptr);
+        play_server(client, nullptr);
         reason = "it has no job key and this process has one";
     }
-    CHECK_THAT(by.end(), Catch::Contains(reason));
+    CHECK_THAT(client.end(), Catch::Contains(reason));
 }
 
-TEST_CASE("the client gives up a silent server when its time is over") {
+TEST_CASE("the client gives up on a silent server at the limit") {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
     const ucs::unique_fd near(ends[0]);

@@ -46,7 +46,7 @@ TEST_CASE("a message fits an operation up to its limit, its header counted") {
     CHECK_FALSE(fits(sized(10'001, send_operation::zcopy)));
 }
 
-TEST_CASE("a header has the length that its operation takes") {
+TEST_CASE("a header has a length that its operation supports") {
     test_params params = sized(500);
     params.header = 16;
     CHECK_THAT(mistake_in_messages(params, able()), Catch::StartsWith("-H"));
@@ -77,7 +77,7 @@ TEST_CASE("an atomic operation fits words of 4 and 8 bytes that the transport ha
     CHECK_FALSE(mistake_in_atomic(two_parts, swap, true, attr).empty());
 }
 
-TEST_CASE("an operation that the transport has not is named") {
+TEST_CASE("an unsupported operation is named") {
     uct::iface_attr attr = able();
     attr.ops = {};
     attr.ops.add(uct::op::am_short);
@@ -85,8 +85,8 @@ TEST_CASE("an operation that the transport has not is named") {
     CHECK(mistake_in_messages(sized(8, send_operation::bcopy), attr) == "no am_bcopy");
     CHECK(mistake_in_memory_access(sized(8), remote_access::put, attr) == "no put_zcopy");
     CHECK(mistake_in_memory_access(sized(8), remote_access::get, attr) == "no get_zcopy");
-    const auto in_layout = [&](send_operation layout, remote_access how) {
-        return mistake_in_memory_access(sized(8, layout), how, attr);
+    const auto in_layout = [&](send_operation layout, remote_access access) {
+        return mistake_in_memory_access(sized(8, layout), access, attr);
     };
     CHECK(in_layout(send_operation::copied_short, remote_access::put) == "no put_short");
     CHECK(in_layout(send_operation::bcopy, remote_access::put) == "no put_bcopy");
@@ -97,15 +97,15 @@ TEST_CASE("an operation that the transport has not is named") {
 
 TEST_CASE("memory is accessed in each layout up to its limit, at least one byte") {
     const auto fits = [](std::size_t size, std::optional<send_operation> layout,
-                         remote_access how) {
-        return mistake_in_memory_access(sized(size, layout), how, able()).empty();
+                         remote_access access) {
+        return mistake_in_memory_access(sized(size, layout), access, able()).empty();
     };
-    for (const remote_access how : {remote_access::put, remote_access::get}) {
-        CHECK(fits(8, {}, how));
-        CHECK(fits(100'000, send_operation::zcopy, how));
-        CHECK_FALSE(fits(100'001, {}, how));
-        CHECK_FALSE(fits(0, {}, how));
-        CHECK_FALSE(fits(0, send_operation::bcopy, how));
+    for (const remote_access access : {remote_access::put, remote_access::get}) {
+        CHECK(fits(8, {}, access));
+        CHECK(fits(100'000, send_operation::zcopy, access));
+        CHECK_FALSE(fits(100'001, {}, access));
+        CHECK_FALSE(fits(0, {}, access));
+        CHECK_FALSE(fits(0, send_operation::bcopy, access));
     }
     CHECK(fits(200, send_operation::copied_short, remote_access::put));
     CHECK_FALSE(fits(201, send_operation::copied_short, remote_access::put));

@@ -15,20 +15,20 @@ std::vector<offer> two_offers() {
 
 }  // namespace
 
-TEST_CASE("a transport and a device together choose") {
+TEST_CASE("transport and device together select an offer") {
     const auto offers = two_offers();
     CHECK(choose(offers, "tcp", "lo").where.device == "lo");
     CHECK(choose(offers, "tcp", "eth0").where.device == "eth0");
 }
 
-TEST_CASE("what is not there is answered with what is") {
+TEST_CASE("the error for an unknown name lists the available ones") {
     const auto offers = two_offers();
     CHECK_THROWS_AS(choose(offers, "tcp", "eth1"), not_offered);
     CHECK_THROWS_AS(choose(offers, "rc", "lo"), not_offered);
     CHECK_THROWS_WITH(choose(offers, "rc", "lo"), Catch::Contains("tcp/lo, tcp/eth0"));
 }
 
-TEST_CASE("a missing name is a mistake, also in a batch") {
+TEST_CASE("a missing name is an error, also in a batch") {
     const auto offers = two_offers();
     for (const auto& [transport, device] : {std::pair{"tcp", ""}, std::pair{"", "lo"}}) {
         try {

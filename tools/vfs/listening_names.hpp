@@ -1,4 +1,4 @@
-// Which processes can be looked at.
+// Finds the names at which processes listen for the daemon.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace tools::vfs {
 
-// Of the text of /proc/net/unix: abstract names with this beginning at which somebody listens.
+// Returns the abstract names with this prefix at which a socket listens. `table`: the text of
+// /proc/net/unix.
 [[nodiscard]] std::vector<std::string> listening_names(const std::string& table,
                                                        const std::string& prefix);
 

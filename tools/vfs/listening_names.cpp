@@ -1,4 +1,4 @@
-#include "tools/vfs/doors.hpp"
+#include "tools/vfs/listening_names.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -7,9 +7,9 @@ namespace tools::vfs {
 
 namespace {
 
-// Names of the library's own sockets have no others. Anybody may listen at a name that begins like
-// them, and what follows goes into lines on a terminal.
-bool is_usual(char each) noexcept {
+// Returns whether the character occurs in names of the library's sockets. Any user may listen at a
+// name with the same prefix, and the rest of the name is printed on a terminal.
+bool is_valid(char each) noexcept {
     return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') || each == '-';
 }
 
@@ -20,7 +20,7 @@ std::vector<std::string> listening_names(const std::string& table, const std::st
     std::vector<std::string> names;
     std::istringstream lines(table);
     std::string line;
-    std::getline(lines, line);  // the titles
+    std::getline(lines, line);  // skip the titles
     while (std::getline(lines, line)) {
         std::istringstream words(line);
         std::string number;
@@ -34,7 +34,7 @@ std::vector<std::string> listening_names(const std::string& table, const std::st
         words >> number >> references >> protocol >> std::hex >> flags >> type >> state >> inode >>
             name;
         if (!words || (flags & listens) == 0 || !name.starts_with("@" + prefix)) continue;
-        if (!std::all_of(name.begin() + 1, name.end(), is_usual)) continue;
+        if (!std::all_of(name.begin() + 1, name.end(), is_valid)) continue;
         names.push_back(name.substr(1));
     }
     return names;
