@@ -1,41 +1,42 @@
 /*
- * Collectives of Hawser: groups of processes and what they do together.
+ * Collectives of Hawser: groups of processes, and collective operations over them.
  *
  * Shape of a program:
  *
  *     ucg_context_create()                      once per process
- *     ucg_group_create(), ucg_group_test()      who takes part; ucg_oob.h: how they find each other
+ *     ucg_group_create(), ucg_group_test()      makes a group; ucg_oob.h: bootstrap of its ranks
  *     ucg_allreduce() ...                       blocking; or:
- *     ucg_request_init()                        chooses an algorithm and gets all memory it needs
- *     ucg_request_start(), ucg_request_test()   as often as wanted
+ *     ucg_request_init()                        selects an algorithm and allocates all memory
+ *     ucg_request_start(), ucg_request_test()   any number of times
  *     ucg_request_free()
  *     ucg_group_destroy(), ucg_context_destroy()
  *
  * Rules that hold for all functions:
  *
- *  - Every rank of a group starts the same operations with arguments that fit each other, in the
- *    same order of starts. Any number may be under way; they may end in any order.
- *  - Nothing moves by itself: ucg_progress() (or a function that waits) moves all groups of a
- *    context on.
- *  - A struct's first member is its size, set by the macro that initialises it. What a newer
- *    library knows and an older program does not is so seen to be absent. Zero and NULL mean
- *    "the default" everywhere.
- *  - Functions return UCS_OK or a negative status and then log one line that says what is wrong.
- *    They never abort.
+ *  - Every rank of a group starts the same operations with matching arguments in the same order.
+ *    Any number of operations may be active; they may end in any order.
+ *  - There is no progress thread: ucg_progress() (or a function that waits) progresses all groups
+ *    of a context.
+ *  - A struct's first member is its size, set by the macro that initialises it. So a newer library
+ *    recognises members that an older program does not have. Zero and NULL mean "the default"
+ *    everywhere.
+ *  - Functions return UCS_OK or a negative status, and log one line about each error. They never
+ *    abort.
  *  - Thread mode SINGLE and SERIALIZED: one call into a context and its groups at a time. MULTI:
  *    any.
- *  - Options that ranks choose algorithms by (UCG_SEGMENT, UCG_LEADERS, UCG_ALLREDUCE, ...) are the
- *    same on all ranks of a group; one whose ranks differ is not made.
- *  - After an operation failed, timed out or was canceled on some rank it fails, within a bounded
- *    time, on every rank where it has not ended yet; others may have ended it well. It lets go of
- *    its buffers when the ranks that it sent to have taken or dropped what was sent; one that lives
- *    but makes no progress for 10 seconds counts as lost to the group from then on.
- *  - A group of which an operation failed can be destroyed, and a new one made. Whether it can be
- *    used on is not promised: operations that use the memory of a node (algorithm shared_memory and
- *    the hierarchical ones) fail from then on with the same status. What serves after an exchange
- * of ucg_moe.h failed stands there.
- *  - Callbacks run in whatever call made progress. They may call ucg_request_start(), _test(),
- *    _cancel(), _query() and _set_buffers(); nothing that waits, makes progress, frees or destroys.
+ *  - Options that select algorithms (UCG_SEGMENT, UCG_LEADERS, UCG_ALLREDUCE, ...) must be the same
+ *    on all ranks of a group. Otherwise the creation of the group fails.
+ *  - If an operation fails, times out or is canceled on some rank, it fails within a bounded time
+ *    on every rank where it has not ended yet. It may have succeeded on other ranks. The operation
+ *    releases its buffers when the receiving ranks have received or dropped the sent data. A living
+ *    rank that makes no progress for 10 seconds counts as lost to the group.
+ *  - After an operation of a group failed, the group can be destroyed and a new one made. Further
+ *    use of the group is not guaranteed: operations that use the memory of a node (algorithm
+ *    shared_memory and the hierarchical ones) fail with the same status from then on. ucg_moe.h
+ *    describes the use after a failed exchange.
+ *  - Callbacks run in the call that made progress. They may call ucg_request_start(), _test(),
+ *    _cancel(), _query() and _set_buffers(), and no function that waits, makes progress, frees or
+ *    destroys.
  */
 #ifndef UCG_H_
 #define UCG_H_
@@ -63,34 +64,34 @@ typedef struct ucg_request* ucg_request_h;
 
 typedef struct ucg_context_params {
     size_t struct_size;
-    /* Who calls: UCS_THREAD_MODE_SINGLE (default), _SERIALIZED or _MULTI. */
+    /* The threads that call: UCS_THREAD_MODE_SINGLE (default), _SERIALIZED or _MULTI. */
     ucs_thread_mode_t thread_mode;
-    /* A worker to talk through, with the features TAG and AM. It stays the caller's, outlives the
-     * context, and has no other user of tagged messages or of active message id 0x7567. NULL: the
-     * context makes one of its own when the first group needs one; a group whose ranks share a node
-     * does not. */
+    /* The worker for communication, with the features TAG and AM. The caller owns it. It must
+     * outlive the context, and must have no other user of tagged messages or of active message id
+     * 0x7567. NULL: the context creates its own worker when the first group needs one. A group
+     * whose ranks share a node needs none. */
     ucp_worker_h worker;
 } ucg_context_params_t;
 #define UCG_CONTEXT_PARAMS_INIT \
     { sizeof(ucg_context_params_t), UCS_THREAD_MODE_SINGLE, NULL }
 
 /**
- * Makes a context: options (UCG_* in the environment or in ucx.conf) are read here.
+ * Creates a context. Reads the options (UCG_* in the environment or in ucx.conf).
  *
  * @param params     May be NULL: all defaults.
- * @param context_p  Gets the context.
+ * @param context_p  Receives the context.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM (also for a malformed option), UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_context_create(const ucg_context_params_t* params, ucg_context_h* context_p);
 
-/** Destroys a context, which has no group any more. Where others may still ask this process for
- * addresses (ucg_oob.h), it answers them first, for at most 5 seconds. */
+/** Destroys a context. All its groups must be destroyed. If other ranks may still look up addresses
+ * at this process (ucg_oob.h), it serves them first, for at most 5 seconds. */
 void ucg_context_destroy(ucg_context_h context);
 
 /**
- * Moves everything on: operations, groups that are being made, timeouts. Callbacks run in here.
+ * Progresses operations, the creation of groups, and timeouts. Runs callbacks.
  *
- * @return How much happened; 0: nothing.
+ * @return The number of events; 0: none.
  */
 unsigned ucg_progress(ucg_context_h context);
 
@@ -98,47 +99,46 @@ unsigned ucg_progress(ucg_context_h context);
 
 typedef struct ucg_group_params {
     size_t struct_size;
-    /* How the ranks find each other; it says as well which of them this process is. Used only until
-     * ucg_group_test() returns something else than UCS_INPROGRESS; one with lookups (ucg_oob.h) as
-     * long as the context is there. */
+    /* The out-of-band exchange of the ranks, which also defines the rank of this process. It is
+     * used until ucg_group_test() does not return UCS_INPROGRESS; an exchange with lookups
+     * (ucg_oob.h) is used as long as the context exists. */
     const ucg_oob_t* oob;
-    /* Seconds until the making of the group is given up; 0: 300. */
+    /* Timeout of the group's creation in seconds; 0: 300. */
     double timeout;
-    /* How many groups of the same ranks ucg_group_make_sibling() is to make later. They get room in
-     * the memory of this group, which takes address space at once, and memory as they are used. All
-     * ranks get the smallest number that one of them wants, at most 63; fewer where all groups
-     * together would take more than 512 MiB of address space, and none where the ranks are on
-     * several nodes. */
+    /* Number of groups of the same ranks that ucg_group_make_sibling() can make later. The memory
+     * of this group reserves address space for them at once, and memory when they are used. All
+     * ranks get the smallest number that a rank requests, at most 63; fewer if all groups together
+     * exceed 512 MiB of address space; 0 if the ranks are on several nodes. */
     uint32_t siblings;
 } ucg_group_params_t;
 #define UCG_GROUP_PARAMS_INIT \
     { sizeof(ucg_group_params_t), NULL, 0, 0 }
 
 /**
- * Begins to make a group of all ranks that the out-of-band exchange connects. Never blocks.
+ * Begins to create a group of all ranks of the out-of-band exchange. Never blocks.
  *
- * @param group_p  Gets the group, which cannot be used before ucg_group_test() returned UCS_OK.
+ * @param group_p  Receives the group, which cannot be used before ucg_group_test() returns UCS_OK.
  * @return UCS_OK: it has begun. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* params,
                               ucg_group_h* group_p);
 
-/** In ucg_group_split(): this rank will be in none of the new groups. */
+/** Color for ucg_group_split(): this rank is in none of the new groups. */
 #define UCG_SPLIT_NONE UINT32_MAX
 
 /**
- * Begins to make groups of the ranks of another one; every rank of it calls this, in the same place
- * among its splits; operations of the parent may be under way or be started meanwhile. No
- * out-of-band exchange is needed. The new groups are independent of the parent once they are made;
- * until then it cannot be split again.
+ * Begins to split a group into new groups. Every rank of the parent calls this, in the same order
+ * of its splits. Operations of the parent may be active or be started meanwhile. No out-of-band
+ * exchange is needed. The new groups are independent of the parent once they are ready; until then
+ * the parent cannot be split again.
  *
  * @param parent   Ready (ucg_group_test() returned UCS_OK); not destroyed before the new group is
  * ready.
  * @param color    Ranks with the same color come into the same group; UCG_SPLIT_NONE: into none.
  * @param key      Ranks are numbered by rising key, and by their rank in the parent where keys are
  * equal.
- * @param group_p  Gets the group; ucg_group_test() says when it can be used. With UCG_SPLIT_NONE it
- * is one that only ucg_group_test() and ucg_group_destroy() may be called for.
+ * @param group_p  Receives the group, which can be used when ucg_group_test() returns UCS_OK. With
+ *                 UCG_SPLIT_NONE only ucg_group_test() and ucg_group_destroy() accept the group.
  * @return UCS_OK: it has begun. UCS_ERR_BUSY: another split of the parent is not ready.
  * UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
@@ -146,13 +146,12 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
                              ucg_group_h* group_p);
 
 /**
- * Makes another group of the same ranks in the memory that was set aside for it
- * (ucg_group_params_t::siblings). Takes no exchange and waits for nobody: the n-th call of every
- * rank gives the same group, so ranks call it equally often in the same order. The group can be
- * used at once, is independent of the first one, and may outlive it; its part of the memory is
- * given back with the last of the groups.
+ * Creates another group of the same ranks in reserved memory (ucg_group_params_t::siblings). Needs
+ * no exchange and does not wait: the n-th call of every rank returns the same group, so all ranks
+ * must call it equally often in the same order. The group can be used at once, is independent of
+ * the first group, and may outlive it. The memory is freed with the last of the groups.
  *
- * @param group      Made by ucg_group_create(), and ready.
+ * @param group      A group from ucg_group_create() that is ready.
  * @param sibling_p  Gets the group.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM; UCS_ERR_BUSY: not ready. UCS_ERR_NO_RESOURCE: no room is
  * left, or the group comes from ucg_group_split() or is a sibling itself. UCS_ERR_NO_MEMORY: the
@@ -161,39 +160,39 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
 ucs_status_t ucg_group_make_sibling(ucg_group_h group, ucg_group_h* sibling_p);
 
 /**
- * Moves the making of a group on.
+ * Progresses the creation of a group.
  *
- * @return UCS_INPROGRESS; UCS_OK: it can be used; else why not, the same on every rank that is
- * alive as far as the exchange can tell them. A group that failed is to be destroyed.
+ * @return UCS_INPROGRESS; UCS_OK: the group can be used; otherwise the error, which is the same on
+ * every living rank as far as the exchange can notify them. The caller destroys a failed group.
  */
 ucs_status_t ucg_group_test(ucg_group_h group);
 
-/** Calls ucg_group_test() until it is decided; gives up the processor meanwhile. */
+/** Calls ucg_group_test() until it returns a final status; yields the processor meanwhile. */
 ucs_status_t ucg_group_wait(ucg_group_h group);
 
 /**
- * Destroys a group. All its requests were freed, and no group is being made of it: otherwise it
- * stays, and the log says so. A call of one rank does not wait for the others longer than it takes
- * to hand over what they still need, at most a few seconds where some are dead.
+ * Destroys a group. All its requests must be freed, and no split of it may be in progress;
+ * otherwise the group is not destroyed and an error is logged. The call waits only until the other
+ * ranks have received the data that they still need, at most a few seconds if some are dead.
  */
 void ucg_group_destroy(ucg_group_h group);
 
-/** Place of this process in the group, and how many there are; of one that is not ready UINT32_MAX
- * and 0. */
+/** Rank of this process in the group, and the number of ranks; UINT32_MAX and 0 if the group is not
+ * ready. */
 uint32_t ucg_group_rank(ucg_group_h group);
 uint32_t ucg_group_size(ucg_group_h group);
 
 typedef struct ucg_group_attr {
     size_t struct_size;
     uint32_t rank, size;
-    /* Nodes (as UCG_NODE_ID, network and process namespaces and hosts tell them apart), which of
-     * them this rank is on, which rank of that node it is, and how many that has. */
+    /* The number of nodes (distinguished by UCG_NODE_ID, network and process namespaces and hosts),
+     * the node of this rank, its rank in that node, and the number of ranks of that node. */
     uint32_t nodes, node, node_rank, node_size;
-    /* Ranks whose address this process keeps, of this group and those that share addresses with it:
-     * all, or where addresses are looked up (UCG_LAZY_ADDRESSES) those that it had to do with; 0
-     * where all ranks share a node. */
+    /* Number of ranks whose addresses this process stores, for this group and groups that share its
+     * addresses: all ranks, or with address look-up (UCG_LAZY_ADDRESSES) only those that it has
+     * communicated with; 0 if all ranks share a node. */
     uint32_t addresses;
-    /* How many more groups ucg_group_make_sibling() can make of this one. */
+    /* Number of further groups that ucg_group_make_sibling() can make. */
     uint32_t siblings_left;
 } ucg_group_attr_t;
 #define UCG_GROUP_ATTR_INIT \
@@ -206,7 +205,8 @@ typedef struct ucg_group_attr {
  */
 ucs_status_t ucg_group_query(ucg_group_h group, ucg_group_attr_t* attr);
 
-/* ------------------------------------------------------------------ what can be done */
+/* ------------------------------------------------------------------ collectives, types and
+ * operators */
 
 typedef enum ucg_coll {
     UCG_COLL_BARRIER,
@@ -278,12 +278,12 @@ typedef enum ucg_op {
     UCG_OP_ANY_INT = -0x7fffffff - 1 /* not used: lets wrong numbers be passed and refused */
 } ucg_op_t;
 
-/** Bytes of an element; 0 for UCG_TYPE_OPAQUE and what is no type. */
+/** Bytes of an element; 0 for UCG_TYPE_OPAQUE and invalid types. */
 size_t ucg_type_size(ucg_type_t type);
-/** Whether such elements can be reduced so; 0 for what is no type or no operation. */
+/** Returns 1 if the operator is defined for the type; 0 otherwise, and for invalid values. */
 int ucg_op_is_defined(ucg_type_t type, ucg_op_t op);
 
-/** Names, as in the text of ucg_perf; "unknown" for other numbers. */
+/** Names, as printed by ucg_perf; "unknown" for invalid values. */
 const char* ucg_coll_name(ucg_coll_t coll);
 const char* ucg_type_name(ucg_type_t type);
 const char* ucg_op_name(ucg_op_t op);
@@ -293,7 +293,7 @@ typedef struct ucg_user_op {
     size_t struct_size;
     void (*function)(const void* in, void* inout, uint64_t count, void* arg);
     void* arg;
-    /* 0: operands are taken in the order of ranks, `in` from the lower ones. */
+    /* 0: operands are combined in the order of ranks, with `in` from lower ranks. */
     int commutative;
 } ucg_user_op_t;
 #define UCG_USER_OP_INIT \
@@ -304,7 +304,7 @@ enum ucg_coll_flags {
      * where this rank's block belongs; of alltoall(v) and scans in dst; of scatter(v) at the root
      * its own block stays in src. src (of scatter: dst) is not looked at then. */
     UCG_COLL_IN_PLACE = 1u << 0,
-    /* The same bits whatever arrives first, however data are cut, and however many nodes there are.
+    /* The result has the same bits for every order of arrival, segmentation and number of nodes.
      */
     UCG_COLL_DETERMINISTIC = 1u << 1
 };
@@ -318,9 +318,9 @@ enum ucg_coll_flags {
  *  REDUCE                 the whole              root: the whole        the whole
  *  ALLREDUCE, (EX)SCAN    the whole              the whole              the whole
  *  GATHER                 one block              root: size blocks      a block
- *  GATHERV                count elements         root: dst_counts[]     what this rank gives
+ *  GATHERV                count elements         root: dst_counts[]     what this rank sends
  *  SCATTER                root: size blocks      one block              a block
- *  SCATTERV               root: src_counts[]     count elements         what this rank gets
+ *  SCATTERV               root: src_counts[]     count elements         what this rank receives
  *  ALLGATHER              one block              size blocks            a block
  *  ALLGATHERV             own block              dst_counts[]           -
  *  REDUCE_SCATTER         sum of dst_counts[]    own block              -
@@ -328,9 +328,9 @@ enum ucg_coll_flags {
  *  ALLTOALL               size blocks            size blocks            a block
  *  ALLTOALLV              src_counts[]           dst_counts[]           -
  *
- * src_displs and dst_displs say where each block begins; NULL: they follow each other. Arrays are
- * read until the request is freed and may not change. Buffers that a rank has no use for may be
- * NULL. src and dst may not overlap, and neither may blocks of dst; blocks of src may.
+ * src_displs and dst_displs are the offsets of the blocks; NULL: the blocks are contiguous. Arrays
+ * are read until the request is freed and must not change. Buffers that a rank does not use may be
+ * NULL. src and dst must not overlap, and neither may blocks of dst; blocks of src may.
  */
 typedef struct ucg_coll_args {
     size_t struct_size;
@@ -348,18 +348,18 @@ typedef struct ucg_coll_args {
     ucg_op_t op;
     const ucg_user_op_t* user_op; /* of UCG_OP_USER; is copied */
     size_t element_size;          /* of UCG_TYPE_OPAQUE */
-    /* Where the buffers are. This library serves UCS_MEMORY_TYPE_HOST. */
+    /* Memory types of the buffers. This library supports UCS_MEMORY_TYPE_HOST. */
     ucs_memory_type_t src_memory;
     ucs_memory_type_t dst_memory;
-    /* Seconds from its start after which the operation ends with UCS_ERR_TIMED_OUT on every rank;
-     * the log says for whom it waited: see `missing` of ucg_request_attr_t. 0: as UCG_TIMEOUT says,
-     * which waits for ever if it is not set. */
+    /* Timeout in seconds from the start of the operation, after which it ends with
+     * UCS_ERR_TIMED_OUT on every rank. The log names the missing ranks: see `missing` of
+     * ucg_request_attr_t. 0: the timeout of UCG_TIMEOUT, which is infinite by default. */
     double timeout;
-    /* Called when the operation ended, with what ucg_request_test() returns; may be NULL. It may
-     * start the request again, and may not free it (see the rules above). */
+    /* Called when the operation ends, with the status that ucg_request_test() returns; may be NULL.
+     * The callback may start the request again, and must not free it (see the rules above). */
     void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
     void* callback_arg;
-    /* Name of an algorithm that must be used, as ucg_request_query() gives it; NULL: the best. */
+    /* Name of the algorithm to use, as returned by ucg_request_query(); NULL: select the best. */
     const char* algorithm;
 } ucg_coll_args_t;
 #define UCG_COLL_ARGS_INIT                                                                        \
@@ -372,22 +372,23 @@ typedef struct ucg_coll_args {
 /* ------------------------------------------------------------------ requests */
 
 /**
- * Prepares an operation, which can be started any number of times: chooses an algorithm and gets
- * all memory that it needs. Local: nothing is sent, and ranks may prepare in any order.
+ * Prepares an operation, which can be started any number of times: selects an algorithm and
+ * allocates all memory. Local: sends nothing, and ranks may prepare in any order.
  *
- * Where the arguments of this rank are refused it returns an error and makes a request all the
- * same: when that is started in its place among the others, the operation ends with this error on
- * every rank, and nobody waits for this one. Of the group holds then what is said of an operation
- * that failed; where all ranks share a node, it was not the buffers, memory types or timeout that
- * were refused, and the collective is none of gatherv, scatterv, alltoallv, scan and exscan, this
- * rank takes part in nothing of the group any more, and what needs it ends with the same error.
- * With UCG_CHECK=y, where ranks are compared first, the group serves as before. Blocking calls that
- * are refused do all this at once. To ask what can be done, prepare a request and free it.
+ * If the arguments of this rank are refused, the function returns an error and makes a request
+ * nevertheless. When that request is started in its order, the operation ends with this error on
+ * every rank, so that no rank waits for this one. The rule for groups with a failed operation then
+ * applies. In one case this rank cannot take part in any operation of the group any more, and
+ * operations that need it end with the same error: all ranks share a node, the refused arguments
+ * are not buffers, memory types or the timeout, and the collective is none of gatherv, scatterv,
+ * alltoallv, scan and exscan. With UCG_CHECK=y, where the arguments of ranks are compared first,
+ * the group remains usable. Refused blocking calls do all this at once. To find out if arguments
+ * are supported, prepare a request and free it.
  *
- * @param request_p  Gets the request, also with an error, or NULL where there is none: a pointer is
- *                   NULL, args was not initialised, the group cannot be used, or there is no memory
- *                   for the request itself. What it gets is to be freed.
- * @return UCS_OK. UCS_ERR_INVALID_PARAM: arguments that make no sense, which the log names.
+ * @param request_p  Receives the request, also with most errors, or NULL if a pointer is NULL, args
+ *                   was not initialised, the group cannot be used, or there is no memory for the
+ *                   request itself. The caller frees the request.
+ * @return UCS_OK. UCS_ERR_INVALID_PARAM: invalid arguments, which the log names.
  * UCS_ERR_OUT_OF_RANGE: counts whose bytes overflow. UCS_ERR_UNSUPPORTED: a memory type, or an
  * operation that is not defined for the type. UCS_ERR_NO_ELEM: no algorithm of that name, or it
  * cannot serve this. UCS_ERR_NO_MEMORY.
@@ -396,40 +397,41 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
                               ucg_request_h* request_p);
 
 /**
- * Starts it. All ranks start the operations of a group in the same order. Buffers are the library's
- * until it ended. What can be done at once is done in here, and it may even have ended.
+ * Starts the operation. All ranks start the operations of a group in the same order. The library
+ * owns the buffers until the operation has ended. The operation may end during this call.
  *
  * @return UCS_OK; UCS_ERR_BUSY: the last start has not ended.
  */
 ucs_status_t ucg_request_start(ucg_request_h request);
 
 /**
- * Takes other buffers from the next start on; not while it runs.
+ * Sets other buffers from the next start on. Must not be called while the operation is active.
  *
- * @return UCS_OK; UCS_ERR_BUSY: it runs. UCS_ERR_INVALID_PARAM: the buffers are refused, and a
- * start ends with that on every rank until others are set. Of a request whose init was refused,
- * what that returned.
+ * @return UCS_OK; UCS_ERR_BUSY: the operation is active. UCS_ERR_INVALID_PARAM: the buffers are
+ * refused, and starts end with this error on every rank until other buffers are set. If the init
+ * was refused, its error.
  */
 ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, void* dst);
 
-/** UCS_INPROGRESS, or how the last start ended; UCS_OK before the first. Makes no progress. */
+/** Returns UCS_INPROGRESS, or the status of the last start; UCS_OK before the first. Makes no
+ * progress. */
 ucs_status_t ucg_request_test(ucg_request_h request);
 
 /**
- * Moves on what this operation waits for: the least work of all that makes progress, for loops that
- * do other things as well. Such a loop calls ucg_progress() now and then, too, for everything else
- * and for time limits.
+ * Progresses what this operation waits for: the cheapest progress call, for loops that do other
+ * work as well. Such a loop must also call ucg_progress() from time to time, for all other progress
+ * and for timeouts.
  *
- * @return How much happened; 0: nothing.
+ * @return The number of events; 0: none.
  */
 unsigned ucg_request_progress(ucg_request_h request);
 
-/** Makes progress until it ended; gives up the processor while nothing happens. */
+/** Makes progress until the operation has ended; yields the processor while nothing happens. */
 ucs_status_t ucg_request_wait(ucg_request_h request);
 
 /**
- * Ends an operation that runs with UCS_ERR_CANCELED, on every rank of the group. It has ended when
- * ucg_request_test() says so: until then buffers are in use.
+ * Ends an active operation with UCS_ERR_CANCELED on every rank of the group. The buffers are in use
+ * until ucg_request_test() returns a final status.
  */
 ucs_status_t ucg_request_cancel(ucg_request_h request);
 
@@ -438,12 +440,12 @@ typedef struct ucg_request_attr {
     ucs_status_t status;   /* as ucg_request_test() */
     const char* algorithm; /* which one was chosen; as long as the request lives */
     const char* reason;    /* why, one line; as long as the request lives */
-    /* The ranks that the operation waits for now, or that it waited for when its time was up: those
-     * that have not begun it. Between nodes ranks that wait ask each other, for the first time
-     * after a tenth of a second or a quarter of the timeout: who does not answer is among them as
-     * well, and before that, or where all have begun it, those from whom something is missing. As
-     * many as fit into `missing`, an array of missing_max entries of the caller's; missing_count
-     * says how many there are. */
+    /* The ranks that the operation waits for, or waited for at its timeout: those that have not
+     * begun it. Between nodes, waiting ranks query each other, first after a tenth of a second or a
+     * quarter of the timeout; ranks that do not reply are listed as well. Before that, or if all
+     * ranks have begun, the list has the ranks whose data are missing. `missing` is an array of the
+     * caller with missing_max entries, and receives as many ranks as fit; missing_count receives
+     * the total. */
     uint32_t* missing;
     uint32_t missing_max;
     uint32_t missing_count;
@@ -459,18 +461,18 @@ typedef struct ucg_request_attr {
 ucs_status_t ucg_request_query(ucg_request_h request, ucg_request_attr_t* attr);
 
 /**
- * Frees a request that does not run.
+ * Frees an inactive request.
  *
- * @return UCS_OK; UCS_ERR_BUSY: it runs, and is not freed.
+ * @return UCS_OK; UCS_ERR_BUSY: the operation is active, and the request is not freed.
  */
 ucs_status_t ucg_request_free(ucg_request_h request);
 
 /* ------------------------------------------------------------------ blocking calls */
 
 /*
- * One call for init, start, wait and free. The group keeps what it prepared for the next call that
- * differs in nothing but the buffers. For all: arguments as ucg_coll_args_t has them, and what the
- * functions above return. src == UCG_IN_PLACE means in place.
+ * One call for init, start, wait and free. The group caches the prepared operation for the next
+ * call that differs in its buffers only. Arguments are those of ucg_coll_args_t, and return values
+ * those of the functions above. src == UCG_IN_PLACE means in place.
  */
 #define UCG_IN_PLACE ((void*)1)
 
@@ -495,7 +497,7 @@ ucs_status_t ucg_scan(ucg_group_h group, const void* src, void* dst, uint64_t co
                       ucg_type_t type, ucg_op_t op);
 ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t count,
                         ucg_type_t type, ucg_op_t op);
-/** Any operation, also those with counts of their own. args->callback is not called. */
+/** Any operation, including those with counts for each rank. args->callback is not called. */
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args);
 
 END_C_DECLS

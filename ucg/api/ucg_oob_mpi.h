@@ -10,7 +10,7 @@
 #include <string.h>
 #include <ucg/api/ucg_oob.h>
 
-/** What ucg_oob_mpi_create makes: pass &it->oob on. Only `oob` is for programs. */
+/** The object of ucg_oob_mpi_create; pass &it->oob to ucg_group_create. Programs use only `oob`. */
 typedef struct ucg_oob_mpi {
     ucg_oob_t oob;
     MPI_Comm comm;       /* a duplicate of the program's, for us alone */
@@ -18,9 +18,9 @@ typedef struct ucg_oob_mpi {
     ucs_status_t failed; /* of all further rounds; UCS_OK: they go on */
 } ucg_oob_mpi_t;
 
-/* What the member functions need of MPI; not for programs. MPI can neither cancel a collective nor
-   forget one: it writes until the round is over, so it writes here, and not where a caller that has
-   given up may have other things by then. */
+/* State of a round; not for programs. MPI cannot cancel a collective and writes until the round has
+ * ended. So MPI writes here, and not into a buffer that a caller may reuse after it cancelled the
+ * round. */
 typedef struct ucg_oob_mpi_round {
     MPI_Request request;
     ucs_status_t status; /* once it ended */
@@ -71,7 +71,7 @@ static inline ucs_status_t ucg_oob_mpi_test(void* arg, void* request) {
     return round->status;
 }
 
-/* A round that is given up, and one that failed, keeps its memory: MPI may still write there. */
+/* A cancelled or failed round keeps its memory, because MPI may still write there. */
 static inline void ucg_oob_mpi_release(void* arg, void* request) {
     ucg_oob_mpi_t* self = (ucg_oob_mpi_t*)arg;
     ucg_oob_mpi_round_t* round = (ucg_oob_mpi_round_t*)request;
@@ -84,12 +84,14 @@ static inline void ucg_oob_mpi_release(void* arg, void* request) {
 }
 
 /**
- * An object over the members of a communicator. Collective over it: MPI_Comm_dup may wait. Without
- * lookups: groups over it exchange the addresses of all ranks, and use it only while they are made.
+ * Creates an exchange over a communicator. The call is collective: MPI_Comm_dup may wait. The
+ * exchange has no lookups: groups over it exchange the addresses of all ranks, and use it only
+ * while they are created.
  *
- * MPI has no timeouts: a round waits for ever for a member that does not come, and what MPI does
- * about one that dies is MPI's (usually it ends the job). Who gives a round up can begin no other
- * one, and MPI tells nobody: the others wait in the next round until they give up as well.
+ * MPI has no timeouts: a round waits for ever for a rank that does not arrive, and MPI decides what
+ * happens if a rank dies (usually it ends the job). A rank that cancels a round can begin no
+ * further one, and MPI does not notify the other ranks: they wait in the next round until they
+ * cancel it as well.
  *
  * @param comm   an intracommunicator.
  * @param oob_p  the object; ucg_oob_mpi_destroy frees it.
@@ -105,7 +107,7 @@ static inline ucs_status_t ucg_oob_mpi_create(MPI_Comm comm, ucg_oob_mpi_t** oob
         free(self);
         return UCS_ERR_INVALID_PARAM;
     }
-    /* What goes wrong comes back as a status, as with the other objects. */
+    /* Errors are returned as a status, as by the other objects. */
     MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(self->comm, &rank);
     MPI_Comm_size(self->comm, &size);
@@ -118,7 +120,7 @@ static inline ucs_status_t ucg_oob_mpi_create(MPI_Comm comm, ucg_oob_mpi_t** oob
     self->oob.test = ucg_oob_mpi_test;
     self->oob.release = ucg_oob_mpi_release;
     self->oob.arg = self;
-    /* MPI has nobody who would answer while a rank is elsewhere. */
+    /* MPI cannot serve look-ups while a rank is outside of MPI calls. */
     self->oob.publish = NULL;
     self->oob.lookup = NULL;
     self->oob.withdraw = NULL;
@@ -127,9 +129,9 @@ static inline ucs_status_t ucg_oob_mpi_create(MPI_Comm comm, ucg_oob_mpi_t** oob
     return UCS_OK;
 }
 
-/** Collective over the members, before MPI_Finalize, when no round is under way. NULL is allowed.
- * After a round that failed or was given up it is not collective, and the duplicate of the
- * communicator stays, as MPI may still use it.
+/** Collective over the ranks, before MPI_Finalize, when no round is active. NULL is allowed. After
+ * a failed or cancelled round the call is not collective, and the duplicate of the communicator
+ * remains, because MPI may still use it.
  */
 static inline void ucg_oob_mpi_destroy(ucg_oob_mpi_t* self) {
     if (self == NULL) return;

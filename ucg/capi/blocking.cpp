@@ -1,4 +1,4 @@
-// Calls that do an operation from begin to end.
+// Blocking calls: init, start and wait in one call.
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/collective_request.hpp"
 
@@ -9,16 +9,16 @@ namespace {
 
 ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& args) noexcept {
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
-    group& of = from(handle);
-    collective_request* what = nullptr;
-    ucs_status_t status = guarded(of.of(), [&] {
-        what = &of.kept().take(of, args);
-        return what->start();
+    group& self = from(handle);
+    collective_request* request = nullptr;
+    ucs_status_t status = guarded(self.of(), [&] {
+        request = &self.kept().take(self, args);
+        return request->start();
     });
-    if (status == UCS_OK) status = wait_for(*what);
-    if (what != nullptr) {
-        const std::lock_guard guard(of.of().lock());
-        of.kept().give_back(*what);
+    if (status == UCS_OK) status = wait_for(*request);
+    if (request != nullptr) {
+        const std::lock_guard guard(self.of().lock());
+        self.kept().give_back(*request);
     }
     return status;
 }
@@ -35,7 +35,7 @@ ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint6
     return args;
 }
 
-bool meets(ucg_group_h group) noexcept {
+bool has_direct_barrier(ucg_group_h group) noexcept {
     return group != nullptr && from(group).meets();
 }
 
@@ -47,7 +47,7 @@ bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
 }  // namespace
 
 ucs_status_t ucg_barrier(ucg_group_h group) {
-    if (meets(group)) return from(group).meet();
+    if (has_direct_barrier(group)) return from(group).meet();
     return run("ucg_barrier", group,
                describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
 }
@@ -119,10 +119,10 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
     return run("ucg_exscan", group, args);
 }
 
-// Short operations feel a copy of the arguments.
+// Avoids a copy of the arguments if possible, because it is noticeable for short operations.
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
     if (arguments::are_whole(args) && args->callback == nullptr) {
-        if (is_plain_barrier(*args) && meets(group)) return from(group).meet();
+        if (is_plain_barrier(*args) && has_direct_barrier(group)) return from(group).meet();
         return run("ucg_collective", group, *args);
     }
     auto all = arguments::copy(args);

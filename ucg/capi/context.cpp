@@ -1,4 +1,4 @@
-// ucg_context_h.
+// Implementation of the ucg_context_* functions and ucg_progress().
 #include <cstring>
 
 #include "ucg/capi/handles.hpp"
@@ -8,16 +8,16 @@ using namespace ucg::capi;
 
 ucs_status_t ucg_context_create(const ucg_context_params_t* params, ucg_context_h* context_p) try {
     if (context_p == nullptr) return refuse("ucg_context_create", "context_p is NULL");
-    ucg_context_params_t all = UCG_CONTEXT_PARAMS_INIT;
+    ucg_context_params_t values = UCG_CONTEXT_PARAMS_INIT;
     if (params != nullptr) {
         if (params->struct_size < sizeof params->struct_size)
             return refuse("ucg_context_create",
                           "params was not initialised by UCG_CONTEXT_PARAMS_INIT");
-        std::memcpy(&all, params, std::min(params->struct_size, sizeof all));
+        std::memcpy(&values, params, std::min(params->struct_size, sizeof values));
     }
-    if (all.thread_mode < UCS_THREAD_MODE_SINGLE || all.thread_mode > UCS_THREAD_MODE_MULTI)
+    if (values.thread_mode < UCS_THREAD_MODE_SINGLE || values.thread_mode > UCS_THREAD_MODE_MULTI)
         return refuse("ucg_context_create", "params.thread_mode is none");
-    auto made = context::make(all);
+    auto made = context::make(values);
     if (!made) return made.status();
     *context_p = handle(*made->release());
     return UCS_OK;

@@ -1,4 +1,4 @@
-// ucg_group_h.
+// Implementation of the ucg_group_* functions.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -12,23 +12,24 @@ using namespace ucg::capi;
 
 namespace {
 
-constexpr double usual_timeout = 300;
+constexpr double default_timeout = 300;
 
 ucs::time::nanoseconds deadline_after(double seconds) noexcept {
-    constexpr double longest = 1e9;
-    const double limited = std::min(seconds == 0 ? usual_timeout : seconds, longest);
+    constexpr double max_seconds = 1e9;
+    const double limited = std::min(seconds == 0 ? default_timeout : seconds, max_seconds);
     return ucs::time::now() + static_cast<ucs::time::nanoseconds>(limited * 1e9);
 }
 
-// Lookups are all there, or none; programs compiled before there were any end with `arg`.
-bool read(const ucg_oob_t* from, ucg_oob_t& into) noexcept {
+// Copies the program's object. Lookups must be complete or absent. The struct of programs that were
+// compiled without lookups ends with `arg`.
+bool read(const ucg_oob_t* from, ucg_oob_t& values) noexcept {
     if (from == nullptr || from->struct_size < offsetof(ucg_oob_t, publish)) return false;
-    std::memcpy(&into, from, std::min(from->struct_size, sizeof into));
-    const bool some = into.publish != nullptr || into.lookup != nullptr ||
-                      into.withdraw != nullptr || into.progress != nullptr;
-    const bool all = into.publish != nullptr && into.lookup != nullptr &&
-                     into.withdraw != nullptr && into.progress != nullptr;
-    return into.allgather != nullptr && into.test != nullptr && into.release != nullptr &&
+    std::memcpy(&values, from, std::min(from->struct_size, sizeof values));
+    const bool some = values.publish != nullptr || values.lookup != nullptr ||
+                      values.withdraw != nullptr || values.progress != nullptr;
+    const bool all = values.publish != nullptr && values.lookup != nullptr &&
+                     values.withdraw != nullptr && values.progress != nullptr;
+    return values.allgather != nullptr && values.test != nullptr && values.release != nullptr &&
            some == all;
 }
 
@@ -43,13 +44,13 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
     if (params->struct_size < sizeof params->struct_size)
         return refuse(call, "params was not initialised by UCG_GROUP_PARAMS_INIT");
     std::memcpy(&all, params, std::min(params->struct_size, sizeof all));
-    ucg_oob_t over = UCG_OOB_INIT;
-    if (!read(all.oob, over)) return refuse(call, "params.oob is NULL or incomplete");
-    if (over.size == 0 || over.size > net::most_ranks || over.rank >= over.size)
+    ucg_oob_t oob = UCG_OOB_INIT;
+    if (!read(all.oob, oob)) return refuse(call, "params.oob is NULL or incomplete");
+    if (oob.size == 0 || oob.size > net::most_ranks || oob.rank >= oob.size)
         return refuse(call, "params.oob: the rank is not below the size, or there are too many");
     if (!(all.timeout >= 0)) return refuse(call, "params.timeout is negative");
     return guarded(from(context), [&] {
-        *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(over),
+        *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(oob),
                                      {0, 0, deadline_after(all.timeout), all.siblings}));
         return UCS_OK;
     });
@@ -61,12 +62,12 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
     if (const ucs_status_t status = check_usable(call, parent); status != UCS_OK) return status;
     if (group_p == nullptr) return refuse(call, "group_p is NULL");
     static_assert(UCG_SPLIT_NONE == joining::no_color);
-    group& of = from(parent);
-    return guarded(of.of(), [&] {
-        if (of.splits() != 0)
+    group& self = from(parent);
+    return guarded(self.of(), [&] {
+        if (self.splits() != 0)
             return refuse(call, "another split of this group is not ready", UCS_ERR_BUSY);
-        *group_p = handle(*new group(of.of(), std::make_unique<group_exchange>(of),
-                                     {color, key, deadline_after(usual_timeout), 0}));
+        *group_p = handle(*new group(self.of(), std::make_unique<group_exchange>(self),
+                                     {color, key, deadline_after(default_timeout), 0}));
         return UCS_OK;
     });
 }
@@ -105,15 +106,15 @@ ucs_status_t ucg_group_wait(ucg_group_h group) {
 
 void ucg_group_destroy(ucg_group_h handle) {
     if (handle == nullptr) return;
-    group& of = from(handle);
-    const std::lock_guard guard(of.of().lock());
-    if (of.requests() != 0 || of.splits() != 0) {
-        refuse("ucg_group_destroy", of.requests() != 0
+    group& self = from(handle);
+    const std::lock_guard guard(self.of().lock());
+    if (self.requests() != 0 || self.splits() != 0) {
+        refuse("ucg_group_destroy", self.requests() != 0
                                         ? "there are requests of it; it is not destroyed"
                                         : "a group is being made of it; it is not destroyed");
         return;
     }
-    delete &of;
+    delete &self;
 }
 
 uint32_t ucg_group_rank(ucg_group_h group) {
@@ -128,10 +129,11 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     constexpr const char* call = "ucg_group_query";
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     if (attr == nullptr) return refuse(call, "attr is NULL");
-    const group& of = from(handle);
-    const schedule::placement& where = of.where();
-    const schedule::rank_t node = where.node_of(of.rank());
-    return give(attr, {sizeof(ucg_group_attr_t), of.rank(), of.size(), where.nodes(), node,
-                       where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size()),
-                       static_cast<uint32_t>(of.addresses()), of.siblings_left()});
+    const group& self = from(handle);
+    const schedule::placement& placement = self.where();
+    const schedule::rank_t node = placement.node_of(self.rank());
+    return return_attr(
+        attr, {sizeof(ucg_group_attr_t), self.rank(), self.size(), placement.nodes(), node,
+               placement.index_of(self.rank()), static_cast<uint32_t>(placement.on(node).size()),
+               static_cast<uint32_t>(self.addresses()), self.siblings_left()});
 }

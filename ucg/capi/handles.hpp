@@ -1,4 +1,4 @@
-// The only place where C handles and C++ objects are cast into each other, and how C calls begin.
+// Conversions between C handles and C++ objects, and the common begin of the C functions.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -31,27 +31,27 @@ inline ucg_request_h handle(request& object) noexcept {
     return reinterpret_cast<ucg_request_h>(&object);
 }
 
-inline ucs_status_t refuse(const char* call, const char* why,
+inline ucs_status_t refuse(const char* call, const char* reason,
                            ucs_status_t status = UCS_ERR_INVALID_PARAM) noexcept {
-    ucs::log::error(core_log, "{}: {}", call, why);
+    ucs::log::error(core_log, "{}: {}", call, reason);
     return status;
 }
 
-// Whether operations can be started in it.
+// Checks that operations can be started in the group.
 inline ucs_status_t check_usable(const char* call, ucg_group_h handle) noexcept {
     if (handle == nullptr) return refuse(call, "the group is NULL");
-    const group& of = from(handle);
-    if (of.is_none()) return refuse(call, "this rank is not in the group");
-    if (of.state() == UCS_INPROGRESS)
+    const group& self = from(handle);
+    if (self.is_none()) return refuse(call, "this rank is not in the group");
+    if (self.state() == UCS_INPROGRESS)
         return refuse(call, "the group is not ready: ucg_group_test() says when it is",
                       UCS_ERR_BUSY);
-    return of.state();
+    return self.state();
 }
 
-// Runs the body of a C function under the context's lock; no exception crosses the boundary.
+// Runs the body of a C function under the context's lock, and catches its exceptions.
 template<class Body>
-ucs_status_t guarded(context& of, Body&& body) noexcept try {
-    const std::lock_guard guard(of.lock());
+ucs_status_t guarded(context& owner, Body&& body) noexcept try {
+    const std::lock_guard guard(owner.lock());
     return body();
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
@@ -60,19 +60,20 @@ ucs_status_t guarded(context& of, Body&& body) noexcept try {
     return UCS_ERR_IO_ERROR;
 }
 
-// Copies what a struct that the caller's version knows has room for, the size itself excepted.
+// Copies the members that the caller's version of the struct has, except the size.
 template<class Struct>
-[[nodiscard]] ucs_status_t give(Struct* into, const Struct& all) noexcept {
-    const std::size_t known = std::min(into->struct_size, sizeof all);
-    if (known <= sizeof into->struct_size)
+[[nodiscard]] ucs_status_t return_attr(Struct* attr, const Struct& all) noexcept {
+    const std::size_t size = std::min(attr->struct_size, sizeof all);
+    if (size <= sizeof attr->struct_size)
         return refuse("query", "attr was not initialised by the macro of its type");
-    std::memcpy(reinterpret_cast<char*>(into) + sizeof into->struct_size,
+    std::memcpy(reinterpret_cast<char*>(attr) + sizeof attr->struct_size,
                 reinterpret_cast<const char*>(&all) + sizeof all.struct_size,
-                known - sizeof all.struct_size);
+                size - sizeof all.struct_size);
     return UCS_OK;
 }
 
-// Makes progress until `done`; in thread mode MULTI other threads have their turns meanwhile.
-ucs_status_t wait_for(request& what) noexcept;
+// Makes progress until the request has ended. In thread mode MULTI other threads may enter in
+// between.
+ucs_status_t wait_for(request& request) noexcept;
 
 }  // namespace ucg::capi

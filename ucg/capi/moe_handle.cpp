@@ -1,4 +1,4 @@
-// ucg_moe_handle_h and ucg_moe_expansion_h: what a notify found out.
+// Implementation of ucg_moe_handle_h and ucg_moe_expansion_h: the results of a notify.
 #include <algorithm>
 #include <numeric>
 
@@ -11,22 +11,22 @@ using namespace ucg::capi;
 
 namespace {
 
-// Pairs of numbers, which C callers see as twice as many numbers.
+// C callers see the pairs of numbers as twice as many numbers.
 using origin = moe::arriving::origin;
 static_assert(sizeof(origin) == 2 * sizeof(std::uint32_t) && offsetof(origin, token) == 4);
 static_assert(std::is_same_v<moe::rank_t, std::uint32_t>);
 
-std::shared_ptr<const moe::plan> plan_of(request& what) noexcept {
-    if (what.status() != UCS_OK) return nullptr;
-    if (auto* const alone = exchange_of<moe::notify>(what))
-        return alone->take_result() ? alone->what().take() : nullptr;
-    if (auto* const both = exchange_of<moe::routed_dispatch>(what))
-        return both->take_result() ? both->what().made() : nullptr;
+std::shared_ptr<const moe::plan> plan_of(request& self) noexcept {
+    if (self.status() != UCS_OK) return nullptr;
+    if (auto* const alone = exchange_of<moe::notify>(self))
+        return alone->take_result() ? alone->exchange().take() : nullptr;
+    if (auto* const both = exchange_of<moe::routed_dispatch>(self))
+        return both->take_result() ? both->exchange().made() : nullptr;
     return nullptr;
 }
 
-std::uint32_t relayed_rows(const moe::plan& by) noexcept {
-    return std::accumulate(by.through.counts.begin(), by.through.counts.end(), 0U);
+std::uint32_t relayed_rows(const moe::plan& plan) noexcept {
+    return std::accumulate(plan.through.counts.begin(), plan.through.counts.end(), 0U);
 }
 
 bool fit_rounded_up(const std::vector<std::uint32_t>& counts, std::uint64_t alignment) noexcept {
@@ -42,11 +42,11 @@ ucs_status_t ucg_moe_notify_handle(ucg_request_h request, ucg_moe_handle_h* hand
     if (request == nullptr || handle_p == nullptr)
         return refuse(call, "the request or handle_p is NULL");
     *handle_p = nullptr;
-    class request& of = from(request);
-    return guarded(of.of().of(), [&] {
-        auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{of.of(), nullptr});
-        made->by = plan_of(of);
-        if (made->by == nullptr)
+    class request& self = from(request);
+    return guarded(self.of().of(), [&] {
+        auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{self.of(), nullptr});
+        made->plan = plan_of(self);
+        if (made->plan == nullptr)
             return refuse(call,
                           "there is no handle: it was taken, or this is no notify that ended well",
                           UCS_ERR_NO_ELEM);
@@ -62,32 +62,33 @@ void ucg_moe_handle_release(ucg_moe_handle_h handle) {
 ucs_status_t ucg_moe_handle_query(ucg_moe_handle_h handle, ucg_moe_handle_attr_t* attr) {
     if (handle == nullptr || attr == nullptr)
         return refuse("ucg_moe_handle_query", "the handle or attr is NULL");
-    const moe::plan& by = *handle->by;
-    const auto* const origins = reinterpret_cast<const std::uint32_t*>(by.in.origins.data());
-    return give(attr, {sizeof *attr, by.chosen.tokens(), by.chosen.k(), by.in.rows,
-                       relayed_rows(by), by.by.channels, by.of->local_experts(),
-                       by.in.per_expert.data(), by.in.chosen.data(), origins});
+    const moe::plan& plan = *handle->plan;
+    const auto* const origins = reinterpret_cast<const std::uint32_t*>(plan.in.origins.data());
+    return return_attr(attr, {sizeof *attr, plan.chosen.tokens(), plan.chosen.k(), plan.in.rows,
+                              relayed_rows(plan), plan.by.channels, plan.of->local_experts(),
+                              plan.in.per_expert.data(), plan.in.chosen.data(), origins});
 }
 
 ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices) {
     constexpr const char* call = "ucg_moe_handle_matrices";
     if (handle == nullptr) return refuse(call, "the handle is NULL");
     ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
-    if (const ucs_status_t status = take<ucg_moe_matrices_t>(call, matrices, all); status != UCS_OK)
+    if (const ucs_status_t status = read_args<ucg_moe_matrices_t>(call, matrices, all);
+        status != UCS_OK)
         return status;
     const std::uint32_t alignment = std::max(all.alignment, 1U);
-    if (all.per_expert != nullptr && !fit_rounded_up(handle->by->in.per_expert, alignment))
+    if (all.per_expert != nullptr && !fit_rounded_up(handle->plan->in.per_expert, alignment))
         return refuse(call, "an expert has more rows than 2^31 - 1, rounded up to the alignment",
                       UCS_ERR_EXCEEDS_LIMIT);
-    const moe::settings& asked = handle->by->by;
-    if ((all.received_by_all != nullptr && !asked.all_counts) ||
-        (all.holders != nullptr && !asked.holders))
+    const moe::settings& settings = handle->plan->by;
+    if ((all.received_by_all != nullptr && !settings.all_counts) ||
+        (all.holders != nullptr && !settings.holders))
         return refuse(call, "the notify had no flag for received_by_all or holders",
                       UCS_ERR_NO_ELEM);
-    return guarded(handle->of.of(), [&] {
-        const moe::plan& by = *handle->by;
+    return guarded(handle->group.of(), [&] {
+        const moe::plan& plan = *handle->plan;
         const auto fill = [&](std::int32_t* into, moe::table (*make)(const moe::plan&)) {
-            if (into != nullptr) std::ranges::copy(make(by), into);
+            if (into != nullptr) std::ranges::copy(make(plan), into);
         };
         fill(all.sent_to_node, moe::sent_to_node);
         fill(all.sent_to_rank, moe::sent_to_rank);
@@ -104,7 +105,7 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
         fill(all.source_node, moe::source_node);
         fill(all.holders, moe::holders);
         if (all.per_expert != nullptr)
-            std::ranges::copy(moe::per_expert(by, alignment), all.per_expert);
+            std::ranges::copy(moe::per_expert(plan, alignment), all.per_expert);
         return UCS_OK;
     });
 }
@@ -115,11 +116,11 @@ ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
     if (handle == nullptr || expansion_p == nullptr)
         return refuse(call, "the handle or expansion_p is NULL");
     *expansion_p = nullptr;
-    return guarded(handle->of.of(), [&] {
-        ucs::result<moe::expansion> made = moe::expansion::make(handle->by->in, alignment);
+    return guarded(handle->group.of(), [&] {
+        ucs::result<moe::expansion> made = moe::expansion::make(handle->plan->in, alignment);
         if (!made) return made.status();
         *expansion_p = new ucg_moe_expansion{
-            handle->by, std::make_shared<const moe::expansion>(*std::move(made))};
+            handle->plan, std::make_shared<const moe::expansion>(*std::move(made))};
         return UCS_OK;
     });
 }
@@ -132,7 +133,7 @@ ucs_status_t ucg_moe_expansion_query(ucg_moe_expansion_h expansion,
                                      ucg_moe_expansion_attr_t* attr) {
     if (expansion == nullptr || attr == nullptr)
         return refuse("ucg_moe_expansion_query", "the expansion or attr is NULL");
-    const moe::expansion& of = *expansion->rows;
-    return give(attr, {sizeof *attr, of.rows(), of.begins().data(), of.counts().data(),
-                       of.all_rows().data()});
+    const moe::expansion& rows = *expansion->rows;
+    return return_attr(attr, {sizeof *attr, rows.rows(), rows.begins().data(), rows.counts().data(),
+                              rows.all_rows().data()});
 }

@@ -1,4 +1,4 @@
-// What the C handles of MoE are, and how its requests are made.
+// The structs behind the C handles of MoE, and the creation of MoE requests.
 #pragma once
 
 #include <ucg/api/ucg_moe.h>
@@ -13,73 +13,73 @@
 #include "ucg/moe/slots.hpp"
 #include "ucg/schedule/require.hpp"
 
-// Owned by the program. The group outlives them; what they point to is shared with requests.
+// Owned by the program. The group outlives them. Requests share the objects that they point to.
 struct ucg_moe_team {
-    ucg::group& of;
-    std::shared_ptr<const ucg::moe::team> who;
+    ucg::group& group;
+    std::shared_ptr<const ucg::moe::team> team;
 };
 
 struct ucg_moe_handle {
-    ucg::group& of;
-    std::shared_ptr<const ucg::moe::plan> by;
+    ucg::group& group;
+    std::shared_ptr<const ucg::moe::plan> plan;
 };
 
 struct ucg_moe_expansion {
-    std::shared_ptr<const ucg::moe::plan> by;  // that its rows are of
+    std::shared_ptr<const ucg::moe::plan> plan;  // the plan that the rows belong to
     std::shared_ptr<const ucg::moe::expansion> rows;
 };
 
 struct ucg_moe_slots {
-    ucg::group& of;
-    std::shared_ptr<const ucg::moe::slots> by;
+    ucg::group& group;
+    std::shared_ptr<const ucg::moe::slots> slots;
 };
 
 namespace ucg::capi {
 
-// An exchange with what it points to, and with what is wrong about how it was asked for. Owned by
-// its request. Owner context.
+// An exchange with the objects that it uses, and with the error of its arguments. Owned by its
+// request. Owner context.
 template<class Exchange>
 class kept_exchange final : public schedule::program {
 public:
-    [[nodiscard]] Exchange& what() noexcept { return what_; }
-    void keep(std::shared_ptr<const void> used) noexcept { used_ = std::move(used); }
-    void refuse(ucs_status_t why) noexcept { refused_ = why; }
-    // Whether there is a result of the last start. Says so once, where it is taken away.
-    [[nodiscard]] bool has_result() const noexcept { return result_; }
-    [[nodiscard]] bool take_result() noexcept { return std::exchange(result_, false); }
+    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+    void keep(std::shared_ptr<const void> object) noexcept { kept_ = std::move(object); }
+    void refuse(ucs_status_t status) noexcept { refused_ = status; }
+    // True if the last start has a result. take_result() returns true only once.
+    [[nodiscard]] bool has_result() const noexcept { return has_result_; }
+    [[nodiscard]] bool take_result() noexcept { return std::exchange(has_result_, false); }
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
         return run_checked(me, *this);
     }
     [[nodiscard]] std::uint64_t form() const noexcept override {
-        return refused_ != UCS_OK ? 0 : what_.form();
+        return refused_ != UCS_OK ? 0 : exchange_.form();
     }
 
 private:
-    static schedule::task run_checked(schedule::member& me, kept_exchange& of) {
-        of.result_ = false;
-        co_await schedule::require(me, of.refused_);
-        schedule::task all = of.what_.run(me);
+    static schedule::task run_checked(schedule::member& me, kept_exchange& kept) {
+        kept.has_result_ = false;
+        co_await schedule::require(me, kept.refused_);
+        schedule::task all = kept.exchange_.run(me);
         co_await all;
-        of.result_ = true;
+        kept.has_result_ = true;
     }
 
-    Exchange what_;
-    std::shared_ptr<const void> used_;
+    Exchange exchange_;
+    std::shared_ptr<const void> kept_;
     ucs_status_t refused_ = UCS_OK;
-    bool result_ = false;
+    bool has_result_ = false;
 };
 
-// The exchange of a request; nullptr: it is of another kind.
+// Returns the exchange of a request; nullptr: it is of another kind.
 template<class Exchange>
-kept_exchange<Exchange>* exchange_of(request& what) noexcept {
-    auto* const program = dynamic_cast<program_request*>(&what);
+kept_exchange<Exchange>* exchange_of(request& self) noexcept {
+    auto* const program = dynamic_cast<program_request*>(&self);
     return program == nullptr ? nullptr : dynamic_cast<kept_exchange<Exchange>*>(&program->what());
 }
 
-// Copies what the caller's version of a struct has over the defaults in `all`.
+// Copies the members that the caller's version of a struct has over the defaults in `all`.
 template<class Struct>
-ucs_status_t take(const char* call, const Struct* given, Struct& all) noexcept {
+ucs_status_t read_args(const char* call, const Struct* given, Struct& all) noexcept {
     if (given == nullptr) return refuse(call, "a struct of arguments is NULL");
     if (given->struct_size < sizeof given->struct_size)
         return refuse(call, "a struct of arguments was not initialised by its _INIT macro");
@@ -88,36 +88,38 @@ ucs_status_t take(const char* call, const Struct* given, Struct& all) noexcept {
     return UCS_OK;
 }
 
-// What an init makes a request of.
+// The arguments of an init function.
 template<class Handle, class Args>
-struct asked {
+struct init_call {
     const char* call;
     program_kind kind;
     program_starts starts;
-    Handle* from;  // has the group
+    Handle* source;  // has the group
     const Args* args;
     ucg_request_h* request_p;
 };
 
-// What all inits do. `all`: the defaults of the arguments; `prepare(made, all)` makes the exchange.
-// There is a request also where that returns an error, with which it ends on every rank when it is
-// started; there is none where something is NULL.
+// The common part of all init functions. `all` has the defaults of the arguments, and
+// `prepare(made, all)` sets up the exchange. If that fails, a request is made as well, which ends
+// with the error on every rank when it is started. If a pointer is NULL there is no request.
 template<class Exchange, class Handle, class Args, class Prepare>
-ucs_status_t make_request(const asked<Handle, Args>& by, Args all, Prepare&& prepare) {
-    if (by.request_p == nullptr) return refuse(by.call, "request_p is NULL");
-    *by.request_p = nullptr;
-    if (by.from == nullptr) return refuse(by.call, "what the request is to be made of is NULL");
-    if (const ucs_status_t status = take(by.call, by.args, all); status != UCS_OK) return status;
-    group& of = by.from->of;
-    return guarded(of.of(), [&] {
+ucs_status_t make_request(const init_call<Handle, Args>& init, Args all, Prepare&& prepare) {
+    if (init.request_p == nullptr) return refuse(init.call, "request_p is NULL");
+    *init.request_p = nullptr;
+    if (init.source == nullptr)
+        return refuse(init.call, "what the request is to be made of is NULL");
+    if (const ucs_status_t status = read_args(init.call, init.args, all); status != UCS_OK)
+        return status;
+    group& self = init.source->group;
+    return guarded(self.of(), [&] {
         auto made = std::make_unique<kept_exchange<Exchange>>();
         const ucs_status_t status = prepare(*made, all);
         made->refuse(status);
-        auto request =
-            std::make_unique<program_request>(of, std::move(made), by.kind, by.starts, all.timeout,
-                                              request::listener{all.callback, all.callback_arg});
-        ++of.requests();
-        *by.request_p = handle(*request.release());
+        auto request = std::make_unique<program_request>(
+            self, std::move(made), init.kind, init.starts, all.timeout,
+            request::listener{all.callback, all.callback_arg});
+        ++self.requests();
+        *init.request_p = handle(*request.release());
         return status;
     });
 }

@@ -1,4 +1,4 @@
-// ucg_moe_team_h, and what needs no other rank.
+// Implementation of ucg_moe_team_h, and of the local MoE functions.
 #include <algorithm>
 #include <cstring>
 
@@ -22,14 +22,15 @@ ucs_status_t ucg_moe_team_create(ucg_group_h group, const ucg_moe_team_params_t*
     if (team_p == nullptr) return refuse(call, "team_p is NULL");
     *team_p = nullptr;
     ucg_moe_team_params_t all = UCG_MOE_TEAM_PARAMS_INIT;
-    if (const ucs_status_t status = take(call, params, all); status != UCS_OK) return status;
-    class group& of = from(group);
-    return guarded(of.of(), [&] {
+    if (const ucs_status_t status = read_args(call, params, all); status != UCS_OK) return status;
+    class group& self = from(group);
+    return guarded(self.of(), [&] {
         std::span<const std::uint8_t> masked;
-        if (all.masked != nullptr) masked = {all.masked, of.size()};
-        ucs::result<moe::team> made = moe::team::make(of.where(), of.rank(), all.experts, masked);
+        if (all.masked != nullptr) masked = {all.masked, self.size()};
+        ucs::result<moe::team> made =
+            moe::team::make(self.where(), self.rank(), all.experts, masked);
         if (!made) return made.status();
-        *team_p = new ucg_moe_team{of, std::make_shared<const moe::team>(*std::move(made))};
+        *team_p = new ucg_moe_team{self, std::make_shared<const moe::team>(*std::move(made))};
         return UCS_OK;
     });
 }
@@ -45,7 +46,7 @@ uint64_t ucg_moe_max_rows(ucg_moe_team_h team, uint32_t k, uint64_t max_tokens,
         refuse(call, "the team is NULL, or there are more choices or tokens than can be");
         return UINT64_MAX;
     }
-    return moe::most_rows(*team->who, k, max_tokens, alignment);
+    return moe::most_rows(*team->team, k, max_tokens, alignment);
 }
 
 ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* topk,
@@ -53,15 +54,16 @@ ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* top
     constexpr const char* call = "ucg_moe_get_layout";
     if (team == nullptr || topk == nullptr) return refuse(call, "the team or topk is NULL");
     ucg_moe_layout_t all = UCG_MOE_LAYOUT_INIT;
-    if (const ucs_status_t status = take<ucg_moe_layout_t>(call, layout, all); status != UCS_OK)
+    if (const ucs_status_t status = read_args<ucg_moe_layout_t>(call, layout, all);
+        status != UCS_OK)
         return status;
-    return guarded(team->of.of(), [&] {
+    return guarded(team->group.of(), [&] {
         tensor_reader tensors(call);
         const moe::matrix choices = tensors.matrix("topk", *topk);
         if (tensors.status() != UCS_OK) return tensors.status();
-        const ucs::result<moe::choices> chosen = moe::choices::make(*team->who, choices);
+        const ucs::result<moe::choices> chosen = moe::choices::make(*team->team, choices);
         if (!chosen) return chosen.status();
-        const moe::layout made = moe::layout_of(*team->who, *chosen, all.in_rank != nullptr);
+        const moe::layout made = moe::layout_of(*team->team, *chosen, all.in_rank != nullptr);
         const auto copy = [](const auto& from, auto* into) {
             if (into != nullptr) std::ranges::copy(from, into);
         };
@@ -80,7 +82,7 @@ ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scali
         return refuse(call, "x, out or scales is NULL");
     if (scaling < UCG_MOE_SCALING_EXACT || scaling > UCG_MOE_SCALING_EXPONENT)
         return refuse(call, "scaling is none of ucg_moe_scaling_t");
-    const auto how = static_cast<moe::scaling>(scaling);
+    const auto kind = static_cast<moe::scaling>(scaling);
     tensor_reader tensors(call);
     const moe::const_matrix source = tensors.matrix("x", *x);
     const moe::matrix into = tensors.matrix("out", *out);
@@ -95,11 +97,11 @@ ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scali
     fits.shape("output", into, source.rows, source.elements);
     fits.of_type("output", into, "fp8_e4m3", {reduce::element::fp8_e4m3});
     fits.shape("scales", factors, source.rows, source.elements / moe::scaled_group);
-    fits.of_type("scales", factors, "what the scaling says", {moe::scale_type(how)});
+    fits.of_type("scales", factors, "what the scaling says", {moe::scale_type(kind)});
     fits.apart(
         {moe::reads("x", source), moe::writes("output", into), moe::writes("scales", factors)});
     if (fits.status() != UCS_OK) return fits.status();
     for (std::uint64_t row = 0; row < source.rows; ++row)
-        moe::cast_row(into, factors, row, source, row, how);
+        moe::cast_row(into, factors, row, source, row, kind);
     return UCS_OK;
 }

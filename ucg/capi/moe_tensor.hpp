@@ -1,4 +1,4 @@
-// Reads the tensors of C callers.
+// Validates and converts the tensors of C callers.
 #pragma once
 
 #include <ucg/api/ucg_moe.h>
@@ -7,9 +7,8 @@
 
 namespace ucg::capi {
 
-// Keeps the first thing that is wrong, which it logs. What it returns has no elements where the
-// tensor is not there, or is refused. Which types, elements and rows fit is for the operation to
-// say. Lies on the stack.
+// Logs and keeps the first error. The result has no elements if the tensor is absent or refused.
+// The operation checks types, elements and rows. Used as a local variable.
 class tensor_reader {
 public:
     explicit tensor_reader(const char* call) noexcept : call_(call) {}
@@ -17,15 +16,15 @@ public:
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
 
     // [rows, elements]
-    [[nodiscard]] moe::matrix matrix(const char* which, const ucg_moe_tensor_t& what) noexcept;
+    [[nodiscard]] moe::matrix matrix(const char* name, const ucg_moe_tensor_t& tensor) noexcept;
     // [count, rows, elements]
-    [[nodiscard]] moe::stack stack(const char* which, const ucg_moe_tensor_t& what,
+    [[nodiscard]] moe::stack stack(const char* name, const ucg_moe_tensor_t& tensor,
                                    std::uint32_t count) noexcept;
 
 private:
-    [[nodiscard]] bool is_there(const char* which, const ucg_moe_tensor_t& what,
+    [[nodiscard]] bool is_valid(const char* name, const ucg_moe_tensor_t& tensor,
                                 std::uint32_t ndims) noexcept;
-    void refuse(const char* which, const char* why,
+    void refuse(const char* name, const char* reason,
                 ucs_status_t status = UCS_ERR_INVALID_PARAM) noexcept;
 
     const char* const call_;

@@ -1,4 +1,4 @@
-// ucg_request_h.
+// Implementation of the ucg_request_* functions.
 #include <algorithm>
 #include <cstring>
 
@@ -11,15 +11,15 @@ using namespace ucg::capi;
 
 namespace ucg::capi {
 
-ucs_status_t wait_for(request& what) noexcept {
-    context& of = what.of().of();
-    if (!of.lock().enabled()) return what.of().wait(what);
+ucs_status_t wait_for(request& request) noexcept {
+    context& owner = request.of().of();
+    if (!owner.lock().enabled()) return request.of().wait(request);
     ucs_status_t status = UCS_INPROGRESS;
     wait_politely([&] { return status != UCS_INPROGRESS; },
                   [&] {
-                      const std::lock_guard guard(of.lock());
-                      const bool moved = of.progress() != 0;
-                      status = what.status();
+                      const std::lock_guard guard(owner.lock());
+                      const bool moved = owner.progress() != 0;
+                      status = request.status();
                       return moved;
                   });
     return status;
@@ -34,9 +34,9 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
     *request_p = nullptr;
     if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
     return guarded(from(group).of(), [&] {
-        const auto all = arguments::copy(args);
-        if (!all) return all.status();
-        auto made = collective_request::make(from(group), *all);
+        const auto values = arguments::copy(args);
+        if (!values) return values.status();
+        auto made = collective_request::make(from(group), *values);
         const ucs_status_t status = made->refused();
         ++from(group).requests();
         *request_p = handle(*made.release());
@@ -82,29 +82,30 @@ ucs_status_t ucg_request_cancel(ucg_request_h request) {
 ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
     constexpr const char* call = "ucg_request_query";
     if (handle == nullptr || attr == nullptr) return refuse(call, "request or attr is NULL");
-    const request& of = from(handle);
-    return guarded(of.of().of(), [&] {
-        ucg_request_attr_t all = UCG_REQUEST_ATTR_INIT;
-        if (attr->struct_size >= sizeof all) {
-            const std::vector<schedule::rank_t> missing = of.missing();
-            all.missing = attr->missing;
-            all.missing_max = attr->missing_max;
-            all.missing_count = static_cast<uint32_t>(missing.size());
+    const request& self = from(handle);
+    return guarded(self.of().of(), [&] {
+        ucg_request_attr_t values = UCG_REQUEST_ATTR_INIT;
+        if (attr->struct_size >= sizeof values) {
+            const std::vector<schedule::rank_t> missing = self.missing();
+            values.missing = attr->missing;
+            values.missing_max = attr->missing_max;
+            values.missing_count = static_cast<uint32_t>(missing.size());
             if (attr->missing != nullptr)
-                std::copy_n(missing.begin(), std::min<std::size_t>(missing.size(), all.missing_max),
+                std::copy_n(missing.begin(),
+                            std::min<std::size_t>(missing.size(), values.missing_max),
                             attr->missing);
         }
-        all.status = of.status();
-        all.algorithm = of.algorithm();
-        all.reason = of.reason();
-        return give(attr, all);
+        values.status = self.status();
+        values.algorithm = self.algorithm();
+        values.reason = self.reason();
+        return return_attr(attr, values);
     });
 }
 
 ucs_status_t ucg_request_free(ucg_request_h request) {
     if (request == nullptr) return UCS_OK;
-    context& of = from(request).of().of();
-    const std::lock_guard guard(of.lock());
+    context& owner = from(request).of().of();
+    const std::lock_guard guard(owner.lock());
     if (from(request).status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
     --from(request).of().requests();
     delete &from(request);

@@ -1,4 +1,5 @@
-// What all forms of a collective have in common: who serves the call, and the counting of it.
+// The common part of all forms of a collective: deciding if ucg or the MPI serves the call, and
+// counting it.
 #pragma once
 
 #include <new>
@@ -9,79 +10,82 @@
 
 namespace ucg::mpi {
 
-// Puts the call into `call` by `describe` (a prepared and the membership -> reason). Returns what
-// serves it, or nullptr and why the call is the MPI's. A group is made for a call that ucg would
-// serve, and only where all ranks may wait for each other, which is never the case in a
-// non-blocking call. Every question on the way there has the same answer on all ranks.
+// Fills `call` by `describe` (a function of a prepared_call and comm_info that returns a reason).
+// Returns the state of the communicator if ucg serves the call; otherwise nullptr, and `why` is the
+// reason why the MPI serves it. Creates the group if ucg would serve the call and if all ranks may
+// wait for each other, which excludes non-blocking calls. Every decision has the same result on all
+// ranks.
 template<class Describe>
-served* taker_of(MPI_Comm comm, form how, const Describe& describe, prepared& call, reason& why) {
+comm_state* server_of(MPI_Comm comm, form form, const Describe& describe, prepared_call& call,
+                      reason& why) {
     why = reason::inactive;
     if (!library().active || comm == MPI_COMM_NULL) return nullptr;
-    served* const with = served::find_or_make(comm);
-    const membership members = with != nullptr ? with->members() : membership_of(comm);
-    why = with != nullptr ? with->refused() : without_group(members);
+    comm_state* const state = comm_state::find_or_create(comm);
+    const comm_info info = state != nullptr ? state->members() : comm_info_of(comm);
+    why = state != nullptr ? state->refused() : without_group(info);
     if (why == reason::none) {
-        why = describe(call, members);
-        return why == reason::none ? with : nullptr;
+        why = describe(call, info);
+        return why == reason::none ? state : nullptr;
     }
-    if (why != reason::not_yet || how == form::nonblocking) return nullptr;
-    // This rank takes part in the making of the group even if it has no memory for the call.
+    if (why != reason::not_yet || form == form::nonblocking) return nullptr;
+    // This rank takes part in the creation of the group even if it has no memory for the call.
     bool described = true;
     try {
-        why = describe(call, members);
+        why = describe(call, info);
         if (why != reason::none) return nullptr;
     } catch (const std::bad_alloc&) {
         described = false;
     }
-    if (with != nullptr && described)
-        with->join();
+    if (state != nullptr && described)
+        state->join();
     else
-        served::decline(comm);
-    if (with != nullptr && with->refused() == reason::none) return with;
+        comm_state::decline(comm);
+    if (state != nullptr && state->refused() == reason::none) return state;
     why = reason::no_group;
     return nullptr;
 }
 
-// The communicator has a group, and its other ranks may be in the call already.
+// The communicator has a group, and other ranks may be in the call already.
 inline int fail_without_memory(MPI_Comm comm, const char* name) noexcept {
-    served* const with = served::find(comm);
-    return with != nullptr ? with->fail(name, UCS_ERR_NO_MEMORY) : MPI_ERR_NO_MEM;
+    comm_state* const state = comm_state::find(comm);
+    return state != nullptr ? state->fail(name, UCS_ERR_NO_MEMORY) : MPI_ERR_NO_MEM;
 }
 
-// `describe` as for taker_of(). `pass`: the MPI's own function.
+// `describe` as for server_of(). `pass` calls the MPI's own function.
 template<class Describe, class Pass>
-int do_blocking(function what, MPI_Comm comm, const Describe& describe, const Pass& pass) noexcept {
+int do_blocking(function function, MPI_Comm comm, const Describe& describe,
+                const Pass& pass) noexcept {
     reason why = reason::none;
     try {
-        prepared call;
-        served* const with = taker_of(comm, form::blocking, describe, call, why);
-        if (with != nullptr) {
-            statistics().count(what, form::blocking, why);
+        prepared_call call;
+        comm_state* const state = server_of(comm, form::blocking, describe, call, why);
+        if (state != nullptr) {
+            statistics().count(function, form::blocking, why);
             if (const int status = call.before(); status != MPI_SUCCESS) return status;
-            kept_request* kept = nullptr;
-            ucs_status_t status = with->get(call, kept);
-            if (status == UCS_OK) status = ucg_request_start(kept->request);
-            if (status == UCS_OK) status = with->wait(kept->request);
-            if (status != UCS_OK) return with->fail(ucg_coll_name(call.args.coll), status);
+            cached_request* cached = nullptr;
+            ucs_status_t status = state->get(call, cached);
+            if (status == UCS_OK) status = ucg_request_start(cached->request);
+            if (status == UCS_OK) status = state->wait(cached->request);
+            if (status != UCS_OK) return state->fail(ucg_coll_name(call.args.coll), status);
             return call.after();
         }
     } catch (const std::bad_alloc&) {
         return fail_without_memory(comm, "a collective");
     }
-    statistics().count(what, form::blocking, why);
+    statistics().count(function, form::blocking, why);
     return away(pass);
 }
 
 template<class Describe, class Pass>
-int do_nonblocking(function what, MPI_Comm comm, MPI_Request* request, const Describe& describe,
+int do_nonblocking(function function, MPI_Comm comm, MPI_Request* request, const Describe& describe,
                    const Pass& pass) noexcept {
     reason why = reason::none;
     try {
-        prepared call;
-        served* const with = taker_of(comm, form::nonblocking, describe, call, why);
-        if (with != nullptr) {
-            statistics().count(what, form::nonblocking, why);
-            auto* const made = new operation(*with, std::move(call));
+        prepared_call call;
+        comm_state* const state = server_of(comm, form::nonblocking, describe, call, why);
+        if (state != nullptr) {
+            statistics().count(function, form::nonblocking, why);
+            auto* const made = new operation(*state, std::move(call));
             const int status = made->start(request);
             if (status != MPI_SUCCESS) delete made;
             return status;
@@ -89,25 +93,25 @@ int do_nonblocking(function what, MPI_Comm comm, MPI_Request* request, const Des
     } catch (const std::bad_alloc&) {
         return fail_without_memory(comm, "a collective");
     }
-    statistics().count(what, form::nonblocking, why);
+    statistics().count(function, form::nonblocking, why);
     return pass();
 }
 
 template<class Describe, class Pass>
-int do_persistent(function what, MPI_Comm comm, MPI_Request* request, const Describe& describe,
+int do_persistent(function function, MPI_Comm comm, MPI_Request* request, const Describe& describe,
                   const Pass& pass) noexcept {
     reason why = reason::none;
     try {
-        prepared call;
-        served* const with = taker_of(comm, form::persistent, describe, call, why);
-        if (with != nullptr) {
-            statistics().count(what, form::persistent, why);
-            return persistent_requests().add(*with, std::move(call), request);
+        prepared_call call;
+        comm_state* const state = server_of(comm, form::persistent, describe, call, why);
+        if (state != nullptr) {
+            statistics().count(function, form::persistent, why);
+            return persistent_requests().add(*state, std::move(call), request);
         }
     } catch (const std::bad_alloc&) {
         return fail_without_memory(comm, "a persistent collective");
     }
-    statistics().count(what, form::persistent, why);
+    statistics().count(function, form::persistent, why);
     return away(pass);
 }
 

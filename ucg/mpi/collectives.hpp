@@ -1,31 +1,31 @@
-// The collectives that ucg serves, each said once. Every one is three functions of MPI, and three
-// more with large counts, which differ in the types of counts and displacements only; functions
-// of C have no templates, hence the macros.
+// Macros that define the collectives that ucg serves, each listed once. A collective has three
+// functions of MPI, and three more with large counts that differ only in the types of counts and
+// displacements. C functions cannot be templates, hence the macros.
 #pragma once
 
 #include "ucg/mpi/call.hpp"
 #include "ucg/mpi/exported.hpp"
 
-// The arguments, if there are any, and the comma behind them.
+// The arguments, followed by a comma if there are any.
 #define UCG_MPI_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
 
-// MPI_NAME, MPI_INAME and MPI_NAME_init, their names ending with END. KIND: our name of it;
-// PARAMETERS in brackets, without the communicator and what comes behind it; then their names, as
-// describe_KIND takes them too.
+// Defines MPI_NAME, MPI_INAME and MPI_NAME_init, whose names end with END. KIND: the collective's
+// name in ucg. PARAMETERS: the parameters in brackets, without the communicator and those after it;
+// their names follow, as describe_KIND takes them.
 #define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                              \
     int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                         \
         return do_blocking(                                                                \
             function::KIND, comm,                                                          \
-            [&](prepared& call, const membership& of) {                                    \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);               \
+            [&](prepared_call& call, const comm_info& info) {                              \
+                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);             \
             },                                                                             \
             [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); });           \
     }                                                                                      \
     int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {  \
         return do_nonblocking(                                                             \
             function::KIND, comm, request,                                                 \
-            [&](prepared& call, const membership& of) {                                    \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);               \
+            [&](prepared_call& call, const comm_info& info) {                              \
+                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);             \
             },                                                                             \
             [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); }); \
     }                                                                                      \
@@ -37,15 +37,15 @@
                      MPI_Request* request) {                                                       \
         return do_persistent(                                                                      \
             function::KIND, comm, request,                                                         \
-            [&](prepared& call, const membership& of) {                                            \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                       \
+            [&](prepared_call& call, const comm_info& info) {                                      \
+                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);                     \
             },                                                                                     \
             [&] {                                                                                  \
                 return pass_on(ITS_PREFIX##NAME, UCG_MPI_BEFORE(__VA_ARGS__) comm, info, request); \
             });                                                                                    \
     }
 
-// The name in Open MPI 4.
+// The name of the persistent form in Open MPI 4.
 #if UCG_MPI_SERVES_OPEN_MPI_5
 #define UCG_MPI_TAKE_EXTENSION(NAME, KIND, PARAMETERS, ...) \
     UCG_MPI_TAKE_PERSISTENT(MPIX_, PMPIX_, NAME, KIND, PARAMETERS, __VA_ARGS__)
@@ -53,7 +53,7 @@
 #define UCG_MPI_TAKE_EXTENSION(NAME, KIND, PARAMETERS, ...)
 #endif
 
-// All that have counts; of the types COUNT and PLACE.
+// All collectives with counts, of the types COUNT and PLACE.
 #define UCG_MPI_TAKE_ALL(END, COUNT, PLACE)                                                        \
     UCG_MPI_TAKE(END, Bcast, Ibcast, bcast,                                                        \
                  (void* buffer, COUNT count, MPI_Datatype type, int root), buffer, count, type,    \

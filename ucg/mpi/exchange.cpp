@@ -8,19 +8,19 @@
 
 namespace ucg::mpi {
 
-// MPI can neither cancel a collective nor forget one: the memory that it works in is the round's
-// own, and stays with it where the round is given up.
+// MPI cannot cancel a collective. So each round owns the memory that MPI accesses, and a cancelled
+// round keeps it.
 struct exchange::round {
     std::vector<char> send, recv;
-    void* wanted;  // where what came is to go
+    void* result;  // the receive buffer of the caller
     MPI_Request request = MPI_REQUEST_NULL;
-    bool posted = false;
+    bool is_posted = false;
     ucs_status_t status = UCS_INPROGRESS;
 
     round(const void* from, void* into, std::size_t bytes, std::uint32_t ranks)
         : send(std::max<std::size_t>(bytes, 1)),
           recv(std::max<std::size_t>(bytes * ranks, 1)),
-          wanted(into) {
+          result(into) {
         if (bytes != 0) std::memcpy(send.data(), from, bytes);
     }
 };
@@ -49,31 +49,32 @@ ucs_status_t exchange::begin(void* self, const void* send, void* recv, std::size
 }
 
 ucs_status_t exchange::test(void* self, void* request) {
-    auto* const over = static_cast<exchange*>(self);
-    auto* const of = static_cast<round*>(request);
-    if (of->status != UCS_INPROGRESS || !over->open_.load(std::memory_order_acquire))
-        return of->status;
-    const std::size_t bytes = of->recv.size() / over->size_;
-    if (!of->posted) {
-        if (PMPI_Iallgather(of->send.data(), static_cast<int>(bytes), MPI_BYTE, of->recv.data(),
-                            static_cast<int>(bytes), MPI_BYTE, over->comm_,
-                            &of->request) != MPI_SUCCESS)
-            return of->status = UCS_ERR_IO_ERROR;
-        of->posted = true;
+    auto* const exchange_ref = static_cast<exchange*>(self);
+    auto* const current = static_cast<round*>(request);
+    if (current->status != UCS_INPROGRESS ||
+        !exchange_ref->is_open_.load(std::memory_order_acquire))
+        return current->status;
+    const std::size_t bytes = current->recv.size() / exchange_ref->size_;
+    if (!current->is_posted) {
+        if (PMPI_Iallgather(current->send.data(), static_cast<int>(bytes), MPI_BYTE,
+                            current->recv.data(), static_cast<int>(bytes), MPI_BYTE,
+                            exchange_ref->comm_, &current->request) != MPI_SUCCESS)
+            return current->status = UCS_ERR_IO_ERROR;
+        current->is_posted = true;
     }
     int done = 0;
-    if (PMPI_Test(&of->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        of->status = UCS_ERR_CONNECTION_RESET;
+    if (PMPI_Test(&current->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        current->status = UCS_ERR_CONNECTION_RESET;
     } else if (done != 0) {
-        std::memcpy(of->wanted, of->recv.data(), bytes * over->size_);
-        of->status = UCS_OK;
+        std::memcpy(current->result, current->recv.data(), bytes * exchange_ref->size_);
+        current->status = UCS_OK;
     }
-    return of->status;
+    return current->status;
 }
 
 void exchange::release(void*, void* request) {
-    auto* const of = static_cast<round*>(request);
-    if (of->request == MPI_REQUEST_NULL) delete of;
+    auto* const current = static_cast<round*>(request);
+    if (current->request == MPI_REQUEST_NULL) delete current;
 }
 
 }  // namespace ucg::mpi

@@ -1,4 +1,4 @@
-// What a group is made over: rounds on its communicator.
+// The out-of-band exchange of a group: rounds over its communicator.
 #pragma once
 
 #include <mpi.h>
@@ -10,23 +10,24 @@
 
 namespace ucg::mpi {
 
-// All ranks of the communicator are in the call that makes the group, so nothing else comes between
-// the rounds. But whichever thread moves ucg begins them: none is posted before open(), so that
-// they come behind what the ranks agree by, in the same order on all. Lives as long as the group.
+// All ranks of the communicator are in the call that creates the group, so no other collective
+// comes between the rounds. Any thread that progresses ucg may begin a round, so no round is posted
+// before open(): the rounds follow the collective by which the ranks agree, in the same order on
+// all ranks. Lives as long as the group.
 //
-// ucg_oob_mpi.h is the same for programs, and no use here: it posts a round where it is begun, over
-// a duplicate that is one more collective to make, and by functions of MPI that are this library's
-// own here, which would move ucg from within ucg. What would be left to share is an allgather.
+// ucg_oob_mpi.h does the same for programs. It cannot be used here: it posts a round when the round
+// begins, it duplicates the communicator by another collective, and it calls functions of MPI that
+// this library itself defines, which would progress ucg from within ucg.
 class exchange {
 public:
     explicit exchange(MPI_Comm comm) noexcept : comm_(comm) {}
     exchange(const exchange&) = delete;
     exchange& operator=(const exchange&) = delete;
 
-    // Valid as long as this.
+    // Returns the exchange, which is valid as long as this object.
     [[nodiscard]] ucg_oob_t as_oob(std::uint32_t rank, std::uint32_t size) noexcept;
-    // From now on rounds go out.
-    void open() noexcept { open_.store(true, std::memory_order_release); }
+    // Allows rounds to be posted.
+    void open() noexcept { is_open_.store(true, std::memory_order_release); }
 
 private:
     struct round;
@@ -37,7 +38,7 @@ private:
 
     const MPI_Comm comm_;
     std::uint32_t size_ = 0;
-    std::atomic<bool> open_{false};
+    std::atomic<bool> is_open_{false};
 };
 
 }  // namespace ucg::mpi

@@ -1,12 +1,13 @@
-// Names that a program finds instead of the MPI's own. Everything else is hidden.
+// Declarations for the exported functions, which a program calls instead of the MPI's. All other
+// symbols are hidden.
 #pragma once
 
 #include <mpi.h>
 
-// Open MPI 4 has persistent collectives under names of its own, MPIX_..._init, and Open MPI 5 those
-// of MPI 4. A library that is built with the headers of Open MPI 4 serves both, which have the same
-// name and interface (libmpi.so.40): what only one of them has is a weak reference, and null with
-// the other.
+// Open MPI 4 has persistent collectives under its own names, MPIX_..._init; Open MPI 5 has the
+// names of MPI 4. A library that is built with the headers of Open MPI 4 serves both, because both
+// libraries have the same name and interface (libmpi.so.40). A function that only one of them has
+// is a weak reference, which is null with the other.
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #define UCG_MPI_SERVES_OPEN_MPI_5 1
 #include <later_calls.hpp>  // written by make_calls.py
@@ -26,7 +27,8 @@
 #define UCG_MPI_SERVES_OPEN_MPI_5 0
 #endif
 
-// Functions of MPI 4 but those with large counts: Open MPI 5 has them and says that it is MPI 3.1.
+// Functions of MPI 4 except those with large counts: Open MPI 5 has them although it reports MPI
+// 3.1.
 #if MPI_VERSION >= 4 || defined(OPEN_MPI)
 #define UCG_MPI_HAS_CALLS_OF_4 1
 #else
@@ -35,7 +37,7 @@
 
 namespace ucg::mpi {
 
-// Calls a function of the MPI's that the MPI of this run need not have.
+// Calls a function of the MPI that the MPI of this run may lack.
 template<class... Parameters, class... Args>
 int pass_on(int (*call)(Parameters...), Args... args) noexcept {
     if (call != nullptr) return call(args...);

@@ -1,5 +1,5 @@
-// Whether what counts of a program come to can be reckoned with. Counts and types of MPI may be as
-// large as 64 bits say, and a call may be wrong: that is for the MPI to say, in its own way.
+// Overflow checks of counts. Counts and types of MPI may need 64 bits, and a call may be wrong: the
+// MPI then reports the error.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace ucg::mpi {
 
-// No memory has more; the sum of two such numbers, and the way between them, can be told as well.
+// No memory is larger. Sums and differences of two such numbers do not overflow.
 inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
 
-// `blocks` times `count` elements, of which each takes `unit` bytes.
+// True if `blocks` times `count` elements of `unit` bytes fit into max_bytes.
 template<class Count>
 [[nodiscard]] bool fits(Count count, std::uint64_t blocks, std::uint64_t unit) noexcept {
     if (count < 0) return false;
@@ -20,7 +20,7 @@ template<class Count>
            !__builtin_mul_overflow(bytes, unit, &bytes) && bytes <= most_bytes;
 }
 
-// All elements of `n` blocks; nothing where one has less than none, or they are too many.
+// The sum of the elements of `n` blocks; nothing if a count is negative or the sum overflows.
 template<class Count>
 [[nodiscard]] std::optional<std::uint64_t> sum_of(const Count* counts, std::size_t n) noexcept {
     if (counts == nullptr) return std::nullopt;
@@ -32,8 +32,8 @@ template<class Count>
     return sum;
 }
 
-// Blocks that begin `places` elements from the buffer, on either side of it. The place of a block
-// without elements may be anything.
+// True if blocks that begin `places` elements from the buffer, before or behind it, fit. The place
+// of a block without elements may be anything.
 template<class Count, class Place>
 [[nodiscard]] bool fit(const Count* counts, const Place* places, std::size_t n,
                        std::uint64_t unit) noexcept {

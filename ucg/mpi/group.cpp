@@ -8,11 +8,11 @@
 namespace ucg::mpi {
 namespace {
 
-constexpr std::size_t most_spares = group::most_siblings + 8;
+constexpr std::size_t max_spares = group::max_siblings + 8;
 
 struct spare_list {
     std::mutex lock;
-    std::vector<std::unique_ptr<group>> groups;  // the one that was put here last is the last
+    std::vector<std::unique_ptr<group>> groups;  // ordered from the oldest to the newest
 };
 
 // Never destroyed: a program may end without MPI_Finalize.
@@ -23,7 +23,7 @@ spare_list& list() noexcept {
 
 struct group_counts {
     std::mutex lock;
-    std::map<std::vector<int>, unsigned> of_members;
+    std::map<std::vector<int>, unsigned> by_members;
 };
 
 group_counts& counts() noexcept {
@@ -34,27 +34,27 @@ group_counts& counts() noexcept {
 }  // namespace
 
 void group::set_members(std::vector<int> ranks) {
-    auto& [lock, of_members] = counts();
+    auto& [lock, by_members] = counts();
     const std::lock_guard guard(lock);
-    ++of_members[ranks];
+    ++by_members[ranks];
     members_ = std::move(ranks);
 }
 
 unsigned group::count_of(const std::vector<int>& members) noexcept {
-    auto& [lock, of_members] = counts();
+    auto& [lock, by_members] = counts();
     const std::lock_guard guard(lock);
-    const auto found = of_members.find(members);
-    return found == of_members.end() ? 0 : found->second;
+    const auto found = by_members.find(members);
+    return found == by_members.end() ? 0 : found->second;
 }
 
 group::~group() {
     kept.clear();
     ucg_group_destroy(handle);
     if (members_.empty()) return;
-    auto& [lock, of_members] = counts();
+    auto& [lock, by_members] = counts();
     const std::lock_guard guard(lock);
-    const auto found = of_members.find(members_);
-    if (--found->second == 0) of_members.erase(found);
+    const auto found = by_members.find(members_);
+    if (--found->second == 0) by_members.erase(found);
 }
 
 std::unique_ptr<group> spare_groups::take(const std::vector<int>& members) noexcept {
@@ -68,20 +68,20 @@ std::unique_ptr<group> spare_groups::take(const std::vector<int>& members) noexc
     return taken;
 }
 
-// A group is destroyed outside the lock: it may have to move ucg on for that.
+// Destroys a group outside the lock, because that may have to progress ucg.
 void spare_groups::put(std::unique_ptr<group> unused) noexcept try {
     std::unique_ptr<group> oldest;
     const std::lock_guard guard(list().lock);
     auto& groups = list().groups;
     groups.push_back(std::move(unused));
-    if (groups.size() <= most_spares) return;
-    const auto spares_of_same = [&](const auto& one) {
+    if (groups.size() <= max_spares) return;
+    const auto spares_of_same = [&](const auto& candidate) {
         return std::ranges::count_if(
-            groups, [&](const auto& each) { return each->members() == one->members(); });
+            groups, [&](const auto& each) { return each->members() == candidate->members(); });
     };
-    const auto goes = std::ranges::max_element(groups, {}, spares_of_same);
-    oldest = std::move(*goes);
-    groups.erase(goes);
+    const auto removed = std::ranges::max_element(groups, {}, spares_of_same);
+    oldest = std::move(*removed);
+    groups.erase(removed);
 } catch (const std::bad_alloc&) {
 }
 

@@ -1,4 +1,5 @@
-// A group of ucg with what belongs to it, and groups that wait for their next communicator.
+// A group of ucg with its cached requests, and the spare groups that wait for their next
+// communicator.
 #pragma once
 
 #include <mpi.h>
@@ -15,57 +16,59 @@
 
 namespace ucg::mpi {
 
-// ucg's request, made once and used again by calls that differ in nothing but the buffers. Owned
-// by the group, or by one persistent operation.
-struct kept_request {
+// A request of ucg that is reused by calls that differ in their buffers only. Owned by the group,
+// or by one persistent operation.
+struct cached_request {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     block_arrays blocks;
     ucg_request_h request = nullptr;
-    // Called when the request ends. Null while a blocking call uses the request.
-    ending* owner = nullptr;
+    // Notified when the request ends. Null while a blocking call uses the request.
+    ended_operation* owner = nullptr;
     std::atomic<bool> busy{false};
 
-    kept_request() = default;
-    kept_request(const kept_request&) = delete;
-    kept_request& operator=(const kept_request&) = delete;
-    ~kept_request() { ucg_request_free(request); }
+    cached_request() = default;
+    cached_request(const cached_request&) = delete;
+    cached_request& operator=(const cached_request&) = delete;
+    ~cached_request() { ucg_request_free(request); }
 };
 
-// Serves one communicator at a time. Owned by what serves the communicator, or by the spare groups.
+// Serves one communicator at a time. Owned by the communicator's comm_state, or by the spare
+// groups.
 struct group {
     ucg_group_h handle = nullptr;
-    std::unique_ptr<exchange> rounds;  // goes after the group; none of a sibling
-    std::vector<std::unique_ptr<kept_request>> kept;
-    // Equal on all its ranks, and no other group of any of them has it.
+    std::unique_ptr<exchange> rounds;  // destroyed after the group; null for a sibling
+    std::vector<std::unique_ptr<cached_request>> kept;
+    // Equal on all ranks of the group, and unique among the groups of each rank.
     std::int64_t number = 0;
-    // Siblings of a group have the numbers that follow it.
-    static constexpr int most_siblings = 63;
+    // Siblings of a group have the following numbers.
+    static constexpr int max_siblings = 63;
 
     group() = default;
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
 
-    // Ranks of MPI_COMM_WORLD, in the order of the group; set once. std::bad_alloc.
+    // Sets the ranks in MPI_COMM_WORLD, in the order of the group; called once. Throws
+    // std::bad_alloc.
     void set_members(std::vector<int> ranks);
     [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
-    // Returns how many groups of these ranks there are in this process. Any thread.
+    // Returns the number of groups of these ranks in this process. Any thread.
     [[nodiscard]] static unsigned count_of(const std::vector<int>& members) noexcept;
 
 private:
     std::vector<int> members_;
 };
 
-// Groups without a communicator, for the next one of the same ranks in the same order: to take one
-// costs a small allreduce, to make one several rounds and the memory of a node. They come from
-// communicators that were freed, or are siblings of a group that was made. All operations of a
-// spare group have ended on this rank. Any thread.
+// Groups without a communicator, for the next communicator with the same ranks in the same order.
+// Taking one costs a small allreduce; creating one costs several rounds and the memory of a node.
+// Spare groups come from freed communicators, or are siblings of a created group. All operations of
+// a spare group have ended on this rank. Any thread.
 class spare_groups {
 public:
-    // nullptr: there is none.
+    // Returns nullptr if there is none.
     [[nodiscard]] std::unique_ptr<group> take(const std::vector<int>& members) noexcept;
-    // When there are too many, of the ranks with most groups the one that was not used for longest
-    // goes.
+    // Adds a group. If there are too many, removes the least recently used group of the ranks with
+    // the most groups.
     void put(std::unique_ptr<group> unused) noexcept;
     void clear() noexcept;
 };

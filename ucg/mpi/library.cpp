@@ -1,10 +1,10 @@
-// Begin and end.
+// Initialisation and finalisation.
 #include "ucg/mpi/library.hpp"
 
+#include "ucg/mpi/comm_state.hpp"
 #include "ucg/mpi/exported.hpp"
 #include "ucg/mpi/persistent.hpp"
 #include "ucg/mpi/progress.hpp"
-#include "ucg/mpi/served.hpp"
 #include "ucg/mpi/settings.hpp"
 #include "ucg/mpi/stats.hpp"
 #include "ucg/mpi/types.hpp"
@@ -13,36 +13,36 @@ namespace ucg::mpi {
 namespace {
 
 ucs_thread_mode_t mode_of(int level) noexcept {
-    // Below MULTIPLE the helping thread and the program's take turns.
+    // Below MULTIPLE the helper thread and the program's thread enter ucg by turns.
     return level == MPI_THREAD_MULTIPLE ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SERIALIZED;
 }
 
-constexpr int tag_of_never = 2;
+constexpr int dummy_tag = 2;
 
-bool bring_up(int level) noexcept {
-    library_state& own = library();
+bool set_up(int level) noexcept {
+    library_state& state = library();
     ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
     params.thread_mode = mode_of(level);
-    if (ucg_context_create(&params, &own.context) != UCS_OK) return false;
-    return PMPI_Comm_dup(MPI_COMM_SELF, &own.alone) == MPI_SUCCESS &&
-           PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_of_never, own.alone, &own.never) ==
+    if (ucg_context_create(&params, &state.context) != UCS_OK) return false;
+    return PMPI_Comm_dup(MPI_COMM_SELF, &state.self_comm) == MPI_SUCCESS &&
+           PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, dummy_tag, state.self_comm, &state.dummy_receive) ==
                MPI_SUCCESS &&
-           PMPI_Comm_group(MPI_COMM_WORLD, &own.world) == MPI_SUCCESS &&
-           PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, served::on_free, &own.group_key,
+           PMPI_Comm_group(MPI_COMM_WORLD, &state.world) == MPI_SUCCESS &&
+           PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_state::on_free, &state.group_key,
                                    nullptr) == MPI_SUCCESS;
 }
 
 void tear_down() noexcept {
-    library_state& own = library();
-    if (own.group_key != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&own.group_key);
-    if (own.world != MPI_GROUP_NULL) PMPI_Group_free(&own.world);
-    if (own.never != MPI_REQUEST_NULL) {
-        PMPI_Send(nullptr, 0, MPI_BYTE, 0, tag_of_never, own.alone);
-        PMPI_Wait(&own.never, MPI_STATUS_IGNORE);
+    library_state& state = library();
+    if (state.group_key != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&state.group_key);
+    if (state.world != MPI_GROUP_NULL) PMPI_Group_free(&state.world);
+    if (state.dummy_receive != MPI_REQUEST_NULL) {
+        PMPI_Send(nullptr, 0, MPI_BYTE, 0, dummy_tag, state.self_comm);
+        PMPI_Wait(&state.dummy_receive, MPI_STATUS_IGNORE);
     }
-    if (own.alone != MPI_COMM_NULL) PMPI_Comm_free(&own.alone);
-    if (own.context != nullptr) ucg_context_destroy(own.context);
-    own = {};
+    if (state.self_comm != MPI_COMM_NULL) PMPI_Comm_free(&state.self_comm);
+    if (state.context != nullptr) ucg_context_destroy(state.context);
+    state = {};
 }
 
 int on_self_deleted(MPI_Comm, int, void*, void*) noexcept {
@@ -50,7 +50,8 @@ int on_self_deleted(MPI_Comm, int, void*, void*) noexcept {
     return MPI_SUCCESS;
 }
 
-// The key lives as long as the attribute.
+// Arranges that end() runs when MPI_COMM_SELF's attributes are deleted. The key lives as long as
+// the attribute.
 bool end_with_self() noexcept {
     int key = MPI_KEYVAL_INVALID;
     if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_deleted, &key, nullptr) !=
@@ -69,32 +70,33 @@ library_state& library() noexcept {
 }
 
 void begin(int thread_level) noexcept {
-    library_state& own = library();
-    own.multiple = thread_level == MPI_THREAD_MULTIPLE;
-    // How ranks differ in this must not matter: the lowest wish counts.
-    const settings wanted = settings::read();
-    const int wishes[2] = {wanted.take && bring_up(thread_level) ? 1 : 0, wanted.eager ? 1 : 0};
+    library_state& state = library();
+    state.multiple = thread_level == MPI_THREAD_MULTIPLE;
+    // Ranks may have different settings, so the minimum over all ranks decides.
+    const settings options = settings::read();
+    const int own_settings[2] = {options.take && set_up(thread_level) ? 1 : 0,
+                                 options.eager ? 1 : 0};
     int agreed[2] = {0, 0};
-    PMPI_Allreduce(wishes, agreed, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (wanted.stats) statistics().enable();
+    PMPI_Allreduce(own_settings, agreed, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (options.stats) statistics().enable();
     if (agreed[0] == 0) {
         tear_down();
-        own.ends_with_self = end_with_self();
+        state.ends_with_self = end_with_self();
         return;
     }
-    own.ends_with_self = end_with_self();
-    learn_types();
-    own.eager = agreed[1] != 0;
-    own.active = true;
-    served::join_early(MPI_COMM_WORLD);
+    state.ends_with_self = end_with_self();
+    register_types();
+    state.eager = agreed[1] != 0;
+    state.active = true;
+    comm_state::join_early(MPI_COMM_WORLD);
 }
 
 void end() noexcept {
     if (library().active) {
-        // What is still on its way to others leaves while all are here.
+        // Data for other ranks is sent while all ranks are still here.
         end_helper();
         persistent_requests().clear();
-        served::destroy_all();
+        comm_state::destroy_all();
         library().active = false;
     }
     statistics().print();

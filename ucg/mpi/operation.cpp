@@ -2,57 +2,59 @@
 
 namespace ucg::mpi {
 
-operation::operation(served& of, prepared&& what) : of_(of), what_(std::move(what)) {
-    of_.hold();
+operation::operation(comm_state& comm, prepared_call&& call) : comm_(comm), call_(std::move(call)) {
+    comm_.hold();
 }
 
 operation::~operation() {
-    own_.reset();
-    of_.release();
+    own_request_.reset();
+    comm_.release();
 }
 
 ucs_status_t operation::own_request() {
-    return of_.make_request(what_, own_);
+    return comm_.make_request(call_, own_request_);
 }
 
 int operation::start(MPI_Request* request) {
-    int status = what_.keep_types();
-    if (status == MPI_SUCCESS) status = what_.before();
+    int status = call_.keep_types();
+    if (status == MPI_SUCCESS) status = call_.before();
     if (status != MPI_SUCCESS) return status;
-    with_ = own_.get();
-    if (with_ == nullptr) {
-        const ucs_status_t got = of_.get(what_, with_);
-        if (got != UCS_OK) return of_.fail(ucg_coll_name(what_.args.coll), got);
+    request_ = own_request_.get();
+    if (request_ == nullptr) {
+        const ucs_status_t status_of_get = comm_.get(call_, request_);
+        if (status_of_get != UCS_OK)
+            return comm_.fail(ucg_coll_name(call_.args.coll), status_of_get);
     }
     error_ = MPI_SUCCESS;
-    status = PMPI_Grequest_start(on_query, on_drop, on_cancel, this, &handle_);
+    status = PMPI_Grequest_start(on_query, on_free_request, on_cancel, this, &handle_);
     if (status != MPI_SUCCESS) return status;
     *request = handle_;
-    with_->busy.store(true, std::memory_order_relaxed);
-    with_->owner = this;
+    request_->busy.store(true, std::memory_order_relaxed);
+    request_->owner = this;
     running_.store(true, std::memory_order_relaxed);
-    moving().started();
-    // What it ended with comes to settle(), also if that is now.
-    const ucs_status_t begun = ucg_request_start(with_->request);
+    progress_engine().started();
+    // settle() handles the result, even if the operation ends at once.
+    const ucs_status_t begun = ucg_request_start(request_->request);
     if (begun != UCS_OK) {
-        error_ = of_.fail(ucg_coll_name(what_.args.coll), begun);
-        moving().ended(*this);
+        error_ = comm_.fail(ucg_coll_name(call_.args.coll), begun);
+        progress_engine().ended(*this);
     }
-    static_cast<void>(moving().advance());
+    static_cast<void>(progress_engine().advance());
     return MPI_SUCCESS;
 }
 
 void operation::settle() noexcept {
     if (error_ == MPI_SUCCESS) {
-        const ucs_status_t ended = ucg_request_test(with_->request);
-        error_ = ended != UCS_OK ? of_.fail(ucg_coll_name(what_.args.coll), ended) : what_.after();
+        const ucs_status_t ended = ucg_request_test(request_->request);
+        error_ =
+            ended != UCS_OK ? comm_.fail(ucg_coll_name(call_.args.coll), ended) : call_.after();
     }
-    with_->owner = nullptr;
-    with_->busy.store(false, std::memory_order_release);
+    request_->owner = nullptr;
+    request_->busy.store(false, std::memory_order_release);
     const MPI_Request handle = handle_;
     running_.store(false, std::memory_order_release);
-    moving().settled();
-    // From here on another thread may find it complete and drop it.
+    progress_engine().settled();
+    // From here on another thread may complete and free the request.
     PMPI_Grequest_complete(handle);
 }
 
@@ -61,17 +63,17 @@ int operation::on_query(void* self, MPI_Status* status) {
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    // MPICH reads it also from here, where it has set nothing itself.
+    // MPICH also reads the error here, because it has not set one itself.
     status->MPI_ERROR = static_cast<operation*>(self)->error_;
     return status->MPI_ERROR;
 }
 
-int operation::on_drop(void* self) {
+int operation::on_free_request(void* self) {
     static_cast<operation*>(self)->dropped();
     return MPI_SUCCESS;
 }
 
-// Collectives cannot be cancelled, as MPI has it.
+// MPI does not allow collectives to be cancelled.
 int operation::on_cancel(void*, int) {
     return MPI_SUCCESS;
 }

@@ -1,31 +1,33 @@
-// Operations that go on after the call that began them.
+// Operations that continue after the call that started them.
 #pragma once
 
 #include <mpi.h>
 
-#include "ucg/mpi/served.hpp"
+#include "ucg/mpi/comm_state.hpp"
 
 namespace ucg::mpi {
 
-// One start: MPI sees it as a generalized request, which is completed when it has settled.
-class operation : public ending {
+// One started operation. MPI sees it as a generalized request, which completes when the operation
+// has settled.
+class operation : public ended_operation {
 public:
-    // `what` is moved in.
-    operation(served& of, prepared&& what);
+    // Takes over `call`.
+    operation(comm_state& comm, prepared_call&& call);
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
     ~operation() override;
 
-    // Begins it; *request is MPI's. On failure there is none, and `this` is still the caller's.
+    // Starts the operation; *request receives the MPI request. On failure there is no request, and
+    // the caller still owns `this`.
     int start(MPI_Request* request);
 
     void settle() noexcept override;
 
-    // Of a persistent one: ucg's request is its own.
+    // Creates a request of ucg that this operation owns, for a persistent operation.
     ucs_status_t own_request();
 
 protected:
-    // MPI is done with the request of this start.
+    // Called when MPI has freed the request of this start.
     virtual void dropped() noexcept { delete this; }
     [[nodiscard]] bool is_running() const noexcept {
         return running_.load(std::memory_order_acquire);
@@ -33,13 +35,13 @@ protected:
 
 private:
     static int on_query(void* self, MPI_Status* status);
-    static int on_drop(void* self);
+    static int on_free_request(void* self);
     static int on_cancel(void* self, int complete);
 
-    served& of_;
-    prepared what_;
-    std::unique_ptr<kept_request> own_;
-    kept_request* with_ = nullptr;
+    comm_state& comm_;
+    prepared_call call_;
+    std::unique_ptr<cached_request> own_request_;
+    cached_request* request_ = nullptr;
     MPI_Request handle_ = MPI_REQUEST_NULL;
     int error_ = MPI_SUCCESS;
     std::atomic<bool> running_{false};

@@ -11,34 +11,36 @@ int persistent::begin() {
     return status;
 }
 
-void persistent::set_active(MPI_Request now) noexcept {
-    if (active_ == MPI_REQUEST_NULL && now != MPI_REQUEST_NULL) persistent_requests().activated();
-    if (active_ != MPI_REQUEST_NULL && now == MPI_REQUEST_NULL) persistent_requests().deactivated();
-    active_ = now;
+void persistent::set_active(MPI_Request request) noexcept {
+    if (active_ == MPI_REQUEST_NULL && request != MPI_REQUEST_NULL)
+        persistent_requests().activated();
+    if (active_ != MPI_REQUEST_NULL && request == MPI_REQUEST_NULL)
+        persistent_requests().deactivated();
+    active_ = request;
 }
 
-persistents& persistent_requests() noexcept {
-    static auto* const all = new persistents;
+persistent_table& persistent_requests() noexcept {
+    static auto* const all = new persistent_table;
     return *all;
 }
 
-persistent* persistents::find(MPI_Request handle) noexcept {
+persistent* persistent_table::find(MPI_Request handle) noexcept {
     if (none() || handle == MPI_REQUEST_NULL) return nullptr;
     const std::lock_guard guard(lock_);
     const auto found = all_.find(number_of(handle));
     return found == all_.end() ? nullptr : found->second.get();
 }
 
-int persistents::add(served& of, prepared&& what, MPI_Request* handle) {
-    int status = what.keep_types();
+int persistent_table::add(comm_state& comm, prepared_call&& call, MPI_Request* handle) {
+    int status = call.keep_types();
     if (status != MPI_SUCCESS) return status;
-    const ucg_coll_t coll = what.args.coll;
+    const ucg_coll_t coll = call.args.coll;
     std::unique_lock guard(lock_);
-    auto made = std::make_unique<persistent>(of, std::move(what), next_++);
+    auto made = std::make_unique<persistent>(comm, std::move(call), next_++);
     guard.unlock();
     if (const ucs_status_t got = made->own_request(); got != UCS_OK)
-        return of.fail(ucg_coll_name(coll), got);
-    status = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, library().alone, handle);
+        return comm.fail(ucg_coll_name(coll), got);
+    status = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, library().self_comm, handle);
     if (status != MPI_SUCCESS) return status;
     made->handle = *handle;
     guard.lock();
@@ -47,14 +49,14 @@ int persistents::add(served& of, prepared&& what, MPI_Request* handle) {
     return MPI_SUCCESS;
 }
 
-int persistents::remove(MPI_Request* handle) noexcept {
-    persistent* const which = find(*handle);
-    patience waits;
-    while (which->runs())
-        waits.again(moving().advance() != 0);
-    MPI_Request left = which->active();
+int persistent_table::remove(MPI_Request* handle) noexcept {
+    persistent* const found = find(*handle);
+    backoff pause;
+    while (found->is_active())
+        pause.again(progress_engine().advance() != 0);
+    MPI_Request left = found->active();
     if (left != MPI_REQUEST_NULL) PMPI_Wait(&left, MPI_STATUS_IGNORE);
-    which->set_active(MPI_REQUEST_NULL);
+    found->set_active(MPI_REQUEST_NULL);
     {
         const std::lock_guard guard(lock_);
         all_.erase(number_of(*handle));
@@ -63,11 +65,12 @@ int persistents::remove(MPI_Request* handle) noexcept {
     return PMPI_Request_free(handle);
 }
 
-// A program that ends while one runs is wrong, and nobody knows whether the others still come.
-void persistents::clear() noexcept {
+// A program must not finalise while an operation is active. Such operations are skipped, because
+// other ranks may never join them.
+void persistent_table::clear() noexcept {
     const std::lock_guard guard(lock_);
     for (auto each = all_.begin(); each != all_.end();) {
-        if (each->second->runs()) {
+        if (each->second->is_active()) {
             ++each;
             continue;
         }
@@ -80,25 +83,25 @@ void persistents::clear() noexcept {
     count_.store(all_.size(), std::memory_order_release);
 }
 
-stand_ins::stand_ins(int count, MPI_Request* user) : user_(user) {
+substituted_requests::substituted_requests(int count, MPI_Request* user) : user_(user) {
     if (persistent_requests().none_active() || count <= 0 || user == nullptr) return;
     const auto n = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < n; ++i) {
-        persistent* const ours = persistent_requests().find(user[i]);
-        if (ours == nullptr) continue;
+        persistent* const found = persistent_requests().find(user[i]);
+        if (found == nullptr) continue;
         if (copy_.empty()) {
             copy_.assign(user, user + n);
-            ours_.resize(n);
+            persistents_.resize(n);
         }
-        ours_[i] = ours;
-        copy_[i] = ours->active();
+        persistents_[i] = found;
+        copy_[i] = found->active();
     }
 }
 
-stand_ins::~stand_ins() {
+substituted_requests::~substituted_requests() {
     for (std::size_t i = 0; i < copy_.size(); ++i) {
-        if (ours_[i] != nullptr)
-            ours_[i]->set_active(copy_[i]);
+        if (persistents_[i] != nullptr)
+            persistents_[i]->set_active(copy_[i]);
         else
             user_[i] = copy_[i];
     }

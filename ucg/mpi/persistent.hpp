@@ -1,4 +1,5 @@
-// Persistent collectives: handles that MPI knows as its own requests, and starts of ours.
+// Persistent collectives: requests that MPI knows as its own inactive requests, and whose starts
+// ucg serves.
 #pragma once
 
 #include <memory>
@@ -9,23 +10,24 @@
 
 namespace ucg::mpi {
 
-// One persistent request. The program's handle is an inactive request of MPI's that is never
-// started; MPI sees each start as another request, which stands in for it in waits and tests.
+// One persistent request. The program's handle is an inactive request of MPI that is never started.
+// MPI sees each start as another request, which substitutes the handle in waits and tests.
 class persistent final : public operation {
 public:
-    persistent(served& of, prepared&& what, std::uint64_t number)
-        : operation(of, std::move(what)), number_(number) {}
+    persistent(comm_state& comm, prepared_call&& call, std::uint64_t number)
+        : operation(comm, std::move(call)), number_(number) {}
 
     int begin();
-    // What MPI is to wait for instead; MPI_REQUEST_NULL: it does not run.
+    // The MPI request of the current start; MPI_REQUEST_NULL: the operation is inactive.
     [[nodiscard]] MPI_Request active() const noexcept { return active_; }
-    // What became of it in a wait or a test.
-    void set_active(MPI_Request now) noexcept;
-    // What the program has.
+    // Sets the request of the current start after a wait or test.
+    void set_active(MPI_Request request) noexcept;
+    // The program's handle.
     MPI_Request handle = MPI_REQUEST_NULL;
-    // Ranks make them in the same order, so starts of several at once are put in this order.
+    // The creation number. Ranks create persistent requests in the same order, so several starts at
+    // once follow this order.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    [[nodiscard]] bool runs() const noexcept { return is_running(); }
+    [[nodiscard]] bool is_active() const noexcept { return is_running(); }
 
 protected:
     void dropped() noexcept override {}
@@ -35,21 +37,22 @@ private:
     MPI_Request active_ = MPI_REQUEST_NULL;
 };
 
-// All of a process. Any thread.
-class persistents {
+// All persistent requests of a process. Any thread.
+class persistent_table {
 public:
     [[nodiscard]] bool none() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
-    // nullptr: it is a request of MPI's.
+    // Returns nullptr if the handle is a request of MPI.
     persistent* find(MPI_Request handle) noexcept;
-    // Takes a request of ucg for it, and gives the program its handle.
-    int add(served& of, prepared&& what, MPI_Request* handle);
-    // Waits until it does not run.
+    // Creates a persistent request with a request of ucg, and returns the program's handle.
+    int add(comm_state& comm, prepared_call&& call, MPI_Request* handle);
+    // Removes a persistent request. Waits until it is inactive.
     int remove(MPI_Request* handle) noexcept;
-    // At the end, those that the program has not freed: they would keep their groups.
+    // Removes the requests that the program has not freed, because they keep their groups. Called
+    // at finalisation.
     void clear() noexcept;
 
-    // Of starts that MPI has not seen the end of: only their handles need others in their place,
-    // for to MPI all of them are inactive.
+    // Counts starts whose end MPI has not seen. Only their handles need substitutes, because MPI
+    // treats all other handles as inactive.
     [[nodiscard]] bool none_active() const noexcept {
         return active_.load(std::memory_order_acquire) == 0;
     }
@@ -63,22 +66,23 @@ private:
     std::uint64_t next_ = 0;
 };
 
-persistents& persistent_requests() noexcept;
+persistent_table& persistent_requests() noexcept;
 
-// The requests of a wait or a test, persistent ones of ours replaced by what stands in for them.
-class stand_ins {
+// The requests of a wait or test, in which ucg's persistent requests are replaced by the requests
+// of their current starts.
+class substituted_requests {
 public:
-    stand_ins(int count, MPI_Request* user);
-    stand_ins(const stand_ins&) = delete;
-    stand_ins& operator=(const stand_ins&) = delete;
-    // Hands back what MPI made of them.
-    ~stand_ins();
+    substituted_requests(int count, MPI_Request* user);
+    substituted_requests(const substituted_requests&) = delete;
+    substituted_requests& operator=(const substituted_requests&) = delete;
+    // Writes the results of MPI back.
+    ~substituted_requests();
     [[nodiscard]] MPI_Request* data() noexcept { return copy_.empty() ? user_ : copy_.data(); }
 
 private:
     MPI_Request* const user_;
     std::vector<MPI_Request> copy_;
-    std::vector<persistent*> ours_;
+    std::vector<persistent*> persistents_;
 };
 
 }  // namespace ucg::mpi

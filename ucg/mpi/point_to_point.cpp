@@ -1,5 +1,5 @@
-// Blocking messages: while something of ours is under way, the non-blocking form and a loop, since
-// a rank that waits here may be the one that others' collectives wait for.
+// Blocking point-to-point calls: while a ucg operation is active they use the non-blocking form and
+// a loop, because a rank that waits here may hold up collectives of other ranks.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,25 +12,25 @@ using namespace ucg::mpi;
 
 namespace {
 
-bool is_mpi_alone() noexcept {
-    return !library().active || !moving().needed();
+bool is_pass_through() noexcept {
+    return !library().active || !progress_engine().is_needed();
 }
 
 int finish(MPI_Request request, MPI_Status* status) {
     return until([&](int* flag) { return PMPI_Test(&request, flag, status); });
 }
 
-// Of a send and a receive; an error of one is not hidden by the other.
+// Waits for a send and a receive. Returns the error of either.
 int finish_both(MPI_Request out, MPI_Request in, MPI_Status* status) {
     const int received = finish(in, status);
     const int sent = finish(out, MPI_STATUS_IGNORE);
     return received != MPI_SUCCESS ? received : sent;
 }
 
-// `blocking`: MPI's own function, for when nothing of ours is under way.
+// `blocking` calls MPI's own function, which serves if no ucg operation is active.
 template<class Blocking, class Begin>
 int send_with(const Blocking& blocking, const Begin& begin) {
-    if (is_mpi_alone()) return blocking();
+    if (is_pass_through()) return blocking();
     MPI_Request request = MPI_REQUEST_NULL;
     const int status = begin(&request);
     return status == MPI_SUCCESS ? finish(request, MPI_STATUS_IGNORE) : status;
@@ -38,7 +38,7 @@ int send_with(const Blocking& blocking, const Begin& begin) {
 
 template<class Blocking, class Begin>
 int receive_with(MPI_Status* status, const Blocking& blocking, const Begin& begin) {
-    if (is_mpi_alone()) return blocking();
+    if (is_pass_through()) return blocking();
     MPI_Request request = MPI_REQUEST_NULL;
     const int begun = begin(&request);
     return begun == MPI_SUCCESS ? finish(request, status) : begun;
@@ -58,20 +58,21 @@ int exchange_with(MPI_Status* status, const Send& send, const Receive& receive) 
     return finish_both(sends, receives, status);
 }
 
-// A copy of what is short and lies together is sent by `exchange`; for the rest MPI knows better,
-// and another thread moves ucg.
+// Sends a copy of short dense data by `exchange`. For other data calls the MPI's function, while
+// another thread progresses ucg.
 template<class Blocking, class Exchange>
 int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blocking& blocking,
                  const Exchange& exchange) {
     constexpr std::uint64_t most = 1 << 20;
-    if (is_mpi_alone()) return blocking();
-    const layout where = count > 0 && type != MPI_DATATYPE_NULL ? layout_of(type) : layout{};
+    if (is_pass_through()) return blocking();
+    const layout type_layout = count > 0 && type != MPI_DATATYPE_NULL ? layout_of(type) : layout{};
     const auto elements = static_cast<std::uint64_t>(std::max<MPI_Count>(count, 0));
-    if (!where.dense || elements == 0 || where.size == 0 || elements > most / where.size)
+    if (!type_layout.dense || elements == 0 || type_layout.size == 0 ||
+        elements > most / type_layout.size)
         return away(blocking);
     std::vector<std::byte> copy;
     try {
-        copy.resize(static_cast<std::size_t>(elements * where.size));
+        copy.resize(static_cast<std::size_t>(elements * type_layout.size));
     } catch (...) {
         return away(blocking);
     }
@@ -81,7 +82,7 @@ int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blo
 
 }  // namespace
 
-// The functions with counts of a type, their names ending with END.
+// Defines the functions with counts of a type; their names end with END.
 #define UCG_MPI_MESSAGES(END, COUNT)                                                               \
     int MPI_Send##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,           \
                       MPI_Comm comm) {                                                             \
@@ -123,7 +124,7 @@ int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blo
     int MPI_Sendrecv##END(const void* out, COUNT out_count, MPI_Datatype out_type, int to,         \
                           int out_tag, void* in, COUNT in_count, MPI_Datatype in_type, int from,   \
                           int in_tag, MPI_Comm comm, MPI_Status* status) {                         \
-        if (is_mpi_alone())                                                                        \
+        if (is_pass_through())                                                                     \
             return PMPI_Sendrecv##END(out, out_count, out_type, to, out_tag, in, in_count,         \
                                       in_type, from, in_tag, comm, status);                        \
         return exchange_with(                                                                      \
@@ -155,35 +156,35 @@ UCG_MPI_MESSAGES(_c, MPI_Count)
 #endif
 
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-    if (is_mpi_alone()) return PMPI_Probe(from, tag, comm, status);
+    if (is_pass_through()) return PMPI_Probe(from, tag, comm, status);
     return until([&](int* flag) { return PMPI_Iprobe(from, tag, comm, flag, status); });
 }
 
 int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-    if (is_mpi_alone()) return PMPI_Mprobe(from, tag, comm, message, status);
+    if (is_pass_through()) return PMPI_Mprobe(from, tag, comm, message, status);
     return until([&](int* flag) { return PMPI_Improbe(from, tag, comm, flag, message, status); });
 }
 
-// Programs loop over these, and MPI's progress is all that they can count on.
+// Programs call these in loops, and rely on them for progress.
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    if (!is_pass_through()) static_cast<void>(progress_engine().advance());
     return PMPI_Iprobe(from, tag, comm, flag, status);
 }
 
 int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                 MPI_Status* status) {
-    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    if (!is_pass_through()) static_cast<void>(progress_engine().advance());
     return PMPI_Improbe(from, tag, comm, flag, message, status);
 }
 
 int MPI_Win_test(MPI_Win win, int* flag) {
-    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    if (!is_pass_through()) static_cast<void>(progress_engine().advance());
     return PMPI_Win_test(win, flag);
 }
 
 #if UCG_MPI_HAS_CALLS_OF_4
 int MPI_Parrived(MPI_Request request, int partition, int* flag) {
-    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    if (!is_pass_through()) static_cast<void>(progress_engine().advance());
     return pass_on(PMPI_Parrived, request, partition, flag);
 }
 #endif

@@ -1,4 +1,4 @@
-// A collective as ucg is asked to do it, and how the program's buffers become what ucg needs.
+// A collective call in ucg's arguments, and the staging of the program's buffers.
 #pragma once
 
 #include <memory>
@@ -9,23 +9,25 @@
 
 namespace ucg::mpi {
 
-// Counts and displacements of the v-forms, in bytes (of reductions: in elements); empty: none.
+// Counts and displacements of the v-forms, in bytes (for reductions in elements); empty: none.
 struct block_arrays {
     std::vector<std::uint64_t> src_counts, src_displs, dst_counts, dst_displs;
     bool operator==(const block_arrays&) const = default;
     [[nodiscard]] bool empty() const noexcept { return src_counts.empty() && dst_counts.empty(); }
 };
 
-// Owned by the call, or by the operation if it outlives the call.
-struct prepared {
+// Owned by the call, or by the operation if that outlives the call.
+struct prepared_call {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     block_arrays blocks;
     std::unique_ptr<staging> in, out;
-    // Which pieces of `in` (or where there is none, of `out`, which then is in and out) are input.
+    // The pieces of `in` that are input. If there is no `in`, the pieces of `out`, which is then
+    // input and output.
     std::size_t first_input = 0, inputs = 0;
     bool has_output = false;
 
-    // Before the start and after the end; MPI_SUCCESS, or what MPI says.
+    // Stage the input before the start, and the output after the end. Return MPI_SUCCESS or an
+    // error of MPI.
     int before() const {
         return in                   ? in->gather(first_input, inputs)
                : out && inputs != 0 ? out->gather(first_input, inputs)

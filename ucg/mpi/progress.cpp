@@ -13,15 +13,15 @@
 namespace ucg::mpi {
 namespace {
 
-// The thread that moves ucg while all others are in MPI. It holds the lock in each turn, so that
-// ucg is entered by one thread at a time below MPI_THREAD_MULTIPLE.
+// The helper thread that progresses ucg while all other threads are in MPI. It holds the lock in
+// each turn, so that one thread at a time enters ucg below MPI_THREAD_MULTIPLE.
 class helper {
 public:
-    // false: there is no thread to be had.
+    // Returns false if no thread can be created.
     bool enter() noexcept try {
         std::unique_lock guard(lock_);
         if (!thread_.joinable()) {
-            ending_ = false;
+            is_ending_ = false;
             thread_ = std::thread([this] { run(); });
         }
         if (++inside_ == 1) called_.notify_one();
@@ -41,7 +41,7 @@ public:
         if (!thread_.joinable()) return;
         {
             const std::lock_guard guard(lock_);
-            ending_ = true;
+            is_ending_ = true;
             called_.notify_one();
         }
         thread_.join();
@@ -55,8 +55,8 @@ private:
         constexpr unsigned spins = 200, short_sleep_us = 20, longest_sleep_us = 1000;
         unsigned idle = 0;
         std::unique_lock guard(lock_);
-        while (!ending_) {
-            if (inside_ == 0 || !moving().needed()) {
+        while (!is_ending_) {
+            if (inside_ == 0 || !progress_engine().is_needed()) {
                 idle = 0;
                 called_.wait(guard);
                 continue;
@@ -76,10 +76,10 @@ private:
     std::condition_variable called_;
     std::thread thread_;
     std::atomic<unsigned> inside_{0};
-    bool ending_ = false;
+    bool is_ending_ = false;
 };
 
-helper& other_thread() noexcept {
+helper& helper_thread() noexcept {
     // Never destroyed: a program may end without MPI_Finalize while the thread runs.
     static auto* const one = new helper;
     return *one;
@@ -87,48 +87,48 @@ helper& other_thread() noexcept {
 
 }  // namespace
 
-progress& moving() noexcept {
+progress& progress_engine() noexcept {
     static progress one;
     return one;
 }
 
 void progress::started() noexcept {
-    under_way_.fetch_add(1, std::memory_order_acq_rel);
-    if (library().multiple && other_thread().is_awaited()) other_thread().wake();
+    active_operations_.fetch_add(1, std::memory_order_acq_rel);
+    if (library().multiple && helper_thread().is_awaited()) helper_thread().wake();
 }
 
-void progress::ended(ending& which) noexcept {
-    which.next_ = ended_.load(std::memory_order_relaxed);
-    while (!ended_.compare_exchange_weak(which.next_, &which, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
+void progress::ended(ended_operation& operation) noexcept {
+    operation.next_ = ended_list_.load(std::memory_order_relaxed);
+    while (!ended_list_.compare_exchange_weak(
+        operation.next_, &operation, std::memory_order_release, std::memory_order_relaxed)) {
     }
 }
 
 unsigned progress::advance() noexcept {
     const unsigned moved = ucg_progress(library().context);
-    if (ended_.load(std::memory_order_relaxed) == nullptr) return moved;
-    ending* last = ended_.exchange(nullptr, std::memory_order_acquire);
-    ending* first = nullptr;
-    while (last != nullptr) {  // they came in the other order
-        ending* const next = last->next_;
+    if (ended_list_.load(std::memory_order_relaxed) == nullptr) return moved;
+    ended_operation* last = ended_list_.exchange(nullptr, std::memory_order_acquire);
+    ended_operation* first = nullptr;
+    while (last != nullptr) {  // the list is in reverse order
+        ended_operation* const next = last->next_;
         last->next_ = first;
         first = last;
         last = next;
     }
     while (first != nullptr) {
-        ending* const next = first->next_;
+        ended_operation* const next = first->next_;
         first->settle();
         first = next;
     }
     return moved + 1;
 }
 
-void progress::move_mpi() noexcept {
+void progress::progress_mpi() noexcept {
     int flag = 0;
-    PMPI_Request_get_status(library().never, &flag, MPI_STATUS_IGNORE);
+    PMPI_Request_get_status(library().dummy_receive, &flag, MPI_STATUS_IGNORE);
 }
 
-void patience::again(bool moved) noexcept {
+void backoff::again(bool moved) noexcept {
     idle_ = moved ? 0 : idle_ + 1;
     if (idle_ > spins_)
         ::sched_yield();
@@ -136,14 +136,15 @@ void patience::again(bool moved) noexcept {
         ucs::arch::pause();
 }
 
-elsewhere::elsewhere() noexcept : helped_(moving().needed() && other_thread().enter()) {}
+helper_scope::helper_scope() noexcept
+    : is_helped_(progress_engine().is_needed() && helper_thread().enter()) {}
 
-elsewhere::~elsewhere() {
-    if (helped_) other_thread().leave();
+helper_scope::~helper_scope() {
+    if (is_helped_) helper_thread().leave();
 }
 
 void end_helper() noexcept {
-    other_thread().end();
+    helper_thread().end();
 }
 
 }  // namespace ucg::mpi

@@ -1,5 +1,5 @@
-// Who moves things on, and when. MPI and ucg do not know of each other: whoever waits for one of
-// them moves both.
+// Progress of MPI and ucg. The two libraries do not know each other, so a thread that waits for one
+// of them progresses both.
 #pragma once
 
 #include <mpi.h>
@@ -11,67 +11,70 @@
 
 namespace ucg::mpi {
 
-// An operation that ended is put here by ucg's callback, in whatever thread makes progress; what
-// remains to be done needs MPI and is done by the next thread that is in MPI (advance). It deletes
-// nothing that others may still look at.
-class ending {
+// An ended operation. ucg's callback queues it, in any thread that makes progress. The rest of the
+// work needs MPI and is done by the next thread that is in MPI (advance). settle() deletes nothing
+// that other threads may still access.
+class ended_operation {
 public:
     virtual void settle() noexcept = 0;
 
 protected:
-    ending() = default;
-    virtual ~ending() = default;
+    ended_operation() = default;
+    virtual ~ended_operation() = default;
 
 private:
     friend class progress;
-    ending* next_ = nullptr;
+    ended_operation* next_ = nullptr;
 };
 
-// One of a process.
+// Exists once in a process.
 class progress {
 public:
-    // Non-blocking operations that are under way or not settled.
+    // Count non-blocking operations that are active or not settled.
     void started() noexcept;
-    void settled() noexcept { under_way_.fetch_sub(1, std::memory_order_acq_rel); }
+    void settled() noexcept { active_operations_.fetch_sub(1, std::memory_order_acq_rel); }
 
-    // A group over several nodes was made: what ended here may still have to leave this process.
-    void reaches_others() noexcept { lingers_.store(true, std::memory_order_relaxed); }
+    // Notes that a group over several nodes exists: data of ended operations may still have to be
+    // sent.
+    void set_multi_node() noexcept { is_multi_node_.store(true, std::memory_order_relaxed); }
 
-    // Some node has more ranks of a group than cores: who waits makes room for the others soon.
-    void crowded() noexcept { crowded_.store(true, std::memory_order_relaxed); }
+    // Notes that a node has more ranks of a group than cores: waiting ranks yield the processor
+    // soon.
+    void set_crowded() noexcept { is_crowded_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_crowded() const noexcept {
-        return crowded_.load(std::memory_order_relaxed);
+        return is_crowded_.load(std::memory_order_relaxed);
     }
 
-    // Whether a wait in MPI has to move ucg as well.
-    [[nodiscard]] bool needed() const noexcept {
-        return under_way_.load(std::memory_order_acquire) != 0 ||
-               lingers_.load(std::memory_order_relaxed) || (library().multiple && library().active);
+    // True if a wait in MPI must progress ucg as well.
+    [[nodiscard]] bool is_needed() const noexcept {
+        return active_operations_.load(std::memory_order_acquire) != 0 ||
+               is_multi_node_.load(std::memory_order_relaxed) ||
+               (library().multiple && library().active);
     }
 
-    void ended(ending& which) noexcept;
+    void ended(ended_operation& operation) noexcept;
 
-    // Moves ucg on and settles what ended; how much happened.
+    // Progresses ucg and settles ended operations. Returns the number of events.
     unsigned advance() noexcept;
 
-    // Moves MPI on, which has no call for just that.
-    static void move_mpi() noexcept;
+    // Progresses MPI, which has no call just for that.
+    static void progress_mpi() noexcept;
 
 private:
-    std::atomic<unsigned> under_way_{0};
-    std::atomic<bool> lingers_{false}, crowded_{false};
-    std::atomic<ending*> ended_{nullptr};
+    std::atomic<unsigned> active_operations_{0};
+    std::atomic<bool> is_multi_node_{false}, is_crowded_{false};
+    std::atomic<ended_operation*> ended_list_{nullptr};
 };
 
-progress& moving() noexcept;
+progress& progress_engine() noexcept;
 
-// What loops do between two looks at something that has not come.
-class patience {
+// Backoff of polling loops: spins, then yields the processor.
+class backoff {
 public:
-    patience() noexcept : spins_(moving().is_crowded() ? 2 : 1000) {}
+    backoff() noexcept : spins_(progress_engine().is_crowded() ? 2 : 1000) {}
     void again(bool moved) noexcept;
-    // Whether it is time to look at what is looked at seldom.
-    [[nodiscard]] bool seldom() noexcept { return ++turns_ % 32 == 0; }
+    // True in one of 32 turns, for progress that is rarely needed.
+    [[nodiscard]] bool is_rare_turn() noexcept { return ++turns_ % 32 == 0; }
 
 private:
     const unsigned spins_;
@@ -79,40 +82,40 @@ private:
     unsigned turns_ = 0;
 };
 
-// While MPI waits in a call that we cannot take apart (its own blocking collectives, for example),
-// another thread moves ucg on, if that is needed. For the time of the call.
-class elsewhere {
+// While MPI waits in a call that cannot be split (for example its own blocking collectives),
+// another thread progresses ucg if that is needed. Active for the scope of the object.
+class helper_scope {
 public:
-    elsewhere() noexcept;
-    elsewhere(const elsewhere&) = delete;
-    elsewhere& operator=(const elsewhere&) = delete;
-    ~elsewhere();
+    helper_scope() noexcept;
+    helper_scope(const helper_scope&) = delete;
+    helper_scope& operator=(const helper_scope&) = delete;
+    ~helper_scope();
 
 private:
-    bool helped_;
+    bool is_helped_;
 };
 
-// Ends the thread, if there is one.
+// Ends the helper thread if it exists.
 void end_helper() noexcept;
 
-// A blocking call of MPI's that may wait for other ranks.
+// Runs a blocking call of MPI that may wait for other ranks.
 template<class Call>
 int away(const Call& call) noexcept {
     if (!library().active) return call();
-    const elsewhere now;
+    const helper_scope scope;
     return call();
 }
 
-// A test of MPI's, called until it says that it is over or fails: what MPI_Wait and its kind do
-// while something of ours is under way.
+// Calls a test of MPI until it completes or fails, which replaces MPI_Wait and similar calls while
+// a ucg operation is active.
 template<class Test>
 int until(const Test& test) noexcept {
-    patience waits;
+    backoff pause;
     while (true) {
         int flag = 0;
         const int status = test(&flag);
         if (status != MPI_SUCCESS || flag != 0) return status;
-        waits.again(moving().advance() != 0);
+        pause.again(progress_engine().advance() != 0);
     }
 }
 

@@ -8,19 +8,19 @@
 namespace ucg::mpi {
 namespace {
 
-// What is not set stays as it is. false: what is set is wrong.
+// Reads an option. An unset option keeps its value. Returns false if the value is invalid.
 bool read_one(const char* name, bool& into) noexcept {
     const char* const text = std::getenv(name);
     if (text == nullptr) return true;
-    const auto said = ucs::config::parse_bool(text);
-    if (said)
-        into = *said;
+    const auto parsed = ucs::config::parse_bool(text);
+    if (parsed)
+        into = *parsed;
     else
         std::fprintf(stderr,
                      "ucg_mpi: %s: \"%.200s\" is not a valid value; expected %s. The MPI does all "
                      "collectives\n",
                      name, text, ucs::config::boolean_form);
-    return said.has_value();
+    return parsed.has_value();
 }
 
 }  // namespace

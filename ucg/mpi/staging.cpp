@@ -9,25 +9,25 @@
 
 namespace ucg::mpi {
 
-staging::staging(void* base, const layout& of, std::vector<piece> pieces)
-    : base_(static_cast<std::byte*>(base)), of_(of), pieces_(std::move(pieces)) {
+staging::staging(void* base, const layout& type, std::vector<piece> pieces)
+    : base_(static_cast<std::byte*>(base)), type_layout_(type), pieces_(std::move(pieces)) {
     std::uint64_t elements = 0;
     for (const piece& each : pieces_)
         elements += each.elements;
-    // Never empty: there is an address then, which no length of zero makes wrong.
-    memory_.resize(std::max<std::uint64_t>(elements * of_.size, 1));
+    // Never empty, so that the address is valid even for length zero.
+    memory_.resize(std::max<std::uint64_t>(elements * type_layout_.size, 1));
 }
 
 staging::~staging() {
-    if (own_type_) PMPI_Type_free(&of_.type);
+    if (own_type_) PMPI_Type_free(&type_layout_.type);
 }
 
 int staging::keep_type() {
-    if (own_type_ || of_.dense) return MPI_SUCCESS;
+    if (own_type_ || type_layout_.dense) return MPI_SUCCESS;
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    const int status = PMPI_Type_dup(of_.type, &copy);
+    const int status = PMPI_Type_dup(type_layout_.type, &copy);
     if (status == MPI_SUCCESS) {
-        of_.type = copy;
+        type_layout_.type = copy;
         own_type_ = true;
     }
     return status;
@@ -49,51 +49,52 @@ int staging::move(std::size_t first, std::size_t count, bool out) {
             const int status = move_elements(user, packed, pieces_[i].elements, out);
             if (status != MPI_SUCCESS) return status;
         }
-        packed += pieces_[i].elements * of_.size;
+        packed += pieces_[i].elements * type_layout_.size;
     }
     return MPI_SUCCESS;
 }
 
-// MPI's counts are int: long pieces go in parts, and an element that is too long by itself as a
-// message to oneself, which knows no such limit.
+// MPI's counts are int: long pieces are split, and an element that is too long by itself is sent as
+// a message to this process, which has no such limit.
 int staging::move_elements(std::byte* user, std::byte* packed, std::uint64_t count, bool out) {
-    if (count == 0 || of_.size == 0) return MPI_SUCCESS;
-    if (of_.dense) {
+    if (count == 0 || type_layout_.size == 0) return MPI_SUCCESS;
+    if (type_layout_.dense) {
         if (out)
-            std::memcpy(user, packed, count * of_.size);
+            std::memcpy(user, packed, count * type_layout_.size);
         else
-            std::memcpy(packed, user, count * of_.size);
+            std::memcpy(packed, user, count * type_layout_.size);
         return MPI_SUCCESS;
     }
-    constexpr std::uint64_t most_bytes = 1ULL << 30;
-    const std::uint64_t at_once = std::clamp<std::uint64_t>(most_bytes / of_.size, 1, INT_MAX);
+    constexpr std::uint64_t max_bytes = 1ULL << 30;
+    const std::uint64_t max_elements =
+        std::clamp<std::uint64_t>(max_bytes / type_layout_.size, 1, INT_MAX);
     while (count != 0) {
-        // MPICH's MPI_Pack takes no MPI_BOTTOM.
-        const bool by_message = user == nullptr || of_.size > INT_MAX;
-        const int now = by_message ? 1 : static_cast<int>(std::min(at_once, count));
-        const std::uint64_t bytes = static_cast<std::uint64_t>(now) * of_.size;
-        int at = 0;
+        // MPICH's MPI_Pack does not accept MPI_BOTTOM.
+        const bool by_message = user == nullptr || type_layout_.size > INT_MAX;
+        const int elements = by_message ? 1 : static_cast<int>(std::min(max_elements, count));
+        const std::uint64_t bytes = static_cast<std::uint64_t>(elements) * type_layout_.size;
+        int position = 0;
         int status = MPI_SUCCESS;
         if (by_message)
             status = send_to_self(out ? static_cast<void*>(packed) : user, out ? user : packed,
-                                  of_.type, bytes, out);
+                                  type_layout_.type, bytes, out);
         else if (out)
-            status = PMPI_Unpack(packed, static_cast<int>(bytes), &at, user, now, of_.type,
-                                 library().alone);
+            status = PMPI_Unpack(packed, static_cast<int>(bytes), &position, user, elements,
+                                 type_layout_.type, library().self_comm);
         else
-            status = PMPI_Pack(user, now, of_.type, packed, static_cast<int>(bytes), &at,
-                               library().alone);
+            status = PMPI_Pack(user, elements, type_layout_.type, packed, static_cast<int>(bytes),
+                               &position, library().self_comm);
         if (status != MPI_SUCCESS) return status;
-        user = shifted(user, of_.extent * now);
+        user = shifted(user, type_layout_.extent * elements);
         packed += bytes;
-        count -= static_cast<std::uint64_t>(now);
+        count -= static_cast<std::uint64_t>(elements);
     }
     return MPI_SUCCESS;
 }
 
-// One at a time: messages of two threads would match each other's.
+// Serialised, because messages of two threads would match each other.
 int send_to_self(const void* from, void* into, MPI_Datatype type, std::uint64_t bytes, bool out) {
-    // bytes as 1 MiB units and a rest, in one type
+    // `bytes` as units of 1 MiB and a rest, in one type
     constexpr std::uint64_t unit = 1 << 20;
     MPI_Datatype mega = MPI_DATATYPE_NULL, flat = MPI_DATATYPE_NULL;
     int status = PMPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &mega);
@@ -107,7 +108,7 @@ int send_to_self(const void* from, void* into, MPI_Datatype type, std::uint64_t 
         static std::mutex one_at_a_time;
         const std::lock_guard guard(one_at_a_time);
         status = PMPI_Sendrecv(from, 1, out ? flat : type, 0, 1, into, 1, out ? type : flat, 0, 1,
-                               library().alone, MPI_STATUS_IGNORE);
+                               library().self_comm, MPI_STATUS_IGNORE);
         PMPI_Type_free(&flat);
     }
     PMPI_Type_free(&mega);

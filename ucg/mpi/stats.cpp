@@ -32,11 +32,12 @@ constexpr std::array<const char*, reason_count> reasons{"taken",
                                                         "operator",
                                                         "arguments"};
 
-std::string name_of(std::size_t function, std::size_t how) {
+std::string name_of(std::size_t function, std::size_t form_index) {
     std::string name = names[function];
-    if (how == static_cast<std::size_t>(form::nonblocking)) return "MPI_I" + name;
+    if (form_index == static_cast<std::size_t>(form::nonblocking)) return "MPI_I" + name;
     name[0] = static_cast<char>(name[0] - 'a' + 'A');
-    return "MPI_" + name + (how == static_cast<std::size_t>(form::persistent) ? "_init" : "");
+    return "MPI_" + name +
+           (form_index == static_cast<std::size_t>(form::persistent) ? "_init" : "");
 }
 
 // "12 taken, 5 handed over: 3 datatype, 2 operator"
@@ -69,29 +70,29 @@ stats& statistics() noexcept {
     return all;
 }
 
-void stats::add(function what, form how, reason why) noexcept {
-    counts[static_cast<std::size_t>(what)][static_cast<std::size_t>(how)]
-          [static_cast<std::size_t>(why)]
+void stats::add(function function, form form, reason reason) noexcept {
+    counts[static_cast<std::size_t>(function)][static_cast<std::size_t>(form)]
+          [static_cast<std::size_t>(reason)]
               .fetch_add(1, std::memory_order_relaxed);
 }
 
-void stats::count_group(groups which) noexcept {
-    groups_of[static_cast<std::size_t>(which)].fetch_add(1, std::memory_order_relaxed);
+void stats::count_group(groups origin) noexcept {
+    groups_of[static_cast<std::size_t>(origin)].fetch_add(1, std::memory_order_relaxed);
 }
 
 void stats::print() noexcept try {
     constexpr std::size_t calls = function_count * form_count * reason_count;
     constexpr std::size_t wanted = calls + groups_count, all = wanted + 1;
-    // Every rank says whether it wants to print, so that nobody waits for one that does not.
+    // Every rank contributes its option, so that no rank waits for one that does not print.
     std::vector<long> own(all), sum(all);
-    for (std::size_t which = 0; which < groups_count; ++which)
-        own[calls + which] = groups_of[which].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < groups_count; ++i)
+        own[calls + i] = groups_of[i].load(std::memory_order_relaxed);
     own[wanted] = enabled_ ? 1 : 0;
     std::size_t i = 0;
     for (const auto& function : counts)
-        for (const auto& how : function)
-            for (const auto& why : how)
-                own[i++] = why.load(std::memory_order_relaxed);
+        for (const auto& form : function)
+            for (const auto& reason : form)
+                own[i++] = reason.load(std::memory_order_relaxed);
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Reduce(own.data(), sum.data(), static_cast<int>(all), MPI_LONG, MPI_SUM, 0,

@@ -1,11 +1,12 @@
-// How many calls were taken, and why others were not; printed at the end with UCG_MPI_STATS=y.
+// Statistics: how many calls ucg served, and why it did not serve others; printed at the end with
+// UCG_MPI_STATS=y.
 #pragma once
 
 #include <cstdint>
 
 namespace ucg::mpi {
 
-// The functions that we serve, in all their forms.
+// The functions that ucg serves, in all their forms.
 enum class function : std::uint8_t {
     barrier,
     bcast,
@@ -23,9 +24,9 @@ inline constexpr std::size_t function_count = 10;
 enum class form : std::uint8_t { blocking, nonblocking, persistent };
 inline constexpr std::size_t form_count = 3;
 
-// Why a call goes to the MPI. Each is the same on all ranks of the communicator.
+// The reason why the MPI serves a call. It is the same on all ranks of the communicator.
 enum class reason : std::uint8_t {
-    none,  // it does not
+    none,  // ucg serves the call
     inactive,
     alone,
     intercommunicator,
@@ -38,23 +39,23 @@ enum class reason : std::uint8_t {
 };
 inline constexpr std::size_t reason_count = 10;
 
-// How a communicator came to a group, or not.
+// How a communicator got a group.
 enum class groups : std::uint8_t { made, used_again, refused };
 inline constexpr std::size_t groups_count = 3;
 
 class stats {
 public:
     void enable() noexcept { enabled_ = true; }
-    void count(function what, form how, reason why) noexcept {
-        if (enabled_) add(what, how, why);
+    void count(function function, form form, reason reason) noexcept {
+        if (enabled_) add(function, form, reason);
     }
-    // One rank of the communicator counts.
-    void count_group(groups which) noexcept;
-    // Collective over MPI_COMM_WORLD: adds all ranks up, and rank 0 prints.
+    // Called by one rank of the communicator.
+    void count_group(groups origin) noexcept;
+    // Adds up the counts of all ranks, and prints them on rank 0. Collective over MPI_COMM_WORLD.
     void print() noexcept;
 
 private:
-    void add(function what, form how, reason why) noexcept;
+    void add(function function, form form, reason reason) noexcept;
     bool enabled_ = false;
 };
 

@@ -11,29 +11,29 @@ namespace {
 enum class kind : std::uint8_t { none, whole, natural, real, complex, pair, logical, byte };
 
 struct known_type {
-    layout where;
-    kind what = kind::none;
+    layout memory;
+    kind class_of = kind::none;
     ucg_type_t type = UCG_TYPE_LAST;
 };
 
-// Open addressing; it is never more than half full.
+// A hash table with open addressing; it is never more than half full.
 class type_table {
 public:
     [[nodiscard]] const known_type* find(MPI_Datatype type) const noexcept {
         for (std::size_t i = place(type);; ++i) {
             const known_type& each = all_[i % slots];
-            if (each.where.type == type) return &each;
-            if (each.where.type == MPI_DATATYPE_NULL) return nullptr;
+            if (each.memory.type == type) return &each;
+            if (each.memory.type == MPI_DATATYPE_NULL) return nullptr;
         }
     }
-    void add(const known_type& one) noexcept {
-        if (one.where.type == MPI_DATATYPE_NULL || count_ == slots / 2) return;
-        std::size_t i = place(one.where.type);
-        while (all_[i % slots].where.type != MPI_DATATYPE_NULL) {
-            if (all_[i % slots].where.type == one.where.type) return;
+    void add(const known_type& added) noexcept {
+        if (added.memory.type == MPI_DATATYPE_NULL || count_ == slots / 2) return;
+        std::size_t i = place(added.memory.type);
+        while (all_[i % slots].memory.type != MPI_DATATYPE_NULL) {
+            if (all_[i % slots].memory.type == added.memory.type) return;
             ++i;
         }
-        all_[i % slots] = one;
+        all_[i % slots] = added;
         ++count_;
     }
 
@@ -54,9 +54,9 @@ ucg_type_t by_size(std::uint64_t size, std::initializer_list<ucg_type_t> candida
     return UCG_TYPE_LAST;
 }
 
-ucg_type_t type_of(kind what, const layout& where) noexcept {
-    const std::uint64_t size = where.dense ? where.size : 0;
-    switch (what) {
+ucg_type_t type_of(kind kind_of_type, const layout& memory) noexcept {
+    const std::uint64_t size = memory.dense ? memory.size : 0;
+    switch (kind_of_type) {
         case kind::whole:
             return by_size(size, {UCG_TYPE_INT8, UCG_TYPE_INT16, UCG_TYPE_INT32, UCG_TYPE_INT64});
         case kind::natural:
@@ -73,53 +73,54 @@ ucg_type_t type_of(kind what, const layout& where) noexcept {
     }
 }
 
-void learn(kind what, std::initializer_list<MPI_Datatype> all) noexcept {
+void register_all(kind number_kind, std::initializer_list<MPI_Datatype> all) noexcept {
     for (const MPI_Datatype each : all) {
         if (each == MPI_DATATYPE_NULL) continue;
-        known_type made{layout_of(each), what, UCG_TYPE_LAST};
-        made.type = type_of(what, made.where);
+        known_type made{layout_of(each), number_kind, UCG_TYPE_LAST};
+        made.type = type_of(number_kind, made.memory);
         types.add(made);
     }
 }
 
-// A value and a place, as C lays them out.
-void learn_pair(MPI_Datatype pair, ucg_type_t type) noexcept {
+// Registers a pair of a value and a place, in the layout of C.
+void register_pair(MPI_Datatype pair, ucg_type_t type) noexcept {
     if (pair == MPI_DATATYPE_NULL) return;
-    const layout where = layout_of(pair);
-    const bool same = static_cast<std::size_t>(where.extent) == ucg_type_size(type);
-    types.add({where, kind::pair, same ? type : UCG_TYPE_LAST});
+    const layout memory = layout_of(pair);
+    const bool same = static_cast<std::size_t>(memory.extent) == ucg_type_size(type);
+    types.add({memory, kind::pair, same ? type : UCG_TYPE_LAST});
 }
 
-// What a type was made by, and of how many of each.
+// The constructor of a derived type, and the numbers of its arguments.
 struct envelope {
 #if MPI_VERSION >= 4
-    // What was made with large counts is told to the large functions only: the others fail.
+    // Only the functions with large counts describe types made with large counts; the others fail.
     MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
 #else
     int integers = 0, addresses = 0, types = 0;
     static constexpr int counts = 0;
 #endif
-    int how = MPI_COMBINER_NAMED;
+    int combiner = MPI_COMBINER_NAMED;
 
     bool read(MPI_Datatype type) noexcept {
 #if MPI_VERSION >= 4
-        return PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &how) ==
+        return PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner) ==
                MPI_SUCCESS;
 #else
-        return PMPI_Type_get_envelope(type, &integers, &addresses, &types, &how) == MPI_SUCCESS;
+        return PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) ==
+               MPI_SUCCESS;
 #endif
     }
-    // The MPI's own, which nobody frees.
+    // True for predefined types, which must not be freed.
     [[nodiscard]] bool is_given() const noexcept {
-        return how == MPI_COMBINER_NAMED || how == MPI_COMBINER_F90_INTEGER ||
-               how == MPI_COMBINER_F90_REAL || how == MPI_COMBINER_F90_COMPLEX;
+        return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
+               combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
     }
-    // One other type that follows itself, or another name of it.
+    // True if the type is a contiguous sequence or a duplicate of one other type.
     [[nodiscard]] bool repeats() const noexcept {
-        return (how == MPI_COMBINER_CONTIGUOUS || how == MPI_COMBINER_DUP) && types == 1 &&
-               addresses == 0 && integers + counts <= 1;
+        return (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP) &&
+               types == 1 && addresses == 0 && integers + counts <= 1;
     }
-    // The type that repeats() is said of.
+    // Reads the inner type if repeats() is true.
     bool read_inner(MPI_Datatype type, MPI_Datatype& inner) const noexcept {
         int integer = 0;
         MPI_Aint no_address = 0;
@@ -134,7 +135,7 @@ struct envelope {
     }
 };
 
-// Whether a derived type only repeats or renames one that is dense.
+// True if a derived type only repeats or renames a dense type.
 bool repeats_a_dense_one(MPI_Datatype type) noexcept {
     envelope made, inner_made;
     MPI_Datatype inner = MPI_DATATYPE_NULL;
@@ -151,20 +152,23 @@ struct operator_of {
     bool (*fits)(kind);
 };
 
-bool is_number(kind what) noexcept {
-    return what == kind::whole || what == kind::natural || what == kind::real;
+bool is_number(kind kind_of_type) noexcept {
+    return kind_of_type == kind::whole || kind_of_type == kind::natural ||
+           kind_of_type == kind::real;
 }
-bool is_sum(kind what) noexcept {
-    return is_number(what) || what == kind::complex;
+bool is_sum(kind kind_of_type) noexcept {
+    return is_number(kind_of_type) || kind_of_type == kind::complex;
 }
-bool is_truth(kind what) noexcept {
-    return what == kind::whole || what == kind::natural || what == kind::logical;
+bool is_truth(kind kind_of_type) noexcept {
+    return kind_of_type == kind::whole || kind_of_type == kind::natural ||
+           kind_of_type == kind::logical;
 }
-bool is_bits(kind what) noexcept {
-    return what == kind::whole || what == kind::natural || what == kind::byte;
+bool is_bits(kind kind_of_type) noexcept {
+    return kind_of_type == kind::whole || kind_of_type == kind::natural ||
+           kind_of_type == kind::byte;
 }
-bool is_pair(kind what) noexcept {
-    return what == kind::pair;
+bool is_pair(kind kind_of_type) noexcept {
+    return kind_of_type == kind::pair;
 }
 
 operator_of meaning_of(MPI_Op op) noexcept {
@@ -186,7 +190,7 @@ operator_of meaning_of(MPI_Op op) noexcept {
 }  // namespace
 
 layout layout_of(MPI_Datatype type) noexcept {
-    if (const known_type* const known = types.find(type)) return known->where;
+    if (const known_type* const known = types.find(type)) return known->memory;
     layout made{type, layout::unknown, 0, false};
     MPI_Count size = 0;
     MPI_Aint begin = 0, extent = 0;
@@ -199,43 +203,43 @@ layout layout_of(MPI_Datatype type) noexcept {
     return made;
 }
 
-reducing reducing_of(MPI_Datatype type, MPI_Op op) noexcept {
-    reducing made;
+reduction_kind reduction_kind_of(MPI_Datatype type, MPI_Op op) noexcept {
+    reduction_kind made;
     const known_type* const known = types.find(type);
     made.type_known = known != nullptr && known->type != UCG_TYPE_LAST;
     if (!made.type_known) return made;
     const operator_of meaning = meaning_of(op);
     made.type = known->type;
     made.op = meaning.op;
-    made.op_known = meaning.fits != nullptr && meaning.fits(known->what) &&
+    made.op_known = meaning.fits != nullptr && meaning.fits(known->class_of) &&
                     ucg_op_is_defined(made.type, made.op) != 0;
     return made;
 }
 
-void learn_types() noexcept {
-    learn(kind::whole,
-          {MPI_INT, MPI_LONG, MPI_SHORT, MPI_LONG_LONG_INT, MPI_SIGNED_CHAR, MPI_INT8_T,
-           MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_INTEGER,
-           MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8});
-    learn(kind::natural,
-          {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_SHORT, MPI_UNSIGNED_LONG_LONG,
-           MPI_UNSIGNED_CHAR, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
-    learn(kind::real,
-          {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8});
-    learn(kind::complex, {MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,
-                          MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16, MPI_CXX_FLOAT_COMPLEX,
-                          MPI_CXX_DOUBLE_COMPLEX});
-    // Truth in Fortran may have any bits: those types are only moved.
-    learn(kind::logical, {MPI_C_BOOL, MPI_CXX_BOOL});
-    learn(kind::byte, {MPI_BYTE});
-    learn(kind::none, {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_LOGICAL, MPI_LONG_DOUBLE,
-                       MPI_C_LONG_DOUBLE_COMPLEX, MPI_PACKED});
-    learn_pair(MPI_FLOAT_INT, UCG_TYPE_FP32_AT);
-    learn_pair(MPI_DOUBLE_INT, UCG_TYPE_FP64_AT);
-    learn_pair(MPI_LONG_INT, UCG_TYPE_INT64_AT);
-    learn_pair(MPI_2INT, UCG_TYPE_INT32_AT);
-    learn_pair(MPI_SHORT_INT, UCG_TYPE_INT16_AT);
-    learn_pair(MPI_2INTEGER, UCG_TYPE_INT32_AT);
+void register_types() noexcept {
+    register_all(kind::whole,
+                 {MPI_INT, MPI_LONG, MPI_SHORT, MPI_LONG_LONG_INT, MPI_SIGNED_CHAR, MPI_INT8_T,
+                  MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET,
+                  MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8});
+    register_all(kind::natural,
+                 {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_SHORT, MPI_UNSIGNED_LONG_LONG,
+                  MPI_UNSIGNED_CHAR, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
+    register_all(kind::real,
+                 {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8});
+    register_all(kind::complex, {MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+                                 MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16,
+                                 MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX});
+    // Logical values in Fortran may have any bits, so those types are only moved.
+    register_all(kind::logical, {MPI_C_BOOL, MPI_CXX_BOOL});
+    register_all(kind::byte, {MPI_BYTE});
+    register_all(kind::none, {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_LOGICAL, MPI_LONG_DOUBLE,
+                              MPI_C_LONG_DOUBLE_COMPLEX, MPI_PACKED});
+    register_pair(MPI_FLOAT_INT, UCG_TYPE_FP32_AT);
+    register_pair(MPI_DOUBLE_INT, UCG_TYPE_FP64_AT);
+    register_pair(MPI_LONG_INT, UCG_TYPE_INT64_AT);
+    register_pair(MPI_2INT, UCG_TYPE_INT32_AT);
+    register_pair(MPI_SHORT_INT, UCG_TYPE_INT16_AT);
+    register_pair(MPI_2INTEGER, UCG_TYPE_INT32_AT);
 }
 
 }  // namespace ucg::mpi

@@ -1,4 +1,4 @@
-// What MPI's types and operators are to ucg.
+// Translation of MPI's types and operators to ucg's.
 #pragma once
 
 #include <mpi.h>
@@ -10,42 +10,42 @@
 
 namespace ucg::mpi {
 
-// Elements of a type in memory. `dense`: they are bytes that follow each other without a gap and in
-// order, so that MPI would send them as they lie.
+// The memory layout of a type. `dense`: the elements are contiguous bytes in order, so that MPI
+// would send them as they lie.
 struct layout {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::uint64_t size = 0;     // bytes of data, or `unknown`
-    std::ptrdiff_t extent = 0;  // from one element to the next
+    std::ptrdiff_t extent = 0;  // bytes from one element to the next
     bool dense = false;
 
-    // Of what MPI refuses, or cannot say in its numbers: no element of it fits anywhere.
+    // The size of a type that MPI refuses or whose size overflows: no element of it fits anywhere.
     static constexpr std::uint64_t unknown = ~std::uint64_t{0};
 };
 
-// Of any type that is committed. Depends on the rank's own description only, so nothing that must
-// be decided alike on all ranks may depend on `extent` or `dense`.
+// The layout of a committed type. It depends on the rank's own description, so decisions that must
+// be equal on all ranks must not depend on `extent` or `dense`.
 layout layout_of(MPI_Datatype type) noexcept;
 
-// What a reduction is made of. Only what MPI defines for the pair is allowed.
-struct reducing {
+// Type and operator of a reduction. Only the pairs that MPI defines are allowed.
+struct reduction_kind {
     ucg_type_t type = UCG_TYPE_LAST;
     ucg_op_t op = UCG_OP_LAST;
     bool type_known = false;
     bool op_known = false;  // for this type
 };
-reducing reducing_of(MPI_Datatype type, MPI_Op op) noexcept;
+reduction_kind reduction_kind_of(MPI_Datatype type, MPI_Op op) noexcept;
 
-// Reads sizes from MPI; once, between MPI_Init and all other calls.
-void learn_types() noexcept;
+// Reads the sizes of types from MPI. Called once, between MPI_Init and all other calls.
+void register_types() noexcept;
 
-// So many bytes behind an address. Reckoned as numbers: the address may be MPI_BOTTOM, which is
-// null.
-inline std::byte* shifted(const void* base, std::ptrdiff_t by) noexcept {
+// Returns the address `offset` bytes behind `base`. Computes with integers, because the address may
+// be MPI_BOTTOM, which is null.
+inline std::byte* shifted(const void* base, std::ptrdiff_t offset) noexcept {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
-                                        static_cast<std::uintptr_t>(by));
+                                        static_cast<std::uintptr_t>(offset));
 }
 
-// A handle as a number: a pointer with some MPIs, an integer with others.
+// Returns a handle as a number: it is a pointer in some MPIs, and an integer in others.
 template<class Handle>
 std::uint64_t number_of(Handle handle) noexcept {
     if constexpr (requires { reinterpret_cast<std::uintptr_t>(handle); })

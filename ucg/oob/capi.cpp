@@ -1,4 +1,4 @@
-// The functions of ucg_oob.h.
+// Implementation of the C API in ucg_oob.h.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -15,48 +15,50 @@ namespace {
 
 using namespace ucg::oob;
 
-exchange& of(void* arg) noexcept {
+exchange& to_exchange(void* arg) noexcept {
     return *static_cast<exchange*>(arg);
 }
 
 ucs_status_t allgather(void* arg, const void* send, void* recv, size_t bytes, void** request) {
     if (request == nullptr) return UCS_ERR_INVALID_PARAM;
-    const ucs_status_t status = of(arg).begin(send, recv, bytes);
+    const ucs_status_t status = to_exchange(arg).begin(send, recv, bytes);
     if (status == UCS_OK) *request = arg;
     return status;
 }
 
 ucs_status_t test(void* arg, void*) {
-    return of(arg).test();
+    return to_exchange(arg).test();
 }
 
 void release(void* arg, void*) {
-    of(arg).release();
+    to_exchange(arg).release();
 }
 
 ucs_status_t publish(void* arg, const void* block, size_t bytes, uint64_t* number) {
-    return number == nullptr ? UCS_ERR_INVALID_PARAM : of(arg).publish(block, bytes, *number);
+    return number == nullptr ? UCS_ERR_INVALID_PARAM
+                             : to_exchange(arg).publish(block, bytes, *number);
 }
 
 ucs_status_t lookup(void* arg, uint64_t number, uint32_t rank, void* block, size_t* bytes) {
-    return block == nullptr || bytes == nullptr ? UCS_ERR_INVALID_PARAM
-                                                : of(arg).look_up(number, rank, block, *bytes);
+    return block == nullptr || bytes == nullptr
+               ? UCS_ERR_INVALID_PARAM
+               : to_exchange(arg).look_up(number, rank, block, *bytes);
 }
 
 ucs_status_t withdraw(void* arg, uint64_t number) {
-    return of(arg).withdraw(number);
+    return to_exchange(arg).withdraw(number);
 }
 
 void progress(void* arg) {
-    of(arg).serve();
+    to_exchange(arg).serve();
 }
 
-ucs_status_t refuse(const char* call, const char* why) noexcept {
-    ucs::log::error(oob_log, "{}: {}", call, why);
+ucs_status_t refuse(const char* call, const char* reason) noexcept {
+    ucs::log::error(oob_log, "{}: {}", call, reason);
     return UCS_ERR_INVALID_PARAM;
 }
 
-// No exception crosses the boundary.
+// Catches exceptions, so that none leaves the C API.
 template<class Body>
 ucs_status_t guarded(const char* call, const Body& body) noexcept {
     try {
@@ -75,19 +77,19 @@ std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
     return object;
 }
 
-ucs_status_t give(ucs::result<std::unique_ptr<exchange>> made, ucg_oob_t** oob_p) {
+ucs_status_t return_object(ucs::result<std::unique_ptr<exchange>> made, ucg_oob_t** oob_p) {
     if (!made) return made.status();
     *oob_p = wrap(std::move(*made)).release();
     return UCS_OK;
 }
 
-// A caller compiled with a newer header has more members, which are not read.
+// A caller compiled with a newer header passes more members, which are not read.
 template<class Params>
-ucs_status_t read(const char* call, const Params* params, ucg_oob_t** oob_p, Params& into) {
+ucs_status_t read(const char* call, const Params* params, ucg_oob_t** oob_p, Params& values) {
     if (params == nullptr || oob_p == nullptr) return refuse(call, "params or oob_p is NULL");
     if (params->struct_size < sizeof(Params))
         return refuse(call, "params->struct_size is not the size of the struct");
-    std::memcpy(&into, params, sizeof(Params));
+    std::memcpy(&values, params, sizeof(Params));
     return UCS_OK;
 }
 
@@ -101,41 +103,43 @@ extern "C" {
 
 ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_tcp";
-    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
-    ucs_status_t status = read(call, params, oob_p, with);
+    ucg_oob_tcp_params_t values = UCG_OOB_TCP_PARAMS_INIT;
+    ucs_status_t status = read(call, params, oob_p, values);
     if (status != UCS_OK) return status;
-    membership who{with.rank, with.size, 0};
-    status = who.check(call, with.timeout);
+    rank_params self{values.rank, values.size, 0};
+    status = self.check(call, values.timeout);
     if (status != UCS_OK) return status;
     return guarded(call, [&] {
-        return give(make_tcp(who, {text_or_empty(with.host), with.port}, text_or_empty(with.job)),
-                    oob_p);
+        return return_object(
+            make_tcp(self, {text_or_empty(values.host), values.port}, text_or_empty(values.job)),
+            oob_p);
     });
 }
 
 ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_directory";
-    ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
-    ucs_status_t status = read(call, params, oob_p, with);
+    ucg_oob_directory_params_t values = UCG_OOB_DIRECTORY_PARAMS_INIT;
+    ucs_status_t status = read(call, params, oob_p, values);
     if (status != UCS_OK) return status;
-    membership who{with.rank, with.size, 0};
-    status = who.check(call, with.timeout);
+    rank_params self{values.rank, values.size, 0};
+    status = self.check(call, values.timeout);
     if (status != UCS_OK) return status;
     return guarded(call, [&] {
-        return give(make_directory(who, text_or_empty(with.path), text_or_empty(with.job)), oob_p);
+        return return_object(
+            make_directory(self, text_or_empty(values.path), text_or_empty(values.job)), oob_p);
     });
 }
 
 ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_pmix";
     if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
-    return guarded(call, [&] { return give(make_pmix(timeout), oob_p); });
+    return guarded(call, [&] { return return_object(make_pmix(timeout), oob_p); });
 }
 
 ucs_status_t ucg_oob_create_env(ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_env";
     if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
-    return guarded(call, [&] { return give(make_of_environment(), oob_p); });
+    return guarded(call, [&] { return return_object(make_from_environment(), oob_p); });
 }
 
 ucs_status_t ucg_oob_create_local(uint32_t size, ucg_oob_t** all) {
@@ -160,7 +164,7 @@ void ucg_oob_destroy(ucg_oob_t* oob) {
         static_cast<void>(refuse("ucg_oob_destroy", "the object is not one of the bundled ones"));
         return;
     }
-    of(oob->arg).release();
+    to_exchange(oob->arg).release();
     delete static_cast<exchange*>(oob->arg);
     delete oob;
 }

@@ -1,4 +1,4 @@
-// Files in a folder that all ranks see.
+// Out-of-band exchange over files in a folder that all ranks share.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace ucg::oob {
 
-// As ucg_oob_create_directory.
-[[nodiscard]] ucs::result<std::unique_ptr<exchange>> make_directory(const membership& who,
+// Implements ucg_oob_create_directory.
+[[nodiscard]] ucs::result<std::unique_ptr<exchange>> make_directory(const rank_params& self,
                                                                     std::string_view path,
                                                                     std::string_view job);
 

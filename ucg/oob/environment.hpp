@@ -1,4 +1,4 @@
-// What a launcher has left in the environment.
+// Chooses an out-of-band exchange by the environment variables of a launcher.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace ucg::oob {
 
-// As ucg_oob_create_env.
-[[nodiscard]] ucs::result<std::unique_ptr<exchange>> make_of_environment();
+// Implements ucg_oob_create_env.
+[[nodiscard]] ucs::result<std::unique_ptr<exchange>> make_from_environment();
 
 }  // namespace ucg::oob

@@ -14,11 +14,11 @@
 namespace ucg::oob {
 namespace {
 
-constexpr double usual_timeout = 300;
+constexpr double default_timeout = 300;
 
 class single final : public exchange {
 public:
-    single() noexcept : exchange(membership{}) {}
+    single() noexcept : exchange(rank_params{}) {}
 
 private:
     ucs_status_t start() override { return UCS_OK; }
@@ -30,7 +30,7 @@ private:
     }
     ucs_status_t find(std::uint64_t number, rank_t, std::span<std::byte> into,
                       std::size_t& bytes) override {
-        return hand_over(own_.of(number), into, bytes);
+        return copy_block(own_.find(number), into, bytes);
     }
     ucs_status_t drop(std::uint64_t number) override {
         own_.drop(number);
@@ -43,10 +43,10 @@ private:
 }  // namespace
 
 ucs::time::nanoseconds timeout_of(double seconds) noexcept {
-    return ucs::time::from_seconds(seconds == 0 ? usual_timeout : seconds);
+    return ucs::time::from_seconds(seconds == 0 ? default_timeout : seconds);
 }
 
-ucs_status_t membership::check(const char* call, double seconds) noexcept {
+ucs_status_t rank_params::check(const char* call, double seconds) noexcept {
     if (size == 0 || rank >= size) {
         ucs::log::error(oob_log, "{}: there is no rank {} among {}", call, rank, size);
         return UCS_ERR_INVALID_PARAM;
@@ -68,12 +68,12 @@ ucs_status_t exchange::guarded(const Body& body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        ucs::log::error(oob_log, "round {}: out of memory", now_.number);
+        ucs::log::error(oob_log, "round {}: out of memory", current_.number);
         return UCS_ERR_NO_MEMORY;
     }
 }
 
-void exchange::own() noexcept {
+void exchange::take_ownership() noexcept {
     owner_ = ::getpid();
 }
 
@@ -97,13 +97,13 @@ ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) no
                         send, recv);
         return UCS_ERR_INVALID_PARAM;
     }
-    if (owner_ == 0) own();
-    now_ = {next_round_++, bytes, static_cast<std::byte*>(recv), deadline()};
+    if (owner_ == 0) take_ownership();
+    current_ = {next_round_++, bytes, static_cast<std::byte*>(recv), deadline()};
     if (bytes != 0) std::memmove(block(rank()).data(), send, bytes);
     const ucs_status_t status = guarded([this] { return start(); });
     if (status != UCS_OK) {
         end(status);
-        state_ = state::idle;  // nothing was begun that could be released
+        state_ = state::idle;  // the round did not begin, so there is nothing to release
         return status;
     }
     state_ = state::under_way;
@@ -126,21 +126,21 @@ void exchange::release() noexcept {
     state_ = state::idle;
 }
 
-void exchange::end(ucs_status_t how) noexcept {
-    if (!is_copy()) finish(how);
-    failure_ = how;
-    if (how == UCS_OK) rounds_over_ = now_.number + 1;
+void exchange::end(ucs_status_t status) noexcept {
+    if (!is_copy()) finish(status);
+    failure_ = status;
+    if (status == UCS_OK) rounds_over_ = current_.number + 1;
     state_ = state::ended;
-    now_.into = nullptr;
+    current_.into = nullptr;
 }
 
 ucs::time::nanoseconds exchange::deadline() const noexcept {
     constexpr auto never = std::numeric_limits<ucs::time::nanoseconds>::max();
     const auto time = ucs::time::now();
-    return who_.timeout < never - time ? time + who_.timeout : never;
+    return self_.timeout < never - time ? time + self_.timeout : never;
 }
 
-// --- what is looked up ---
+// --- publications and look-ups ---
 
 ucs_status_t exchange::publish(const void* block, std::size_t bytes,
                                std::uint64_t& number) noexcept {
@@ -150,7 +150,7 @@ ucs_status_t exchange::publish(const void* block, std::size_t bytes,
         ucs::log::error(oob_log, "rank {} cannot publish {} bytes at {}", rank(), bytes, block);
         return UCS_ERR_INVALID_PARAM;
     }
-    if (owner_ == 0) own();
+    if (owner_ == 0) take_ownership();
     number = next_number_++;
     if (bytes > wire::most_published) return UCS_ERR_EXCEEDS_LIMIT;
     return guarded([&] {
@@ -161,40 +161,43 @@ ucs_status_t exchange::publish(const void* block, std::size_t bytes,
     });
 }
 
-ucs_status_t exchange::look_up(std::uint64_t number, rank_t of, void* block,
+ucs_status_t exchange::look_up(std::uint64_t number, rank_t publisher, void* block,
                                std::size_t& bytes) noexcept {
     if (is_copy()) return refuse_copy();
     const auto known = std::ranges::find(published_, number, &publication::number);
-    if (of >= size() || known == published_.end() || rounds_over_ <= known->before) {
+    if (publisher >= size() || known == published_.end() || rounds_over_ <= known->next_round) {
         ucs::log::error(oob_log, "rank {} looks up number {} of rank {} of {}: {}", rank(), number,
-                        of, size(),
-                        of >= size()                ? "there is no such rank"
+                        publisher, size(),
+                        publisher >= size()         ? "there is no such rank"
                         : known == published_.end() ? "it has published nothing under that number"
                                                     : "no round has followed");
         return UCS_ERR_INVALID_PARAM;
     }
     return guarded([&] {
         const ucs_status_t status =
-            find(number, of, {static_cast<std::byte*>(block), bytes}, bytes);
-        if (status == UCS_INPROGRESS) return see_question(number, of);
-        std::erase_if(
-            asked_, [&](const unanswered& each) { return each.number == number && each.of == of; });
+            find(number, publisher, {static_cast<std::byte*>(block), bytes}, bytes);
+        if (status == UCS_INPROGRESS) return check_lookup_deadline(number, publisher);
+        std::erase_if(pending_lookups_, [&](const pending_lookup& each) {
+            return each.number == number && each.publisher == publisher;
+        });
         return status;
     });
 }
 
-// There is no answer yet: has the time for one passed?
-ucs_status_t exchange::see_question(std::uint64_t number, rank_t of) {
-    const auto known = std::ranges::find_if(
-        asked_, [&](const unanswered& each) { return each.number == number && each.of == of; });
-    if (known == asked_.end()) {
-        asked_.push_back({number, of, deadline()});
+// Handles a look-up without a reply: starts its deadline at the first call, and fails when that has
+// passed.
+ucs_status_t exchange::check_lookup_deadline(std::uint64_t number, rank_t publisher) {
+    const auto known = std::ranges::find_if(pending_lookups_, [&](const pending_lookup& each) {
+        return each.number == number && each.publisher == publisher;
+    });
+    if (known == pending_lookups_.end()) {
+        pending_lookups_.push_back({number, publisher, deadline()});
         return UCS_INPROGRESS;
     }
     if (ucs::time::now() < known->deadline) return UCS_INPROGRESS;
-    asked_.erase(known);
-    ucs::log::error(oob_log, "rank {} did not hear within {} s where rank {} is", rank(),
-                    timeout_seconds(), of);
+    pending_lookups_.erase(known);
+    ucs::log::error(oob_log, "rank {} got no reply within {} s to the look-up of rank {}", rank(),
+                    timeout_seconds(), publisher);
     return UCS_ERR_TIMED_OUT;
 }
 
@@ -202,7 +205,8 @@ ucs_status_t exchange::withdraw(std::uint64_t number) noexcept {
     if (is_copy()) return UCS_OK;
     const auto known = std::ranges::find(published_, number, &publication::number);
     if (known == published_.end()) return UCS_ERR_INVALID_PARAM;
-    std::erase_if(asked_, [&](const unanswered& each) { return each.number == number; });
+    std::erase_if(pending_lookups_,
+                  [&](const pending_lookup& each) { return each.number == number; });
     const ucs_status_t status = guarded([&] { return drop(number); });
     if (status != UCS_INPROGRESS) published_.erase(known);
     return status;
@@ -211,42 +215,44 @@ ucs_status_t exchange::withdraw(std::uint64_t number) noexcept {
 void exchange::serve() noexcept {
     if (owner_ == 0 || is_copy()) return;
     static_cast<void>(guarded([this] {
-        answer();
+        serve_requests();
         return UCS_OK;
     }));
 }
 
-ucs_status_t exchange::hand_over(std::span<const std::byte> block, std::span<std::byte> into,
-                                 std::size_t& bytes) noexcept {
+ucs_status_t exchange::copy_block(std::span<const std::byte> block, std::span<std::byte> into,
+                                  std::size_t& bytes) noexcept {
     bytes = block.size();
     if (block.size() > into.size()) return UCS_ERR_BUFFER_TOO_SMALL;
     if (!block.empty()) std::memcpy(into.data(), block.data(), block.size());
     return UCS_OK;
 }
 
-ucs_status_t exchange::differs(rank_t who, std::uint64_t its_bytes) const {
+ucs_status_t exchange::log_size_mismatch(rank_t peer, std::uint64_t peer_bytes) const {
     ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}: they must agree",
-                    now_.number, who, its_bytes, rank(), now_.bytes);
+                    current_.number, peer, peer_bytes, rank(), current_.bytes);
     return UCS_ERR_INVALID_PARAM;
 }
 
-ucs_status_t exchange::told(const char* by, const wire::failure& why) const {
+ucs_status_t exchange::log_reported_failure(const char* reporter,
+                                            const wire::failure& failure) const {
     ucs::log::error(
-        oob_log, "round {}: {} says that {} failed it: {}", now_.number, by,
-        why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
-        why.why == UCS_ERR_TIMED_OUT          ? "not there in time"
-        : why.why == UCS_ERR_CONNECTION_RESET ? "died or left"
-                                              : ucs_status_string(why.why));
-    return why.why;
+        oob_log, "round {}: {} says that {} failed it: {}", current_.number, reporter,
+        failure.count == 0 ? "something"
+                           : rank_list(failure.first, failure.count - failure.first.size()),
+        failure.status == UCS_ERR_TIMED_OUT          ? "not there in time"
+        : failure.status == UCS_ERR_CONNECTION_RESET ? "died or left"
+                                                     : ucs_status_string(failure.status));
+    return failure.status;
 }
 
-ucs_status_t exchange::late(std::span<const rank_t> who, std::span<const rank_t> absent,
-                            const char* what, std::string_view where) const {
-    const bool all = !who.empty() && absent.size() == who.size();
+ucs_status_t exchange::log_timeout(std::span<const rank_t> peers, std::span<const rank_t> absent,
+                                   const char* action, std::string_view place) const {
+    const bool all = !peers.empty() && absent.size() == peers.size();
     const bool some = !absent.empty() && !all;
-    ucs::log::error(oob_log, "round {}: {} did not {} within {} s{}{}{}{}", now_.number,
-                    who.empty() ? "some rank" : rank_list(who), all ? "come" : what,
-                    timeout_seconds(), where.empty() ? "" : " in ", where,
+    ucs::log::error(oob_log, "round {}: {} did not {} within {} s{}{}{}{}", current_.number,
+                    peers.empty() ? "some rank" : rank_list(peers), all ? "come" : action,
+                    timeout_seconds(), place.empty() ? "" : " in ", place,
                     some ? "; never here: " : "", some ? rank_list(absent) : "");
     return UCS_ERR_TIMED_OUT;
 }

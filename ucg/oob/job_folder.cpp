@@ -27,30 +27,30 @@
 namespace ucg::oob {
 namespace {
 
-constexpr std::size_t longest_job = 100;
+constexpr std::size_t max_job_length = 100;
 
-bool is_good_name(std::string_view job) {
-    return !job.empty() && job.size() <= longest_job &&
+bool is_valid_job(std::string_view job) {
+    return !job.empty() && job.size() <= max_job_length &&
            std::all_of(job.begin(), job.end(), [](char c) {
                return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                       c == '.' || c == '_' || c == '-';
            });
 }
 
-std::string here_file(rank_t rank) {
+std::string presence_file(rank_t rank) {
     return fmt::format("here.{}", rank);
 }
 std::string left_file(rank_t rank) {
     return fmt::format("left.{}", rank);
 }
 
-// A file of a network's file system may vanish from under us.
+// A file of a network file system may vanish (ESTALE).
 bool is_not_there(int error) noexcept {
     return error == ENOENT || error == ESTALE;
 }
 
-ucs_status_t cannot(const char* what, const std::string& path) {
-    ucs::log::error(oob_log, "{} {}: {}", what, path, std::strerror(errno));
+ucs_status_t log_error(const char* action, const std::string& path) {
+    ucs::log::error(oob_log, "{} {}: {}", action, path, std::strerror(errno));
     return UCS_ERR_IO_ERROR;
 }
 
@@ -65,13 +65,13 @@ bool write_all(int fd, std::span<const std::byte> from) noexcept {
     return true;
 }
 
-// Some file systems find out at the end that there is no room.
-bool close_good(ucs::unique_fd file) noexcept {
+// Some file systems report a full disk only at close().
+bool close_checked(ucs::unique_fd file) noexcept {
     return ::close(file.release()) == 0;
 }
 
-// Which process of which host this is.
-std::string here_text() {
+// Identifies this process: host, PID namespace, PID and start time.
+std::string process_text() {
     return fmt::format("{} {} {} {}", ucs::sys::host_id(), ucs::sys::pid_namespace(), ::getpid(),
                        ucs::sys::start_time(::getpid()).value_or(0));
 }
@@ -85,18 +85,19 @@ std::optional<Number> number(const std::string& text) {
     return value;
 }
 
-// Also one that ended and that nobody has waited for.
+// True if the process has ended; a zombie counts as ended.
 bool is_gone(std::string_view text) {
     const auto parts = ucs::config::split(text, ' ');
     if (parts.size() != 4) return false;
     const auto pid = number<pid_t>(parts[2]);
     const auto start = number<std::uint64_t>(parts[3]);
     const auto host = number<std::uint64_t>(parts[0]);
-    const auto space = number<std::uint64_t>(parts[1]);
+    const auto pid_namespace = number<std::uint64_t>(parts[1]);
     if (!pid || *pid <= 0 || !start || *start == 0) return false;
-    if (host != ucs::sys::host_id() || space != ucs::sys::pid_namespace()) return false;
+    if (host != ucs::sys::host_id() || pid_namespace != ucs::sys::pid_namespace()) return false;
     if (::kill(*pid, 0) != 0 && errno == ESRCH) return true;
-    // It may be another one of the same number, or have ended meanwhile; or /proc may not show it.
+    // The PID may belong to another process now, the process may have ended meanwhile, or /proc may
+    // not show it.
     const auto stat = ucs::sys::read_text(fmt::format("/proc/{}/stat", *pid));
     if (!stat) return false;
     const std::size_t name_end = stat->rfind(") ");
@@ -110,20 +111,20 @@ bool is_gone(std::string_view text) {
 }  // namespace
 
 ucs::result<job_folder> job_folder::open(std::string_view path, std::string_view job) {
-    if (path.empty() || !is_good_name(job)) {
+    if (path.empty() || !is_valid_job(job)) {
         ucs::log::error(
             oob_log,
             "ranks that meet in a folder need its path (\"{}\" is given) and the name of "
             "a job (\"{}\" is given): letters, digits, dots, _ and -, at most {}, new "
             "for each start",
-            path, job, longest_job);
+            path, job, max_job_length);
         return UCS_ERR_INVALID_PARAM;
     }
     std::string whole = fmt::format("{}/ucg-{}", path, job);
-    if (::mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST) return cannot("mkdir", whole);
+    if (::mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST) return log_error("mkdir", whole);
     ucs::unique_fd folder(::open(whole.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat facts {};
-    if (!folder || ::fstat(folder.get(), &facts) != 0) return cannot("open", whole);
+    if (!folder || ::fstat(folder.get(), &facts) != 0) return log_error("open", whole);
     if (facts.st_uid != ::geteuid() || (facts.st_mode & 0077) != 0) {
         ucs::log::error(
             oob_log,
@@ -132,38 +133,39 @@ ucs::result<job_folder> job_folder::open(std::string_view path, std::string_view
             whole, facts.st_uid, facts.st_mode & 07777, ::geteuid());
         return UCS_ERR_REJECTED;
     }
-    // The process may go to another folder before it leaves this one.
+    // The process may change its working directory before it leaves this folder.
     if (whole.front() != '/') {
-        std::error_code why;
-        const auto here = std::filesystem::current_path(why);
-        if (why) {
-            errno = why.value();
-            return cannot("find the folder of", whole);
+        std::error_code error;
+        const auto directory = std::filesystem::current_path(error);
+        if (error) {
+            errno = error.value();
+            return log_error("find the folder of", whole);
         }
-        whole = (here / whole).string();
+        whole = (directory / whole).string();
     }
     return job_folder(std::move(whole), std::move(folder));
 }
 
 ucs_status_t job_folder::enter(rank_t rank) const {
-    // Whole from the beginning, and never twice: a link is both. Processes that are the same rank
-    // by mistake must not write the same temporary file.
+    // A link makes the file appear complete, and fails if it exists. The temporary name contains
+    // the process, because two processes may have the same rank by mistake.
     static std::atomic<unsigned> count{0};
-    const std::string first = fmt::format("temporary.{}.{:x}.{:x}.{}.{}", rank, ucs::sys::host_id(),
-                                          ucs::sys::pid_namespace(), ::getpid(), ++count);
-    const std::string name = here_file(rank);
+    const std::string temporary =
+        fmt::format("temporary.{}.{:x}.{:x}.{}.{}", rank, ucs::sys::host_id(),
+                    ucs::sys::pid_namespace(), ::getpid(), ++count);
+    const std::string name = presence_file(rank);
     const int fd = folder_.get();
-    const std::string text = here_text();
-    const ucs_status_t written = make(first, std::as_bytes(std::span(text)), {});
+    const std::string text = process_text();
+    const ucs_status_t written = create(temporary, std::as_bytes(std::span(text)), {});
     if (written != UCS_OK) return written;
     const bool has_left = ::faccessat(fd, left_file(rank).c_str(), F_OK, 0) == 0;
-    const bool is_in = !has_left && ::linkat(fd, first.c_str(), fd, name.c_str(), 0) == 0;
-    const int why = has_left ? EEXIST : errno;
-    remove(first);
+    const bool is_in = !has_left && ::linkat(fd, temporary.c_str(), fd, name.c_str(), 0) == 0;
+    const int error = has_left ? EEXIST : errno;
+    remove(temporary);
     if (is_in) return UCS_OK;
-    if (why != EEXIST) {
-        errno = why;
-        return cannot("make", at(name));
+    if (error != EEXIST) {
+        errno = error;
+        return log_error("make", path_of(name));
     }
     ucs::log::error(oob_log,
                     "{} has files of rank {} already: each start of a job needs a name of its own "
@@ -174,7 +176,7 @@ ucs_status_t job_folder::enter(rank_t rank) const {
 
 void job_folder::leave(rank_t rank, rank_t size) const noexcept try {
     const auto fd = folder_.get();
-    if (::renameat(fd, here_file(rank).c_str(), fd, left_file(rank).c_str()) != 0) return;
+    if (::renameat(fd, presence_file(rank).c_str(), fd, left_file(rank).c_str()) != 0) return;
     const auto names = list();
     const auto gone =
         std::ranges::count_if(names, [](const auto& name) { return name.starts_with("left."); });
@@ -182,10 +184,10 @@ void job_folder::leave(rank_t rank, rank_t size) const noexcept try {
     for (const std::string& name : names)
         remove(name);
     static_cast<void>(::rmdir(path_.c_str()));
-} catch (const std::bad_alloc&) {  // the files stay
+} catch (const std::bad_alloc&) {  // without memory the files stay
 }
 
-// By its descriptor: the path may mean another folder by now.
+// Lists by the descriptor, because the path may name another folder by now.
 std::vector<std::string> job_folder::list() const {
     std::vector<std::string> names;
     ucs::unique_fd again(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -202,26 +204,29 @@ std::vector<std::string> job_folder::list() const {
     return names;
 }
 
-ucs_status_t job_folder::make(const std::string& name, std::span<const std::byte> head,
-                              std::span<const std::byte> body) const {
+ucs_status_t job_folder::create(const std::string& name, std::span<const std::byte> head,
+                                std::span<const std::byte> body) const {
     ucs::unique_fd file(::openat(folder_.get(), name.c_str(),
                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                                  0600));
-    if (!file) return cannot("make", at(name));
-    if (write_all(file.get(), head) && write_all(file.get(), body) && close_good(std::move(file)))
+    if (!file) return log_error("make", path_of(name));
+    if (write_all(file.get(), head) && write_all(file.get(), body) &&
+        close_checked(std::move(file)))
         return UCS_OK;
-    const ucs_status_t status = cannot("write", at(name));
+    const ucs_status_t status = log_error("write", path_of(name));
     remove(name);
     return status;
 }
 
-ucs_status_t job_folder::write(const std::string& name, rank_t by, std::span<const std::byte> head,
+ucs_status_t job_folder::write(const std::string& name, rank_t writer,
+                               std::span<const std::byte> head,
                                std::span<const std::byte> body) const {
-    const std::string first = fmt::format("temporary.{}", by);
-    if (const ucs_status_t status = make(first, head, body); status != UCS_OK) return status;
-    if (::renameat(folder_.get(), first.c_str(), folder_.get(), name.c_str()) == 0) return UCS_OK;
-    const ucs_status_t status = cannot("write", at(name));
-    remove(first);
+    const std::string temporary = fmt::format("temporary.{}", writer);
+    if (const ucs_status_t status = create(temporary, head, body); status != UCS_OK) return status;
+    if (::renameat(folder_.get(), temporary.c_str(), folder_.get(), name.c_str()) == 0)
+        return UCS_OK;
+    const ucs_status_t status = log_error("write", path_of(name));
+    remove(temporary);
     return status;
 }
 
@@ -235,7 +240,7 @@ ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std
         ucs::sys::open_for_reading_in(folder_.get(), name, ucs::sys::file_trust::own);
     if (!file) {
         if (is_not_there(file.error)) return ucs::result<std::size_t>(0);
-        ucs::log::error(oob_log, "{} cannot be used: {}", at(name), file.why_not);
+        ucs::log::error(oob_log, "{} cannot be used: {}", path_of(name), file.why_not);
         return file.error == 0 ? UCS_ERR_REJECTED : UCS_ERR_IO_ERROR;
     }
     std::size_t count = 0;
@@ -244,7 +249,8 @@ ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std
             const ssize_t got = ::read(file.fd.get(), into.data() + done, into.size() - done);
             if (got < 0 && errno == EINTR) continue;
             if (got < 0)
-                return is_not_there(errno) ? ucs::result<std::size_t>(0) : cannot("read", at(name));
+                return is_not_there(errno) ? ucs::result<std::size_t>(0)
+                                           : log_error("read", path_of(name));
             if (got == 0) return count;
             done += static_cast<std::size_t>(got);
             count += static_cast<std::size_t>(got);
@@ -253,17 +259,17 @@ ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std
     return count;
 }
 
-ucs::result<job_folder::presence> job_folder::look_for(rank_t rank) const {
+ucs::result<job_folder::presence> job_folder::presence_of(rank_t rank) const {
     std::array<std::byte, 256> text;
-    const auto count = read(here_file(rank), text);
+    const auto count = read(presence_file(rank), text);
     if (!count) return count.status();
     if (*count != 0) {
         const bool gone = is_gone({reinterpret_cast<const char*>(text.data()), *count});
-        return gone ? presence::dead : presence::here;
+        return gone ? presence::dead : presence::present;
     }
     if (::faccessat(folder_.get(), left_file(rank).c_str(), F_OK, 0) == 0) return presence::left;
     if (is_not_there(errno)) return presence::absent;
-    return cannot("open", at(left_file(rank)));
+    return log_error("open", path_of(left_file(rank)));
 }
 
 }  // namespace ucg::oob

@@ -1,4 +1,4 @@
-// The files of one job.
+// The folder of a job, in which its ranks exchange files.
 #pragma once
 
 #include <cstddef>
@@ -13,54 +13,55 @@
 
 namespace ucg::oob {
 
-// The folder PATH/ucg-JOB, which only this user may enter, and what a rank does in it:
+// The folder PATH/ucg-JOB. Only this user may enter it. Ranks write these files:
 //
-//   here.RANK         made when the rank comes, with where its process is; never made twice
-//   left.RANK         the same when it has left
+//   here.RANK         created when the rank enters; identifies its process; never created twice
+//   left.RANK         the same file after the rank has left
 //   round.NUMBER.RANK the rank's block of a round, after a header of tcp_wire.hpp
-//   published.NUMBER.RANK  a block of the rank that others look up, after such a header
-//   failed            why the group failed, as a failure of tcp_wire.hpp
-//   temporary.RANK... of any of these, while it is written
+//   published.NUMBER.RANK  a published block of the rank, after such a header
+//   failed            the failure of a round, in the format of tcp_wire.hpp
+//   temporary.RANK... any of these files while it is written
 //
-// Files appear whole, by renaming or linking; what is in them may be anything. Any thread.
+// Files appear complete, by renaming or linking. Their contents are not trusted. Any thread.
 class job_folder {
 public:
-    // Makes it if this is the first. Errors as ucg_oob_create_directory, with a line in the log.
+    // Opens the folder, and creates it if it does not exist. Errors as of ucg_oob_create_directory,
+    // with a line in the log.
     [[nodiscard]] static ucs::result<job_folder> open(std::string_view path, std::string_view job);
 
-    // UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
+    // Registers this process as the rank. UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
     [[nodiscard]] ucs_status_t enter(rank_t rank) const;
-    // The last of `size` ranks removes everything.
+    // Marks the rank as left. The last of `size` ranks removes all files and the folder.
     void leave(rank_t rank, rank_t size) const noexcept;
 
-    // UCS_ERR_IO_ERROR with a line in the log.
-    [[nodiscard]] ucs_status_t write(const std::string& name, rank_t by,
+    // Writes a file that appears complete. UCS_ERR_IO_ERROR with a line in the log.
+    [[nodiscard]] ucs_status_t write(const std::string& name, rank_t writer,
                                      std::span<const std::byte> head,
                                      std::span<const std::byte> body = {}) const;
     void remove(const std::string& name) const noexcept;
 
-    // As much of a file as there is, up to the sizes of both. 0: it is not there, or empty.
-    // UCS_ERR_REJECTED: it is not a regular file of this user or root; UCS_ERR_IO_ERROR. Both with
-    // a line in the log.
+    // Reads a file into `head` and then `body`, up to their sizes, and returns the number of bytes.
+    // 0: the file does not exist, or is empty. UCS_ERR_REJECTED: it is not a regular file of this
+    // user or root; UCS_ERR_IO_ERROR. Both write a line to the log.
     [[nodiscard]] ucs::result<std::size_t> read(const std::string& name, std::span<std::byte> head,
                                                 std::span<std::byte> body = {}) const;
 
-    enum class presence { absent, here, left, dead };
-    // Whether a process of this host lives, the kernel says; of others nobody knows.
-    // Errors as read().
-    [[nodiscard]] ucs::result<presence> look_for(rank_t rank) const;
+    enum class presence { absent, present, left, dead };
+    // The state of a rank. The kernel tells if a process of this host is alive; a process of
+    // another host counts as present. Errors as of read().
+    [[nodiscard]] ucs::result<presence> presence_of(rank_t rank) const;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
 private:
     job_folder(std::string path, ucs::unique_fd folder) noexcept
         : path_(std::move(path)), folder_(std::move(folder)) {}
-    [[nodiscard]] std::string at(const std::string& name) const { return path_ + "/" + name; }
+    [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
     [[nodiscard]] std::vector<std::string> list() const;
-    [[nodiscard]] ucs_status_t make(const std::string& name, std::span<const std::byte> head,
-                                    std::span<const std::byte> body) const;
+    [[nodiscard]] ucs_status_t create(const std::string& name, std::span<const std::byte> head,
+                                      std::span<const std::byte> body) const;
 
-    std::string path_;  // from the root
+    std::string path_;  // an absolute path
     ucs::unique_fd folder_;
 };
 

@@ -10,7 +10,7 @@ namespace ucg::oob {
 
 using job_key = std::optional<ucs::security::key>;
 
-// The purpose of connections between rank 0 and the others, which is part of their proofs.
+// The purpose of connections between rank 0 and the other ranks, which is part of their proofs.
 inline constexpr std::string_view store_purpose = "ucg store";
 
 }  // namespace ucg::oob

@@ -1,4 +1,4 @@
-// Ranks that share memory: threads, and processes forked from one.
+// Out-of-band exchange over shared memory, among threads or forked processes.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace ucg::oob {
 
-// One object for each of `size` ranks, to be made before the forks. UCS_ERR_INVALID_PARAM,
-// UCS_ERR_NO_MEMORY.
+// Makes one object for each of `size` ranks. The caller makes them before it forks.
+// UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
 [[nodiscard]] ucs::result<std::vector<std::unique_ptr<exchange>>> make_local(rank_t size,
                                                                              double timeout);
 

@@ -13,42 +13,43 @@
 namespace ucg::oob {
 
 ucs::result<local_board> local_board::make(rank_t size) {
-    const std::size_t bytes = size * (sizeof(local_note) + sizeof(local_shelf));
+    const std::size_t bytes = size * (sizeof(local_rank_state) + sizeof(local_publications));
     auto file = ucs::memory::make_memory_file("hawser-oob", bytes);
     if (!file) return file.status();
     auto memory = ucs::memory::mapped::file(file->get(), bytes);
     if (!memory) return memory.status();
     for (rank_t rank = 0; rank < size; ++rank)
-        new (memory->data() + rank * sizeof(local_note)) local_note;
-    // The file is all zero, as an empty shelf is.
+        new (memory->data() + rank * sizeof(local_rank_state)) local_rank_state;
+    // The file is zero-filled, and so are empty publications.
     return local_board(std::move(*memory), std::move(*file), size);
 }
 
-bool local_shelf::add(std::uint64_t number, std::span<const std::byte> block) noexcept {
-    // Groups made one after the other have the same worker mostly.
+bool local_publications::add(std::uint64_t number, std::span<const std::byte> block) noexcept {
+    // Groups made one after the other mostly publish the same worker address.
     if (const auto last = find(number); std::ranges::equal(last, block)) return true;
     const record head{number, block.size()};
-    // Others share this memory, so the word may be anything.
-    const std::uint64_t at = used.load(std::memory_order_relaxed);
-    if (at > room || at % 8 != 0) return false;
-    const std::uint64_t end = at + sizeof head + (block.size() + 7) / 8 * 8;
-    if (end > room) return false;
-    std::memcpy(&records[at], &head, sizeof head);
-    std::memcpy(&records[at + sizeof head], block.data(), block.size());
+    // Other processes share this memory, so the value may be anything.
+    const std::uint64_t offset = used.load(std::memory_order_relaxed);
+    if (offset > capacity || offset % 8 != 0) return false;
+    const std::uint64_t end = offset + sizeof head + (block.size() + 7) / 8 * 8;
+    if (end > capacity) return false;
+    std::memcpy(&records[offset], &head, sizeof head);
+    std::memcpy(&records[offset + sizeof head], block.data(), block.size());
     used.store(end, std::memory_order_release);
     return true;
 }
 
-std::span<const std::byte> local_shelf::find(std::uint64_t number) const noexcept {
-    const std::uint64_t end = std::min<std::uint64_t>(used.load(std::memory_order_acquire), room);
+std::span<const std::byte> local_publications::find(std::uint64_t number) const noexcept {
+    const std::uint64_t end =
+        std::min<std::uint64_t>(used.load(std::memory_order_acquire), capacity);
     std::span<const std::byte> found;
-    for (std::uint64_t at = 0; at + sizeof(record) <= end;) {
+    for (std::uint64_t offset = 0; offset + sizeof(record) <= end;) {
         record head;
-        std::memcpy(&head, &records[at], sizeof head);
-        at += sizeof head;
-        if (head.number > number || head.bytes > end - at) break;
-        found = {&records[at], static_cast<std::size_t>(head.bytes)};
-        at += (head.bytes + 7) / 8 * 8;
+        std::memcpy(&head, &records[offset], sizeof head);
+        offset += sizeof head;
+        if (head.number > number || head.bytes > end - offset) break;
+        found = {&records[offset], static_cast<std::size_t>(head.bytes)};
+        offset += (head.bytes + 7) / 8 * 8;
     }
     return found;
 }
@@ -60,12 +61,12 @@ ucs_status_t local_board::enter(rank_t rank) const noexcept {
                         is_taken ? "another one is" : std::strerror(errno));
         return is_taken ? UCS_ERR_ALREADY_EXISTS : UCS_ERR_IO_ERROR;
     }
-    of(rank).pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_release);
+    state_of(rank).pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_release);
     return UCS_OK;
 }
 
 bool local_board::is_dead(rank_t rank) const noexcept {
-    const auto pid = of(rank).pid.load(std::memory_order_acquire);
+    const auto pid = state_of(rank).pid.load(std::memory_order_acquire);
     if (pid == 0 || pid == static_cast<std::uint32_t>(::getpid())) return false;
     return ucs::sys::is_byte_free(locks_.get(), rank);
 }

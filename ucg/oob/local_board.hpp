@@ -1,4 +1,4 @@
-// The memory of make_local.
+// The board: shared memory in which the ranks of make_local() exchange blocks.
 #pragma once
 
 #include <atomic>
@@ -11,63 +11,64 @@
 
 namespace ucg::oob {
 
-// What one rank shows to the others. The words are written by it alone.
-struct alignas(64) local_note {
-    static constexpr std::size_t most_bytes = 4096;
-    static constexpr std::uint32_t has_left = 1;  // a status
+// The state of one rank, which all ranks read and only this rank writes.
+struct alignas(64) local_rank_state {
+    static constexpr std::size_t max_bytes = 4096;
+    static constexpr std::uint32_t has_left = 1;  // a value of `status`
 
-    std::atomic<std::uint64_t> given{0};   // pieces it has put into `piece`
-    std::atomic<std::uint64_t> taken{0};   // pieces of which it has those of all ranks
-    std::atomic<std::uint64_t> whole{0};   // bytes of its block in this round
-    std::atomic<std::uint32_t> pid{0};     // 0: never here
-    std::atomic<std::uint32_t> status{0};  // 0: lives; has_left; else -status: failed
-    std::byte piece[most_bytes];
+    std::atomic<std::uint64_t> pieces_written{0};  // number of pieces written to `piece`
+    std::atomic<std::uint64_t> pieces_read{0};     // number of pieces read from all ranks
+    std::atomic<std::uint64_t> block_bytes{0};     // bytes of the rank's block in this round
+    std::atomic<std::uint32_t> pid{0};             // 0: the rank never arrived
+    std::atomic<std::uint32_t> status{0};          // 0: alive; has_left; otherwise -status: failed
+    std::byte piece[max_bytes];
 
-    // Returns how a rank with this status has failed; UCS_OK: it has not. Its process may have
-    // written anything, so only what is a failure is negated.
-    [[nodiscard]] static constexpr ucs_status_t failure_in(std::uint32_t status) noexcept {
+    // Returns the failure in a rank's status; UCS_OK: no failure. The peer process may have written
+    // any value, so only valid failures are negated.
+    [[nodiscard]] static constexpr ucs_status_t failure_of(std::uint32_t status) noexcept {
         const bool failed = status > has_left && status < static_cast<std::uint32_t>(-UCS_ERR_LAST);
         return failed ? static_cast<ucs_status_t>(-static_cast<int>(status)) : UCS_OK;
     }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// What one rank has published: records, appended by it alone. Pages that nobody uses take no
-// memory.
-struct alignas(64) local_shelf {
-    // Of a block that other numbers may have as well: it counts until the next record's.
+// The publications of one rank: records that only this rank appends. Unused pages take no memory.
+struct alignas(64) local_publications {
+    // Precedes a block. Numbers up to that of the next record have the same block.
     struct record {
         std::uint64_t number;
-        std::uint64_t bytes;  // of the block, which follows, up to a multiple of 8
+        std::uint64_t bytes;  // of the block, which follows and is padded to a multiple of 8
     };
-    static constexpr std::size_t room = 128 * 1024 - 64;
+    static constexpr std::size_t capacity = 128 * 1024 - 64;
 
-    std::atomic<std::uint64_t> used{0};  // bytes of whole records
-    alignas(64) std::byte records[room];
+    std::atomic<std::uint64_t> used{0};  // bytes of complete records
+    alignas(64) std::byte records[capacity];
 
-    // False: it is full.
+    // Returns false if the memory is full.
     [[nodiscard]] bool add(std::uint64_t number, std::span<const std::byte> block) noexcept;
-    // Empty: nothing has this number. From another process, so it is checked.
+    // Returns an empty span if no block has this number. Validates the records, because another
+    // process wrote them.
     [[nodiscard]] std::span<const std::byte> find(std::uint64_t number) const noexcept;
 };
 
-// Notes of all ranks. A rank that is here holds a lock of its process on the byte of its number:
-// the kernel opens it when the process dies, also before anybody has waited for the process. Shared
-// by the objects of one process. Any thread.
+// The states and publications of all ranks. A rank that has entered holds a lock of its process on
+// the byte of its number. The kernel releases the lock when the process dies, even before a parent
+// has waited for it. The objects of one process share the board. Any thread.
 class local_board {
 public:
     static ucs::result<local_board> make(rank_t size);
 
     [[nodiscard]] rank_t size() const noexcept { return size_; }
-    [[nodiscard]] local_note& of(rank_t rank) const noexcept {
-        return reinterpret_cast<local_note*>(memory_.data())[rank];
+    [[nodiscard]] local_rank_state& state_of(rank_t rank) const noexcept {
+        return reinterpret_cast<local_rank_state*>(memory_.data())[rank];
     }
-    [[nodiscard]] local_shelf& shelf_of(rank_t rank) const noexcept {
-        return reinterpret_cast<local_shelf*>(memory_.data() + size_ * sizeof(local_note))[rank];
+    [[nodiscard]] local_publications& publications_of(rank_t rank) const noexcept {
+        return reinterpret_cast<local_publications*>(memory_.data() +
+                                                     size_ * sizeof(local_rank_state))[rank];
     }
-    // This process is the rank from here on. UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
+    // Makes this process the rank. UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
     [[nodiscard]] ucs_status_t enter(rank_t rank) const noexcept;
-    // Whether it was here and its process is gone.
+    // True if the rank had entered and its process has died.
     [[nodiscard]] bool is_dead(rank_t rank) const noexcept;
 
 private:

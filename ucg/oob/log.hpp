@@ -1,4 +1,4 @@
-// The log component of what brings ranks together.
+// The log component of out-of-band exchanges.
 #pragma once
 
 #include "ucs/log/log.hpp"

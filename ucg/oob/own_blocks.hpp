@@ -1,4 +1,4 @@
-// What this rank has published itself.
+// Blocks that a rank without peers has published.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ public:
     void put(std::uint64_t number, std::span<const std::byte> block) {
         all_[number].assign(block.begin(), block.end());
     }
-    // Empty: there is none.
-    [[nodiscard]] std::span<const std::byte> of(std::uint64_t number) const noexcept {
+    // Returns an empty span if there is no such block.
+    [[nodiscard]] std::span<const std::byte> find(std::uint64_t number) const noexcept {
         const auto found = all_.find(number);
         return found == all_.end() ? std::span<const std::byte>{} : found->second;
     }

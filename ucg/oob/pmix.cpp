@@ -20,10 +20,10 @@
 namespace ucg::oob {
 namespace {
 
-// Questions for blocks that are asked in one call, so that a call is short.
-constexpr rank_t most_questions = 128;
-// For the server to say which ranks have come, after the time for the round is over.
-constexpr ucs::time::nanoseconds time_to_answer = 2 * ucs::time::second;
+// Limits the block requests of one call, so that a call is short.
+constexpr rank_t max_requests = 128;
+// After the deadline of a round, the time for the server to report which ranks have arrived.
+constexpr ucs::time::nanoseconds reply_time = 2 * ucs::time::second;
 
 ucs_status_t status_of(pmix_status_t status) noexcept {
     switch (status) {
@@ -46,90 +46,90 @@ ucs_status_t status_of(pmix_status_t status) noexcept {
     }
 }
 
-// What the library's thread writes; it may do so after the round was given up. Shared with the
-// answers under way.
-struct answers {
-    explicit answers(rank_t size) : blocks(size), came(size) {}
+// The replies of PMIx, which the library's thread writes, possibly after this rank gave up the
+// round. Shared with the outstanding requests.
+struct block_replies {
+    explicit block_replies(rank_t size) : blocks(size), has_arrived(size) {}
 
     std::atomic<bool> fence_ended{false};
     std::atomic<pmix_status_t> fence_status{PMIX_SUCCESS};
     std::mutex lock;
-    // Of the rest:
+    // The lock protects these:
     std::vector<std::vector<std::byte>> blocks;
-    std::vector<bool> came;
+    std::vector<bool> has_arrived;
     rank_t count = 0;
-    pmix_status_t trouble = PMIX_SUCCESS;
+    pmix_status_t error = PMIX_SUCCESS;
 };
 
-// A block that is looked up; the library's thread writes it, perhaps when nobody wants it any more.
-struct wanted {
+// A looked-up block. The library's thread writes it, possibly after the look-up was withdrawn.
+struct lookup {
     std::mutex lock;
-    bool is_here = false;
+    bool is_done = false;
     pmix_status_t status = PMIX_SUCCESS;
     std::vector<std::byte> block;
 };
 
-void wanted_came(pmix_status_t status, pmix_value_t* value, void* arg) {
-    const std::unique_ptr<std::shared_ptr<wanted>> asked(
-        static_cast<std::shared_ptr<wanted>*>(arg));
-    wanted& into = **asked;
-    const std::lock_guard guard(into.lock);
+void lookup_arrived(pmix_status_t status, pmix_value_t* value, void* arg) {
+    const std::unique_ptr<std::shared_ptr<lookup>> request(
+        static_cast<std::shared_ptr<lookup>*>(arg));
+    lookup& result = **request;
+    const std::lock_guard guard(result.lock);
     if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
         status = PMIX_ERR_NOT_FOUND;
     if (status == PMIX_SUCCESS) {
         const auto* const from = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
         try {
-            into.block.assign(from, from + value->data.bo.size);
+            result.block.assign(from, from + value->data.bo.size);
         } catch (const std::bad_alloc&) {
             status = PMIX_ERR_NOMEM;
         }
     }
-    into.status = status;
-    into.is_here = true;
+    result.status = status;
+    result.is_done = true;
 }
 
-struct question {
-    std::shared_ptr<answers> into;
-    rank_t about = 0;
+struct block_request {
+    std::shared_ptr<block_replies> replies;
+    rank_t rank = 0;
 };
 
 void fence_ended(pmix_status_t status, void* arg) {
-    const std::unique_ptr<question> asked(static_cast<question*>(arg));
-    asked->into->fence_status.store(status, std::memory_order_relaxed);
-    asked->into->fence_ended.store(true, std::memory_order_release);
+    const std::unique_ptr<block_request> request(static_cast<block_request*>(arg));
+    request->replies->fence_status.store(status, std::memory_order_relaxed);
+    request->replies->fence_ended.store(true, std::memory_order_release);
 }
 
-void block_came(pmix_status_t status, pmix_value_t* value, void* arg) {
-    const std::unique_ptr<question> asked(static_cast<question*>(arg));
-    answers& into = *asked->into;
-    const std::lock_guard guard(into.lock);
+void block_arrived(pmix_status_t status, pmix_value_t* value, void* arg) {
+    const std::unique_ptr<block_request> request(static_cast<block_request*>(arg));
+    block_replies& replies = *request->replies;
+    const std::lock_guard guard(replies.lock);
     if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
         status = PMIX_ERR_NOT_FOUND;
     if (status == PMIX_SUCCESS) {
         const auto& bytes = value->data.bo;
         const auto* const from = reinterpret_cast<const std::byte*>(bytes.bytes);
         try {
-            into.blocks[asked->about].assign(from, from + bytes.size);
-            into.came[asked->about] = true;
+            replies.blocks[request->rank].assign(from, from + bytes.size);
+            replies.has_arrived[request->rank] = true;
         } catch (const std::bad_alloc&) {
             status = PMIX_ERR_NOMEM;
         }
     }
-    if (status != PMIX_SUCCESS) into.trouble = status;
-    ++into.count;
+    if (status != PMIX_SUCCESS) replies.error = status;
+    ++replies.count;
 }
 
-// The number of the first version in a text such as "OpenPMIx 4.2.2, repo rev: ..."; 0: none.
+// The major number of the first version in a text such as "OpenPMIx 4.2.2, repo rev: ..."; 0: none.
 unsigned major_version(const char* text) noexcept {
     if (text == nullptr) return 0;
     const char* const digits = text + std::strcspn(text, "0123456789");
     return static_cast<unsigned>(std::strtoul(digits, nullptr, 10));
 }
 
-// The way in which libpmix 4 packs the message of PMIx_Init is not what servers of version 5 expect
-// of it: they print PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER for each process, and go on. Both know
-// the packing of version 3. This asks for it during PMIx_Init, unless the user asks for another
-// one.
+// Servers of PMIx 5 do not understand how libpmix 4 packs the message of PMIx_Init: they print
+// PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER for each process, and go on. Both sides support the
+// packing of version 3. This object requests that packing during PMIx_Init, unless the user has
+// selected one.
 class packing_for_newer_server {
 public:
     explicit packing_for_newer_server(const pmix_library& library) noexcept
@@ -148,12 +148,13 @@ private:
     const bool asks_;
 };
 
-// This process as the launcher knows it: from the first object until the process ends, because
-// libpmix 4 hangs when it is begun again after its end, and launchers take a process that ends
-// without that for a failed one.
+// The PMIx session of this process. It stays open until the process ends, because libpmix 4 hangs
+// if it is initialised again after its finalisation. Launchers treat a process that ends without
+// finalisation as failed.
 class session {
 public:
-    // UCS_ERR_UNSUPPORTED, UCS_ERR_UNREACHABLE, with a line in the log.
+    // Opens the session at the first call. UCS_ERR_UNSUPPORTED, UCS_ERR_UNREACHABLE, with a line in
+    // the log.
     static ucs::result<const session*> get() {
         static std::mutex lock;
         static std::unique_ptr<session> only;
@@ -163,7 +164,7 @@ public:
             if (!opened) return opened.status();
             only = std::move(*opened);
         }
-        if (only->known_ != UCS_OK) return only->known_;
+        if (only->status_ != UCS_OK) return only->status_;
         if (only->process_ == ::getpid()) return only.get();
         ucs::log::error(oob_log, "PMIx knows the parent of this process, not this process itself");
         return UCS_ERR_UNREACHABLE;
@@ -173,36 +174,37 @@ public:
         if (is_open_ && process_ == ::getpid()) static_cast<void>(library_.finalize(nullptr, 0));
     }
 
-    // A fence that was given up still waits for the others, who would take the next one for it.
-    static void spoil() noexcept { spoiled_.store(true, std::memory_order_relaxed); }
-    static bool is_spoiled() noexcept { return spoiled_.load(std::memory_order_relaxed); }
+    // An abandoned fence still waits for the other ranks, which would match it with the next fence.
+    static void mark_abandoned() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
+    static bool has_abandoned() noexcept { return abandoned_.load(std::memory_order_relaxed); }
 
     [[nodiscard]] const pmix_library& library() const noexcept { return library_; }
-    [[nodiscard]] rank_t rank() const noexcept { return me_.rank; }
+    [[nodiscard]] rank_t rank() const noexcept { return self_.rank; }
     [[nodiscard]] rank_t size() const noexcept { return size_; }
     [[nodiscard]] pmix_proc_t peer(rank_t rank) const noexcept {
-        pmix_proc_t who = me_;
-        who.rank = rank;
-        return who;
+        pmix_proc_t process = self_;
+        process.rank = rank;
+        return process;
     }
 
 private:
     explicit session(const pmix_library& library) noexcept : library_(library) {}
 
     static ucs::result<std::unique_ptr<session>> open() {
-        std::string why_not;
-        const pmix_library* const library = pmix_library::load(why_not);
+        std::string reason;
+        const pmix_library* const library = pmix_library::load(reason);
         if (library == nullptr) {
-            ucs::log::error(oob_log,
-                            "PMIx is wanted and cannot be used: {}; install it, or choose another "
-                            "way by UCG_OOB=tcp or directory",
-                            why_not);
+            ucs::log::error(
+                oob_log,
+                "PMIx is selected and cannot be used: {}; install it, or choose another "
+                "way by UCG_OOB=tcp or directory",
+                reason);
             return UCS_ERR_UNSUPPORTED;
         }
         auto made = std::unique_ptr<session>(new session(*library));
         const pmix_status_t status = [&] {
             const packing_for_newer_server packing(*library);
-            return library->init(&made->me_, nullptr, 0);
+            return library->init(&made->self_, nullptr, 0);
         }();
         if (status != PMIX_SUCCESS) {
             ucs::log::error(oob_log,
@@ -212,12 +214,12 @@ private:
             return UCS_ERR_UNREACHABLE;
         }
         made->is_open_ = true;
-        // Also where it does not: see above.
-        made->known_ = made->learn_size();
+        // The session stays open even if this fails, because it cannot be opened again.
+        made->status_ = made->query_size();
         return made;
     }
 
-    ucs_status_t learn_size() {
+    ucs_status_t query_size() {
         const pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
         pmix_value_t* value = nullptr;
         const pmix_status_t status = library_.get_now(&all, PMIX_JOB_SIZE, nullptr, 0, &value);
@@ -226,7 +228,7 @@ private:
             library_.destruct_value(value);
             std::free(value);
         }
-        if (size_ != 0 && me_.rank < size_) return UCS_OK;
+        if (size_ != 0 && self_.rank < size_) return UCS_OK;
         ucs::log::error(oob_log, "PMIx does not say how many ranks this job has: {}",
                         library_.error_string(status));
         return UCS_ERR_UNREACHABLE;
@@ -234,11 +236,12 @@ private:
 
     const pmix_library& library_;
     const pid_t process_ = ::getpid();
-    pmix_proc_t me_{};
+    pmix_proc_t self_{};
     rank_t size_ = 0;
     bool is_open_ = false;
-    ucs_status_t known_ = UCS_OK;  // whether it says who we are
-    static inline std::atomic<bool> spoiled_{false};
+    ucs_status_t status_ = UCS_OK;  // an error if PMIx does not report the rank or the number of
+                                    // ranks
+    static inline std::atomic<bool> abandoned_{false};
 };
 
 ucs_status_t refuse_after_abandoned() noexcept {
@@ -248,53 +251,55 @@ ucs_status_t refuse_after_abandoned() noexcept {
     return UCS_ERR_CANCELED;
 }
 
-// Each rank gives its block to its server; a fence collects them on all. Owner context.
+// Each rank puts its block at its server, and a fence distributes the blocks to all servers. Owner
+// context.
 class pmix final : public exchange {
 public:
-    pmix(const membership& who, const session& launcher, unsigned instance) noexcept
-        : exchange(who), launcher_(launcher), instance_(instance) {
-        own();  // the launcher knows which process this is
+    pmix(const rank_params& self, const session& launcher, unsigned instance) noexcept
+        : exchange(self), launcher_(launcher), instance_(instance) {
+        take_ownership();  // the launcher identifies the rank with this process
     }
-    // The launcher's servers know the user of each process, and tell nothing to others.
+    // The launcher's servers check the user of each process, and disclose nothing to other users.
     bool is_private() const noexcept override { return true; }
 
 private:
     ucs_status_t start() override {
-        if (size() == 1) return UCS_OK;  // the round ends here, and a fence would not yet
-        if (session::is_spoiled()) return refuse_after_abandoned();
-        // An own block is there always: it says that this rank has come.
-        key_ = fmt::format("hawser.oob.{}.{}", instance_, now().number);
-        state_ = std::make_shared<answers>(size());
-        asked_ = 0;
-        is_asking_who_ = false;
-        const auto mine = block(rank());
+        if (size() == 1) return UCS_OK;  // the round ends at once, but a fence would not
+        if (session::has_abandoned()) return refuse_after_abandoned();
+        // This rank puts a block even if it has no bytes, because the block shows that the rank has
+        // arrived.
+        key_ = fmt::format("hawser.oob.{}.{}", instance_, current().number);
+        state_ = std::make_shared<block_replies>(size());
+        requested_ = 0;
+        is_past_deadline_ = false;
+        const auto own = block(rank());
         char none = 0;
         pmix_value_t value{};
         value.type = PMIX_BYTE_OBJECT;
-        value.data.bo.bytes = mine.empty() ? &none : reinterpret_cast<char*>(mine.data());
-        value.data.bo.size = std::max<std::size_t>(mine.size(), 1);
+        value.data.bo.bytes = own.empty() ? &none : reinterpret_cast<char*>(own.data());
+        value.data.bo.size = std::max<std::size_t>(own.size(), 1);
         pmix_status_t status = launcher_.library().put(PMIX_GLOBAL, key_.c_str(), &value);
-        if (status != PMIX_SUCCESS) return cannot("PMIx_Put", status);
+        if (status != PMIX_SUCCESS) return log_error("PMIx_Put", status);
         status = launcher_.library().commit();
-        if (status != PMIX_SUCCESS) return cannot("PMIx_Commit", status);
+        if (status != PMIX_SUCCESS) return log_error("PMIx_Commit", status);
         return begin_fence();
     }
 
     ucs_status_t begin_fence() {
-        auto asked = std::make_unique<question>(question{state_});
+        auto request = std::make_unique<block_request>(block_request{state_});
         const pmix_status_t status =
-            launcher_.library().fence(nullptr, 0, &collect(), 1, fence_ended, asked.get());
+            launcher_.library().fence(nullptr, 0, &collect(), 1, fence_ended, request.get());
         if (status == PMIX_SUCCESS) {
-            static_cast<void>(asked.release());  // the answer frees it
+            static_cast<void>(request.release());  // the callback frees it
             is_fencing_ = true;
             return UCS_OK;
         }
-        if (status != PMIX_OPERATION_SUCCEEDED) return cannot("PMIx_Fence", status);
+        if (status != PMIX_OPERATION_SUCCEEDED) return log_error("PMIx_Fence", status);
         state_->fence_ended = true;
         return UCS_OK;
     }
 
-    // Lives as long as the fence.
+    // The info lives longer than the fence.
     static const pmix_info_t& collect() {
         static const pmix_info_t info = [] {
             pmix_info_t made{};
@@ -307,100 +312,103 @@ private:
     }
 
     ucs_status_t advance() override {
-        if (is_asking_who_) return tell_missing();
+        if (is_past_deadline_) return report_missing();
         if (!state_->fence_ended.load(std::memory_order_acquire)) {
             if (!is_late()) return UCS_INPROGRESS;
-            is_asking_who_ = true;
-            answer_until_ = ucs::time::now() + time_to_answer;
-            return tell_missing();
+            is_past_deadline_ = true;
+            reply_deadline_ = ucs::time::now() + reply_time;
+            return report_missing();
         }
         const pmix_status_t status = state_->fence_status.load(std::memory_order_relaxed);
-        if (status_of(status) != UCS_OK) return cannot("PMIx_Fence", status);
-        if (const ucs_status_t asked = ask(); asked != UCS_OK) return asked;
-        return take();
+        if (status_of(status) != UCS_OK) return log_error("PMIx_Fence", status);
+        if (const ucs_status_t sent = request_blocks(); sent != UCS_OK) return sent;
+        return read_blocks();
     }
 
-    ucs_status_t ask() {
-        const rank_t end = asked_ + std::min(most_questions, size() - asked_);
-        for (; asked_ < end; ++asked_) {
-            auto asked = std::make_unique<question>(question{state_, asked_});
-            const pmix_proc_t who = launcher_.peer(asked_);
-            const pmix_status_t status =
-                launcher_.library().get(&who, key_.c_str(), nullptr, 0, block_came, asked.get());
-            if (status != PMIX_SUCCESS) return cannot("PMIx_Get", status);
-            static_cast<void>(asked.release());
+    ucs_status_t request_blocks() {
+        const rank_t end = requested_ + std::min(max_requests, size() - requested_);
+        for (; requested_ < end; ++requested_) {
+            auto request = std::make_unique<block_request>(block_request{state_, requested_});
+            const pmix_proc_t peer = launcher_.peer(requested_);
+            const pmix_status_t status = launcher_.library().get(&peer, key_.c_str(), nullptr, 0,
+                                                                 block_arrived, request.get());
+            if (status != PMIX_SUCCESS) return log_error("PMIx_Get", status);
+            static_cast<void>(request.release());
         }
         return UCS_OK;
     }
 
-    ucs_status_t take() {
+    ucs_status_t read_blocks() {
         const std::lock_guard guard(state_->lock);
-        if (state_->trouble != PMIX_SUCCESS) return cannot("PMIx_Get", state_->trouble);
-        if (state_->count < size()) return is_late() ? late_answers() : UCS_INPROGRESS;
+        if (state_->error != PMIX_SUCCESS) return log_error("PMIx_Get", state_->error);
+        if (state_->count < size()) return is_late() ? log_missing() : UCS_INPROGRESS;
         for (rank_t from = 0; from < size(); ++from) {
-            const auto& came = state_->blocks[from];
-            if (came.size() != std::max<std::size_t>(now().bytes, 1))
-                return differs(from, came.size());
-            if (now().bytes != 0) std::memcpy(block(from).data(), came.data(), came.size());
+            const auto& received = state_->blocks[from];
+            if (received.size() != std::max<std::size_t>(current().bytes, 1))
+                return log_size_mismatch(from, received.size());
+            if (current().bytes != 0)
+                std::memcpy(block(from).data(), received.data(), received.size());
         }
         return UCS_OK;
     }
 
-    // The fence has not ended: whose blocks are there?
-    ucs_status_t tell_missing() {
-        if (const ucs_status_t asked = ask(); asked != UCS_OK) return asked;
+    // The deadline has passed before the fence ended: reports the ranks whose blocks have not
+    // arrived.
+    ucs_status_t report_missing() {
+        if (const ucs_status_t sent = request_blocks(); sent != UCS_OK) return sent;
         const std::lock_guard guard(state_->lock);
-        if (state_->count < size() && ucs::time::now() < answer_until_) return UCS_INPROGRESS;
-        return late_answers();
+        if (state_->count < size() && ucs::time::now() < reply_deadline_) return UCS_INPROGRESS;
+        return log_missing();
     }
 
-    ucs_status_t late_answers() {
+    ucs_status_t log_missing() {
         std::vector<rank_t> missing;
-        for (rank_t who = 0; who < size(); ++who)
-            if (!state_->came[who]) missing.push_back(who);
-        return late(missing, {});
+        for (rank_t peer = 0; peer < size(); ++peer)
+            if (!state_->has_arrived[peer]) missing.push_back(peer);
+        return log_timeout(missing, {});
     }
 
-    // The next round commits it, and its fence brings it to the servers of all.
-    ucs_status_t put(std::uint64_t number, std::span<const std::byte> mine) override {
+    // The next round commits the block, and its fence distributes it to the servers of all ranks.
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> block) override {
         if (size() == 1) {
-            own_.put(number, mine);
+            own_.put(number, block);
             return UCS_OK;
         }
         pmix_value_t value{};
         value.type = PMIX_BYTE_OBJECT;
-        value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(mine.data()));
-        value.data.bo.size = mine.size();
+        value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(block.data()));
+        value.data.bo.size = block.size();
         const std::string key = key_of(number);
         const pmix_status_t status = launcher_.library().put(PMIX_GLOBAL, key.c_str(), &value);
-        return status == PMIX_SUCCESS ? UCS_OK : cannot("PMIx_Put", status);
+        return status == PMIX_SUCCESS ? UCS_OK : log_error("PMIx_Put", status);
     }
 
-    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+    ucs_status_t find(std::uint64_t number, rank_t publisher, std::span<std::byte> into,
                       std::size_t& bytes) override {
-        if (size() == 1) return hand_over(own_.of(number), into, bytes);
-        auto& asked = wanted_[{number, of}];
-        if (asked == nullptr) {
-            if (const ucs_status_t status = ask_for(number, of, asked); status != UCS_OK) {
-                wanted_.erase({number, of});
+        if (size() == 1) return copy_block(own_.find(number), into, bytes);
+        auto& request = lookups_[{number, publisher}];
+        if (request == nullptr) {
+            if (const ucs_status_t status = request_block(number, publisher, request);
+                status != UCS_OK) {
+                lookups_.erase({number, publisher});
                 return status;
             }
         }
-        const std::shared_ptr<wanted> what = asked;
-        const std::lock_guard guard(what->lock);
-        if (!what->is_here) return UCS_INPROGRESS;
-        if (what->status != PMIX_SUCCESS) {
-            wanted_.erase({number, of});
-            return cannot("PMIx_Get", what->status);
+        const std::shared_ptr<lookup> found = request;
+        const std::lock_guard guard(found->lock);
+        if (!found->is_done) return UCS_INPROGRESS;
+        if (found->status != PMIX_SUCCESS) {
+            lookups_.erase({number, publisher});
+            return log_error("PMIx_Get", found->status);
         }
-        const ucs_status_t status = hand_over(what->block, into, bytes);
-        if (status == UCS_OK) wanted_.erase({number, of});
+        const ucs_status_t status = copy_block(found->block, into, bytes);
+        if (status == UCS_OK) lookups_.erase({number, publisher});
         return status;
     }
 
     ucs_status_t drop(std::uint64_t number) override {
         own_.drop(number);
-        std::erase_if(wanted_, [&](const auto& each) { return each.first.first == number; });
+        std::erase_if(lookups_, [&](const auto& each) { return each.first.first == number; });
         return UCS_OK;
     }
 
@@ -408,29 +416,31 @@ private:
         return fmt::format("hawser.published.{}.{}", instance_, number);
     }
 
-    ucs_status_t ask_for(std::uint64_t number, rank_t of, std::shared_ptr<wanted>& into) {
-        into = std::make_shared<wanted>();
-        auto asked = std::make_unique<std::shared_ptr<wanted>>(into);
-        const pmix_proc_t who = launcher_.peer(of);
+    ucs_status_t request_block(std::uint64_t number, rank_t publisher,
+                               std::shared_ptr<lookup>& result) {
+        result = std::make_shared<lookup>();
+        auto request = std::make_unique<std::shared_ptr<lookup>>(result);
+        const pmix_proc_t peer = launcher_.peer(publisher);
         const std::string key = key_of(number);
         const pmix_status_t status =
-            launcher_.library().get(&who, key.c_str(), nullptr, 0, wanted_came, asked.get());
-        if (status != PMIX_SUCCESS) return cannot("PMIx_Get", status);
-        static_cast<void>(asked.release());  // the answer frees it
+            launcher_.library().get(&peer, key.c_str(), nullptr, 0, lookup_arrived, request.get());
+        if (status != PMIX_SUCCESS) return log_error("PMIx_Get", status);
+        static_cast<void>(request.release());  // the callback frees it
         return UCS_OK;
     }
 
-    ucs_status_t cannot(const char* call, pmix_status_t why) {
-        ucs::log::error(oob_log, "round {}: {}: {}", now().number, call,
-                        launcher_.library().error_string(why));
-        return status_of(why);
+    ucs_status_t log_error(const char* call, pmix_status_t status) {
+        ucs::log::error(oob_log, "round {}: {}: {}", current().number, call,
+                        launcher_.library().error_string(status));
+        return status_of(status);
     }
 
     void finish(ucs_status_t) noexcept override {
-        if (is_fencing_ && !state_->fence_ended.load(std::memory_order_acquire)) session::spoil();
+        if (is_fencing_ && !state_->fence_ended.load(std::memory_order_acquire))
+            session::mark_abandoned();
         is_fencing_ = false;
         if (state_ != nullptr) {
-            // A block may hold a random job key.
+            // A block may contain a random job key.
             const std::lock_guard guard(state_->lock);
             for (std::vector<std::byte>& each : state_->blocks)
                 ucs::security::erase(each);
@@ -441,13 +451,13 @@ private:
     const session& launcher_;
     const unsigned instance_;
     std::string key_;
-    std::shared_ptr<answers> state_;
-    own_blocks own_;  // of one that is alone
-    std::map<std::pair<std::uint64_t, rank_t>, std::shared_ptr<wanted>> wanted_;
-    rank_t asked_ = 0;
+    std::shared_ptr<block_replies> state_;
+    own_blocks own_;  // used if there is one rank
+    std::map<std::pair<std::uint64_t, rank_t>, std::shared_ptr<lookup>> lookups_;
+    rank_t requested_ = 0;
     bool is_fencing_ = false;
-    bool is_asking_who_ = false;
-    ucs::time::nanoseconds answer_until_ = 0;
+    bool is_past_deadline_ = false;
+    ucs::time::nanoseconds reply_deadline_ = 0;
 };
 
 }  // namespace
@@ -456,12 +466,12 @@ ucs::result<std::unique_ptr<exchange>> make_pmix(double timeout) {
     static std::atomic<unsigned> instances{0};
     const auto launcher = session::get();
     if (!launcher) return launcher.status();
-    if (session::is_spoiled()) return refuse_after_abandoned();
-    membership who{(*launcher)->rank(), (*launcher)->size(), 0};
-    if (const ucs_status_t status = who.check("ucg_oob_create_pmix", timeout); status != UCS_OK)
+    if (session::has_abandoned()) return refuse_after_abandoned();
+    rank_params self{(*launcher)->rank(), (*launcher)->size(), 0};
+    if (const ucs_status_t status = self.check("ucg_oob_create_pmix", timeout); status != UCS_OK)
         return status;
     return std::unique_ptr<exchange>(
-        std::make_unique<pmix>(who, **launcher, instances.fetch_add(1)));
+        std::make_unique<pmix>(self, **launcher, instances.fetch_add(1)));
 }
 
 }  // namespace ucg::oob

@@ -1,4 +1,4 @@
-// Ranks that a launcher with PMIx has started.
+// Out-of-band exchange among ranks that a launcher with PMIx started.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace ucg::oob {
 
-// As ucg_oob_create_pmix.
+// Implements ucg_oob_create_pmix.
 [[nodiscard]] ucs::result<std::unique_ptr<exchange>> make_pmix(double timeout);
 
 }  // namespace ucg::oob

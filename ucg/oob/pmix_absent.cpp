@@ -1,4 +1,4 @@
-// In the place of pmix.cpp where PMIx's header was not there when this was built.
+// Replaces pmix.cpp if the build did not find PMIx's header.
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/pmix.hpp"
 

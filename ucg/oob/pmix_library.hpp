@@ -1,4 +1,4 @@
-// libpmix, loaded when it is needed.
+// The functions of libpmix, which is loaded on first use.
 #pragma once
 
 #include <pmix.h>
@@ -7,7 +7,7 @@
 
 namespace ucg::oob {
 
-// Its functions. Once loaded it stays: it has threads. Any thread.
+// The library stays loaded, because it has threads. Any thread.
 struct pmix_library {
     decltype(&PMIx_Init) init;
     decltype(&PMIx_Finalize) finalize;
@@ -20,8 +20,8 @@ struct pmix_library {
     decltype(&PMIx_Get_version) version;  // "OpenPMIx 4.2.2, repo rev: ..."
     decltype(&PMIx_Value_destruct) destruct_value;
 
-    // Null: `why_not` says why.
-    [[nodiscard]] static const pmix_library* load(std::string& why_not);
+    // Returns null if the library cannot be loaded; `reason` then explains it.
+    [[nodiscard]] static const pmix_library* load(std::string& reason);
 };
 
 }  // namespace ucg::oob

@@ -7,9 +7,9 @@
 namespace ucg::oob {
 namespace {
 
-constexpr std::size_t most_ranges = 20;
+constexpr std::size_t max_ranges = 20;
 
-// The end of the range that begins at `from`.
+// Returns the end of the range that begins at `from`.
 std::size_t range_end(std::span<const rank_t> ranks, std::size_t from) {
     std::size_t end = from + 1;
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1)
@@ -21,14 +21,14 @@ std::size_t range_end(std::span<const rank_t> ranks, std::size_t from) {
 
 std::string rank_list(std::span<const rank_t> ranks, std::uint64_t unlisted) {
     std::vector<std::string> parts;
-    std::size_t at = 0;
-    while (at < ranks.size() && parts.size() < most_ranges) {
-        const std::size_t end = range_end(ranks, at);
-        parts.push_back(end - at == 1 ? fmt::format("{}", ranks[at])
-                                      : fmt::format("{}-{}", ranks[at], ranks[end - 1]));
-        at = end;
+    std::size_t next = 0;
+    while (next < ranks.size() && parts.size() < max_ranges) {
+        const std::size_t end = range_end(ranks, next);
+        parts.push_back(end - next == 1 ? fmt::format("{}", ranks[next])
+                                        : fmt::format("{}-{}", ranks[next], ranks[end - 1]));
+        next = end;
     }
-    unlisted += ranks.size() - at;
+    unlisted += ranks.size() - next;
     if (unlisted != 0) parts.push_back(fmt::format("{} more", unlisted));
     const bool one = ranks.size() + unlisted == 1;
     std::string text = one ? "rank " : "ranks ";

@@ -1,4 +1,4 @@
-// A rank other than 0 of a store.
+// The TCP store's client: every rank except rank 0.
 #pragma once
 
 #include <deque>
@@ -11,104 +11,106 @@
 
 #include "ucg/oob/exchange.hpp"
 #include "ucg/oob/job_key.hpp"
+#include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_link.hpp"
-#include "ucg/oob/tcp_place.hpp"
 
 namespace ucg::oob {
 
-// Connects to rank 0 during the first round, as often as it takes, and stays connected: what is
-// published and asked goes there as well. Owner context.
+// Connects to rank 0 during the first round, as often as necessary, and stays connected.
+// Publications and look-ups use the same connection. Owner context.
 class tcp_leaf final : public exchange {
 public:
-    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, const job_key& key = {})
-        : exchange(who), job_(job), root_(std::move(root)), key_(key) {}
-    // One that is connected already; for tests.
-    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected,
-             const job_key& key = {});
-    // This rank tries these addresses first, and then those of the name of the host. For tests.
-    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
+    tcp_leaf(const rank_params& self, std::uint64_t job, root_address root, const job_key& key = {})
+        : exchange(self), job_(job), root_(std::move(root)), key_(key) {}
+    // Uses a connected socket. For tests.
+    tcp_leaf(const rank_params& self, std::uint64_t job, root_address root,
+             ucs::unique_fd connected, const job_key& key = {});
+    // Tries these addresses first, and then those of the host's name. For tests.
+    tcp_leaf(const rank_params& self, std::uint64_t job, root_address root,
              std::vector<ucs::net::socket_address> addresses, const job_key& key = {});
     ~tcp_leaf() override;
 
 private:
-    enum class state { resting, connecting, greeting, joined };
-    // What goes to rank 0 beside the blocks of rounds.
-    struct letter {
+    enum class state { waiting, connecting, opening, joined };
+    // A frame to rank 0 other than the blocks of rounds.
+    struct control_frame {
         wire::header head;
         std::vector<std::byte> content;
     };
-    struct inquiry {
-        bool is_answered = false;
+    struct lookup {
+        bool is_done = false;
         ucs_status_t status = UCS_OK;
         std::vector<std::byte> block;
     };
-    using place = std::pair<std::uint64_t, rank_t>;  // number and rank
+    using block_id = std::pair<std::uint64_t, rank_t>;  // number and publisher
 
     ucs_status_t start() override;
     ucs_status_t advance() override;
-    void finish(ucs_status_t why) noexcept override;
+    void finish(ucs_status_t status) noexcept override;
     ucs_status_t put(std::uint64_t number, std::span<const std::byte> block) override;
-    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+    ucs_status_t find(std::uint64_t number, rank_t publisher, std::span<std::byte> into,
                       std::size_t& bytes) override;
     ucs_status_t drop(std::uint64_t number) override;
-    void answer() override;
+    void serve_requests() override;
 
-    void write(wire::kind what, std::uint64_t number, std::span<const std::byte> content = {});
-    void send_on();
-    [[nodiscard]] ucs_status_t see_answers();
-    [[nodiscard]] ucs_status_t take_answer();
+    void queue_frame(wire::frame_kind kind, std::uint64_t number,
+                     std::span<const std::byte> content = {});
+    void send_next();
+    [[nodiscard]] ucs_status_t receive_replies();
+    [[nodiscard]] ucs_status_t receive_reply();
     [[nodiscard]] ucs_status_t join();
     void connect();
-    void begin_connection(const ucs::net::socket_address& at);
-    void see_connection();
-    void greet(ucs::unique_fd socket);
-    void say_hello();
-    void leave_silent_address();
-    // Returns whether there are other addresses than the one that is tried.
-    [[nodiscard]] bool may_go_elsewhere() const noexcept;
-    [[nodiscard]] ucs_status_t see_opening();
-    [[nodiscard]] ucs_status_t see_welcome();
-    void try_again(std::string why);
-    [[nodiscard]] ucs_status_t take_part();
-    [[nodiscard]] ucs_status_t take_frame();
-    [[nodiscard]] ucs_status_t take_failure();
-    [[nodiscard]] ucs_status_t see_deadline();
-    [[nodiscard]] ucs_status_t lost(const char* how);
-    [[nodiscard]] wire::header frame(wire::kind what) const noexcept {
-        return {what, rank(), size(), job_, now().number};
+    void begin_connection(const ucs::net::socket_address& address);
+    void check_connection();
+    void begin_opening(ucs::unique_fd socket);
+    void send_hello();
+    void skip_silent_address();
+    // True if rank 0 has other addresses than the one that is tried.
+    [[nodiscard]] bool has_other_addresses() const noexcept;
+    [[nodiscard]] ucs_status_t progress_opening();
+    [[nodiscard]] ucs_status_t receive_welcome();
+    void retry_later(std::string error);
+    [[nodiscard]] ucs_status_t progress_round();
+    [[nodiscard]] ucs_status_t receive_frame();
+    [[nodiscard]] ucs_status_t receive_failure();
+    [[nodiscard]] ucs_status_t check_deadline();
+    [[nodiscard]] ucs_status_t log_lost(const char* reason);
+    [[nodiscard]] wire::header frame(wire::frame_kind kind) const noexcept {
+        return {kind, rank(), size(), job_, current().number};
     }
 
     const std::uint64_t job_;
-    const tcp_place root_;
+    const root_address root_;
     const job_key key_;
-    state state_ = state::resting;
-    // What is tried.
+    state state_ = state::waiting;
+    // The connection attempts.
     std::vector<ucs::net::socket_address> addresses_;
     std::size_t next_address_ = 0;
     ucs::unique_fd connecting_;
-    ucs::time::nanoseconds try_until_ = 0;
-    ucs::time::nanoseconds rest_until_ = 0;
-    ucs::time::nanoseconds rest_ = 0;
-    std::string last_trouble_;
-    std::string last_silence_;  // at an address where a connection came about
-    // When it is there.
+    ucs::time::nanoseconds attempt_deadline_ = 0;
+    ucs::time::nanoseconds next_attempt_ = 0;
+    ucs::time::nanoseconds backoff_ = 0;
+    std::string last_error_;
+    std::string last_silent_;  // the last address that accepted a connection and sent nothing
+    // The connection.
     std::optional<tcp_link> link_;
     std::optional<ucs::security::opening> opening_;  // until both sides agree
     bool is_in_round_ = false;
-    bool has_begun_ = false;  // the block is given to the link
+    bool has_begun_ = false;  // the block was passed to the link
     bool is_sending_block_ = false;
-    bool is_deaf_ = false;  // the link takes no more
-    bool has_complained_ = false;
-    ucs::time::nanoseconds answer_until_ = 0;
-    // What is looked up.
-    std::deque<letter> letters_;  // the first one may be on its way
-    bool is_sending_letter_ = false;
-    std::map<std::uint64_t, std::size_t> kept_;  // bytes at rank 0, by number
-    std::size_t kept_bytes_ = 0;
-    std::set<std::uint64_t> withdrawn_;  // and rank 0 may not know it yet
-    std::map<place, inquiry> inquiries_;
-    std::size_t owed_answers_ = 0;   // to questions, also to those that were given up since
-    std::vector<std::byte> answer_;  // that comes
+    bool is_send_closed_ = false;  // the link cannot send any more
+    bool has_reported_timeout_ = false;
+    ucs::time::nanoseconds reply_deadline_ = 0;
+    // Publications and look-ups.
+    std::deque<control_frame> control_frames_;  // the first one may be partly sent
+    bool is_sending_control_ = false;
+    std::map<std::uint64_t, std::size_t> stored_;  // bytes stored at rank 0, by number
+    std::size_t stored_bytes_ = 0;
+    std::set<std::uint64_t> withdrawn_;  // withdrawals that rank 0 may not have received
+    std::map<block_id, lookup> lookups_;
+    std::size_t pending_replies_ = 0;  // replies that rank 0 still has to send, including those to
+                                       // withdrawn look-ups
+    std::vector<std::byte> reply_;     // the reply that is received
 };
 
 }  // namespace ucg::oob

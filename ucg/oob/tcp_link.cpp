@@ -15,7 +15,7 @@
 namespace ucg::oob {
 namespace {
 
-constexpr ucs::time::nanoseconds time_between_looks = 8 * ucs::time::second;
+constexpr ucs::time::nanoseconds check_interval = 8 * ucs::time::second;
 
 bool would_wait() noexcept {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -24,8 +24,8 @@ bool would_wait() noexcept {
 }  // namespace
 
 void tune_socket(int fd) noexcept {
-    // A host that vanished says nothing: found out within half a minute. Any of these may be
-    // refused.
+    // Keep-alive detects a host that vanished within half a minute. The kernel may refuse any of
+    // these options.
     const auto set = [fd](int level, int name, int value) {
         static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
     };
@@ -45,56 +45,58 @@ void tcp_link::close() noexcept {
     const ucs::unique_fd socket = std::move(socket_);
     if (!socket || process_ != ::getpid()) return;
     ::shutdown(socket.get(), SHUT_WR);
-    // What the other end sent and nobody read would make the kernel throw away what was sent to it.
-    // As much as a socket's buffer holds: a peer that goes on sending does not keep us.
+    // Unread data in the receive buffer would make the kernel discard data that is still being
+    // sent. Reads at most what a socket's buffer holds, so that a peer that keeps sending does not
+    // block this process.
     std::array<std::byte, 65536> none;
     for (int i = 0; i < 256; ++i)
         if (::recv(socket.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
 }
 
-ucs::security::opening::step tcp_link::advance(ucs::security::opening& with) noexcept {
-    return ucs::net::advance(with, fd());
+ucs::security::opening::step tcp_link::advance(ucs::security::opening& opening) noexcept {
+    return ucs::net::advance(opening, fd());
 }
 
 bool tcp_link::is_silent() noexcept {
     const auto now = ucs::time::now();
-    if (now < next_look_) return false;
-    next_look_ = now + time_between_looks;
-    const auto said = ucs::net::answers_of(socket_.get(), now);
-    return silence_.look(said.owed, said.heard, now);
+    if (now < next_check_) return false;
+    next_check_ = now + check_interval;
+    const auto acknowledged = ucs::net::answers_of(socket_.get(), now);
+    return silence_.look(acknowledged.owed, acknowledged.heard, now);
 }
 
-void tcp_link::put(wire::header what, std::span<const std::byte> body) noexcept {
-    put(what, {}, body);
+void tcp_link::put(wire::header head, std::span<const std::byte> body) noexcept {
+    put(head, {}, body);
 }
 
-void tcp_link::put(wire::header what, std::span<const std::byte> start,
+void tcp_link::put(wire::header head, std::span<const std::byte> start,
                    std::span<const std::byte> body) noexcept {
-    assert(!is_sending() && start.size() <= wire::failure::most_bytes);
-    what.content = start.size() + body.size();
-    wire::pack(what, std::span(head_).first<wire::header::size>());
+    assert(!is_sending() && start.size() <= wire::failure::max_bytes);
+    head.content = start.size() + body.size();
+    wire::pack(head, std::span(head_).first<wire::header::size>());
     std::copy(start.begin(), start.end(), head_.begin() + wire::header::size);
     head_size_ = wire::header::size + start.size();
     body_ = body;
     sent_ = 0;
 }
 
-void tcp_link::put(wire::header what, const wire::failure& why) noexcept {
+void tcp_link::put(wire::header head, const wire::failure& failure) noexcept {
     assert(!is_sending());
-    what.what = wire::kind::failure;
-    what.content = wire::pack(why, std::span(head_).subspan<wire::header::size>());
-    wire::pack(what, std::span(head_).first<wire::header::size>());
-    head_size_ = wire::header::size + static_cast<std::size_t>(what.content);
+    head.kind = wire::frame_kind::failure;
+    head.content = wire::pack(failure, std::span(head_).subspan<wire::header::size>());
+    wire::pack(head, std::span(head_).first<wire::header::size>());
+    head_size_ = wire::header::size + static_cast<std::size_t>(head.content);
     body_ = {};
     sent_ = 0;
 }
 
 ucs_status_t tcp_link::flush() noexcept {
     while (is_sending()) {
-        const std::size_t of_head = std::min(sent_, head_size_);
-        const std::size_t of_body = sent_ - of_head;
-        iovec pieces[] = {{head_.data() + of_head, head_size_ - of_head},
-                          {const_cast<std::byte*>(body_.data()) + of_body, body_.size() - of_body}};
+        const std::size_t head_sent = std::min(sent_, head_size_);
+        const std::size_t body_sent = sent_ - head_sent;
+        iovec pieces[] = {
+            {head_.data() + head_sent, head_size_ - head_sent},
+            {const_cast<std::byte*>(body_.data()) + body_sent, body_.size() - body_sent}};
         msghdr message{};
         message.msg_iov = pieces;
         message.msg_iovlen = 2;
@@ -106,10 +108,10 @@ ucs_status_t tcp_link::flush() noexcept {
 }
 
 bool tcp_link::forget_body() noexcept {
-    const bool whole = !is_sending();
+    const bool is_complete = !is_sending();
     body_ = {};
     sent_ = head_size_;
-    return whole;
+    return is_complete;
 }
 
 ucs_status_t tcp_link::read_some(std::span<std::byte> into, std::size_t& count) noexcept {
@@ -129,14 +131,14 @@ ucs_status_t tcp_link::read_header() noexcept {
     if (status != UCS_OK) return status;
     const auto parsed = wire::parse(in_head_);
     if (!parsed) return UCS_ERR_INVALID_PARAM;
-    came_ = *parsed;
+    header_ = *parsed;
     in_frame_ = true;
     in_count_ = 0;
     return UCS_OK;
 }
 
 ucs_status_t tcp_link::read_body(std::span<std::byte> into) noexcept {
-    assert(in_frame_ && into.size() == came_.content);
+    assert(in_frame_ && into.size() == header_.content);
     const ucs_status_t status = read_some(into, in_count_);
     if (status != UCS_OK) return status;
     in_frame_ = false;
@@ -145,8 +147,8 @@ ucs_status_t tcp_link::read_body(std::span<std::byte> into) noexcept {
 }
 
 ucs_status_t tcp_link::read_failure(wire::failure& into, rank_t ranks) {
-    // The parser of headers has checked that it fits.
-    const auto bytes = std::span(in_failure_).first(static_cast<std::size_t>(came_.content));
+    // wire::parse() has checked the length.
+    const auto bytes = std::span(in_failure_).first(static_cast<std::size_t>(header_.content));
     const ucs_status_t status = read_body(bytes);
     if (status != UCS_OK) return status;
     auto parsed = wire::parse_failure(bytes, ranks);

@@ -10,9 +10,9 @@
 
 namespace ucg::oob {
 
-// Sends one frame at a time and reads the other's frame by frame; never waits. Owner context.
-// What the functions return: UCS_OK: done; UCS_INPROGRESS: call again when the socket is ready;
-// UCS_ERR_CONNECTION_RESET: the other end is gone.
+// Sends one frame at a time and receives the peer's frames one after the other; never blocks. Owner
+// context. The functions return UCS_OK: done; UCS_INPROGRESS: call again when the socket is ready;
+// UCS_ERR_CONNECTION_RESET: the peer is gone.
 class tcp_link {
 public:
     explicit tcp_link(ucs::unique_fd socket) noexcept;
@@ -21,39 +21,39 @@ public:
     tcp_link& operator=(const tcp_link&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-    // Ends the connection; nothing more may be sent or read. In a child that a fork() made it goes
-    // on, as it is the parent's.
+    // Ends the connection. The caller must not send or receive afterwards. In a forked child the
+    // connection stays open, because it is the parent's.
     void close() noexcept;
 
-    // Sends and receives what the opening of the connection still needs, before the first frame.
-    [[nodiscard]] ucs::security::opening::step advance(ucs::security::opening& with) noexcept;
+    // Progresses the opening of the connection, before the first frame.
+    [[nodiscard]] ucs::security::opening::step advance(ucs::security::opening& opening) noexcept;
 
-    // Whether the other side's host owes an answer and says nothing, for half a minute of calls.
-    // Keep-alive alone does not see this while something is on the way.
+    // True if the peer's host has not acknowledged anything for half a minute of calls, although it
+    // should. Keep-alive alone does not detect this while data is in flight.
     [[nodiscard]] bool is_silent() noexcept;
 
-    // Begins to send; only when all before was sent. `body` stays until flush() says UCS_OK; the
-    // contents of a failure are copied.
-    void put(wire::header what, std::span<const std::byte> body = {}) noexcept;
-    void put(wire::header what, const wire::failure& why) noexcept;
-    // With something of at most failure::most_bytes before the body, which is copied.
-    void put(wire::header what, std::span<const std::byte> start,
+    // Begins to send a frame. The frame before must be sent. `body` stays valid until flush()
+    // returns UCS_OK; the contents of a failure are copied.
+    void put(wire::header head, std::span<const std::byte> body = {}) noexcept;
+    void put(wire::header head, const wire::failure& failure) noexcept;
+    // Sends `start`, of at most failure::max_bytes, before the body. `start` is copied.
+    void put(wire::header head, std::span<const std::byte> start,
              std::span<const std::byte> body) noexcept;
     [[nodiscard]] ucs_status_t flush() noexcept;
     [[nodiscard]] bool is_sending() const noexcept { return sent_ < head_size_ + body_.size(); }
-    // Sends no more of the body that it was given: its memory goes away. Whether the frame is
-    // whole.
+    // Drops the unsent rest of the body, because its memory goes away. Returns true if the frame
+    // was complete.
     bool forget_body() noexcept;
 
-    // The header of the frame that comes. UCS_ERR_INVALID_PARAM: it is none of ours.
+    // Receives the header of the next frame. UCS_ERR_INVALID_PARAM: it is malformed.
     [[nodiscard]] ucs_status_t read_header() noexcept;
-    [[nodiscard]] const wire::header& header() const noexcept { return came_; }
-    // Whether a header was read, and what follows it was not yet.
+    [[nodiscard]] const wire::header& header() const noexcept { return header_; }
+    // True if the header was received and the content was not.
     [[nodiscard]] bool in_frame() const noexcept { return in_frame_; }
-    // The contents, as many as the header says, into memory of the caller, which stays the same
-    // from call to call. UCS_OK ends the frame.
+    // Receives the content into memory of the caller, which stays the same from call to call.
+    // `into` has the length from the header. UCS_OK ends the frame.
     [[nodiscard]] ucs_status_t read_body(std::span<std::byte> into) noexcept;
-    // The contents of a failure; ends the frame. UCS_ERR_INVALID_PARAM: malformed.
+    // Receives the content of a failure; ends the frame. UCS_ERR_INVALID_PARAM: malformed.
     [[nodiscard]] ucs_status_t read_failure(wire::failure& into, rank_t ranks);
 
 private:
@@ -62,21 +62,21 @@ private:
     ucs::unique_fd socket_;
     pid_t process_;
     ucs::net::silence_watch silence_;
-    ucs::time::nanoseconds next_look_ = 0;
-    // Out.
-    std::array<std::byte, wire::header::size + wire::failure::most_bytes> head_;
+    ucs::time::nanoseconds next_check_ = 0;
+    // The frame that is sent.
+    std::array<std::byte, wire::header::size + wire::failure::max_bytes> head_;
     std::size_t head_size_ = 0;
     std::span<const std::byte> body_;
-    std::size_t sent_ = 0;  // of both
-    // In.
+    std::size_t sent_ = 0;  // bytes of head_ and body_
+    // The frame that is received.
     wire::header_bytes in_head_;
-    std::array<std::byte, wire::failure::most_bytes> in_failure_;
-    std::size_t in_count_ = 0;  // of the header, then of what follows it
+    std::array<std::byte, wire::failure::max_bytes> in_failure_;
+    std::size_t in_count_ = 0;  // bytes of the header, then of the content
     bool in_frame_ = false;
-    wire::header came_;
+    wire::header header_;
 };
 
-// Non-blocking, and as the links need it.
+// Sets the socket's options: keep-alive and no delay.
 void tune_socket(int fd) noexcept;
 
 }  // namespace ucg::oob

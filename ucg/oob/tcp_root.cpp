@@ -14,24 +14,24 @@
 namespace ucg::oob {
 namespace {
 
-using wire::kind;
+using wire::frame_kind;
 
-constexpr ucs::time::nanoseconds time_to_greet = 10 * ucs::time::second;
-// Connections that have not said which rank they are, beyond the number of ranks: all ranks may
-// come at once, and all from one host.
-constexpr std::size_t most_strangers = 64;
-constexpr std::size_t most_strangers_of_origin = 48;
-// Accepted in a row before other events get their turn, beyond the number of ranks.
-constexpr std::size_t most_accepts = 256;
-// Frames of one guest that are read in a row. A guest that sends without pause keeps its socket
-// full, and the rest is read at the next call.
-constexpr unsigned most_frames = 64;
-// Of a block for the next round that is taken before that begins here.
-constexpr std::size_t most_early = 64 * 1024;
+constexpr ucs::time::nanoseconds hello_time = 10 * ucs::time::second;
+// Limits of connections whose peer has not sent its rank, in addition to the number of ranks: all
+// ranks may connect at the same time, and from one host.
+constexpr std::size_t max_strangers = 64;
+constexpr std::size_t max_strangers_of_origin = 48;
+// Connections accepted in a row before other events are served, in addition to the number of ranks.
+constexpr std::size_t max_accepts = 256;
+// Frames received from one peer in a row. A peer that sends without pause keeps its socket full;
+// the next call receives the rest.
+constexpr unsigned max_frames = 64;
+// Maximum length of a block that is received before its round begins at rank 0.
+constexpr std::size_t max_early = 64 * 1024;
 
 }  // namespace
 
-ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std::uint64_t job,
+ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const rank_params& self, std::uint64_t job,
                                                       ucs::unique_fd listener, const job_key& key) {
     ucs::unique_fd epoll = ucs::sys::within_budget(ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC)));
     bool good = static_cast<bool>(epoll);
@@ -46,46 +46,47 @@ ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std
         return UCS_ERR_IO_ERROR;
     }
     return std::unique_ptr<tcp_root>(
-        new tcp_root(who, job, std::move(listener), key, std::move(epoll)));
+        new tcp_root(self, job, std::move(listener), key, std::move(epoll)));
 }
 
-tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd listener,
+tcp_root::tcp_root(const rank_params& self, std::uint64_t job, ucs::unique_fd listener,
                    const job_key& key, ucs::unique_fd epoll)
-    : exchange(who),
+    : exchange(self),
       job_(job),
       key_(key),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
-      admission_({.most = who.size + most_strangers,
-                  .most_per_origin = who.size + most_strangers_of_origin,
-                  .time_to_prove = time_to_greet}),
-      members_(who.size),
-      store_(who.size) {}
+      admission_({.most = self.size + max_strangers,
+                  .most_per_origin = self.size + max_strangers_of_origin,
+                  .time_to_prove = hello_time}),
+      members_(self.size),
+      store_(self.size) {}
 
-// Ranks that came after the failure need not wait for a rank 0 that will not be there.
+// Notifies ranks that connected after the failure, so that they do not wait for a rank 0 that is
+// gone.
 tcp_root::~tcp_root() {
-    if (failed_ != UCS_OK && !is_copy()) dismiss_strangers(true);
+    if (failed_ != UCS_OK && !is_copy()) notify_strangers(true);
 }
 
 ucs_status_t tcp_root::start() {
-    wanted_ = size() - 1;
-    sending_ = 0;
+    missing_blocks_ = size() - 1;
+    pending_results_ = 0;
     is_in_round_ = true;
-    is_sharing_ = false;
+    is_sending_results_ = false;
     if (!lost_.empty()) {
         std::sort(lost_.begin(), lost_.end());
-        ucs::log::error(oob_log, "round {} cannot be: {} left after the last one", now().number,
+        ucs::log::error(oob_log, "round {} cannot be: {} left after the last one", current().number,
                         rank_list(lost_));
         fail(UCS_ERR_CONNECTION_RESET, lost_);
         return failed_;
     }
     for (const auto& each : members_)
-        if (each) each->has_given = false;
-    take_early_blocks();
+        if (each) each->has_sent_block = false;
+    use_early_blocks();
     for (const auto& each : members_) {
-        if (!each || !each->is_ahead) continue;
-        each->is_ahead = false;
-        watch(*each);
+        if (!each || !each->has_block_waiting) continue;
+        each->has_block_waiting = false;
+        update_events(*each);
         read(*each);
     }
     return failed_;
@@ -94,44 +95,45 @@ ucs_status_t tcp_root::start() {
 ucs_status_t tcp_root::advance() {
     poll();
     drop_strangers();
-    look_for_silent();
-    if (failed_ == UCS_OK && wanted_ == 0 && !is_sharing_) share();
-    if (failed_ == UCS_OK && is_sharing_ && sending_ == 0) return UCS_OK;
-    if (failed_ == UCS_OK && is_late()) fail_late();
+    drop_silent_peers();
+    if (failed_ == UCS_OK && missing_blocks_ == 0 && !is_sending_results_) send_results();
+    if (failed_ == UCS_OK && is_sending_results_ && pending_results_ == 0) return UCS_OK;
+    if (failed_ == UCS_OK && is_late()) fail_timed_out();
     return failed_ != UCS_OK ? failed_ : UCS_INPROGRESS;
 }
 
-void tcp_root::finish(ucs_status_t why) noexcept {
+void tcp_root::finish(ucs_status_t status) noexcept {
     const rank_t me = 0;
     is_in_round_ = false;
-    if (why != UCS_OK) fail(why, {&me, 1});
-    // A failure may have ended the round while some had half of the result, or of an answer.
+    if (status != UCS_OK) fail(status, {&me, 1});
+    // Closes connections on which the result or a reply was partly sent when the round failed.
     for (const auto& each : members_) {
-        if (!each || each->is_gone) continue;
-        if (!each->is_owed && (failed_ == UCS_OK || each->is_told)) continue;
+        if (!each || each->is_closed) continue;
+        if (!each->awaits_result && (failed_ == UCS_OK || each->is_notified)) continue;
         if (each->out == sending::result) each->link.forget_body();
         ::shutdown(each->link.fd(), SHUT_RDWR);
-        each->is_gone = true;
+        each->is_closed = true;
     }
 }
 
 void tcp_root::poll() {
     epoll_event events[64];
-    // Enough turns for everybody; who floods the port waits for the next call.
+    // The number of turns suffices for all ranks. Further events of a peer that floods the port
+    // wait for the next call.
     for (rank_t turn = 0; turn <= size() / 32 + 4; ++turn) {
         const int count = ::epoll_wait(epoll_.get(), events, std::size(events), 0);
         for (int i = 0; i < count && failed_ == UCS_OK; ++i) {
             if (events[i].data.ptr == nullptr)
                 accept_all();
             else
-                serve(*static_cast<guest*>(events[i].data.ptr), events[i].events);
+                serve(*static_cast<connection*>(events[i].data.ptr), events[i].events);
         }
         if (count < static_cast<int>(std::size(events)) || failed_ != UCS_OK) return;
     }
 }
 
 void tcp_root::accept_all() {
-    for (std::size_t turn = 0; turn < size() + most_accepts; ++turn) {
+    for (std::size_t turn = 0; turn < size() + max_accepts; ++turn) {
         ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (socket) {
             adopt(std::move(socket));
@@ -139,50 +141,50 @@ void tcp_root::accept_all() {
         }
         const int why = errno;
         if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
-            return;  // no more, or one that is gone again
-        if (!displace_one()) return cannot_accept(why);
+            return;  // no more connections, or the peer is gone
+        if (!drop_least_stranger()) return report_accept_error(why);
     }
 }
 
 void tcp_root::enforce_limits() noexcept {
     while (auto* const surplus = admission_.excess(ucs::time::now())) {
-        if (!std::exchange(has_reported_crowd_, true)) {
-            complaints_.warn(oob_log,
-                             "{} connections to rank 0 have not said which rank they are; the "
-                             "oldest are closed. Keep strangers from this port by a firewall",
-                             admission_.size());
+        if (!std::exchange(has_reported_excess_, true)) {
+            warnings_.warn(oob_log,
+                           "{} connections to rank 0 have not sent their rank; the "
+                           "oldest are closed. Keep strangers from this port by a firewall",
+                           admission_.size());
         }
-        dismiss(static_cast<guest&>(*surplus));
+        close_stranger(static_cast<connection&>(*surplus));
     }
 }
 
-// Without descriptors or memory the stranger that is worth least ends, so that strangers cost no
-// rank its connection. False: there is none.
-bool tcp_root::displace_one() {
+// Without descriptors or memory, closes the least valuable stranger, so that strangers cost no rank
+// its connection. Returns false if there is none.
+bool tcp_root::drop_least_stranger() {
     for (std::size_t i = 0; i < strangers_.size() && failed_ == UCS_OK; ++i)
-        if (strangers_[i]) read(*strangers_[i]);  // it may be a rank
+        if (strangers_[i]) read(*strangers_[i]);  // the stranger may be a rank
     auto* const least = admission_.least();
     if (least == nullptr || failed_ != UCS_OK) return false;
-    complaints_.warn(oob_log,
-                     "somebody who connected to rank 0 and says nothing is dropped: no more "
-                     "connections are possible");
-    dismiss(static_cast<guest&>(*least));
+    warnings_.warn(oob_log,
+                   "a silent connection to rank 0 is dropped: no more "
+                   "connections are possible");
+    close_stranger(static_cast<connection&>(*least));
     return true;
 }
 
-// Closing alone does not end the events of a socket that a child of a fork has, too. The object
-// stays until drop_strangers(), because an event that is served may be about it.
-void tcp_root::dismiss(guest& stranger) noexcept {
-    admission_.remove(stranger);
-    ignore(stranger);
-    stranger.is_gone = true;
-    stranger.link.close();
+// close() does not end the events of a socket that a forked child holds, too. The object stays
+// until drop_strangers(), because a pending event may refer to it.
+void tcp_root::close_stranger(connection& peer) noexcept {
+    admission_.remove(peer);
+    remove_events(peer);
+    peer.is_closed = true;
+    peer.link.close();
 }
 
-void tcp_root::cannot_accept(int why) {
+void tcp_root::report_accept_error(int why) {
     if (failed_ != UCS_OK) return;
-    if (why != EMFILE) {  // others of this host, which may end before our time does
-        complaints_.warn(oob_log, "rank 0 cannot take a connection now: {}", std::strerror(why));
+    if (why != EMFILE) {  // a limit of the host, which may recover before the deadline
+        warnings_.warn(oob_log, "rank 0 cannot take a connection now: {}", std::strerror(why));
         return;
     }
     ucs::log::error(oob_log,
@@ -194,336 +196,339 @@ void tcp_root::cannot_accept(int why) {
 }
 
 void tcp_root::adopt(ucs::unique_fd socket) {
-    strangers_.push_back(std::make_unique<guest>(std::move(socket), key_ ? &*key_ : nullptr));
-    guest& someone = *strangers_.back();
-    const int fd = someone.link.fd();
+    strangers_.push_back(std::make_unique<connection>(std::move(socket), key_ ? &*key_ : nullptr));
+    connection& peer = *strangers_.back();
+    const int fd = peer.link.fd();
     epoll_event event{};
-    event.events = someone.interest = EPOLLIN;
-    event.data.ptr = &someone;
-    if (admission_.add(someone, ucs::net::origin::of_peer(fd), ucs::time::now()) != UCS_OK ||
+    event.events = peer.interest = EPOLLIN;
+    event.data.ptr = &peer;
+    if (admission_.add(peer, ucs::net::origin::of_peer(fd), ucs::time::now()) != UCS_OK ||
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-        complaints_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
+        warnings_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
         strangers_.pop_back();
         return;
     }
-    read(someone);  // a rank has usually said which one it is
+    read(peer);  // a rank has usually sent its hello already
     enforce_limits();
 }
 
-// Hosts that vanished while they owe an answer.
-void tcp_root::look_for_silent() {
+// Drops peers whose hosts vanished.
+void tcp_root::drop_silent_peers() {
     const auto time = ucs::time::now();
-    if (time < next_look_) return;
-    next_look_ = time + ucs::time::second;
+    if (time < next_check_) return;
+    next_check_ = time + ucs::time::second;
     for (const auto& each : members_)
-        if (each && failed_ == UCS_OK && !each->is_gone && each->link.is_silent())
-            lose(*each, "does not answer any more");
+        if (each && failed_ == UCS_OK && !each->is_closed && each->link.is_silent())
+            drop_peer(*each, "does not answer any more");
 }
 
-// Not while events are served, which may be about them.
+// Must not be called while events are served, because they may refer to strangers.
 void tcp_root::drop_strangers() {
-    while (auto* const late = admission_.overdue(ucs::time::now())) {
-        complaints_.warn(oob_log, "somebody who connected to rank 0 said nothing for {} s",
-                         ucs::time::to_seconds(time_to_greet));
-        dismiss(static_cast<guest&>(*late));
+    while (auto* const overdue = admission_.overdue(ucs::time::now())) {
+        warnings_.warn(oob_log, "a connection to rank 0 is closed: it sent nothing for {} s",
+                       ucs::time::to_seconds(hello_time));
+        close_stranger(static_cast<connection&>(*overdue));
     }
-    std::erase_if(strangers_, [&](const std::unique_ptr<guest>& each) {
-        if (!each) return true;  // it became a member
-        if (!each->is_gone) return false;
-        ignore(*each);
+    std::erase_if(strangers_, [&](const std::unique_ptr<connection>& each) {
+        if (!each) return true;  // the stranger became a member
+        if (!each->is_closed) return false;
+        remove_events(*each);
         return true;
     });
 }
 
-void tcp_root::ignore(const guest& which) noexcept {
-    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, which.link.fd(), nullptr));
+void tcp_root::remove_events(const connection& peer) noexcept {
+    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer.link.fd(), nullptr));
 }
 
-void tcp_root::serve(guest& from, std::uint32_t events) {
-    if (from.is_gone) return;
-    if (is_paused(from) && (events & (EPOLLHUP | EPOLLERR)) != 0) return lose(from, "died or left");
-    if ((events & EPOLLOUT) != 0) send_on(from);
-    if (!from.is_gone && (events & ~std::uint32_t{EPOLLOUT}) != 0) read(from);
+void tcp_root::serve(connection& peer, std::uint32_t events) {
+    if (peer.is_closed) return;
+    if (is_paused(peer) && (events & (EPOLLHUP | EPOLLERR)) != 0)
+        return drop_peer(peer, "died or left");
+    if ((events & EPOLLOUT) != 0) send_next(peer);
+    if (!peer.is_closed && (events & ~std::uint32_t{EPOLLOUT}) != 0) read(peer);
 }
 
-void tcp_root::watch(guest& which) noexcept {
-    if (which.is_gone) return;
-    const std::uint32_t interest = (is_paused(which) ? 0U : std::uint32_t{EPOLLIN}) |
-                                   (which.link.is_sending() ? std::uint32_t{EPOLLOUT} : 0U);
-    if (which.interest == interest) return;
+void tcp_root::update_events(connection& peer) noexcept {
+    if (peer.is_closed) return;
+    const std::uint32_t interest = (is_paused(peer) ? 0U : std::uint32_t{EPOLLIN}) |
+                                   (peer.link.is_sending() ? std::uint32_t{EPOLLOUT} : 0U);
+    if (peer.interest == interest) return;
     epoll_event event{};
-    event.events = which.interest = interest;
-    event.data.ptr = &which;
-    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, which.link.fd(), &event));
+    event.events = peer.interest = interest;
+    event.data.ptr = &peer;
+    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, peer.link.fd(), &event));
 }
 
-// Whether both sides agree; frames follow.
-bool tcp_root::take_opening(guest& from) {
-    const auto step = from.link.advance(*from.opening);
-    if (from.opening->has_record()) admission_.prefer(from);
+// Progresses the opening. Returns true if both sides agree; frames follow.
+bool tcp_root::progress_opening(connection& peer) {
+    const auto step = peer.link.advance(*peer.opening);
+    if (peer.opening->has_record()) admission_.prefer(peer);
     if (step == ucs::security::opening::step::failed) {
-        const ucs::security::opening_failure why = from.opening->failure();
-        if (why == ucs::security::opening_failure::interrupted)
-            let_go(from);
+        const ucs::security::opening_failure failure = peer.opening->failure();
+        if (failure == ucs::security::opening_failure::interrupted)
+            close_unidentified(peer);
         else
-            lose(from, explain(why));
+            drop_peer(peer, explain(failure));
     }
     if (step != ucs::security::opening::step::agreed) return false;
-    from.opening.reset();
+    peer.opening.reset();
     return true;
 }
 
-tcp_root::read_end tcp_root::read(guest& from) {
-    if (from.is_gone || failed_ != UCS_OK) return read_end::drained;
-    if (from.opening && !take_opening(from)) return read_end::drained;
-    for (unsigned frames = 0; frames < most_frames; ++frames)
-        if (from.is_gone || is_paused(from) || failed_ != UCS_OK || !read_frame(from))
+tcp_root::read_end tcp_root::read(connection& peer) {
+    if (peer.is_closed || failed_ != UCS_OK) return read_end::drained;
+    if (peer.opening && !progress_opening(peer)) return read_end::drained;
+    for (unsigned frames = 0; frames < max_frames; ++frames)
+        if (peer.is_closed || is_paused(peer) || failed_ != UCS_OK || !read_frame(peer))
             return read_end::drained;
     return read_end::limit;
 }
 
-// Returns whether a frame was taken whole.
-bool tcp_root::read_frame(guest& from) {
-    if (!from.link.in_frame()) {
-        const ucs_status_t status = from.link.read_header();
+// Returns true if a frame was received completely.
+bool tcp_root::read_frame(connection& peer) {
+    if (!peer.link.in_frame()) {
+        const ucs_status_t status = peer.link.read_header();
         if (status == UCS_INPROGRESS) return false;
-        if (status == UCS_ERR_CONNECTION_RESET && from.rank == 0) {
-            let_go(from);
+        if (status == UCS_ERR_CONNECTION_RESET && peer.rank == 0) {
+            close_unidentified(peer);
             return false;
         }
         if (status != UCS_OK) {
-            lose(from, status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
+            drop_peer(peer, status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
             return false;
         }
     }
-    return take_frame(from);
+    return receive_frame(peer);
 }
 
-// Whether it was taken whole.
-bool tcp_root::take_frame(guest& from) {
-    const wire::header& what = from.link.header();
-    if (from.rank == 0) return greet(from);
-    if (what.from == from.rank && what.ranks == size() && what.job == job_) {
-        if (what.what == kind::block) return take_block(from);
-        if (what.what == kind::late) return take_late(from);
-        if (what.what == kind::published) return take_published(from);
-        if (what.what == kind::question) return take_question(from);
-        if (what.what == kind::withdrawn) return take_withdrawn(from);
+// Returns true if the frame was received completely.
+bool tcp_root::receive_frame(connection& peer) {
+    const wire::header& header = peer.link.header();
+    if (peer.rank == 0) return receive_hello(peer);
+    if (header.from == peer.rank && header.ranks == size() && header.job == job_) {
+        if (header.kind == frame_kind::block) return receive_block(peer);
+        if (header.kind == frame_kind::late) return receive_late(peer);
+        if (header.kind == frame_kind::published) return receive_published(peer);
+        if (header.kind == frame_kind::lookup) return receive_lookup(peer);
+        if (header.kind == frame_kind::withdrawn) return receive_withdrawn(peer);
     }
-    lose(from, "sent what a rank does not send");
+    drop_peer(peer, "sent what a rank does not send");
     return false;
 }
 
-// With the last block here nobody is missing: the result is on its way.
-bool tcp_root::take_late(guest& from) {
-    const std::uint64_t of = from.link.header().round;
-    static_cast<void>(from.link.read_body({}));
-    if (of == now().number && wanted_ != 0) fail_late();
-    if (from.early && of == now().number + 1) from.is_late = true;
+// If all blocks have arrived, no rank is missing, and the result is being sent.
+bool tcp_root::receive_late(connection& peer) {
+    const std::uint64_t round = peer.link.header().round;
+    static_cast<void>(peer.link.read_body({}));
+    if (round == current().number && missing_blocks_ != 0) fail_timed_out();
+    if (peer.early_block && round == current().number + 1) peer.is_late = true;
     return true;
 }
 
-bool tcp_root::take_block(guest& from) {
-    const wire::header& what = from.link.header();
-    if (from.is_early_coming) return take_early(from);
-    if (from.has_given && !from.early && what.round == now().number + 1) {
-        if (what.content <= most_early) return take_early(from);
-        from.is_ahead = true;
-        watch(from);
+bool tcp_root::receive_block(connection& peer) {
+    const wire::header& header = peer.link.header();
+    if (peer.is_receiving_early) return receive_early_block(peer);
+    if (peer.has_sent_block && !peer.early_block && header.round == current().number + 1) {
+        if (header.content <= max_early) return receive_early_block(peer);
+        peer.has_block_waiting = true;
+        update_events(peer);
         return false;
     }
-    if (from.has_given || what.round != now().number) {
-        lose(from, "sent the block of a wrong round");
+    if (peer.has_sent_block || header.round != current().number) {
+        drop_peer(peer, "sent the block of a wrong round");
         return false;
     }
-    if (what.content != now().bytes) {
-        fail(differs(from.rank, what.content), {&from.rank, 1});
+    if (header.content != current().bytes) {
+        fail(log_size_mismatch(peer.rank, header.content), {&peer.rank, 1});
         return false;
     }
-    const ucs_status_t status = from.link.read_body(block(from.rank));
+    const ucs_status_t status = peer.link.read_body(block(peer.rank));
     if (status == UCS_OK) {
-        from.has_given = true;
-        --wanted_;
+        peer.has_sent_block = true;
+        --missing_blocks_;
         return true;
     }
-    if (status != UCS_INPROGRESS) lose(from, "died or left");
+    if (status != UCS_INPROGRESS) drop_peer(peer, "died or left");
     return false;
 }
 
-bool tcp_root::greet(guest& from) {
-    const wire::header what = from.link.header();
-    if (what.what != kind::hello) {
-        lose(from, "sent nonsense");
+bool tcp_root::receive_hello(connection& peer) {
+    const wire::header header = peer.link.header();
+    if (header.kind != frame_kind::hello) {
+        drop_peer(peer, "sent nonsense");
         return false;
     }
-    static_cast<void>(from.link.read_body({}));
-    from.has_said_who = true;
-    // A rank of another job may find its own rank 0 here later.
-    if (what.job != job_) return refuse(from, UCS_ERR_BUSY, "of another job");
-    if (what.ranks != size()) return refuse(from, UCS_ERR_REJECTED, "of a job of another size");
-    if (what.from == 0) return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
-    if (const auto& known = members_[what.from]) {
-        // Who has its result, or has heard that there is none, may have left, and be here for the
-        // store that follows at this port.
+    static_cast<void>(peer.link.read_body({}));
+    peer.is_identified = true;
+    // UCS_ERR_BUSY, because a rank of another job may find its own rank 0 at this port later.
+    if (header.job != job_) return refuse(peer, UCS_ERR_BUSY, "of another job");
+    if (header.ranks != size()) return refuse(peer, UCS_ERR_REJECTED, "of a job of another size");
+    if (header.from == 0) return refuse(peer, UCS_ERR_REJECTED, "a rank that is here already");
+    if (const auto& known = members_[header.from]) {
+        // A rank that has its result, or was notified of a failure, may have left and connect again
+        // for the next store at this port.
         const bool is_known_whole = read(*known) == read_end::drained;
-        if (known->is_gone || failed_ != UCS_OK)
-            return refuse(from, UCS_ERR_BUSY, "it has left already");
+        if (known->is_closed || failed_ != UCS_OK)
+            return refuse(peer, UCS_ERR_BUSY, "it has left already");
         if (!is_known_whole)
-            return refuse(from, UCS_ERR_BUSY, "one that may have left has sent much before");
-        return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
+            return refuse(peer, UCS_ERR_BUSY, "one that may have left has sent much before");
+        return refuse(peer, UCS_ERR_REJECTED, "a rank that is here already");
     }
-    const auto place = std::find_if(strangers_.begin(), strangers_.end(),
-                                    [&](const auto& each) { return each.get() == &from; });
-    from.rank = what.from;
-    admission_.remove(from);
-    members_[what.from] = std::move(*place);
+    const auto position = std::find_if(strangers_.begin(), strangers_.end(),
+                                       [&](const auto& each) { return each.get() == &peer; });
+    peer.rank = header.from;
+    admission_.remove(peer);
+    members_[header.from] = std::move(*position);
     if (failed_ != UCS_OK) {
-        tell(from);
+        notify_failure(peer);
         return false;
     }
-    from.link.put({kind::welcome, 0, size(), job_});
-    // It fits into an empty socket.
-    if (from.link.flush() != UCS_OK) lose(from, "died or left");
+    peer.link.put({frame_kind::welcome, 0, size(), job_});
+    // The frame fits into the empty socket buffer.
+    if (peer.link.flush() != UCS_OK) drop_peer(peer, "died or left");
     return true;
 }
 
-bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
-    const wire::header& what = from.link.header();
-    complaints_.warn(oob_log, "rank {} of {} wants to join and is refused: {} ({} ranks here)",
-                     what.from, what.ranks, text, size());
-    if (!from.is_told) {
-        from.link.put({kind::failure, 0, size(), job_}, wire::failure{.why = why});
-        static_cast<void>(from.link.flush());
+bool tcp_root::refuse(connection& peer, ucs_status_t status, const char* reason) {
+    const wire::header& header = peer.link.header();
+    warnings_.warn(oob_log, "rank {} of {} wants to join and is refused: {} ({} ranks here)",
+                   header.from, header.ranks, reason, size());
+    if (!peer.is_notified) {
+        peer.link.put({frame_kind::failure, 0, size(), job_}, wire::failure{.status = status});
+        static_cast<void>(peer.link.flush());
     }
-    dismiss(from);
+    close_stranger(peer);
     return false;
 }
 
-// A rank that knows several addresses of rank 0 leaves one where it waits for long, and comes again
-// later, as often as it takes. So a stranger that only ends its connection costs no warning.
-void tcp_root::let_go(guest& stranger) {
-    dismiss(stranger);
-    ucs::log::debug(oob_log, "a connection to rank 0 ended before it said which rank it is");
+// A rank that knows several addresses of rank 0 leaves an address where it waits for long, and
+// connects again later. So a stranger that only ends its connection causes no warning.
+void tcp_root::close_unidentified(connection& peer) {
+    close_stranger(peer);
+    ucs::log::debug(oob_log, "a connection to rank 0 ended before it sent its rank");
 }
 
-void tcp_root::lose(guest& which, const char* how) {
-    if (which.rank == 0) {
-        dismiss(which);
-        complaints_.warn(oob_log, "somebody who connected to rank 0 is dropped: {}", how);
+void tcp_root::drop_peer(connection& peer, const char* reason) {
+    if (peer.rank == 0) {
+        close_stranger(peer);
+        warnings_.warn(oob_log, "a connection to rank 0 is dropped: {}", reason);
         return;
     }
-    which.is_gone = true;
-    ignore(which);
-    store_.leave(which.rank);
-    if (is_sharing_ || !is_in_round_) {  // it may have had all that it wanted
-        if (std::exchange(which.is_owed, false)) --sending_;
-        lost_.push_back(which.rank);
+    peer.is_closed = true;
+    remove_events(peer);
+    store_.leave(peer.rank);
+    if (is_sending_results_ || !is_in_round_) {  // the peer may have received all it needs
+        if (std::exchange(peer.awaits_result, false)) --pending_results_;
+        lost_.push_back(peer.rank);
         return;
     }
-    ucs::log::error(oob_log, "round {}: rank {} {}", now().number, which.rank, how);
-    fail(UCS_ERR_CONNECTION_RESET, {&which.rank, 1});
+    ucs::log::error(oob_log, "round {}: rank {} {}", current().number, peer.rank, reason);
+    fail(UCS_ERR_CONNECTION_RESET, {&peer.rank, 1});
 }
 
-void tcp_root::share() {
-    is_sharing_ = true;
+void tcp_root::send_results() {
+    is_sending_results_ = true;
     for (const auto& each : members_) {
-        if (!each || each->is_gone) continue;
-        each->is_owed = true;
-        ++sending_;
+        if (!each || each->is_closed) continue;
+        each->awaits_result = true;
+        ++pending_results_;
     }
     for (const auto& each : members_)
-        if (each && !each->is_gone) send_on(*each);
+        if (each && !each->is_closed) send_next(*each);
 }
 
-void tcp_root::send_on(guest& to) {
-    while (to.link.is_sending() || put_next(to)) {
-        const ucs_status_t status = to.link.flush();
+void tcp_root::send_next(connection& peer) {
+    while (peer.link.is_sending() || start_next_frame(peer)) {
+        const ucs_status_t status = peer.link.flush();
         if (status == UCS_INPROGRESS) break;
-        if (status != UCS_OK) return lose(to, "died or left");
-        if (to.out == sending::result) {
-            to.is_owed = false;
-            --sending_;
+        if (status != UCS_OK) return drop_peer(peer, "died or left");
+        if (peer.out == sending::result) {
+            peer.awaits_result = false;
+            --pending_results_;
         }
-        to.out = sending::nothing;
-        to.answer.reset();
+        peer.out = sending::nothing;
+        peer.reply.reset();
     }
-    watch(to);
+    update_events(peer);
 }
 
-// The result before an answer.
-bool tcp_root::put_next(guest& to) {
-    if (to.is_owed) {
-        to.link.put({kind::blocks, 0, size(), job_, now().number}, all_blocks());
-        to.out = sending::result;
+// Starts the next frame: a result goes before a reply.
+bool tcp_root::start_next_frame(connection& peer) {
+    if (peer.awaits_result) {
+        peer.link.put({frame_kind::blocks, 0, size(), job_, current().number}, all_blocks());
+        peer.out = sending::result;
         return true;
     }
-    if (!to.question) return false;
-    const auto [number, of] = *std::exchange(to.question, std::nullopt);
-    to.answer = store_.find(number, of);
-    std::array<std::byte, wire::answer_head::size> head;
-    wire::pack({to.answer ? UCS_OK : UCS_ERR_NO_ELEM, of}, head);
-    to.link.put({kind::answer, 0, size(), job_, number}, head,
-                to.answer ? std::span<const std::byte>(*to.answer) : std::span<const std::byte>());
-    to.out = sending::answer;
+    if (!peer.request) return false;
+    const auto [number, publisher] = *std::exchange(peer.request, std::nullopt);
+    peer.reply = store_.find(number, publisher);
+    std::array<std::byte, wire::reply_head::size> head;
+    wire::pack({peer.reply ? UCS_OK : UCS_ERR_NO_ELEM, publisher}, head);
+    peer.link.put(
+        {frame_kind::reply, 0, size(), job_, number}, head,
+        peer.reply ? std::span<const std::byte>(*peer.reply) : std::span<const std::byte>());
+    peer.out = sending::reply;
     return true;
 }
 
 std::vector<rank_t> tcp_root::missing() const {
-    std::vector<rank_t> who;
+    std::vector<rank_t> ranks;
     for (rank_t rank = 1; rank < size(); ++rank) {
         const auto& each = members_[rank];
-        if (is_sharing_ ? each->is_owed && !each->is_gone : !each || !each->has_given)
-            who.push_back(rank);
+        if (is_sending_results_ ? each->awaits_result && !each->is_closed
+                                : !each || !each->has_sent_block)
+            ranks.push_back(rank);
     }
-    return who;
+    return ranks;
 }
 
-void tcp_root::fail_late() {
-    const auto who = missing();
+void tcp_root::fail_timed_out() {
+    const auto ranks = missing();
     std::vector<rank_t> absent;
-    for (const rank_t rank : who)
+    for (const rank_t rank : ranks)
         if (!members_[rank]) absent.push_back(rank);
-    fail(late(who, absent, is_sharing_ ? "take the result" : "take part"), who);
+    fail(log_timeout(ranks, absent, is_sending_results_ ? "take the result" : "take part"), ranks);
 }
 
-void tcp_root::fail(ucs_status_t why, std::span<const rank_t> culprits) noexcept {
+void tcp_root::fail(ucs_status_t status, std::span<const rank_t> culprits) noexcept {
     if (failed_ != UCS_OK) return;
-    failed_ = why;
+    failed_ = status;
     try {
-        said_ = wire::blame(why, culprits);
-    } catch (const std::bad_alloc&) {  // then without names
-        said_ = {.why = why, .count = static_cast<std::uint32_t>(culprits.size())};
+        failure_ = wire::make_failure(status, culprits);
+    } catch (const std::bad_alloc&) {  // the failure is then sent without ranks
+        failure_ = {.status = status, .count = static_cast<std::uint32_t>(culprits.size())};
     }
-    dismiss_strangers(false);
+    notify_strangers(false);
     for (const auto& each : members_)
-        if (each) tell(*each);
+        if (each) notify_failure(*each);
 }
 
-// Who is not here yet is told of the failure. Whoever was here, or was told, knows of it and comes
-// to the store that follows at this port; who has not said which rank it is may do so as well, if
-// it has come since.
-void tcp_root::dismiss_strangers(bool may_know) noexcept try {
+// Notifies ranks that have connected and not joined of the failure. A rank that had joined or was
+// notified knows the failure and connects to the next store at this port. If `may_know` is true,
+// silent strangers may be such ranks and are not notified.
+void tcp_root::notify_strangers(bool may_know) noexcept try {
     accept_all();
     for (std::size_t i = 0; i < strangers_.size(); ++i) {
-        if (!strangers_[i] || strangers_[i]->is_gone || strangers_[i]->has_said_who) continue;
-        guest& who = *strangers_[i];
-        // A frame before the end of the opening would mean nothing to the other side.
-        if (who.opening && !take_opening(who)) continue;
-        const ucs_status_t status = who.link.read_header();
+        if (!strangers_[i] || strangers_[i]->is_closed || strangers_[i]->is_identified) continue;
+        connection& peer = *strangers_[i];
+        // A frame before the end of the opening would be invalid for the peer.
+        if (peer.opening && !progress_opening(peer)) continue;
+        const ucs_status_t status = peer.link.read_header();
         if (status == UCS_OK)
-            static_cast<void>(greet(who));
+            static_cast<void>(receive_hello(peer));
         else if (status == UCS_INPROGRESS && !may_know)
-            tell(who);
+            notify_failure(peer);
     }
-} catch (const std::bad_alloc&) {  // then they find out when their time is over
+} catch (const std::bad_alloc&) {  // the ranks then fail at their deadlines
 }
 
-// The socket stays open, as one that is closed too early loses what was sent last.
-void tcp_root::tell(guest& whom) noexcept {
-    if (whom.is_gone || whom.is_told || whom.link.is_sending()) return;
-    whom.link.put({kind::failure, 0, size(), job_, now().number}, said_);
-    static_cast<void>(whom.link.flush());
-    whom.is_told = true;
+// The socket stays open, because closing it early would lose the last data.
+void tcp_root::notify_failure(connection& peer) noexcept {
+    if (peer.is_closed || peer.is_notified || peer.link.is_sending()) return;
+    peer.link.put({frame_kind::failure, 0, size(), job_, current().number}, failure_);
+    static_cast<void>(peer.link.flush());
+    peer.is_notified = true;
 }
 
 }  // namespace ucg::oob

@@ -4,46 +4,47 @@
 
 namespace ucg::oob {
 
-bool tcp_store::put(std::uint64_t number, rank_t by, std::span<const std::byte> what) {
-    const std::size_t cost = cost_of(what.size());
-    if (cost_[by] + cost > most_of_rank) return false;
-    auto kept = std::make_shared<const std::vector<std::byte>>(what.begin(), what.end());
-    const auto [which, is_new] = open_.try_emplace(number);
-    if (is_new) which->second.asking = ranks_ - static_cast<rank_t>(gone_.size());
-    if (!which->second.blocks.try_emplace(by, std::move(kept)).second) return false;
-    cost_[by] += cost;
+bool tcp_store::put(std::uint64_t number, rank_t publisher, std::span<const std::byte> content) {
+    const std::size_t cost = cost_of(content.size());
+    if (cost_[publisher] + cost > max_of_rank) return false;
+    auto kept = std::make_shared<const std::vector<std::byte>>(content.begin(), content.end());
+    const auto [entry, is_new] = open_.try_emplace(number);
+    if (is_new) entry->second.users = ranks_ - static_cast<rank_t>(left_.size());
+    if (!entry->second.blocks.try_emplace(publisher, std::move(kept)).second) return false;
+    cost_[publisher] += cost;
     return true;
 }
 
-tcp_store::block tcp_store::find(std::uint64_t number, rank_t of) const noexcept {
-    const auto which = open_.find(number);
-    if (which == open_.end()) return {};
-    const auto found = which->second.blocks.find(of);
-    return found == which->second.blocks.end() ? block() : found->second;
+tcp_store::block tcp_store::find(std::uint64_t number, rank_t publisher) const noexcept {
+    const auto entry = open_.find(number);
+    if (entry == open_.end()) return {};
+    const auto found = entry->second.blocks.find(publisher);
+    return found == entry->second.blocks.end() ? block() : found->second;
 }
 
-void tcp_store::withdraw(std::uint64_t number, rank_t by) {
-    const auto which = open_.find(number);
-    if (which == open_.end()) return;
-    if (gone_.contains(by) || !which->second.done.insert(by).second) return;
-    --which->second.asking;
-    close_if_done(which);
+void tcp_store::withdraw(std::uint64_t number, rank_t rank) {
+    const auto entry = open_.find(number);
+    if (entry == open_.end()) return;
+    if (left_.contains(rank) || !entry->second.done.insert(rank).second) return;
+    --entry->second.users;
+    close_if_done(entry);
 }
 
-// The ranks that left are kept once, and not in each publication: a rank may have published many.
-void tcp_store::leave(rank_t who) {
-    if (!gone_.insert(who).second) return;
+// Ranks that left are stored once and not in each publication, because a rank may have published
+// many blocks.
+void tcp_store::leave(rank_t rank) {
+    if (!left_.insert(rank).second) return;
     for (auto each = open_.begin(); each != open_.end();) {
-        if (!each->second.done.contains(who)) --each->second.asking;
+        if (!each->second.done.contains(rank)) --each->second.users;
         each = close_if_done(each);
     }
 }
 
-tcp_store::publications::iterator tcp_store::close_if_done(publications::iterator which) noexcept {
-    if (which->second.asking != 0) return std::next(which);
-    for (const auto& [rank, kept] : which->second.blocks)
-        cost_[rank] -= cost_of(kept->size());
-    return open_.erase(which);
+tcp_store::publications::iterator tcp_store::close_if_done(publications::iterator entry) noexcept {
+    if (entry->second.users != 0) return std::next(entry);
+    for (const auto& [publisher, kept] : entry->second.blocks)
+        cost_[publisher] -= cost_of(kept->size());
+    return open_.erase(entry);
 }
 
 }  // namespace ucg::oob

@@ -22,41 +22,40 @@ Number get(const std::byte* from) noexcept {
     return static_cast<Number>(value);
 }
 
-bool fits(const header& what) noexcept {
-    switch (what.what) {
-        case kind::hello:
-        case kind::welcome:
-        case kind::late:
-        case kind::withdrawn:
-            return what.content == 0;
-        case kind::published:
-            return what.content != 0 && what.content <= most_published;
-        case kind::question:
-            return what.content == sizeof(rank_t);
-        case kind::answer:
-            return what.content >= answer_head::size &&
-                   what.content <= answer_head::size + most_published;
-        case kind::block:
-        case kind::blocks:
-            return what.content <= header::most_content;
-        case kind::failure:
-            return what.content >= 8 && what.content <= failure::most_bytes &&
-                   what.content % 4 == 0;
+bool has_valid_length(const header& head) noexcept {
+    switch (head.kind) {
+        case frame_kind::hello:
+        case frame_kind::welcome:
+        case frame_kind::late:
+        case frame_kind::withdrawn:
+            return head.content == 0;
+        case frame_kind::published:
+            return head.content != 0 && head.content <= most_published;
+        case frame_kind::lookup:
+            return head.content == sizeof(rank_t);
+        case frame_kind::reply:
+            return head.content >= reply_head::size &&
+                   head.content <= reply_head::size + most_published;
+        case frame_kind::block:
+        case frame_kind::blocks:
+            return head.content <= header::max_content;
+        case frame_kind::failure:
+            return head.content >= 8 && head.content <= failure::max_bytes && head.content % 4 == 0;
     }
     return false;
 }
 
 }  // namespace
 
-failure blame(ucs_status_t why, std::span<const rank_t> culprits) {
-    const auto first = culprits.first(std::min(culprits.size(), failure::most_listed));
-    return {why, static_cast<std::uint32_t>(culprits.size()), {first.begin(), first.end()}};
+failure make_failure(ucs_status_t status, std::span<const rank_t> culprits) {
+    const auto first = culprits.first(std::min(culprits.size(), failure::max_listed));
+    return {status, static_cast<std::uint32_t>(culprits.size()), {first.begin(), first.end()}};
 }
 
 void pack(const header& from, std::span<std::byte, header::size> into) noexcept {
     put(&into[0], magic);
     put(&into[4], version);
-    put(&into[6], static_cast<std::uint16_t>(from.what));
+    put(&into[6], static_cast<std::uint16_t>(from.kind));
     put(&into[8], from.from);
     put(&into[12], from.ranks);
     put(&into[16], from.job);
@@ -67,33 +66,33 @@ void pack(const header& from, std::span<std::byte, header::size> into) noexcept 
 std::optional<header> parse(std::span<const std::byte, header::size> bytes) noexcept {
     if (get<std::uint32_t>(&bytes[0]) != magic || get<std::uint16_t>(&bytes[4]) != version)
         return {};
-    const header found{static_cast<kind>(get<std::uint16_t>(&bytes[6])),
+    const header found{static_cast<frame_kind>(get<std::uint16_t>(&bytes[6])),
                        get<rank_t>(&bytes[8]),
                        get<rank_t>(&bytes[12]),
                        get<std::uint64_t>(&bytes[16]),
                        get<std::uint64_t>(&bytes[24]),
                        get<std::uint64_t>(&bytes[32])};
-    if (found.from >= found.ranks || !fits(found)) return {};
+    if (found.from >= found.ranks || !has_valid_length(found)) return {};
     return found;
 }
 
-std::size_t pack(const failure& from, std::span<std::byte, failure::most_bytes> into) noexcept {
-    put(&into[0], static_cast<std::int32_t>(from.why));
+std::size_t pack(const failure& from, std::span<std::byte, failure::max_bytes> into) noexcept {
+    put(&into[0], static_cast<std::int32_t>(from.status));
     put(&into[4], from.count);
-    const std::size_t listed = std::min(from.first.size(), failure::most_listed);
+    const std::size_t listed = std::min(from.first.size(), failure::max_listed);
     for (std::size_t i = 0; i < listed; ++i)
         put(&into[8 + 4 * i], from.first[i]);
     return 8 + 4 * listed;
 }
 
 std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ranks) {
-    if (bytes.size() < 8 || bytes.size() > failure::most_bytes || bytes.size() % 4 != 0) return {};
+    if (bytes.size() < 8 || bytes.size() > failure::max_bytes || bytes.size() % 4 != 0) return {};
     const auto status = get<std::int32_t>(&bytes[0]);
-    failure found{.why = UCS_ERR_IO_ERROR, .count = get<std::uint32_t>(&bytes[4])};
+    failure found{.status = UCS_ERR_IO_ERROR, .count = get<std::uint32_t>(&bytes[4])};
     if (status >= UCS_OK || status <= UCS_ERR_LAST || found.count > ranks) return {};
-    found.why = static_cast<ucs_status_t>(status);
-    for (std::size_t at = 8; at < bytes.size(); at += 4) {
-        const auto rank = get<rank_t>(&bytes[at]);
+    found.status = static_cast<ucs_status_t>(status);
+    for (std::size_t offset = 8; offset < bytes.size(); offset += 4) {
+        const auto rank = get<rank_t>(&bytes[offset]);
         if (rank >= ranks || (!found.first.empty() && rank <= found.first.back())) return {};
         found.first.push_back(rank);
     }
@@ -101,24 +100,24 @@ std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ra
     return found;
 }
 
-void pack(const answer_head& from, std::span<std::byte, answer_head::size> into) noexcept {
+void pack(const reply_head& from, std::span<std::byte, reply_head::size> into) noexcept {
     put(&into[0], static_cast<std::int32_t>(from.status));
-    put(&into[4], from.of);
+    put(&into[4], from.rank);
 }
 
-std::optional<answer_head> parse_answer(std::span<const std::byte, answer_head::size> bytes,
-                                        rank_t ranks) noexcept {
+std::optional<reply_head> parse_reply(std::span<const std::byte, reply_head::size> bytes,
+                                      rank_t ranks) noexcept {
     const auto status = get<std::int32_t>(&bytes[0]);
-    const auto of = get<rank_t>(&bytes[4]);
-    if (status > UCS_OK || status <= UCS_ERR_LAST || of >= ranks) return {};
-    return answer_head{static_cast<ucs_status_t>(status), of};
+    const auto rank = get<rank_t>(&bytes[4]);
+    if (status > UCS_OK || status <= UCS_ERR_LAST || rank >= ranks) return {};
+    return reply_head{static_cast<ucs_status_t>(status), rank};
 }
 
-void pack_question(rank_t of, std::span<std::byte, sizeof(rank_t)> into) noexcept {
-    put(into.data(), of);
+void pack_lookup(rank_t rank, std::span<std::byte, sizeof(rank_t)> into) noexcept {
+    put(into.data(), rank);
 }
 
-rank_t parse_question(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept {
+rank_t parse_lookup(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept {
     return get<rank_t>(bytes.data());
 }
 

@@ -1,29 +1,31 @@
-// What goes over the connections between rank 0 and the others. All numbers are little endian.
+// Wire format of the TCP store: frames between rank 0 and the other ranks. All numbers are little
+// endian.
 //
-// First the opening (ucs/security/opening.hpp), in which the other rank is the client. Then frames:
+// A connection begins with the opening (ucs/security/opening.hpp), in which the other rank is the
+// client. Frames follow:
 //
-//   header, 40 bytes, before everything:
+//   header, 40 bytes, begins each frame:
 //      0  u32  magic "HOOB"
-//      4  u16  version, 2: another one is refused
+//      4  u16  version, 2: other versions are refused
 //      6  u16  kind
 //      8  u32  rank of the sender
 //     12  u32  number of ranks
 //     16  u64  hash of the job's name, 0 for none
-//     24  u64  round; 0 where it means nothing
-//     32  u64  bytes that follow
+//     24  u64  round, or number of a publication; 0 if unused
+//     32  u64  length of the content that follows
 //
-//   to rank 0:    hello       nothing follows; the first frame
+//   to rank 0:    hello       no content; the first frame
 //                 block       the sender's block of the round
-//                 late        nothing follows: its time for the round is over
-//                 published   a block that others may look up; the round is its number
-//                 question    u32: of which rank the block of a number (the round) is wanted
-//                 withdrawn   nothing follows: the sender asks for no block of a number any more
-//   from rank 0:  welcome     nothing follows; the answer to hello
+//                 late        no content; the sender's deadline for the round has passed
+//                 published   a block that other ranks may look up; the round is its number
+//                 lookup      u32: rank whose block of a number (the round) is requested
+//                 withdrawn   no content; the sender looks up no block of this number any more
+//   from rank 0:  welcome     no content; the reply to hello
 //                 blocks      the blocks of all ranks
-//                 failure     the round, or the greeting, has failed for everybody
-//                 answer      i32 status, u32 rank, then that rank's block of a number, or nothing
+//                 failure     the round, or the sender's hello, has failed
+//                 reply       i32 status, u32 rank, then the rank's block or nothing
 //
-//   failure: i32 status, u32 how many ranks are at fault, then the first of them, u32 each
+//   failure: i32 status, u32 number of ranks that caused it, then the first of them, u32 each
 #pragma once
 
 #include <array>
@@ -38,7 +40,7 @@
 
 namespace ucg::oob::wire {
 
-enum class kind : std::uint16_t {
+enum class frame_kind : std::uint16_t {
     hello = 1,
     welcome,
     block,
@@ -46,18 +48,18 @@ enum class kind : std::uint16_t {
     late,
     failure,
     published,
-    question,
+    lookup,
     withdrawn,
-    answer
+    reply
 };
 
 inline constexpr std::size_t most_published = 64 * 1024;
 
 struct header {
     static constexpr std::size_t size = 40;
-    static constexpr std::uint64_t most_content = std::uint64_t{1} << 40;
+    static constexpr std::uint64_t max_content = std::uint64_t{1} << 40;
 
-    kind what = kind::hello;
+    frame_kind kind = frame_kind::hello;
     rank_t from = 0;
     rank_t ranks = 1;
     std::uint64_t job = 0;
@@ -66,41 +68,43 @@ struct header {
 };
 using header_bytes = std::array<std::byte, header::size>;
 
-// Why a round failed, and the ranks that are to blame: the first ones, and how many in all.
+// The status of a failed round, and the ranks that caused the failure: the first ones, and their
+// number.
 struct failure {
-    static constexpr std::size_t most_listed = 64;
-    static constexpr std::size_t most_bytes = 8 + 4 * most_listed;
+    static constexpr std::size_t max_listed = 64;
+    static constexpr std::size_t max_bytes = 8 + 4 * max_listed;
 
-    ucs_status_t why = UCS_ERR_IO_ERROR;
+    ucs_status_t status = UCS_ERR_IO_ERROR;
     std::uint32_t count = 0;
     std::vector<rank_t> first{};
 };
 
-// What precedes the block in an answer.
-struct answer_head {
+// Precedes the block in a reply.
+struct reply_head {
     static constexpr std::size_t size = 8;
 
     ucs_status_t status = UCS_OK;
-    rank_t of = 0;
+    rank_t rank = 0;
 };
 
-// All of the culprits are counted, and the first ones named.
-[[nodiscard]] failure blame(ucs_status_t why, std::span<const rank_t> culprits);
+// Makes a failure that counts all of `culprits` and lists the first ones.
+[[nodiscard]] failure make_failure(ucs_status_t status, std::span<const rank_t> culprits);
 
 void pack(const header& from, std::span<std::byte, header::size> into) noexcept;
-// Nothing: not a frame of ours, or lengths that do not fit its kind.
+// Returns nothing if the bytes are no header of this protocol, or if the length does not fit the
+// kind.
 [[nodiscard]] std::optional<header> parse(std::span<const std::byte, header::size> bytes) noexcept;
 
-// The number of bytes written.
-std::size_t pack(const failure& from, std::span<std::byte, failure::most_bytes> into) noexcept;
-// Nothing: malformed. The ranks ascend and are below `ranks`.
+// Returns the number of bytes written.
+std::size_t pack(const failure& from, std::span<std::byte, failure::max_bytes> into) noexcept;
+// Returns nothing if the bytes are malformed. The ranks ascend and are below `ranks`.
 [[nodiscard]] std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ranks);
 
-void pack(const answer_head& from, std::span<std::byte, answer_head::size> into) noexcept;
-// Nothing: malformed.
-[[nodiscard]] std::optional<answer_head> parse_answer(
-    std::span<const std::byte, answer_head::size> bytes, rank_t ranks) noexcept;
-void pack_question(rank_t of, std::span<std::byte, sizeof(rank_t)> into) noexcept;
-[[nodiscard]] rank_t parse_question(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept;
+void pack(const reply_head& from, std::span<std::byte, reply_head::size> into) noexcept;
+// Returns nothing if the bytes are malformed.
+[[nodiscard]] std::optional<reply_head> parse_reply(
+    std::span<const std::byte, reply_head::size> bytes, rank_t ranks) noexcept;
+void pack_lookup(rank_t rank, std::span<std::byte, sizeof(rank_t)> into) noexcept;
+[[nodiscard]] rank_t parse_lookup(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept;
 
 }  // namespace ucg::oob::wire

@@ -1,4 +1,4 @@
-// What will happen in a simulation, in the order of virtual time.
+// Future events of a simulation, ordered by virtual time.
 #pragma once
 
 #include <algorithm>
@@ -12,43 +12,43 @@ namespace ucg::sim {
 
 struct message;
 
-enum class happening : std::uint8_t {
-    inject,   // a message reaches the port of its node
-    reach,    // its first byte reaches the port of the receiver's node
-    deliver,  // it is complete, and a receive waits for it
-    end,      // a step ends
-    meet,     // the last rank of a node has asked for a collective of it
-    finish,   // that ends for a rank
-    tell,     // a rank hears that an operation failed elsewhere
-    die,      // a rank dies
-    notice,   // the others know
+enum class event_kind : std::uint8_t {
+    inject,             // a message reaches the sender's port
+    reach,              // the first byte reaches the receiver's port
+    deliver,            // the message is complete, and its receive is posted
+    end_step,           // a step ends
+    begin_collective,   // the last rank of a node has called a node collective
+    finish_collective,  // a node collective ends on one rank
+    notify_failure,     // a rank is notified that an operation failed on another rank
+    die,                // a rank dies
+    detect_death,       // the other ranks detect the death
 };
 
 struct event {
     time_t when;
-    std::uint64_t order;  // of those at the same time the one added first comes first
+    std::uint64_t order;  // insertion number: events of equal time keep their order
     message* subject;
-    schedule::step* which;
+    schedule::step* step;
     rank_t rank;
-    happening what;
+    event_kind kind;
 };
 
-// A heap with four children to a node: half as deep as a binary one, and siblings lie in one or two
-// cache lines. Owned by the network.
+// A 4-ary heap: it is half as deep as a binary heap, and siblings lie in one or two cache lines.
+// The network owns it.
 class event_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
 
     void push(const event& added) {
-        std::size_t at = heap_.size();
+        std::size_t position = heap_.size();
         heap_.push_back(added);
-        while (at != 0) {
-            const std::size_t parent = (at - 1) / arity;
+        while (position != 0) {
+            const std::size_t parent = (position - 1) / arity;
             if (!earlier(added, heap_[parent])) break;
-            heap_[at] = heap_[parent];
-            at = parent;
+            heap_[position] = heap_[parent];
+            position = parent;
         }
-        heap_[at] = added;
+        heap_[position] = added;
     }
 
     event pop() {
@@ -67,19 +67,19 @@ private:
     }
 
     void sink(const event& moved) noexcept {
-        std::size_t at = 0;
+        std::size_t position = 0;
         while (true) {
-            const std::size_t first = at * arity + 1;
+            const std::size_t first = position * arity + 1;
             if (first >= heap_.size()) break;
             const std::size_t end = std::min(first + arity, heap_.size());
             std::size_t least = first;
             for (std::size_t child = first + 1; child < end; ++child)
                 if (earlier(heap_[child], heap_[least])) least = child;
             if (!earlier(heap_[least], moved)) break;
-            heap_[at] = heap_[least];
-            at = least;
+            heap_[position] = heap_[least];
+            position = least;
         }
-        heap_[at] = moved;
+        heap_[position] = moved;
     }
 
     std::vector<event> heap_;

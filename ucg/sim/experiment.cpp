@@ -6,8 +6,8 @@
 #include <new>
 
 #include "ucg/schedule/operation.hpp"
-#include "ucg/sim/judging.hpp"
 #include "ucg/sim/network.hpp"
+#include "ucg/sim/results.hpp"
 #include "ucg/sim/samples.hpp"
 
 namespace ucg::sim {
@@ -15,23 +15,23 @@ namespace {
 
 using schedule::collective;
 
-bool has_vector(collective what) noexcept {
-    return what == collective::bcast || what == collective::reduce ||
-           what == collective::allreduce || what == collective::scan || what == collective::exscan;
+bool has_vector(collective kind) noexcept {
+    return kind == collective::bcast || kind == collective::reduce ||
+           kind == collective::allreduce || kind == collective::scan || kind == collective::exscan;
 }
 
-std::uint64_t elements_of(const experiment& what) noexcept {
-    return static_cast<std::uint64_t>(std::ceil(what.bytes / sizeof(samples::element)));
+std::uint64_t elements_of(const experiment& setup) noexcept {
+    return static_cast<std::uint64_t>(std::ceil(setup.bytes / sizeof(samples::element)));
 }
 
-// What is kept in memory of so many elements. A vector stays divisible by the ranks, so that its
-// pieces are of the size that the pieces of the whole would have.
-std::uint64_t carried_of(const machine& on, const experiment& what) noexcept {
-    const std::uint64_t all = elements_of(what);
-    if (!has_vector(what.what))
-        return std::min(all, std::max<std::uint64_t>(what.carried / on.ranks, 1));
-    const std::uint64_t least = std::max<std::uint64_t>(what.carried, on.ranks);
-    return all <= least ? all : least / on.ranks * on.ranks;
+// Number of elements that memory holds. A vector stays divisible by the number of ranks, so that
+// its pieces keep the relative size that they have in the whole vector.
+std::uint64_t carried_of(const machine& spec, const experiment& setup) noexcept {
+    const std::uint64_t elements = elements_of(setup);
+    if (!has_vector(setup.what))
+        return std::min(elements, std::max<std::uint64_t>(setup.carried / spec.ranks, 1));
+    const std::uint64_t least = std::max<std::uint64_t>(setup.carried, spec.ranks);
+    return elements <= least ? elements : least / spec.ranks * spec.ranks;
 }
 
 struct all_ranks {
@@ -40,55 +40,55 @@ struct all_ranks {
     std::deque<schedule::operation> operations;
 };
 
-ucs_status_t begin(all_ranks& of, const experiment& what, const schedule::algorithm& by) {
-    // A byte in memory stands for many.
+ucs_status_t begin(all_ranks& all, const experiment& setup, const schedule::algorithm& algorithm) {
+    // A byte in memory stands for `weight` bytes.
     const auto scaled = [&](std::size_t bytes) {
-        const double made = static_cast<double>(bytes) / of.net.like().weight;
+        const double made = static_cast<double>(bytes) / all.net.spec().weight;
         return static_cast<std::size_t>(std::max(made, 1.0));
     };
-    schedule::tuning sizes = what.sizes;
+    schedule::tuning sizes = setup.sizes;
     sizes.segment = scaled(sizes.segment);
     sizes.leader_bytes = scaled(sizes.leader_bytes);
-    for (rank_t rank = 0; rank < of.net.like().ranks; ++rank) {
-        schedule::call call = of.data.call_of(rank);
+    for (rank_t rank = 0; rank < all.net.spec().ranks; ++rank) {
+        schedule::call call = all.data.call_of(rank);
         call.sizes = sizes;
-        of.operations.emplace_back(of.net.of(rank), of.net.frames());
-        const ucs_status_t status = of.operations.back().init(by, call);
+        all.operations.emplace_back(all.net.of(rank), all.net.frames());
+        const ucs_status_t status = all.operations.back().init(algorithm, call);
         if (status != UCS_OK) return status;
     }
-    if (what.death >= 0) of.net.kill(what.victim, what.death);
-    for (schedule::operation& each : of.operations)
+    if (setup.death >= 0) all.net.kill(setup.victim, setup.death);
+    for (schedule::operation& each : all.operations)
         each.start();
     return UCS_OK;
 }
 
 }  // namespace
 
-schedule::shape shape_of(const experiment& what, const schedule::placement& where) noexcept {
+schedule::shape shape_of(const experiment& setup, const schedule::placement& placement) noexcept {
     schedule::shape made;
-    made.ranks = where.ranks();
-    made.bytes = what.bytes;
-    made.where = &where;
-    made.sizes = what.sizes;
-    made.root = what.root;
+    made.ranks = placement.ranks();
+    made.bytes = setup.bytes;
+    made.where = &placement;
+    made.sizes = setup.sizes;
+    made.root = setup.root;
     return made;
 }
 
-ucs::result<outcome> measure(const machine& on, const experiment& what,
-                             const schedule::algorithm& by) try {
-    machine scaled = on;
-    const std::uint64_t all = elements_of(what);
-    const std::uint64_t carried = carried_of(on, what);
-    if (carried != 0) scaled.weight = static_cast<double>(all) / static_cast<double>(carried);
-    all_ranks here{network(scaled), samples(what.what, on.ranks, what.root, carried), {}};
-    if (const ucs_status_t status = begin(here, what, by); status != UCS_OK) return status;
-    here.net.run();
+ucs::result<outcome> measure(const machine& spec, const experiment& setup,
+                             const schedule::algorithm& algorithm) try {
+    machine scaled = spec;
+    const std::uint64_t elements = elements_of(setup);
+    const std::uint64_t carried = carried_of(spec, setup);
+    if (carried != 0) scaled.weight = static_cast<double>(elements) / static_cast<double>(carried);
+    all_ranks all{network(scaled), samples(setup.what, spec.ranks, setup.root, carried), {}};
+    if (const ucs_status_t status = begin(all, setup, algorithm); status != UCS_OK) return status;
+    all.net.run();
     outcome result;
     result.weight = scaled.weight;
-    judge(here.net, here.operations, result);
-    for (rank_t rank = 0; rank < on.ranks && result.wrong.empty(); ++rank)
-        if (!here.net.of(rank).dead()) result.wrong = here.data.wrong(rank);
-    count_traffic(here.net, result);
+    collect_results(all.net, all.operations, result);
+    for (rank_t rank = 0; rank < spec.ranks && result.wrong.empty(); ++rank)
+        if (!all.net.of(rank).dead()) result.wrong = all.data.wrong(rank);
+    count_traffic(all.net, result);
     return result;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;

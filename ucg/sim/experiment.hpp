@@ -1,4 +1,5 @@
-// One collective on a described machine: how long it takes, why, and whether the result is right.
+// Runs one collective on a simulated machine: how long it takes, which steps take the time, and
+// whether the result is correct.
 #pragma once
 
 #include <cstdint>
@@ -14,47 +15,48 @@ namespace ucg::sim {
 
 struct experiment {
     schedule::collective what = schedule::collective::allreduce;
-    // Size of `count` elements, as call.hpp says what that is of; rounded up to elements of 4
-    // bytes.
+    // Bytes of `count` elements, where call.hpp defines what `count` counts. Rounded up to elements
+    // of 4 bytes.
     double bytes = 8;
     rank_t root = 0;
     schedule::tuning sizes;
-    // What one rank's whole vector is cut down to in memory, in elements; at least one for each
-    // rank where there were as many. Blocks of which each rank has one for each other are cut down
-    // alike.
+    // Number of elements of a rank's whole vector that memory holds, at least one for each rank if
+    // the vector has as many. Blocks that each rank has for each other rank are scaled down alike.
     std::uint64_t carried = 4096;
-    // Ends it with an error; ns. Negative: nobody dies.
+    // Virtual time in ns when `victim` dies, which ends the collective with an error. Negative: no
+    // rank dies.
     double death = -1;
     rank_t victim = 0;
 };
 
-// What passed one port, in bytes as charged.
+// Traffic through one port, in charged bytes.
 struct traffic {
     double out = 0;
     double in = 0;
 };
 
 struct outcome {
-    ucs_status_t status = UCS_OK;  // the worst of all living ranks
-    std::string wrong;             // empty: the result was checked and is right
-    double seconds = 0;            // until the last rank ended
+    ucs_status_t status = UCS_OK;  // an error of any living rank
+    std::string wrong;             // the first error found in the result; empty: the result is
+                                   // correct
+    double seconds = 0;            // virtual time when the last rank ended
     rank_t last = 0;
-    path why;                       // of that moment
-    std::vector<trail_step> steps;  // of the path, where machine::trace is set
-    std::vector<traffic> nodes;     // between nodes, of each node's port
-    double inside = 0;              // bytes inside nodes
-    double weight = 1;              // bytes that each one in memory stands for
+    path why;                       // the critical path that ended at that time
+    std::vector<trail_step> steps;  // steps of the critical path, if machine::trace is set
+    std::vector<traffic> nodes;     // traffic of each node's port to other nodes
+    double inside = 0;              // charged bytes of messages inside nodes
+    double weight = 1;              // bytes that each byte in memory stands for
     std::uint64_t messages = 0;
     std::uint64_t events = 0;
 };
 
-// Runs it. An error where it could not begin: no memory. One thread; takes as long as it takes,
-// about half a microsecond for each message.
-[[nodiscard]] ucs::result<outcome> measure(const machine& on, const experiment& what,
-                                           const schedule::algorithm& by);
+// Runs the experiment. Fails only if it cannot begin (UCS_ERR_NO_MEMORY). Single-threaded; takes
+// about half a microsecond of real time for each message.
+[[nodiscard]] ucs::result<outcome> measure(const machine& spec, const experiment& setup,
+                                           const schedule::algorithm& algorithm);
 
-// What algo::choose() needs to know of it.
-[[nodiscard]] schedule::shape shape_of(const experiment& what,
-                                       const schedule::placement& where) noexcept;
+// The arguments that algo::choose() needs for this experiment.
+[[nodiscard]] schedule::shape shape_of(const experiment& setup,
+                                       const schedule::placement& placement) noexcept;
 
 }  // namespace ucg::sim

@@ -1,12 +1,13 @@
-// Low-latency dispatch or combine on a described machine.
+// Runs a low-latency dispatch or combine on a simulated machine.
 #pragma once
 
 #include "ucg/sim/moe_experiment.hpp"
 
 namespace ucg::sim {
 
-// What measure() does for these two; `what` was checked. std::bad_alloc.
-[[nodiscard]] ucs::result<moe_outcome> measure_low_latency(const machine& on,
-                                                           const moe_experiment& what);
+// Carries out measure() for these two exchanges. The caller has validated `setup`. Throws
+// std::bad_alloc.
+[[nodiscard]] ucs::result<moe_outcome> measure_low_latency(const machine& spec,
+                                                           const moe_experiment& setup);
 
 }  // namespace ucg::sim

@@ -1,4 +1,4 @@
-// A message of the simulation.
+// A message of the simulation, and a pool and list of messages.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 namespace ucg::sim {
 
 struct message {
-    message* next = nullptr;  // in a list of those that no receive waits for, or of free ones
+    message* next = nullptr;  // in the list of unexpected messages, or of free ones
     rank_t source = 0;
     rank_t target = 0;
     schedule::channel_t channel = 0;
     schedule::sequence_t sequence = 0;
-    ucs_status_t status = UCS_OK;    // of a failure that is told
-    schedule::step* sent = nullptr;  // until it ended
-    time_t complete = 0;             // when all of it is there
-    path how;                        // of that moment
+    ucs_status_t status = UCS_OK;    // of a failure notification
+    schedule::step* sent = nullptr;  // the send step, until it ends
+    time_t complete = 0;             // when the last byte has arrived
+    path critical_path;              // the critical path up to `complete`
     std::size_t bytes = 0;
 
     [[nodiscard]] const void* content() const noexcept {
@@ -36,10 +36,10 @@ struct message {
 
 private:
     std::array<std::byte, 32> small_{};
-    std::vector<std::byte> large_;  // keeps its memory for the next message
+    std::vector<std::byte> large_;  // keeps its capacity for the next message
 };
 
-// Messages that are used again.
+// Recycles messages.
 class message_pool {
 public:
     message* take() {
@@ -62,7 +62,7 @@ private:
     std::vector<std::unique_ptr<message>> all_;
 };
 
-// First in, first out.
+// A FIFO of messages.
 struct message_list {
     message* first = nullptr;
     message* last = nullptr;
@@ -72,7 +72,7 @@ struct message_list {
         (last != nullptr ? last->next : first) = added;
         last = added;
     }
-    // Takes the first one that `wanted` is true for; nullptr: none.
+    // Removes and returns the first message for which `wanted` is true; nullptr: none.
     template<class Predicate>
     message* take(Predicate wanted) noexcept {
         message* before = nullptr;

@@ -10,9 +10,9 @@
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
 #include "ucg/moe/notify.hpp"
-#include "ucg/sim/judging.hpp"
 #include "ucg/sim/low_latency_experiment.hpp"
 #include "ucg/sim/moe_gate.hpp"
+#include "ucg/sim/results.hpp"
 #include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {
@@ -20,12 +20,11 @@ namespace {
 
 using moe::values;
 
-constexpr std::uint32_t carried = 8;  // elements of a row that are in memory; the rest is charged
-                                      // for
+constexpr std::uint32_t carried = 8;  // elements of a row that memory holds
 
-moe::link_costs moe_costs_of(const machine& on) noexcept {
+moe::link_costs moe_costs_of(const machine& spec) noexcept {
     moe::link_costs made;
-    made.between = made.inside = costs_of(on);
+    made.between = made.inside = costs_of(spec);
     made.inside.latency = made.between.inside.latency;
     made.inside.per_byte = made.between.inside.per_byte;
     made.inside.per_message = made.between.inside.per_message;
@@ -33,22 +32,22 @@ moe::link_costs moe_costs_of(const machine& on) noexcept {
     return made;
 }
 
-// What each rank gives, and the plans that notify makes of it.
+// The routing input of each rank, and the plans that notify builds from it.
 class gated {
 public:
-    gated(const machine& on, const moe_experiment& what)
-        : on_(on), gate_(on.ranks, what), where_(placement_of(on)) {}
+    gated(const machine& spec, const moe_experiment& setup)
+        : spec_(spec), gate_(spec.ranks, setup), placement_(placement_of(spec)) {}
 
     ucs_status_t init() {
-        for (rank_t rank = 0; rank < on_.ranks; ++rank) {
-            auto made = moe::team::make(where_, rank, gate_.experts());
+        for (rank_t rank = 0; rank < spec_.ranks; ++rank) {
+            auto made = moe::team::make(placement_, rank, gate_.experts());
             if (!made) return made.status();
-            moe::settings by;
-            by.how = gate_.what().how;
-            by.token_bytes = gate_.what().row_bytes;
-            by.costs = moe_costs_of(on_);
+            moe::settings settings;
+            settings.how = gate_.setup().how;
+            settings.token_bytes = gate_.setup().row_bytes;
+            settings.costs = moe_costs_of(spec_);
             const ucs_status_t status = routing_.emplace_back().init(
-                std::make_shared<const moe::team>(*std::move(made)), gate_.topk(rank), by);
+                std::make_shared<const moe::team>(*std::move(made)), gate_.topk(rank), settings);
             if (status != UCS_OK) return status;
         }
         return UCS_OK;
@@ -67,18 +66,19 @@ public:
         return plans_[rank];
     }
 
-    // How many ranks get a token.
+    // Number of ranks that receive a token.
     [[nodiscard]] std::uint32_t holders(rank_t source, std::uint32_t token) const {
-        const moe::plan& by = *plans_[source];
-        return moe::for_each_rank(*by.of, by.chosen.of(token), [](rank_t) {});
+        const moe::plan& plan = *plans_[source];
+        return moe::for_each_rank(*plan.of, plan.chosen.of(token), [](rank_t) {});
     }
-    // What came to a rank is what the choices of all say: source and token of each row.
+    // Checks source and token of each row of a rank against the choices of all ranks. Returns the
+    // first error, or an empty string.
     [[nodiscard]] std::string wrong_rows(rank_t rank) const {
         const moe::arriving& in = plans_[rank]->in;
         std::uint32_t row = 0;
-        for (rank_t source = 0; source < on_.ranks; ++source) {
-            for (std::uint32_t token = 0; token < gate_.what().tokens; ++token) {
-                if (!gate_.goes(source, token, rank)) continue;
+        for (rank_t source = 0; source < spec_.ranks; ++source) {
+            for (std::uint32_t token = 0; token < gate_.setup().tokens; ++token) {
+                if (!gate_.is_sent(source, token, rank)) continue;
                 const bool right = row < in.rows && in.origins[row].source == source &&
                                    in.origins[row].token == token;
                 if (!right) return fmt::format("row {} of rank {}", row, rank);
@@ -89,50 +89,51 @@ public:
     }
 
 private:
-    const machine& on_;
+    const machine& spec_;
     const moe_gate gate_;
-    schedule::placement where_;
+    schedule::placement placement_;
     std::deque<moe::notify> routing_;
     std::vector<std::shared_ptr<const moe::plan>> plans_;
 };
 
-// Dispatch or combine of all ranks, with the memory that they work on.
+// Dispatch or combine of all ranks, with the memory that they use.
 struct moved {
-    std::deque<moe::dispatch> there;
-    std::deque<moe::combine> back;
+    std::deque<moe::dispatch> dispatches;
+    std::deque<moe::combine> combines;
     std::deque<carried_rows> from, into;
     std::vector<schedule::program*> programs;
 
-    ucs_status_t add_dispatch(const gated& by, rank_t rank, std::uint32_t tokens) {
+    ucs_status_t add_dispatch(const gated& routing, rank_t rank, std::uint32_t tokens) {
         carried_rows& x = from.emplace_back(tokens, carried);
         for (std::uint32_t token = 0; token < tokens; ++token)
             x.put(token, rank, token);
-        moe::dispatch_tensors what;
-        what.from[values] = x.view();
-        what.into.into[values] = into.emplace_back(by.plan(rank)->in.rows, carried).view();
-        programs.push_back(&there.emplace_back());
-        return there.back().init(by.plan(rank), what);
+        moe::dispatch_tensors tensors;
+        tensors.from[values] = x.view();
+        tensors.into.into[values] = into.emplace_back(routing.plan(rank)->in.rows, carried).view();
+        programs.push_back(&dispatches.emplace_back());
+        return dispatches.back().init(routing.plan(rank), tensors);
     }
-    ucs_status_t add_combine(const gated& by, rank_t rank, std::uint32_t tokens) {
-        const moe::arriving& in = by.plan(rank)->in;
+    ucs_status_t add_combine(const gated& routing, rank_t rank, std::uint32_t tokens) {
+        const moe::arriving& in = routing.plan(rank)->in;
         carried_rows& x = from.emplace_back(in.rows, carried);
         for (std::uint32_t row = 0; row < in.rows; ++row)
             x.put(row, in.origins[row].source, in.origins[row].token);
-        moe::combine_tensors what;
-        what.from[values] = x.view();
-        what.into[values] = into.emplace_back(tokens, carried).view();
-        programs.push_back(&back.emplace_back());
-        return back.back().init(by.plan(rank), what);
+        moe::combine_tensors tensors;
+        tensors.from[values] = x.view();
+        tensors.into[values] = into.emplace_back(tokens, carried).view();
+        programs.push_back(&combines.emplace_back());
+        return combines.back().init(routing.plan(rank), tensors);
     }
 
-    // Every row as it was sent, or as many times as ranks had the token.
-    [[nodiscard]] std::string wrong(const gated& by, exchange what, rank_t rank) const {
-        const moe::arriving& in = by.plan(rank)->in;
+    // Checks that each row is as it was sent (dispatch), or as many times that as ranks held the
+    // token (combine).
+    [[nodiscard]] std::string wrong(const gated& routing, exchange kind, rank_t rank) const {
+        const moe::arriving& in = routing.plan(rank)->in;
         for (std::uint32_t row = 0; row < into[rank].rows(); ++row) {
-            const bool sums = what == exchange::moe_combine;
+            const bool sums = kind == exchange::moe_combine;
             const rank_t source = sums ? rank : in.origins[row].source;
             const std::uint32_t token = sums ? row : in.origins[row].token;
-            const float times = sums ? static_cast<float>(by.holders(rank, token)) : 1;
+            const float times = sums ? static_cast<float>(routing.holders(rank, token)) : 1;
             if (!into[rank].has(row, source, token, times))
                 return fmt::format("row {} of rank {}", row, rank);
         }
@@ -140,10 +141,11 @@ struct moved {
     }
 };
 
-// By the formulas that choose routes: all other nodes one after the other.
-void predict(const gated& by, const machine& on, moe_outcome& result) {
-    for (rank_t rank = 0; rank < on.ranks; ++rank) {
-        const moe::plan& plan = *by.plan(rank);
+// Predicts with the cost formulas that choose routes. Messages to the other nodes follow one
+// another.
+void predict(const gated& routing, const machine& spec, moe_outcome& result) {
+    for (rank_t rank = 0; rank < spec.ranks; ++rank) {
+        const moe::plan& plan = *routing.plan(rank);
         const double latency = plan.by.costs.between.latency;
         double all = 0;
         for (rank_t node = 0; node < plan.of->nodes(); ++node) {
@@ -161,53 +163,53 @@ void predict(const gated& by, const machine& on, moe_outcome& result) {
 
 }  // namespace
 
-const char* name(exchange which) noexcept {
+const char* name(exchange kind) noexcept {
     static constexpr const char* names[exchange_count] = {
         "moe_notify", "moe_dispatch", "moe_combine", "moe_ll_dispatch", "moe_ll_combine"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(kind)];
 }
 
-ucs::result<moe_outcome> measure(const machine& on, const moe_experiment& what) try {
-    if (what.tokens == 0 || what.k == 0 || what.experts == 0 || what.row_bytes <= 0 ||
-        what.k > std::uint64_t{what.experts} * on.ranks)
+ucs::result<moe_outcome> measure(const machine& spec, const moe_experiment& setup) try {
+    if (setup.tokens == 0 || setup.k == 0 || setup.experts == 0 || setup.row_bytes <= 0 ||
+        setup.k > std::uint64_t{setup.experts} * spec.ranks)
         return UCS_ERR_INVALID_PARAM;
-    if (is_low_latency(what.what)) return measure_low_latency(on, what);
-    gated by(on, what);
-    if (const ucs_status_t status = by.init(); status != UCS_OK) return status;
-    machine plain = on;
+    if (is_low_latency(setup.what)) return measure_low_latency(spec, setup);
+    gated routing(spec, setup);
+    if (const ucs_status_t status = routing.init(); status != UCS_OK) return status;
+    machine plain = spec;
     plain.weight = 1;
     trial first(plain);
-    first.run(by.notifies());
+    first.run(routing.notifies());
     moe_outcome made;
-    judge(first.net, first.operations, made.found);
+    collect_results(first.net, first.operations, made.found);
     if (made.found.status != UCS_OK) return made;
-    by.take_plans();
-    predict(by, on, made);
-    if (what.what == exchange::moe_notify) {
+    routing.take_plans();
+    predict(routing, spec, made);
+    if (setup.what == exchange::moe_notify) {
         made.predicted = 0;
-        for (rank_t rank = 0; rank < on.ranks && made.found.wrong.empty(); ++rank)
-            made.found.wrong = by.wrong_rows(rank);
+        for (rank_t rank = 0; rank < spec.ranks && made.found.wrong.empty(); ++rank)
+            made.found.wrong = routing.wrong_rows(rank);
         count_traffic(first.net, made.found);
         return made;
     }
     moved data;
-    for (rank_t rank = 0; rank < on.ranks; ++rank) {
-        const ucs_status_t status = what.what == exchange::moe_dispatch
-                                        ? data.add_dispatch(by, rank, what.tokens)
-                                        : data.add_combine(by, rank, what.tokens);
+    for (rank_t rank = 0; rank < spec.ranks; ++rank) {
+        const ucs_status_t status = setup.what == exchange::moe_dispatch
+                                        ? data.add_dispatch(routing, rank, setup.tokens)
+                                        : data.add_combine(routing, rank, setup.tokens);
         if (status != UCS_OK) return status;
     }
     constexpr double element_bytes = sizeof(std::uint16_t);
-    machine scaled = on;
-    scaled.weight = std::ceil(what.row_bytes / element_bytes) / carried;
+    machine scaled = spec;
+    scaled.weight = std::ceil(setup.row_bytes / element_bytes) / carried;
     trial second(scaled);
     second.run(data.programs);
     made.found = {};
     made.found.weight = scaled.weight;
-    judge(second.net, second.operations, made.found);
-    for (rank_t rank = 0; rank < on.ranks && made.found.wrong.empty(); ++rank) {
-        made.found.wrong = by.wrong_rows(rank);
-        if (made.found.wrong.empty()) made.found.wrong = data.wrong(by, what.what, rank);
+    collect_results(second.net, second.operations, made.found);
+    for (rank_t rank = 0; rank < spec.ranks && made.found.wrong.empty(); ++rank) {
+        made.found.wrong = routing.wrong_rows(rank);
+        if (made.found.wrong.empty()) made.found.wrong = data.wrong(routing, setup.what, rank);
     }
     count_traffic(second.net, made.found);
     return made;

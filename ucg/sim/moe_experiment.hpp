@@ -1,4 +1,4 @@
-// One exchange of a mixture of experts on a described machine.
+// Runs one exchange of a mixture of experts on a simulated machine.
 #pragma once
 
 #include "ucg/moe/settings.hpp"
@@ -15,32 +15,33 @@ enum class exchange : std::uint8_t {
     moe_ll_combine
 };
 inline constexpr std::size_t exchange_count = 5;
-[[nodiscard]] constexpr bool is_low_latency(exchange which) noexcept {
-    return which == exchange::moe_ll_dispatch || which == exchange::moe_ll_combine;
+[[nodiscard]] constexpr bool is_low_latency(exchange kind) noexcept {
+    return kind == exchange::moe_ll_dispatch || kind == exchange::moe_ll_combine;
 }
-[[nodiscard]] const char* name(exchange which) noexcept;
+[[nodiscard]] const char* name(exchange kind) noexcept;
 
-// Tokens choose different experts by chance, each as likely.
+// Each token chooses `k` different experts at random with equal probability.
 struct moe_experiment {
     exchange what = exchange::moe_dispatch;
     std::uint32_t tokens = 128;           // of each rank
-    std::uint32_t k = 8;                  // choices of a token
+    std::uint32_t k = 8;                  // experts that a token chooses
     std::uint32_t experts = 8;            // of each rank
-    double row_bytes = 14336;             // of a token; rounded up to elements of 2 bytes
-    moe::route how = moe::route::choose;  // low latency has but one
+    double row_bytes = 14336;             // of a token, rounded up to elements of 2 bytes
+    moe::route how = moe::route::choose;  // ignored for low latency, which has one route
     std::uint64_t seed = 1;
 };
 
 struct moe_outcome {
     outcome found;
-    // Seconds: what the choice of routes goes by, of the rank with the most. 0: of notify and
-    // low latency, as are the numbers below.
+    // Seconds that the cost model of the routes predicts, for the rank with the highest value. 0
+    // for notify and low latency, as are the counts below.
     double predicted = 0;
-    std::uint32_t relayed = 0, direct = 0;  // pairs of a rank and another node, by route
+    std::uint32_t relayed = 0, direct = 0;  // pairs of a rank and a remote node, by route
 };
 
-// Runs it, and before it what it needs, which is not counted: notify, or the low-latency dispatch.
-// UCS_ERR_INVALID_PARAM: more choices than experts, or nothing to send. UCS_ERR_NO_MEMORY.
-[[nodiscard]] ucs::result<moe_outcome> measure(const machine& on, const moe_experiment& what);
+// Runs the experiment. Its preparation (notify, or the low-latency dispatch) runs before and is not
+// measured. UCS_ERR_INVALID_PARAM: more choices than experts, or nothing to send.
+// UCS_ERR_NO_MEMORY.
+[[nodiscard]] ucs::result<moe_outcome> measure(const machine& spec, const moe_experiment& setup);
 
 }  // namespace ucg::sim

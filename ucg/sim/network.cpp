@@ -19,7 +19,7 @@ time_t in_picoseconds(double nanoseconds) noexcept {
     return static_cast<time_t>(std::llround(nanoseconds * per_nanosecond));
 }
 
-constexpr double second = 1e-9;  // of a nanosecond
+constexpr double second = 1e-9;  // seconds in a nanosecond
 
 schedule::link_price price_of(const link_parameters& link) noexcept {
     return {(link.latency + link.send_overhead + link.receive_overhead) * second,
@@ -27,36 +27,36 @@ schedule::link_price price_of(const link_parameters& link) noexcept {
             link.gap * second};
 }
 
-schedule::node_price price_of_node(const machine& of) noexcept {
+schedule::node_price price_of_node(const machine& spec) noexcept {
     schedule::node_price made;
-    made.flag = of.flag * second;
-    made.look = of.look * second;
-    made.copy_byte = 1 / of.copy_rate;
-    made.reduce_byte = 1 / of.reduce_rate;
+    made.flag = spec.flag * second;
+    made.look = spec.look * second;
+    made.copy_byte = 1 / spec.copy_rate;
+    made.reduce_byte = 1 / spec.reduce_rate;
     return made;
 }
 
 }  // namespace
 
-schedule::placement placement_of(const machine& of) {
-    if (!of.nodes.empty()) return schedule::placement(of.nodes);
-    std::vector<std::uint64_t> names(of.ranks);
-    for (rank_t rank = 0; rank < of.ranks; ++rank)
-        names[rank] = rank / of.ranks_per_node;
+schedule::placement placement_of(const machine& spec) {
+    if (!spec.nodes.empty()) return schedule::placement(spec.nodes);
+    std::vector<std::uint64_t> names(spec.ranks);
+    for (rank_t rank = 0; rank < spec.ranks; ++rank)
+        names[rank] = rank / spec.ranks_per_node;
     return schedule::placement(names);
 }
 
-schedule::link_cost costs_of(const machine& of) noexcept {
+schedule::link_cost costs_of(const machine& spec) noexcept {
     schedule::link_cost made;
-    made.inside = price_of(of.inside);
-    const schedule::link_price between = price_of(of.between);
+    made.inside = price_of(spec.inside);
+    const schedule::link_price between = price_of(spec.between);
     made.latency = between.latency;
     made.per_byte = between.per_byte;
     made.per_message = between.per_message;
     made.gap = between.gap;
-    made.reduce_byte = 1 / of.reduce_rate;
-    made.copy_byte = 1 / of.copy_rate;
-    made.node = price_of_node(of);
+    made.reduce_byte = 1 / spec.reduce_rate;
+    made.copy_byte = 1 / spec.copy_rate;
+    made.node = price_of_node(spec);
     return made;
 }
 
@@ -66,101 +66,102 @@ network::link_times network::times_of(const link_parameters& link) noexcept {
             per_second / link.bandwidth};
 }
 
-network::network(const machine& like)
-    : like_(like),
-      where_(placement_of(like)),
-      node_price_(price_of_node(like)),
-      inside_(times_of(like.inside)),
-      between_(times_of(like.between)),
-      shared_ports_(where_.most() > 1),
-      random_(like.seed) {
-    for (rank_t i = 0; i < like.ranks; ++i)
+network::network(const machine& spec)
+    : spec_(spec),
+      placement_(placement_of(spec)),
+      node_price_(price_of_node(spec)),
+      inside_(times_of(spec.inside)),
+      between_(times_of(spec.between)),
+      shared_ports_(placement_.most() > 1),
+      random_(spec.seed) {
+    for (rank_t i = 0; i < spec.ranks; ++i)
         ranks_.emplace_back(*this, i);
-    nodes_out_.resize(where_.nodes());
-    nodes_in_.resize(where_.nodes());
-    meetings_.resize(where_.nodes());
+    nodes_out_.resize(placement_.nodes());
+    nodes_in_.resize(placement_.nodes());
+    node_collectives_.resize(placement_.nodes());
     align();
 }
 
 void network::align() noexcept {
     time_t latest = now_;
-    path how;
+    path critical_path;
     for (const rank_fabric& each : ranks_) {
-        if (each.dead_ || each.clock_ < latest) continue;
+        if (each.is_dead_ || each.clock_ < latest) continue;
         latest = each.clock_;
-        how = each.how_;
+        critical_path = each.critical_path_;
     }
-    how.queued += latest - how.total();
-    const time_t skew = in_picoseconds(like_.max_skew);
+    critical_path.queued += latest - critical_path.total();
+    const time_t skew = in_picoseconds(spec_.max_skew);
     for (rank_fabric& each : ranks_) {
         const time_t late = skew == 0 ? 0 : random_.between(0, skew);
         each.clock_ = latest + late;
-        each.how_ = how;
-        each.how_.disorder += late;
+        each.critical_path_ = critical_path;
+        each.critical_path_.disorder += late;
     }
 }
 
-void network::add(happening what, time_t when, rank_t rank, message* subject,
-                  schedule::step* which) {
-    queue_.push({when, order_++, subject, which, rank, what});
+void network::add(event_kind kind, time_t when, rank_t rank, message* subject,
+                  schedule::step* step) {
+    queue_.push({when, order_++, subject, step, rank, kind});
 }
 
 void network::run() {
     while (!queue_.empty()) {
         const event next = queue_.pop();
         now_ = next.when;
-        happen(next);
+        process(next);
     }
 }
 
-void network::happen(const event& next) {
-    rank_fabric& at = ranks_[next.rank];
-    switch (next.what) {
-        case happening::inject:
+void network::process(const event& next) {
+    rank_fabric& fabric = ranks_[next.rank];
+    switch (next.kind) {
+        case event_kind::inject:
             inject(*next.subject, next.when);
             break;
-        case happening::reach:
+        case event_kind::reach:
             reach(next.subject);
             break;
-        case happening::deliver:
-            deliver(next.subject, *next.which);
+        case event_kind::deliver:
+            deliver(next.subject, *next.step);
             break;
-        case happening::end:
-            // What a rank sent before it died arrives.
-            if (at.dead_ && next.subject != nullptr) next.subject->fill(next.subject->sent->from);
-            if (at.dead_) break;
+        case event_kind::end_step:
+            // A message that a rank sent before it died arrives.
+            if (fabric.is_dead_ && next.subject != nullptr)
+                next.subject->fill(next.subject->sent->from);
+            if (fabric.is_dead_) break;
             if (next.subject != nullptr)
                 end_send(*next.subject, next.when);
             else
-                at.end(*next.which);
+                fabric.end(*next.step);
             break;
-        case happening::meet:
-            begin(*static_cast<meeting*>(next.which->state), next.rank);
+        case event_kind::begin_collective:
+            begin(*static_cast<node_collective*>(next.step->state), next.rank);
             break;
-        case happening::finish:
-            finish(*next.which, next.rank);
+        case event_kind::finish_collective:
+            finish(*next.step, next.rank);
             break;
-        case happening::tell:
-            if (!at.dead_) at.hear(next.subject->sequence, next.subject->status);
+        case event_kind::notify_failure:
+            if (!fabric.is_dead_) fabric.note_failure(next.subject->sequence, next.subject->status);
             messages_.give_back(next.subject);
             break;
-        case happening::die:
-            at.dead_ = true;
-            at.posted_ = at.last_posted_ = nullptr;
-            add(happening::notice, now_ + in_picoseconds(like_.detection), next.rank);
+        case event_kind::die:
+            fabric.is_dead_ = true;
+            fabric.posted_ = fabric.last_posted_ = nullptr;
+            add(event_kind::detect_death, now_ + in_picoseconds(spec_.detection), next.rank);
             break;
-        case happening::notice:
-            at.noticed_ = true;
+        case event_kind::detect_death:
+            fabric.is_death_detected_ = true;
             for (rank_fabric& each : ranks_)
-                if (!each.dead_) each.notice_death(next.rank);
+                if (!each.is_dead_) each.notice_death(next.rank);
             break;
     }
 }
 
-// Returns when the last byte has passed.
+// Sends a message through a port. Returns the time when the last byte has passed.
 time_t network::pass(port& through, const message& m, const link_times& link,
                      time_t ready) noexcept {
-    const double bytes = like_.charged(m.bytes);
+    const double bytes = spec_.charged(m.bytes);
     const auto wire = static_cast<time_t>(std::llround(bytes * link.per_byte));
     const time_t start = std::max(ready, through.free);
     through.free = start + std::max(wire, link.gap);
@@ -170,16 +171,16 @@ time_t network::pass(port& through, const message& m, const link_times& link,
     return start + wire;
 }
 
-// A random time, but messages of a pair do not overtake each other.
+// A random delay that keeps the messages of a pair of ranks in order.
 time_t network::disorder(const message& m, time_t reach) {
-    if (like_.max_delay <= 0) return 0;
+    if (spec_.max_delay <= 0) return 0;
     time_t& last = last_reach_[(std::uint64_t{m.source} << 32U) | m.target];
-    last = std::max(last, reach + random_.between(0, in_picoseconds(like_.max_delay)));
+    last = std::max(last, reach + random_.between(0, in_picoseconds(spec_.max_delay)));
     return last - reach;
 }
 
 void network::inject(message& m, time_t ready) {
-    if (ranks_[m.source].dead_) return;
+    if (ranks_[m.source].is_dead_) return;
     const bool between = is_between(m);
     const link_times& link = times(between);
     port& out = between ? nodes_out_[node_of(m.source)] : ranks_[m.source].out_;
@@ -187,33 +188,33 @@ void network::inject(message& m, time_t ready) {
     const time_t sent = pass(out, m, link, ready);
     const time_t start = std::max(ready, free_before);
     const time_t late = disorder(m, start + link.latency);
-    m.how.queued += start - ready;
-    m.how.latency += link.latency;
-    m.how.disorder += late;
-    m.how.messages += 1;
-    m.how.between += between ? 1 : 0;
+    m.critical_path.queued += start - ready;
+    m.critical_path.latency += link.latency;
+    m.critical_path.disorder += late;
+    m.critical_path.messages += 1;
+    m.critical_path.between += between ? 1 : 0;
     end_send(m, sent);
-    add(happening::reach, start + link.latency + late, m.target, &m);
+    add(event_kind::reach, start + link.latency + late, m.target, &m);
 }
 
-// The step ends when the last byte has left. Where its flight waits for more it need not be an
-// event: the time is kept in the gate, and the last one to end sees to it.
+// The step ends when the last byte has left. If its gate waits for other steps, too, no event is
+// needed: the gate stores the time, and the step that ends last applies it.
 void network::end_send(message& m, time_t when) {
     schedule::step& sent = *m.sent;
     rank_fabric& sender = ranks_[m.source];
-    if (when > now_ && when > sender.clock_ && (like_.strict || sent.of->open == 1)) {
-        add(happening::end, when, m.source, like_.strict ? &m : nullptr, &sent);
+    if (when > now_ && when > sender.clock_ && (spec_.strict || sent.of->open == 1)) {
+        add(event_kind::end_step, when, m.source, spec_.strict ? &m : nullptr, &sent);
         return;
     }
-    if (like_.strict) m.fill(sent.from);
+    if (spec_.strict) m.fill(sent.from);
     m.sent = nullptr;
     sent.of->time = std::max(sent.of->time, when);
     sender.end(sent);
 }
 
-// A message that the end of its step still needs is left alone: it is not used again.
+// A message whose send step has not ended is not recycled, because the end of the step uses it.
 void network::drop(message* m) noexcept {
-    if (!like_.strict || m->sent == nullptr) messages_.give_back(m);
+    if (!spec_.strict || m->sent == nullptr) messages_.give_back(m);
 }
 
 void network::reach(message* m) {
@@ -223,19 +224,19 @@ void network::reach(message* m) {
     port& in = between ? nodes_in_[node_of(m->target)] : target.in_;
     const time_t start = std::max(now_, in.free);
     m->complete = pass(in, *m, link, now_);
-    m->how.queued += start - now_;
-    m->how.transfer += m->complete - start;
-    if (like_.trace) {
-        m->how.steps.add({trail_kind::message,
-                          {},
-                          between,
-                          m->target,
-                          m->source,
-                          m->bytes,
-                          m->complete,
-                          like_.charged(m->bytes)});
+    m->critical_path.queued += start - now_;
+    m->critical_path.transfer += m->complete - start;
+    if (spec_.trace) {
+        m->critical_path.steps.add({trail_kind::message,
+                                    {},
+                                    between,
+                                    m->target,
+                                    m->source,
+                                    m->bytes,
+                                    m->complete,
+                                    spec_.charged(m->bytes)});
     }
-    if (target.dead_ ||
+    if (target.is_dead_ ||
         (target.numbers_.ahead(m->sequence) == 0 && target.find(m->sequence) == nullptr)) {
         drop(m);
         return;
@@ -244,75 +245,80 @@ void network::reach(message* m) {
     if (waiting == nullptr) {
         target.unexpected_.append(m);
     } else if (m->complete > now_) {
-        add(happening::deliver, m->complete, m->target, m, waiting);
+        add(event_kind::deliver, m->complete, m->target, m, waiting);
     } else {
         deliver(m, *waiting);
     }
 }
 
-void network::deliver(message* m, schedule::step& into) {
+void network::deliver(message* m, schedule::step& receive) {
     rank_fabric& target = ranks_[m->target];
-    if (target.dead_)
+    if (target.is_dead_)
         messages_.give_back(m);
     else
-        target.take_in(m, into);
+        target.take_in(m, receive);
 }
 
-// All have asked. The engine needs all processors: it begins when the last of them has time.
-void network::begin(meeting& of, rank_t last) {
-    const std::span<const rank_t> here = where_.on(node_of(last));
+// All ranks have called. The engine needs all processors, so the collective begins when the last of
+// them is free.
+void network::begin(node_collective& collective, rank_t last) {
+    const std::span<const rank_t> members = placement_.on(node_of(last));
     const auto clock = [&](rank_t rank) { return ranks_[rank].clock_; };
-    const rank_t latest = *std::ranges::max_element(here, {}, clock);
-    if (clock(latest) > now_ && !of.postponed) {
-        of.postponed = true;
-        add(happening::meet, clock(latest), last, nullptr, of.step_of(where_.index_of(last)));
+    const rank_t latest = *std::ranges::max_element(members, {}, clock);
+    if (clock(latest) > now_ && !collective.is_postponed) {
+        collective.is_postponed = true;
+        add(event_kind::begin_collective, clock(latest), last, nullptr,
+            collective.step_of(placement_.index_of(last)));
         return;
     }
-    path how = ranks_[latest].how_;
-    if (of.agrees()) {
-        node::asked what = node::asked_by(of.call_of(0), of.ranks());
-        for (double* const bytes : {&what.bytes, &what.total, &what.largest})
-            *bytes *= like_.weight;
-        const node::duration took = node::cost_of(what, node_price_);
-        how.latency += in_time(took.waiting);
-        how.copy += in_time(took.copying);
-        how.reduce += in_time(took.reducing);
-        ++how.meetings;
-        if (like_.trace) {
-            const schedule::call& asked = of.call_of(where_.index_of(latest));
-            const std::uint64_t bytes = asked.count * asked.element;
-            how.steps.add({trail_kind::meeting, asked.what, false, latest, latest, bytes,
-                           how.total(), static_cast<double>(bytes) * like_.weight});
+    path critical_path = ranks_[latest].critical_path_;
+    if (collective.agrees()) {
+        node::asked request = node::asked_by(collective.call_of(0), collective.ranks());
+        for (double* const bytes : {&request.bytes, &request.total, &request.largest})
+            *bytes *= spec_.weight;
+        const node::duration took = node::cost_of(request, node_price_);
+        critical_path.latency += in_time(took.waiting);
+        critical_path.copy += in_time(took.copying);
+        critical_path.reduce += in_time(took.reducing);
+        ++critical_path.meetings;
+        if (spec_.trace) {
+            const schedule::call& args = collective.call_of(placement_.index_of(latest));
+            const std::uint64_t bytes = args.count * args.element;
+            critical_path.steps.add({trail_kind::meeting, args.what, false, latest, latest, bytes,
+                                     critical_path.total(),
+                                     static_cast<double>(bytes) * spec_.weight});
         }
-        if (!like_.strict) of.read();
+        if (!spec_.strict) collective.read();
     }
-    for (const rank_t rank : here) {
-        const time_t late = random_.between(0, in_picoseconds(like_.max_delay));
-        ranks_[rank].how_ = how;
-        ranks_[rank].how_.disorder += late;
-        ranks_[rank].clock_ = ranks_[rank].how_.total();
-        add(happening::finish, clock(rank), rank, nullptr, of.step_of(where_.index_of(rank)));
+    for (const rank_t rank : members) {
+        const time_t late = random_.between(0, in_picoseconds(spec_.max_delay));
+        ranks_[rank].critical_path_ = critical_path;
+        ranks_[rank].critical_path_.disorder += late;
+        ranks_[rank].clock_ = ranks_[rank].critical_path_.total();
+        add(event_kind::finish_collective, clock(rank), rank, nullptr,
+            collective.step_of(placement_.index_of(rank)));
     }
 }
 
-void network::finish(schedule::step& of, rank_t rank) {
-    meeting& ended = *static_cast<meeting*>(of.state);
+void network::finish(schedule::step& step, rank_t rank) {
+    node_collective& ended = *static_cast<node_collective*>(step.state);
     const bool agreed = ended.has_read() || ended.agrees();
     if (agreed && !ended.has_read()) ended.read();
-    const bool is_dead = ranks_[rank].dead_;
-    if (agreed && !is_dead) ended.write(where_.index_of(rank));
+    const bool is_dead = ranks_[rank].is_dead_;
+    if (agreed && !is_dead) ended.write(placement_.index_of(rank));
     leave(ended, rank);
     active_ = rank;
-    if (!is_dead) of.owner->complete(of, agreed ? UCS_OK : UCS_ERR_INVALID_PARAM);
+    if (!is_dead) step.owner->complete(step, agreed ? UCS_OK : UCS_ERR_INVALID_PARAM);
 }
 
-void network::leave(meeting& of, rank_t rank) noexcept {
-    if (!of.leave(where_.index_of(rank))) return;
-    meetings_[node_of(rank)].remove_if([&](const meeting& each) { return &each == &of; });
+void network::leave(node_collective& collective, rank_t rank) noexcept {
+    if (!collective.leave(placement_.index_of(rank))) return;
+    node_collectives_[node_of(rank)].remove_if(
+        [&](const node_collective& each) { return &each == &collective; });
 }
 
 void network::kill(rank_t rank, double when) {
-    add(happening::die, std::max(now_, in_picoseconds(when)), rank);
+    add(event_kind::die, std::max(now_, in_picoseconds(when)), rank);
 }
 
 std::uint64_t network::bytes_inside() const noexcept {

@@ -18,231 +18,236 @@ bool matches(const schedule::step& receive, const message& m) noexcept {
 }  // namespace
 
 rank_t rank_fabric::size() const noexcept {
-    return net_.like_.ranks;
+    return net_.spec_.ranks;
 }
 
 const schedule::placement* rank_fabric::where() const noexcept {
-    return &net_.where_;
+    return &net_.placement_;
 }
 
-void rank_fabric::post(schedule::step& what) noexcept {
+void rank_fabric::post(schedule::step& step) noexcept {
     net_.active_ = rank_;
-    switch (what.what) {
+    switch (step.what) {
         case schedule::action::send:
-            send(what);
+            send(step);
             break;
         case schedule::action::receive:
-            receive(what);
+            receive(step);
             break;
         case schedule::action::reduce:
         case schedule::action::copy:
-            work(what);
+            work(step);
             break;
         case schedule::action::together:
-            meet(what);
+            call_node_collective(step);
             break;
     }
 }
 
-// Nobody else sees when a processor works, so it just gets ahead of the events.
-void rank_fabric::work(schedule::step& what) noexcept {
-    const machine& like = net_.like_;
-    const bool reduces = what.what == schedule::action::reduce;
-    // Of n sources, n - 1 are worked into the result.
-    const double passes = reduces ? static_cast<double>(what.work->sources - 1) : 1;
-    const double bytes = static_cast<double>(what.bytes) * like.weight * passes;
-    const double rate = reduces ? like.reduce_rate : like.copy_rate;
+// Local work is invisible to other ranks, so the clock simply advances ahead of the events.
+void rank_fabric::work(schedule::step& step) noexcept {
+    const machine& spec = net_.spec_;
+    const bool reduces = step.what == schedule::action::reduce;
+    // n sources take n - 1 passes.
+    const double passes = reduces ? static_cast<double>(step.work->sources - 1) : 1;
+    const double bytes = static_cast<double>(step.bytes) * spec.weight * passes;
+    const double rate = reduces ? spec.reduce_rate : spec.copy_rate;
     const auto took = static_cast<time_t>(std::llround(bytes * (per_second / rate)));
-    schedule::perform(what);
+    schedule::perform(step);
     clock_ += took;
-    (reduces ? how_.reduce : how_.copy) += took;
-    if (like.trace) {
-        how_.steps.add({reduces ? trail_kind::reduce : trail_kind::copy,
-                        {},
-                        false,
-                        rank_,
-                        rank_,
-                        what.bytes,
-                        clock_,
-                        static_cast<double>(what.bytes) * like.weight});
+    (reduces ? critical_path_.reduce : critical_path_.copy) += took;
+    if (spec.trace) {
+        critical_path_.steps.add({reduces ? trail_kind::reduce : trail_kind::copy,
+                                  {},
+                                  false,
+                                  rank_,
+                                  rank_,
+                                  step.bytes,
+                                  clock_,
+                                  static_cast<double>(step.bytes) * spec.weight});
     }
-    succeed(what);
+    succeed(step);
 }
 
-// Asks for a collective of the node. Those of all ranks belong together in the order in which each
-// asks.
-void rank_fabric::meet(schedule::step& what) noexcept {
+// Calls a node collective. The calls of the ranks match in the order in which each rank makes them.
+void rank_fabric::call_node_collective(schedule::step& step) noexcept {
     const rank_t node = net_.node_of(rank_);
-    const rank_t place = net_.where_.index_of(rank_);
-    const auto ranks = static_cast<rank_t>(net_.where_.on(node).size());
-    if (net_.like_.strict) spoil_output(*what.asked, place, ranks);
-    std::list<meeting>& all = net_.meetings_[node];
-    const auto is_it = [&](const meeting& each) {
-        return each.number() == what.owner->number() && each.step_of(place) == nullptr &&
-               !each.complete();
+    const rank_t local_rank = net_.placement_.index_of(rank_);
+    const auto ranks = static_cast<rank_t>(net_.placement_.on(node).size());
+    if (net_.spec_.strict) spoil_output(*step.asked, local_rank, ranks);
+    std::list<node_collective>& all = net_.node_collectives_[node];
+    const auto is_match = [&](const node_collective& each) {
+        return each.number() == step.owner->number() && each.step_of(local_rank) == nullptr &&
+               !each.is_complete();
     };
-    auto found = std::ranges::find_if(all, is_it);
-    if (found == all.end()) found = all.emplace(all.end(), what.owner->number(), ranks);
-    found->enter(place, what);
-    what.state = &*found;
-    if (misses(*found))
-        withdraw(what, UCS_ERR_ENDPOINT_TIMEOUT);
-    else if (found->complete())
-        net_.add(happening::meet, std::max(clock_, net_.now_), rank_, nullptr, &what);
+    auto found = std::ranges::find_if(all, is_match);
+    if (found == all.end()) found = all.emplace(all.end(), step.owner->number(), ranks);
+    found->enter(local_rank, step);
+    step.state = &*found;
+    if (waits_for_dead(*found))
+        withdraw(step, UCS_ERR_ENDPOINT_TIMEOUT);
+    else if (found->is_complete())
+        net_.add(event_kind::begin_collective, std::max(clock_, net_.now_), rank_, nullptr, &step);
 }
 
-// Whether it waits for one that is known to be dead.
-bool rank_fabric::misses(const meeting& of) const noexcept {
-    if (of.complete()) return false;
-    const std::span<const rank_t> here = net_.where_.on(net_.node_of(rank_));
-    for (rank_t place = 0; place < of.ranks(); ++place)
-        if (of.step_of(place) == nullptr && net_.of(here[place]).noticed_) return true;
+// True if the collective waits for a rank that is known to be dead.
+bool rank_fabric::waits_for_dead(const node_collective& collective) const noexcept {
+    if (collective.is_complete()) return false;
+    const std::span<const rank_t> members = net_.placement_.on(net_.node_of(rank_));
+    for (rank_t local_rank = 0; local_rank < collective.ranks(); ++local_rank)
+        if (collective.step_of(local_rank) == nullptr &&
+            net_.of(members[local_rank]).is_death_detected_)
+            return true;
     return false;
 }
 
-// Out of a collective that has not begun.
-void rank_fabric::withdraw(schedule::step& from, ucs_status_t why) noexcept {
-    net_.leave(*static_cast<meeting*>(from.state), rank_);
-    from.owner->complete(from, why);
+// Leaves a collective that has not begun.
+void rank_fabric::withdraw(schedule::step& step, ucs_status_t why) noexcept {
+    net_.leave(*static_cast<node_collective*>(step.state), rank_);
+    step.owner->complete(step, why);
 }
 
-void rank_fabric::send(schedule::step& what) noexcept {
-    if (net_.of(what.peer).noticed_) {
-        what.owner->complete(what, UCS_ERR_ENDPOINT_TIMEOUT);
+void rank_fabric::send(schedule::step& step) noexcept {
+    if (net_.of(step.peer).is_death_detected_) {
+        step.owner->complete(step, UCS_ERR_ENDPOINT_TIMEOUT);
         return;
     }
     message& m = *net_.messages_.take();
     m.source = rank_;
-    m.target = what.peer;
-    m.channel = what.channel;
-    m.sequence = what.owner->number();
-    m.sent = &what;
-    m.bytes = what.bytes;
-    if (!net_.like_.strict) m.fill(what.from);
+    m.target = step.peer;
+    m.channel = step.channel;
+    m.sequence = step.owner->number();
+    m.sent = &step;
+    m.bytes = step.bytes;
+    if (!net_.spec_.strict) m.fill(step.from);
     const bool between = net_.is_between(m);
     const time_t overhead = net_.times(between).send_overhead;
     clock_ += overhead;
-    how_.overhead += overhead;
-    m.how = how_;
-    // Where others use the port as well, whoever comes first passes first.
+    critical_path_.overhead += overhead;
+    m.critical_path = critical_path_;
+    // If ranks share the port, messages pass it in the order of their times.
     if (between && net_.shared_ports_ && clock_ > net_.now_)
-        net_.add(happening::inject, clock_, rank_, &m);
+        net_.add(event_kind::inject, clock_, rank_, &m);
     else
         net_.inject(m, clock_);
 }
 
-void rank_fabric::receive(schedule::step& what) noexcept {
-    if (net_.like_.strict && what.bytes != 0) std::memset(what.into, garbage, what.bytes);
+void rank_fabric::receive(schedule::step& step) noexcept {
+    if (net_.spec_.strict && step.bytes != 0) std::memset(step.into, garbage, step.bytes);
     message* const early =
-        unexpected_.take([&](const message& each) { return matches(what, each); });
+        unexpected_.take([&](const message& each) { return matches(step, each); });
     if (early == nullptr) {
-        if (net_.of(what.peer).noticed_)
-            what.owner->complete(what, UCS_ERR_ENDPOINT_TIMEOUT);
+        if (net_.of(step.peer).is_death_detected_)
+            step.owner->complete(step, UCS_ERR_ENDPOINT_TIMEOUT);
         else
-            append_posted(what);
+            append_posted(step);
         return;
     }
-    // A send that follows in the same exchange goes first: it does not wait for this overhead.
+    // If the same exchange posts a send next, the send goes first: it does not wait for this
+    // overhead.
     const time_t when = std::max(early->complete, clock_);
-    if (when > clock_ || what.of->open > 1)
-        net_.add(happening::deliver, when, rank_, early, &what);
+    if (when > clock_ || step.of->open > 1)
+        net_.add(event_kind::deliver, when, rank_, early, &step);
     else
-        take_in(early, what);
+        take_in(early, step);
 }
 
-// The message is complete: goes on as soon as the processor has time, but not before the other half
-// of an exchange ended.
-void rank_fabric::take_in(message* m, schedule::step& into) noexcept {
+// Ends a receive whose message is complete: as soon as the processor is free, but not before the
+// send of the same exchange ended.
+void rank_fabric::take_in(message* m, schedule::step& receive) noexcept {
     const time_t overhead = net_.times(net_.is_between(*m)).receive_overhead;
     if (clock_ < m->complete) {
         clock_ = m->complete;
-        how_ = m->how;
+        critical_path_ = m->critical_path;
     }
     clock_ += overhead;
-    how_.overhead += overhead;
-    const bool fitting = m->bytes == into.bytes;
-    if (fitting && m->bytes != 0) std::memcpy(into.into, m->content(), m->bytes);
+    critical_path_.overhead += overhead;
+    const bool fitting = m->bytes == receive.bytes;
+    if (fitting && m->bytes != 0) std::memcpy(receive.into, m->content(), m->bytes);
     net_.messages_.give_back(m);
     if (!fitting) {
-        into.owner->complete(into, UCS_ERR_MESSAGE_TRUNCATED);
-    } else if (into.of->open == 1 && into.of->time > clock_) {
-        net_.add(happening::end, into.of->time, rank_, nullptr, &into);
+        receive.owner->complete(receive, UCS_ERR_MESSAGE_TRUNCATED);
+    } else if (receive.of->open == 1 && receive.of->time > clock_) {
+        net_.add(event_kind::end_step, receive.of->time, rank_, nullptr, &receive);
     } else {
-        succeed(into);
+        succeed(receive);
     }
 }
 
-void rank_fabric::end(schedule::step& which) noexcept {
-    const time_t until = which.of->open == 1 ? std::max(net_.now_, which.of->time) : clock_;
+void rank_fabric::end(schedule::step& step) noexcept {
+    const time_t until = step.of->open == 1 ? std::max(net_.now_, step.of->time) : clock_;
     if (clock_ < until) {
-        how_.transfer += until - clock_;
+        critical_path_.transfer += until - clock_;
         clock_ = until;
     }
-    succeed(which);
+    succeed(step);
 }
 
-void rank_fabric::succeed(schedule::step& which) noexcept {
+void rank_fabric::succeed(schedule::step& step) noexcept {
     net_.active_ = rank_;
-    which.owner->complete(which, UCS_OK);
+    step.owner->complete(step, UCS_OK);
 }
 
-void rank_fabric::cancel(schedule::step& what) noexcept {
-    const bool waits = what.what == schedule::action::together &&
-                       !static_cast<const meeting*>(what.state)->complete();
+void rank_fabric::cancel(schedule::step& step) noexcept {
+    const bool waits = step.what == schedule::action::together &&
+                       !static_cast<const node_collective*>(step.state)->is_complete();
     if (waits)
-        withdraw(what, UCS_ERR_CANCELED);
-    else if (what.what == schedule::action::receive && remove_posted(what))
-        what.owner->complete(what, UCS_ERR_CANCELED);
+        withdraw(step, UCS_ERR_CANCELED);
+    else if (step.what == schedule::action::receive && remove_posted(step))
+        step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t rank_fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
+ucs_status_t rank_fabric::enter(schedule::operation& operation,
+                                schedule::sequence_t& number) noexcept {
     net_.active_ = rank_;
-    number = numbers_.take(what.numbered());
-    running_.push_back({number, &what});
-    for (const told& each : told_)
+    number = numbers_.take(operation.numbered());
+    running_.push_back({number, &operation});
+    for (const early_failure& each : early_failures_)
         if (each.number == number) return each.why;
     return UCS_OK;
 }
 
-void rank_fabric::leave(schedule::operation& what) noexcept {
-    std::erase_if(running_, [&](const running& each) { return each.which == &what; });
-    if (what.status() == UCS_OK) return;
-    const auto of_it = [&](const message& each) { return each.sequence == what.number(); };
-    while (message* const late = unexpected_.take(of_it))
+void rank_fabric::leave(schedule::operation& operation) noexcept {
+    std::erase_if(running_, [&](const running& each) { return each.operation == &operation; });
+    if (operation.status() == UCS_OK) return;
+    const auto is_of_operation = [&](const message& each) {
+        return each.sequence == operation.number();
+    };
+    while (message* const late = unexpected_.take(is_of_operation))
         net_.messages_.give_back(late);
 }
 
-void rank_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {
-    if (!net_.announced_.insert(what.number()).second) return;
+void rank_fabric::announce(schedule::operation& operation, ucs_status_t why) noexcept {
+    if (!net_.announced_.insert(operation.number()).second) return;
     for (rank_fabric& each : net_.ranks_) {
-        if (each.rank_ == rank_ || each.dead_) continue;
+        if (each.rank_ == rank_ || each.is_dead_) continue;
         message& m = *net_.messages_.take();
-        m.sequence = what.number();
+        m.sequence = operation.number();
         m.status = why;
         const time_t latency = net_.times(true).latency;
-        net_.add(happening::tell, std::max(clock_, net_.now_) + latency, each.rank_, &m);
+        net_.add(event_kind::notify_failure, std::max(clock_, net_.now_) + latency, each.rank_, &m);
     }
 }
 
-void rank_fabric::hear(schedule::sequence_t number, ucs_status_t why) noexcept {
+void rank_fabric::note_failure(schedule::sequence_t number, ucs_status_t why) noexcept {
     if (schedule::operation* const failed = find(number)) {
         clock_ = std::max(clock_, net_.now_);
         failed->fail_as_told(why);
     } else if (numbers_.ahead(number) != 0) {
-        told_.push_back({number, why});
+        early_failures_.push_back({number, why});
     }
 }
 
 schedule::operation* rank_fabric::find(schedule::sequence_t number) const noexcept {
     for (const running& each : running_)
-        if (each.number == number) return each.which;
+        if (each.number == number) return each.operation;
     return nullptr;
 }
 
-// One at a time: each that ends may change the list.
-void rank_fabric::notice_death(rank_t of) noexcept {
+// Ends the receives one at a time, because the end of each may change the list.
+void rank_fabric::notice_death(rank_t victim) noexcept {
     for (schedule::step* each = posted_; each != nullptr;) {
-        if (each->peer != of) {
+        if (each->peer != victim) {
             each = each->neighbour;
             continue;
         }
@@ -251,43 +256,43 @@ void rank_fabric::notice_death(rank_t of) noexcept {
         each->owner->complete(*each, UCS_ERR_ENDPOINT_TIMEOUT);
         each = posted_;
     }
-    if (net_.node_of(of) == net_.node_of(rank_)) leave_meetings();
+    if (net_.node_of(victim) == net_.node_of(rank_)) leave_node_collectives();
 }
 
-// Those that a dead rank has not joined. One at a time, as above.
-void rank_fabric::leave_meetings() noexcept {
-    const rank_t place = net_.where_.index_of(rank_);
-    const auto is_it = [&](const meeting& each) {
-        return each.step_of(place) != nullptr && misses(each);
+// Leaves the collectives that a dead rank has not called, one at a time as above.
+void rank_fabric::leave_node_collectives() noexcept {
+    const rank_t local_rank = net_.placement_.index_of(rank_);
+    const auto is_match = [&](const node_collective& each) {
+        return each.step_of(local_rank) != nullptr && waits_for_dead(each);
     };
-    std::list<meeting>& all = net_.meetings_[net_.node_of(rank_)];
-    for (auto found = std::ranges::find_if(all, is_it); found != all.end();
-         found = std::ranges::find_if(all, is_it)) {
+    std::list<node_collective>& all = net_.node_collectives_[net_.node_of(rank_)];
+    for (auto found = std::ranges::find_if(all, is_match); found != all.end();
+         found = std::ranges::find_if(all, is_match)) {
         clock_ = std::max(clock_, net_.now_);
-        withdraw(*found->step_of(place), UCS_ERR_ENDPOINT_TIMEOUT);
+        withdraw(*found->step_of(local_rank), UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 
-void rank_fabric::append_posted(schedule::step& what) noexcept {
-    what.neighbour = nullptr;
-    (last_posted_ != nullptr ? last_posted_->neighbour : posted_) = &what;
-    last_posted_ = &what;
+void rank_fabric::append_posted(schedule::step& step) noexcept {
+    step.neighbour = nullptr;
+    (last_posted_ != nullptr ? last_posted_->neighbour : posted_) = &step;
+    last_posted_ = &step;
 }
 
-bool rank_fabric::remove_posted(schedule::step& what) noexcept {
+bool rank_fabric::remove_posted(schedule::step& step) noexcept {
     schedule::step* before = nullptr;
     for (schedule::step* each = posted_; each != nullptr; before = each, each = each->neighbour) {
-        if (each != &what) continue;
-        (before != nullptr ? before->neighbour : posted_) = what.neighbour;
-        if (last_posted_ == &what) last_posted_ = before;
+        if (each != &step) continue;
+        (before != nullptr ? before->neighbour : posted_) = step.neighbour;
+        if (last_posted_ == &step) last_posted_ = before;
         return true;
     }
     return false;
 }
 
-schedule::step* rank_fabric::match_posted(const message& with) noexcept {
+schedule::step* rank_fabric::match_posted(const message& m) noexcept {
     for (schedule::step* each = posted_; each != nullptr; each = each->neighbour) {
-        if (!matches(*each, with)) continue;
+        if (!matches(*each, m)) continue;
         remove_posted(*each);
         return each;
     }

@@ -15,30 +15,30 @@ samples::element factor(std::uint64_t index) noexcept {
 
 }  // namespace
 
-samples::samples(collective what, rank_t ranks, rank_t root, std::uint64_t count)
-    : what_(what),
+samples::samples(collective kind, rank_t ranks, rank_t root, std::uint64_t count)
+    : kind_(kind),
       ranks_(ranks),
       root_(root),
-      count_(what == collective::barrier ? 0 : count),
-      how_(reduce::element::uint32, reduce::operation::sum, ranks),
+      count_(kind == collective::barrier ? 0 : count),
+      reducer_(reduce::element::uint32, reduce::operation::sum, ranks),
       sums_(ranks + 1),
       counts_(ranks, count),
-      places_(ranks),
-      from_(ranks),
-      into_(ranks) {
+      offsets_(ranks),
+      inputs_(ranks),
+      outputs_(ranks) {
     uct::sim::random weights(ranks);
     for (rank_t r = 0; r < ranks; ++r) {
         sums_[r + 1] = sums_[r] + static_cast<element>(weights.next());
-        places_[r] = r * count;
+        offsets_[r] = r * count;
     }
     for (rank_t r = 0; r < ranks; ++r) {
-        if (gives(r)) from_[r].resize(count_ * (gives_blocks() ? ranks : 1));
-        for (std::uint64_t i = 0; i < from_[r].size(); ++i)
-            from_[r][i] = sum(r, r + 1, i);
-        if (gets(r)) into_[r].assign(count_ * (gets_blocks() ? ranks : 1), 0);
-        if (what_ == collective::bcast && r == root) {
+        if (has_input(r)) inputs_[r].resize(count_ * (has_input_blocks() ? ranks : 1));
+        for (std::uint64_t i = 0; i < inputs_[r].size(); ++i)
+            inputs_[r][i] = sum(r, r + 1, i);
+        if (has_output(r)) outputs_[r].assign(count_ * (has_output_blocks() ? ranks : 1), 0);
+        if (kind_ == collective::bcast && r == root) {
             for (std::uint64_t i = 0; i < count_; ++i)
-                into_[r][i] = sum(root, root + 1, i);
+                outputs_[r][i] = sum(root, root + 1, i);
         }
     }
 }
@@ -47,44 +47,44 @@ samples::element samples::sum(rank_t first, rank_t end, std::uint64_t index) con
     return (sums_[end] - sums_[first]) * factor(index);
 }
 
-bool samples::gives_blocks() const noexcept {
-    return what_ == collective::scatter || what_ == collective::scatterv ||
-           what_ == collective::reduce_scatter || what_ == collective::reduce_scatter_block ||
-           what_ == collective::alltoall || what_ == collective::alltoallv;
+bool samples::has_input_blocks() const noexcept {
+    return kind_ == collective::scatter || kind_ == collective::scatterv ||
+           kind_ == collective::reduce_scatter || kind_ == collective::reduce_scatter_block ||
+           kind_ == collective::alltoall || kind_ == collective::alltoallv;
 }
 
-bool samples::gets_blocks() const noexcept {
-    return what_ == collective::gather || what_ == collective::gatherv ||
-           what_ == collective::allgather || what_ == collective::allgatherv ||
-           what_ == collective::alltoall || what_ == collective::alltoallv;
+bool samples::has_output_blocks() const noexcept {
+    return kind_ == collective::gather || kind_ == collective::gatherv ||
+           kind_ == collective::allgather || kind_ == collective::allgatherv ||
+           kind_ == collective::alltoall || kind_ == collective::alltoallv;
 }
 
-bool samples::gives(rank_t rank) const noexcept {
-    if (what_ == collective::bcast || what_ == collective::barrier) return false;
-    return (what_ != collective::scatter && what_ != collective::scatterv) || rank == root_;
+bool samples::has_input(rank_t rank) const noexcept {
+    if (kind_ == collective::bcast || kind_ == collective::barrier) return false;
+    return (kind_ != collective::scatter && kind_ != collective::scatterv) || rank == root_;
 }
 
-bool samples::gets(rank_t rank) const noexcept {
+bool samples::has_output(rank_t rank) const noexcept {
     const bool one =
-        what_ == collective::reduce || what_ == collective::gather || what_ == collective::gatherv;
+        kind_ == collective::reduce || kind_ == collective::gather || kind_ == collective::gatherv;
     return !one || rank == root_;
 }
 
 schedule::call samples::call_of(rank_t rank) noexcept {
     schedule::call made;
-    made.what = what_;
-    made.from = from_[rank].data();
-    made.into = into_[rank].data();
+    made.what = kind_;
+    made.from = inputs_[rank].data();
+    made.into = outputs_[rank].data();
     made.count = count_;
     made.element = sizeof(element);
-    made.how = &how_;
+    made.how = &reducer_;
     made.root = root_;
-    const bool uneven = what_ == collective::gatherv || what_ == collective::scatterv ||
-                        what_ == collective::allgatherv || what_ == collective::alltoallv ||
-                        what_ == collective::reduce_scatter;
+    const bool uneven = kind_ == collective::gatherv || kind_ == collective::scatterv ||
+                        kind_ == collective::allgatherv || kind_ == collective::alltoallv ||
+                        kind_ == collective::reduce_scatter;
     if (uneven) {
         made.counts = made.out_counts = counts_.data();
-        made.places = made.out_places = places_.data();
+        made.places = made.out_places = offsets_.data();
     }
     return made;
 }
@@ -92,7 +92,7 @@ schedule::call samples::call_of(rank_t rank) noexcept {
 samples::element samples::expected(rank_t rank, std::uint64_t index) const noexcept {
     const auto block = static_cast<rank_t>(count_ == 0 ? 0 : index / count_);
     const std::uint64_t in_block = count_ == 0 ? 0 : index % count_;
-    switch (what_) {
+    switch (kind_) {
         case collective::bcast:
             return sum(root_, root_ + 1, index);
         case collective::reduce:
@@ -117,11 +117,11 @@ samples::element samples::expected(rank_t rank, std::uint64_t index) const noexc
 }
 
 std::string samples::wrong(rank_t rank) const {
-    for (std::uint64_t i = 0; i < into_[rank].size(); ++i) {
+    for (std::uint64_t i = 0; i < outputs_[rank].size(); ++i) {
         const element right = expected(rank, i);
-        if (into_[rank][i] != right) {
+        if (outputs_[rank][i] != right) {
             return fmt::format("rank {}, element {}: {:#x} instead of {:#x}", rank, i,
-                               into_[rank][i], right);
+                               outputs_[rank][i], right);
         }
     }
     return {};

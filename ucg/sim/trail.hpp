@@ -1,4 +1,4 @@
-// The steps that a moment had to wait for, one by one.
+// The trace of a critical path: its steps one by one.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ enum class trail_kind : std::uint8_t { message, reduce, copy, meeting };
 
 struct trail_step {
     trail_kind what = trail_kind::message;
-    schedule::collective met = schedule::collective::barrier;  // of a meeting
+    schedule::collective met = schedule::collective::barrier;  // of a node collective
     bool between = false;                                      // a message from node to node
-    rank_t rank = 0;                                           // who ended it
+    rank_t rank = 0;                                           // rank on which the step ended
     rank_t from = 0;                                           // the sender
-    std::uint64_t bytes = 0;                                   // as carried
+    std::uint64_t bytes = 0;                                   // bytes in memory
     time_t until = 0;
-    double charged = 0;  // bytes that are charged for
+    double charged = 0;  // charged bytes
 };
 
-// Only kept where machine::trace is set. Those of all ranks and messages share what they have in
-// common; what nobody shares any more is freed. Copied like a pointer. One thread.
+// Kept only if machine::trace is set. Traces of ranks and messages share their common beginning by
+// reference counts, and copying a trace copies a pointer. Single-threaded.
 class trail {
 public:
     trail() = default;
@@ -40,21 +40,21 @@ public:
 
     void add(const trail_step& next) { last_ = new link{next, last_, 1}; }
 
-    // In the order of time.
+    // The steps in the order of time.
     [[nodiscard]] std::vector<trail_step> steps() const {
         std::vector<trail_step> made;
         for (const link* each = last_; each != nullptr; each = each->before)
-            made.push_back(each->what);
+            made.push_back(each->step);
         return {made.rbegin(), made.rend()};
     }
 
 private:
     struct link {
-        trail_step what;
+        trail_step step;
         link* before;
         std::uint32_t owners;
     };
-    // Not recursive: trails are long.
+    // Iterative, because traces are long.
     static void release(link* last) noexcept {
         while (last != nullptr && --last->owners == 0) {
             link* const before = last->before;

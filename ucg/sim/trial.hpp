@@ -1,4 +1,4 @@
-// A network on which programs run.
+// Runs one program on each rank of a simulated network.
 #pragma once
 
 #include <deque>
@@ -9,15 +9,15 @@
 
 namespace ucg::sim {
 
-// Everything runs once; then it says how that went. One thread.
+// Runs once; the members then give the results. Single-threaded.
 class trial {
 public:
-    explicit trial(const machine& like) : net(like) {}
+    explicit trial(const machine& spec) : net(spec) {}
 
-    // One of each rank. They outlive the trial.
-    void run(const std::vector<schedule::program*>& what) {
-        for (rank_t rank = 0; rank < what.size(); ++rank)
-            operations.emplace_back(net.of(rank), net.frames()).init(*what[rank]);
+    // Runs one program for each rank. The programs outlive the trial.
+    void run(const std::vector<schedule::program*>& programs) {
+        for (rank_t rank = 0; rank < programs.size(); ++rank)
+            operations.emplace_back(net.of(rank), net.frames()).init(*programs[rank]);
         for (schedule::operation& each : operations)
             each.start();
         net.run();

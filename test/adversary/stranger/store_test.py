@@ -17,7 +17,7 @@ MEET = os.environ["MEET_PROGRAM"]
 LIMIT = 60  # seconds within which a job has to be over
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}
 ANOTHER = {"UCG_OOB_JOB": "another"}
-MOST = 2 + 64  # connections that have not said which rank they are, of a job of two
+MOST = 2 + 64  # connections that have not sent their rank, of a job of two
 
 
 def rank(number, port, what, env):
@@ -57,7 +57,7 @@ class Crowd(Case):
         second = rank(1, port, "rounds", {})
         self.check_end(second, 1)
         err = self.check_end(first, 0)
-        self.assertEqual(err.count("have not said which rank they are"), 1, err)
+        self.assertEqual(err.count("have not sent their rank"), 1, err)
         for one in crowd:
             one.close()
 

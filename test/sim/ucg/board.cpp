@@ -9,16 +9,16 @@ namespace group_sim {
 board::board(std::uint32_t size, const uct::sim::fabric& network, uct::sim::random& dice,
              std::function<bool(std::uint32_t)> is_dead)
     : network_(network), dice_(dice), is_dead_(std::move(is_dead)), seats_(size) {
-    for (std::uint32_t place = 0; place < size; ++place) {
-        seats_[place].of = this;
-        seats_[place].place = place;
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+        seats_[rank].owner = this;
+        seats_[rank].rank = rank;
         ucg_oob_t member = UCG_OOB_INIT;
-        member.rank = place;
+        member.rank = rank;
         member.size = size;
         member.allgather = allgather;
         member.test = test;
         member.release = release;
-        member.arg = &seats_[place];
+        member.arg = &seats_[rank];
         members_.push_back(member);
     }
 }
@@ -26,16 +26,17 @@ board::board(std::uint32_t size, const uct::sim::fabric& network, uct::sim::rand
 ucs_status_t board::allgather(void* arg, const void* send, void* recv, std::size_t bytes,
                               void** request) {
     seat& self = *static_cast<seat*>(arg);
-    board& of = *self.of;
+    board& owner = *self.owner;
     if (self.failure != UCS_OK) return self.failure;
     const std::size_t round = self.rounds++;
-    if (of.rounds_.size() <= round) of.rounds_.resize(round + 1);
-    of.rounds_[round].resize(of.seats_.size());
-    said& mine = of.rounds_[round][self.place];
+    if (owner.rounds_.size() <= round) owner.rounds_.resize(round + 1);
+    owner.rounds_[round].resize(owner.seats_.size());
+    contribution& own = owner.rounds_[round][self.rank];
     const auto* const first = static_cast<const std::byte*>(send);
-    mine.there = true;
-    mine.seen_at = of.network_.now() + of.dice_.below(of.dice_.chance(0.2) ? 1'000'000 : 5000);
-    mine.what.assign(first, first + bytes);
+    own.is_posted = true;
+    own.visible_at =
+        owner.network_.now() + owner.dice_.below(owner.dice_.chance(0.2) ? 1'000'000 : 5000);
+    own.data.assign(first, first + bytes);
     self.into = recv;
     self.bytes = bytes;
     *request = arg;
@@ -44,33 +45,33 @@ ucs_status_t board::allgather(void* arg, const void* send, void* recv, std::size
 
 ucs_status_t board::test(void* arg, void*) {
     seat& self = *static_cast<seat*>(arg);
-    return self.of->look(self);
+    return self.owner->test_round(self);
 }
 
-ucs_status_t board::look(seat& by) {
-    if (by.into == nullptr) return by.failure;  // it has ended before
-    const std::vector<said>& all = rounds_[by.rounds - 1];
-    for (std::uint32_t place = 0; place < all.size(); ++place) {
-        const said& each = all[place];
-        if (each.there && network_.now() >= each.seen_at) continue;
-        if (each.there || !is_dead_(place)) return UCS_INPROGRESS;
-        by.into = nullptr;
-        return by.failure = UCS_ERR_CONNECTION_RESET;
+ucs_status_t board::test_round(seat& self) {
+    if (self.into == nullptr) return self.failure;  // the round has ended before
+    const std::vector<contribution>& all = rounds_[self.rounds - 1];
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        const contribution& each = all[rank];
+        if (each.is_posted && network_.now() >= each.visible_at) continue;
+        if (each.is_posted || !is_dead_(rank)) return UCS_INPROGRESS;
+        self.into = nullptr;
+        return self.failure = UCS_ERR_CONNECTION_RESET;
     }
-    auto* into = static_cast<std::byte*>(std::exchange(by.into, nullptr));
-    for (const said& each : all) {
-        if (each.what.size() != by.bytes) return by.failure = UCS_ERR_INVALID_PARAM;
-        into = std::ranges::copy(each.what, into).out;
+    auto* into = static_cast<std::byte*>(std::exchange(self.into, nullptr));
+    for (const contribution& each : all) {
+        if (each.data.size() != self.bytes) return self.failure = UCS_ERR_INVALID_PARAM;
+        into = std::ranges::copy(each.data, into).out;
     }
     return UCS_OK;
 }
 
-// The memory of a round that has not ended is the exchange's until here. Who gives one up is
-// waited for in vain by those who come to the next.
+// The exchange owns the memory of a round until here. After a rank cancels a round, later rounds
+// never complete on the other ranks.
 void board::release(void* arg, void*) {
     seat& self = *static_cast<seat*>(arg);
     if (self.into == nullptr) return;
-    std::memset(self.into, 0, self.of->seats_.size() * self.bytes);
+    std::memset(self.into, 0, self.owner->seats_.size() * self.bytes);
     self.into = nullptr;
     self.failure = UCS_ERR_CANCELED;
 }

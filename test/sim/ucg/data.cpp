@@ -40,15 +40,15 @@ bool exchanges(ucg_coll_t coll) noexcept {
     return coll == UCG_COLL_ALLTOALL || coll == UCG_COLL_ALLTOALLV;
 }
 
-bool deals_results(ucg_coll_t coll) noexcept {
+bool scatters_results(ucg_coll_t coll) noexcept {
     return coll == UCG_COLL_REDUCE_SCATTER || coll == UCG_COLL_REDUCE_SCATTER_BLOCK;
 }
 
-// Any bytes: what one rank has for another.
-std::vector<std::byte> block(const collective_plan& of, unsigned start, std::uint32_t from,
+// Arbitrary bytes that one rank sends to another.
+std::vector<std::byte> block(const collective_plan& plan, unsigned start, std::uint32_t from,
                              std::uint32_t to, std::uint64_t count) {
-    std::vector<std::byte> made(count * of.element);
-    const std::uint64_t name = hash(of.seed + start, std::uint64_t{from} << 32U | to);
+    std::vector<std::byte> made(count * plan.element);
+    const std::uint64_t name = hash(plan.seed + start, std::uint64_t{from} << 32U | to);
     for (std::size_t i = 0; i < made.size(); i += 8) {
         const std::uint64_t word = ucs::sys::mix(name + i);
         std::memcpy(made.data() + i, &word, std::min<std::size_t>(8, made.size() - i));
@@ -56,7 +56,8 @@ std::vector<std::byte> block(const collective_plan& of, unsigned start, std::uin
     return made;
 }
 
-// Maps x -> a x + b over 32 bits, chained: associative, and not commutative. Or a sum.
+// Composes maps x -> a x + b over 32 bits: associative, and not commutative. If `commutative`, a
+// sum.
 void combine(const void* in, void* inout, std::uint64_t words, bool commutative) {
     const auto* from = static_cast<const std::byte*>(in);
     auto* into = static_cast<std::byte*>(inout);
@@ -78,56 +79,56 @@ void combine(const void* in, void* inout, std::uint64_t words, bool commutative)
 }
 
 void user_function(const void* in, void* inout, std::uint64_t count, void* arg) {
-    const auto how = reinterpret_cast<std::uintptr_t>(arg);
-    combine(in, inout, count * (how >> 1U), (how & 1U) != 0);
+    const auto encoded = reinterpret_cast<std::uintptr_t>(arg);
+    combine(in, inout, count * (encoded >> 1U), (encoded & 1U) != 0);
 }
 
-std::uint64_t name_of_input(const collective_plan& of, unsigned start) {
-    return hash(of.seed, start + 1);
+std::uint64_t name_of_input(const collective_plan& plan, unsigned start) {
+    return hash(plan.seed, start + 1);
 }
 
-// Elements of what a rank gives to a reduction.
-std::vector<std::byte> input(const collective_plan& of, unsigned start, std::uint32_t rank,
+// The elements that a rank contributes to a reduction.
+std::vector<std::byte> input(const collective_plan& plan, unsigned start, std::uint32_t rank,
                              std::uint64_t first, std::uint64_t count) {
-    std::vector<std::byte> made(count * of.element);
-    const std::uint64_t name = name_of_input(of, start);
+    std::vector<std::byte> made(count * plan.element);
+    const std::uint64_t name = name_of_input(plan, start);
     for (std::uint64_t i = 0; i < count; ++i) {
-        std::byte* const at = made.data() + i * of.element;
-        if (of.op != UCG_OP_USER) {
-            write(of.type, make_number(of.type, of.op, name, rank, first + i), at);
+        std::byte* const element = made.data() + i * plan.element;
+        if (plan.op != UCG_OP_USER) {
+            write(plan.type, make_number(plan.type, plan.op, name, rank, first + i), element);
             continue;
         }
-        for (std::size_t word = 0; word < of.element; word += 8) {
-            const std::uint64_t value = hash(name + rank, (first + i) * of.element + word);
-            std::memcpy(at + word, &value, 8);
+        for (std::size_t word = 0; word < plan.element; word += 8) {
+            const std::uint64_t value = hash(name + rank, (first + i) * plan.element + word);
+            std::memcpy(element + word, &value, 8);
         }
     }
     return made;
 }
 
-// Of the first `ranks` ranks.
-std::vector<std::byte> reduced(const collective_plan& of, unsigned start, std::uint32_t ranks,
+// The reduction of the first `ranks` ranks.
+std::vector<std::byte> reduced(const collective_plan& plan, unsigned start, std::uint32_t ranks,
                                std::uint64_t first, std::uint64_t count) {
-    if (of.op == UCG_OP_USER) {
-        std::vector<std::byte> all = input(of, start, 0, first, count);
+    if (plan.op == UCG_OP_USER) {
+        std::vector<std::byte> all = input(plan, start, 0, first, count);
         for (std::uint32_t rank = 1; rank < ranks; ++rank) {
-            std::vector<std::byte> next = input(of, start, rank, first, count);
-            combine(all.data(), next.data(), next.size() / 8, of.commutative);
+            std::vector<std::byte> next = input(plan, start, rank, first, count);
+            combine(all.data(), next.data(), next.size() / 8, plan.commutative);
             all = std::move(next);
         }
         return all;
     }
-    std::vector<std::byte> made(count * of.element);
-    const std::uint64_t name = name_of_input(of, start);
+    std::vector<std::byte> made(count * plan.element);
+    const std::uint64_t name = name_of_input(plan, start);
     for (std::uint64_t i = 0; i < count; ++i) {
-        number sum = make_number(of.type, of.op, name, 0, first + i);
+        number sum = make_number(plan.type, plan.op, name, 0, first + i);
         for (std::uint32_t rank = 1; rank < ranks; ++rank)
-            sum = combine(of.op, sum, make_number(of.type, of.op, name, rank, first + i));
-        if (of.op == UCG_OP_AVERAGE) {
+            sum = combine(plan.op, sum, make_number(plan.type, plan.op, name, rank, first + i));
+        if (plan.op == UCG_OP_AVERAGE) {
             sum.real /= ranks;
             sum.imaginary /= ranks;
         }
-        write(of.type, sum, made.data() + i * of.element);
+        write(plan.type, sum, made.data() + i * plan.element);
     }
     return made;
 }
@@ -136,7 +137,7 @@ std::vector<std::byte> reduced(const collective_plan& of, unsigned start, std::u
 
 bool reduces(ucg_coll_t coll) noexcept {
     return coll == UCG_COLL_REDUCE || coll == UCG_COLL_ALLREDUCE || coll == UCG_COLL_SCAN ||
-           coll == UCG_COLL_EXSCAN || deals_results(coll);
+           coll == UCG_COLL_EXSCAN || scatters_results(coll);
 }
 
 bool has_counts(ucg_coll_t coll) noexcept {
@@ -150,11 +151,11 @@ bool is_exact(ucg_type_t type, ucg_op_t op) noexcept {
     return !(few_bits && op == UCG_OP_AVERAGE);
 }
 
-ucg_user_op_t user_operator(const collective_plan& of) noexcept {
+ucg_user_op_t user_operator(const collective_plan& plan) noexcept {
     ucg_user_op_t made = UCG_USER_OP_INIT;
     made.function = user_function;
-    made.arg = reinterpret_cast<void*>(of.element / 8 << 1U | (of.commutative ? 1U : 0U));
-    made.commutative = of.commutative ? 1 : 0;
+    made.arg = reinterpret_cast<void*>(plan.element / 8 << 1U | (plan.commutative ? 1U : 0U));
+    made.commutative = plan.commutative ? 1 : 0;
     return made;
 }
 
@@ -165,34 +166,34 @@ void memory::buffer::make(std::size_t size) {
     std::fill_n(bytes.get(), size, untouched);
 }
 
-void memory::buffer::put(std::size_t at, const std::vector<std::byte>& what) {
-    std::ranges::copy(what, bytes.get() + at);
+void memory::buffer::put(std::size_t offset, const std::vector<std::byte>& content) {
+    std::ranges::copy(content, bytes.get() + offset);
 }
 
 std::vector<std::byte> memory::buffer::copy() const {
     return {bytes.get(), bytes.get() + length};
 }
 
-memory::memory(const collective_plan& of, std::uint32_t ranks, std::uint32_t rank, unsigned start)
-    : ranks_(ranks), rank_(rank), element_(of.element), type_(of.type), coll_(of.coll) {
-    if (of.in_place) {
-        output_in_src_ = scatters(coll_) && is_root(of);
-        input_in_dst_ = !scatters(coll_) && (!has_root_only(coll_) || is_root(of));
+memory::memory(const collective_plan& plan, std::uint32_t ranks, std::uint32_t rank, unsigned start)
+    : ranks_(ranks), rank_(rank), element_(plan.element), type_(plan.type), coll_(plan.coll) {
+    if (plan.in_place) {
+        output_in_src_ = scatters(coll_) && is_root(plan);
+        input_in_dst_ = !scatters(coll_) && (!has_root_only(coll_) || is_root(plan));
     }
-    place_blocks(of);
-    make_buffers(of);
-    fill(of, start);
-    expect(of, start);
+    place_blocks(plan);
+    make_buffers(plan);
+    fill(plan, start);
+    expect(plan, start);
 }
 
-std::uint64_t memory::count_between(const collective_plan& of, std::uint32_t from,
+std::uint64_t memory::count_between(const collective_plan& plan, std::uint32_t from,
                                     std::uint32_t to) const {
-    if (of.counts.empty()) return of.count;
-    if (coll_ == UCG_COLL_ALLTOALLV) return of.counts[from * ranks_ + to];
-    return of.counts[coll_ == UCG_COLL_GATHERV || coll_ == UCG_COLL_ALLGATHERV ? from : to];
+    if (plan.counts.empty()) return plan.count;
+    if (coll_ == UCG_COLL_ALLTOALLV) return plan.counts[from * ranks_ + to];
+    return plan.counts[coll_ == UCG_COLL_GATHERV || coll_ == UCG_COLL_ALLGATHERV ? from : to];
 }
 
-void memory::place_blocks(const collective_plan& of) {
+void memory::place_blocks(const collective_plan& plan) {
     const auto place = [&](std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& places,
                            std::uint64_t side, const auto& count) {
         for (std::uint32_t i = 0; i < ranks_; ++i)
@@ -200,25 +201,25 @@ void memory::place_blocks(const collective_plan& of) {
         places.resize(ranks_);
         std::vector<std::uint32_t> order(ranks_);
         std::iota(order.begin(), order.end(), 0U);
-        gives_places_ = of.places && coll_ != UCG_COLL_REDUCE_SCATTER;
-        uct::sim::random dice(hash(of.seed, side * 1000 + rank_));
-        for (std::size_t i = ranks_; gives_places_ && i > 1; --i)
+        has_places_ = plan.places && coll_ != UCG_COLL_REDUCE_SCATTER;
+        uct::sim::random dice(hash(plan.seed, side * 1000 + rank_));
+        for (std::size_t i = ranks_; has_places_ && i > 1; --i)
             std::swap(order[i - 1], order[dice.below(i)]);
         std::uint64_t next = 0;
         for (const std::uint32_t i : order) {
-            if (gives_places_) next += dice.below(3);
+            if (has_places_) next += dice.below(3);
             places[i] = next;
             next += counts[i];
         }
     };
     place(src_counts_, src_places_, 1,
-          [&](std::uint32_t i) { return count_between(of, rank_, i); });
+          [&](std::uint32_t i) { return count_between(plan, rank_, i); });
     place(dst_counts_, dst_places_, 2, [&](std::uint32_t i) {
-        return deals_results(coll_) ? count_between(of, 0, i) : count_between(of, i, rank_);
+        return scatters_results(coll_) ? count_between(plan, 0, i) : count_between(plan, i, rank_);
     });
 }
 
-void memory::make_buffers(const collective_plan& of) {
+void memory::make_buffers(const collective_plan& plan) {
     const auto extent = [this](const std::vector<std::uint64_t>& counts,
                                const std::vector<std::uint64_t>& places) {
         std::uint64_t end = 0;
@@ -228,23 +229,23 @@ void memory::make_buffers(const collective_plan& of) {
     };
     const std::uint64_t all_src = extent(src_counts_, src_places_);
     const std::uint64_t all_dst = extent(dst_counts_, dst_places_);
-    std::uint64_t src = of.count, dst = of.count;
+    std::uint64_t src = plan.count, dst = plan.count;
     if (coll_ == UCG_COLL_BARRIER || coll_ == UCG_COLL_BCAST) {
         src = 0;
     } else if (coll_ == UCG_COLL_REDUCE) {
-        dst = is_root(of) ? of.count : 0;
+        dst = is_root(plan) ? plan.count : 0;
     } else if (gathers(coll_)) {
-        src = count_between(of, rank_, 0);
-        dst = is_root(of) ? all_dst : 0;
+        src = count_between(plan, rank_, 0);
+        dst = is_root(plan) ? all_dst : 0;
     } else if (gathers_everywhere(coll_)) {
-        src = count_between(of, rank_, 0);
+        src = count_between(plan, rank_, 0);
         dst = all_dst;
     } else if (scatters(coll_)) {
-        src = is_root(of) ? all_src : 0;
-        dst = count_between(of, 0, rank_);
-    } else if (deals_results(coll_)) {
+        src = is_root(plan) ? all_src : 0;
+        dst = count_between(plan, 0, rank_);
+    } else if (scatters_results(coll_)) {
         src = all_dst;
-        dst = of.in_place ? all_dst : dst_counts_[rank_];
+        dst = plan.in_place ? all_dst : dst_counts_[rank_];
     } else if (exchanges(coll_)) {
         src = all_src;
         dst = all_dst;
@@ -253,57 +254,57 @@ void memory::make_buffers(const collective_plan& of) {
     dst_.make(output_in_src_ ? 0 : dst * element_);
 }
 
-void memory::fill(const collective_plan& of, unsigned start) {
+void memory::fill(const collective_plan& plan, unsigned start) {
     buffer& into = input_in_dst_ ? dst_ : src_;
     if (coll_ == UCG_COLL_BCAST) {
-        if (is_root(of)) dst_.put(0, block(of, start, rank_, 0, of.count));
+        if (is_root(plan)) dst_.put(0, block(plan, start, rank_, 0, plan.count));
     } else if (reduces(coll_)) {
         const std::uint64_t count =
-            deals_results(coll_)
+            scatters_results(coll_)
                 ? std::accumulate(dst_counts_.begin(), dst_counts_.end(), std::uint64_t{0})
-                : of.count;
-        into.put(0, input(of, start, rank_, 0, count));
+                : plan.count;
+        into.put(0, input(plan, start, rank_, 0, count));
     } else if (gathers(coll_) || gathers_everywhere(coll_)) {
-        const std::uint64_t at = input_in_dst_ ? dst_places_[rank_] : 0;
-        into.put(at * element_, block(of, start, rank_, 0, count_between(of, rank_, 0)));
-    } else if (exchanges(coll_) || (scatters(coll_) && is_root(of))) {
+        const std::uint64_t first = input_in_dst_ ? dst_places_[rank_] : 0;
+        into.put(first * element_, block(plan, start, rank_, 0, count_between(plan, rank_, 0)));
+    } else if (exchanges(coll_) || (scatters(coll_) && is_root(plan))) {
         const auto& places = input_in_dst_ ? dst_places_ : src_places_;
         for (std::uint32_t to = 0; to < ranks_; ++to)
             into.put(places[to] * element_,
-                     block(of, start, rank_, to, count_between(of, rank_, to)));
+                     block(plan, start, rank_, to, count_between(plan, rank_, to)));
     }
     src_before_ = src_.copy();
 }
 
-void memory::expect_at(std::size_t element, const std::vector<std::byte>& what) {
-    std::ranges::copy(what, expected_.begin() + static_cast<std::ptrdiff_t>(element * element_));
+void memory::expect_at(std::size_t element, const std::vector<std::byte>& content) {
+    std::ranges::copy(content, expected_.begin() + static_cast<std::ptrdiff_t>(element * element_));
 }
 
-void memory::expect(const collective_plan& of, unsigned start) {
+void memory::expect(const collective_plan& plan, unsigned start) {
     expected_ = dst_.copy();
     if (dst_.length == 0) return;
     if (coll_ == UCG_COLL_BCAST) {
-        expect_at(0, block(of, start, of.root, 0, of.count));
+        expect_at(0, block(plan, start, plan.root, 0, plan.count));
     } else if (coll_ == UCG_COLL_EXSCAN && rank_ == 0) {
-        undefined_.assign(of.count, true);
-    } else if (deals_results(coll_)) {
+        undefined_.assign(plan.count, true);
+    } else if (scatters_results(coll_)) {
         const std::uint64_t first =
             std::accumulate(dst_counts_.begin(), dst_counts_.begin() + rank_, std::uint64_t{0});
-        expect_at(0, reduced(of, start, ranks_, first, dst_counts_[rank_]));
+        expect_at(0, reduced(plan, start, ranks_, first, dst_counts_[rank_]));
         undefined_.assign(dst_.length / element_, true);
         std::fill_n(undefined_.begin(), dst_counts_[rank_], false);
     } else if (reduces(coll_)) {
         const std::uint32_t operands = coll_ == UCG_COLL_SCAN     ? rank_ + 1
                                        : coll_ == UCG_COLL_EXSCAN ? rank_
                                                                   : ranks_;
-        expect_at(0, reduced(of, start, operands, 0, of.count));
+        expect_at(0, reduced(plan, start, operands, 0, plan.count));
     } else if (scatters(coll_)) {
-        expect_at(0, block(of, start, of.root, rank_, count_between(of, of.root, rank_)));
+        expect_at(0, block(plan, start, plan.root, rank_, count_between(plan, plan.root, rank_)));
     } else if (coll_ != UCG_COLL_BARRIER) {
         const std::uint32_t to = exchanges(coll_) ? rank_ : 0;
         for (std::uint32_t from = 0; from < ranks_; ++from)
             expect_at(dst_places_[from],
-                      block(of, start, from, to, count_between(of, from, rank_)));
+                      block(plan, start, from, to, count_between(plan, from, rank_)));
     }
 }
 
@@ -318,9 +319,9 @@ void memory::describe(ucg_coll_args_t& args) const {
     const bool into = coll_ == UCG_COLL_GATHERV || coll_ == UCG_COLL_ALLGATHERV ||
                       coll_ == UCG_COLL_REDUCE_SCATTER || coll_ == UCG_COLL_ALLTOALLV;
     if (from) args.src_counts = src_counts_.data();
-    if (from && gives_places_) args.src_displs = src_places_.data();
+    if (from && has_places_) args.src_displs = src_places_.data();
     if (into) args.dst_counts = dst_counts_.data();
-    if (into && gives_places_) args.dst_displs = dst_places_.data();
+    if (into && has_places_) args.dst_displs = dst_places_.data();
 }
 
 void memory::fill_from(const memory& other) {

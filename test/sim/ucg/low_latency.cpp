@@ -8,63 +8,67 @@ namespace {
 
 using test::moe::row;
 
-constexpr std::uint64_t token_bits = 4;  // a name of data
+constexpr std::uint64_t token_bits = 4;  // a purpose of data
 
-// Rows of an expert.
-std::uint64_t capacity(const exchange_plan& of) {
-    return std::uint64_t{of.most_tokens} * of.gates.ranks();
+// Number of rows of an expert.
+std::uint64_t capacity(const exchange_plan& plan) {
+    return std::uint64_t{plan.most_tokens} * plan.gates.ranks();
 }
 
 }  // namespace
 
-low_latency_dispatch_part::low_latency_dispatch_part(const step_plan& by, exchange& with)
-    : exchange_part(by, with),
-      x_(by.type, tokens(), of_.hidden, by.gap),
-      out_x_(by.type, gates_.local() * capacity(of_), of_.hidden, by.gap, gates_.local()) {
-    if (by.origins)
+low_latency_dispatch_part::low_latency_dispatch_part(const step_plan& step, exchange& exchange)
+    : exchange_part(step, exchange),
+      x_(step.type, tokens(), plan_.hidden, step.gap),
+      out_x_(step.type, gates_.local() * capacity(plan_), plan_.hidden, step.gap, gates_.local()) {
+    if (step.origins)
         out_tokens_ =
-            tensor(of_.wide ? UCG_TYPE_INT64 : UCG_TYPE_INT32, gates_.local(), capacity(of_));
+            tensor(plan_.wide ? UCG_TYPE_INT64 : UCG_TYPE_INT32, gates_.local(), capacity(plan_));
 }
 
-ucs_status_t low_latency_dispatch_part::init(const ending& how, ucg_request_h* request_p) {
+ucs_status_t low_latency_dispatch_part::init(const completion_args& completion,
+                                             ucg_request_h* request_p) {
     const tensor chosen = topk();
     ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-    args.max_tokens = of_.most_tokens;
+    args.max_tokens = plan_.most_tokens;
     args.topk = chosen.view();
     args.x = x_.view();
     args.out_x = out_x_.view();
     args.out_tokens = out_tokens_.view();
-    put_ending(how, args);
-    return ucg_moe_low_latency_dispatch_init(with_.team, &args, request_p);
+    set_completion(completion, args);
+    return ucg_moe_low_latency_dispatch_init(exchange_.team, &args, request_p);
 }
 
 void low_latency_dispatch_part::prepare(unsigned start, ucg_request_h) {
     for (std::uint32_t t = 0; t < tokens(); ++t)
-        for (std::uint32_t h = 0; h < of_.hidden; ++h)
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
             x_.put_bits(t, h, bits(start, token_bits, rank_, t, h));
     out_x_.spoil();
     out_tokens_.spoil();
-    for (const row each : of_.arriving[rank_]) {
+    for (const row each : plan_.arriving[rank_]) {
         for (std::uint32_t j = 0; j < gates_.k; ++j) {
             const std::int64_t expert = gates_.choice_at(rank_, each, j);
             if (expert < 0) continue;
-            const auto at = static_cast<std::uint64_t>(expert) * capacity(of_) + place(each, j);
-            for (std::uint32_t h = 0; h < of_.hidden; ++h)
-                out_x_.expect_bits(at, h, bits(start, token_bits, each.source, each.token, h));
-            if (by_.origins)
+            const auto row_index =
+                static_cast<std::uint64_t>(expert) * capacity(plan_) + place(each, j);
+            for (std::uint32_t h = 0; h < plan_.hidden; ++h)
+                out_x_.expect_bits(row_index, h,
+                                   bits(start, token_bits, each.source, each.token, h));
+            if (step_.origins)
                 out_tokens_.expect(static_cast<std::uint64_t>(expert), place(each, j), each.token);
         }
     }
 }
 
-// Those of an earlier start serve as well, where a later one fails.
+// Slots of an earlier start can be used as well if a later start fails.
 std::string low_latency_dispatch_part::take_slots(ucg_request_h request) {
-    ucg_moe_slots_release(std::exchange(with_.slots, nullptr));
-    if (ucg_moe_low_latency_handle(request, &with_.slots) != UCS_OK) return "there are no slots";
+    ucg_moe_slots_release(std::exchange(exchange_.slots, nullptr));
+    if (ucg_moe_low_latency_handle(request, &exchange_.slots) != UCS_OK)
+        return "there are no slots";
     ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
-    static_cast<void>(ucg_moe_slots_query(with_.slots, &attr));
+    static_cast<void>(ucg_moe_slots_query(exchange_.slots, &attr));
     std::vector<std::uint32_t> counts(std::size_t{gates_.local()} * gates_.ranks());
-    for (const row each : of_.arriving[rank_])
+    for (const row each : plan_.arriving[rank_])
         for (std::uint32_t j = 0; j < gates_.k; ++j)
             if (const std::int64_t expert = gates_.choice_at(rank_, each, j); expert >= 0)
                 ++counts[static_cast<std::size_t>(expert) * gates_.ranks() + each.source];
@@ -84,52 +88,53 @@ std::string low_latency_dispatch_part::take_slots(ucg_request_h request) {
     return {};
 }
 
-std::string low_latency_dispatch_part::look_at_result(ucg_request_h request) {
+std::string low_latency_dispatch_part::check_result(ucg_request_h request) {
     return first_of({take_slots(request), x_.wrong("x"), out_x_.wrong("out_x"),
                      out_tokens_.wrong("out_tokens")});
 }
 
-low_latency_combine_part::low_latency_combine_part(const step_plan& by, exchange& with)
-    : exchange_part(by, with),
-      y_(by.type, gates_.local() * capacity(of_), of_.hidden, by.gap, gates_.local()),
+low_latency_combine_part::low_latency_combine_part(const step_plan& step, exchange& exchange)
+    : exchange_part(step, exchange),
+      y_(step.type, gates_.local() * capacity(plan_), plan_.hidden, step.gap, gates_.local()),
       weights_(UCG_TYPE_FP32, tokens(), gates_.k),
-      sums_(by.type, tokens(), of_.hidden, by.gap) {}
+      sums_(step.type, tokens(), plan_.hidden, step.gap) {}
 
-ucs_status_t low_latency_combine_part::init(const ending& how, ucg_request_h* request_p) {
+ucs_status_t low_latency_combine_part::init(const completion_args& completion,
+                                            ucg_request_h* request_p) {
     ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
     args.x = y_.view();
     args.weights = weights_.view();
     args.out_x = sums_.view();
-    args.flags = by_.flags;
-    put_ending(how, args);
-    return ucg_moe_low_latency_combine_init(with_.slots, &args, request_p);
+    args.flags = step_.flags;
+    set_completion(completion, args);
+    return ucg_moe_low_latency_combine_init(exchange_.slots, &args, request_p);
 }
 
 void low_latency_combine_part::prepare(unsigned start, ucg_request_h) {
     for (std::uint64_t i = 0; i < y_.rows(); ++i)
-        for (std::uint32_t h = 0; h < of_.hidden; ++h)
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
             y_.put(i, h, value(start, rank_, i, h));
     sums_.spoil();
     for (std::uint32_t t = 0; t < tokens(); ++t) {
-        std::vector<std::int64_t> sum(of_.hidden);
+        std::vector<std::int64_t> sum(plan_.hidden);
         for (std::uint32_t j = 0; j < gates_.k; ++j) {
             const std::int64_t factor = weight(start, rank_, t, j);
             weights_.put(t, j, factor);
             const std::int64_t expert = gates_.choice(rank_, t, j);
             if (expert < 0) continue;
             const std::uint32_t holder = gates_.rank_of(expert);
-            const std::uint64_t at =
-                static_cast<std::uint64_t>(expert) % gates_.local() * capacity(of_) +
+            const std::uint64_t row_index =
+                static_cast<std::uint64_t>(expert) % gates_.local() * capacity(plan_) +
                 place({rank_, t}, j);
-            for (std::uint32_t h = 0; h < of_.hidden; ++h)
-                sum[h] += factor * value(start, holder, at, h);
+            for (std::uint32_t h = 0; h < plan_.hidden; ++h)
+                sum[h] += factor * value(start, holder, row_index, h);
         }
-        for (std::uint32_t h = 0; h < of_.hidden; ++h)
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
             sums_.expect(t, h, sum[h]);
     }
 }
 
-std::string low_latency_combine_part::look_at_result(ucg_request_h) {
+std::string low_latency_combine_part::check_result(ucg_request_h) {
     return first_of({y_.wrong("x"), weights_.wrong("weights"), sums_.wrong("out_x")});
 }
 

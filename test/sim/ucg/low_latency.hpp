@@ -1,4 +1,4 @@
-// A rank's part in the exchanges of low latency.
+// One rank's requests and memory in low-latency MoE operations.
 #pragma once
 
 #include "test/sim/ucg/exchange.hpp"
@@ -7,10 +7,10 @@ namespace group_sim {
 
 class low_latency_dispatch_part final : public exchange_part {
 public:
-    low_latency_dispatch_part(const step_plan& by, exchange& with);
-    ucs_status_t init(const ending& how, ucg_request_h* request_p) override;
+    low_latency_dispatch_part(const step_plan& step, exchange& exchange);
+    ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) override;
     void prepare(unsigned start, ucg_request_h request) override;
-    [[nodiscard]] std::string look_at_result(ucg_request_h request) override;
+    [[nodiscard]] std::string check_result(ucg_request_h request) override;
 
 private:
     [[nodiscard]] std::string take_slots(ucg_request_h request);
@@ -20,10 +20,10 @@ private:
 
 class low_latency_combine_part final : public exchange_part {
 public:
-    low_latency_combine_part(const step_plan& by, exchange& with);
-    ucs_status_t init(const ending& how, ucg_request_h* request_p) override;
+    low_latency_combine_part(const step_plan& step, exchange& exchange);
+    ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) override;
     void prepare(unsigned start, ucg_request_h request) override;
-    [[nodiscard]] std::string look_at_result(ucg_request_h request) override;
+    [[nodiscard]] std::string check_result(ucg_request_h request) override;
 
 private:
     tensor y_, weights_, sums_;

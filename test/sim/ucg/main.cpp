@@ -1,4 +1,4 @@
-// Groups on the simulated transport: runs plans of many seeds.
+// Test of groups on the simulated transport: runs the plans of many seeds.
 #include "test/sim/ucg/run.hpp"
 
 namespace {
@@ -6,7 +6,7 @@ namespace {
 using namespace group_sim;
 
 plan plan_of(std::uint64_t seed, std::size_t kind) {
-    return plan::of(seed, static_cast<profile>(kind));
+    return plan::generate(seed, static_cast<profile>(kind));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ void put(T value, std::byte* into) noexcept {
     std::memcpy(into, &value, sizeof value);
 }
 
-// Sums of up to 14 of them are held by 8 bits of an integer, and by the mantissa of bf16. Whole
-// numbers up to 8 are all that the smallest type has, so there few ranks give something.
+// Sums of up to 14 summands fit into 8 bits of an integer and into the mantissa of bf16. The
+// smallest type represents integers only up to 8, so only the first ranks contribute.
 std::int64_t summand(ucg_type_t type, std::uint64_t word, std::uint32_t rank) noexcept {
     if (is_fp8(type)) return rank < 8 ? static_cast<std::int64_t>(word % 2) : 0;
     return static_cast<std::int64_t>(word % 13) - (is_unsigned(type) ? 0 : 6);
@@ -56,13 +56,13 @@ number make_number(ucg_type_t type, ucg_op_t op, std::uint64_t name, std::uint32
             return {summand(type, word, rank),
                     is_complex(type) ? summand(type, word >> 32U, rank) : 0};
         case UCG_OP_AVERAGE:
-            // Of what is no integer all have the same, so that nothing is to be rounded.
+            // For floating-point types all ranks have the same value, so that nothing is rounded.
             if (is_integer(type)) return {summand(type, word, rank)};
             return {summand(type, common, 0),
                     is_complex(type) ? summand(type, common >> 32U, 0) : 0};
         case UCG_OP_PRODUCT: {
             const std::int64_t factor = rank < 3 && word % 3 == 0 ? 2 : 1;
-            // No zero of a sign comes of these.
+            // These products give no negative zero.
             if (is_complex(type)) return {factor, rank == 0 ? factor : 0};
             return {with_sign && word % 5 == 0 ? -factor : factor};
         }
@@ -113,8 +113,8 @@ number combine(ucg_op_t op, const number& a, const number& b) noexcept {
     }
 }
 
-void write(ucg_type_t type, const number& what, std::byte* into) noexcept {
-    const auto real = static_cast<double>(what.real);
+void write(ucg_type_t type, const number& value, std::byte* into) noexcept {
+    const auto real = static_cast<double>(value.real);
     const auto small = static_cast<float>(real);
     switch (type) {
         case UCG_TYPE_FP16:
@@ -131,27 +131,27 @@ void write(ucg_type_t type, const number& what, std::byte* into) noexcept {
             return put(real, into);
         case UCG_TYPE_COMPLEX32:
             put(small, into);
-            return put(static_cast<float>(what.imaginary), into + 4);
+            return put(static_cast<float>(value.imaginary), into + 4);
         case UCG_TYPE_COMPLEX64:
             put(real, into);
-            return put(static_cast<double>(what.imaginary), into + 8);
+            return put(static_cast<double>(value.imaginary), into + 8);
         case UCG_TYPE_INT16_AT:
-            put(static_cast<std::int16_t>(what.real), into);
-            return put(what.place, into + 4);
+            put(static_cast<std::int16_t>(value.real), into);
+            return put(value.place, into + 4);
         case UCG_TYPE_INT32_AT:
-            put(static_cast<std::int32_t>(what.real), into);
-            return put(what.place, into + 4);
+            put(static_cast<std::int32_t>(value.real), into);
+            return put(value.place, into + 4);
         case UCG_TYPE_INT64_AT:
-            put(what.real, into);
-            return put(what.place, into + 8);
+            put(value.real, into);
+            return put(value.place, into + 8);
         case UCG_TYPE_FP32_AT:
             put(small, into);
-            return put(what.place, into + 4);
+            return put(value.place, into + 4);
         case UCG_TYPE_FP64_AT:
             put(real, into);
-            return put(what.place, into + 8);
+            return put(value.place, into + 8);
         default:
-            std::memcpy(into, &what.real, ucg_type_size(type));  // integers, lowest byte first
+            std::memcpy(into, &value.real, ucg_type_size(type));  // integers, lowest byte first
     }
 }
 

@@ -1,4 +1,4 @@
-// What reductions are tried with: small whole numbers, whose results every type holds exactly.
+// Operands of reductions: small integers, whose results every type represents exactly.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -15,14 +15,14 @@ struct number {
     std::int32_t place = 0;
 };
 
-// Element `index` of what a rank gives; `name`: of the operation's data.
+// Element `index` of a rank's operand; `name` identifies the operation's data.
 [[nodiscard]] number make_number(ucg_type_t type, ucg_op_t op, std::uint64_t name,
                                  std::uint32_t rank, std::uint64_t index) noexcept;
-// Of an average the sum.
+// Combines two numbers; for an average adds them.
 [[nodiscard]] number combine(ucg_op_t op, const number& a, const number& b) noexcept;
 
-void write(ucg_type_t type, const number& what, std::byte* into) noexcept;
-// Bytes of an element that no value is in.
+void write(ucg_type_t type, const number& value, std::byte* into) noexcept;
+// True for padding bytes of an element.
 [[nodiscard]] bool is_padding(ucg_type_t type, std::size_t byte) noexcept;
 
 }  // namespace group_sim

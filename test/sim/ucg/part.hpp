@@ -1,4 +1,4 @@
-// What a rank gives to an operation and gets from it.
+// One rank's request and memory in an operation.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -7,14 +7,14 @@
 
 namespace group_sim {
 
-// How a request says that it has ended, and when it has to.
-struct ending {
+// Callback and timeout of a request.
+struct completion_args {
     double timeout = 0;
     void (*callback)(ucg_request_h request, ucs_status_t status, void* arg) = nullptr;
     void* arg = nullptr;
 };
 
-// One rank's memory in one operation; its request is the caller's. The memory stays as long as it.
+// One rank's memory in one operation. The caller owns the request, and the memory outlives it.
 class part {
 public:
     part() = default;
@@ -23,13 +23,14 @@ public:
     virtual ~part() = default;
 
     // Makes the request.
-    virtual ucs_status_t init(const ending& how, ucg_request_h* request_p) = 0;
-    // Whether the request is one that only says that this rank cannot take part.
+    virtual ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) = 0;
+    // True if the request only reports that this rank cannot take part.
     [[nodiscard]] virtual bool refuses() const { return false; }
-    // Fills what a start reads and spoils what it writes. Before the first one init() was called.
+    // Fills the inputs of a start, and overwrites its outputs. init() must be called before the
+    // first.
     virtual void prepare(unsigned start, ucg_request_h request) = 0;
-    // The last start ended well. Empty: all is as it must be.
-    [[nodiscard]] virtual std::string look_at_result(ucg_request_h request) = 0;
+    // Checks the result of a successful start. Returns the first error; empty: all is correct.
+    [[nodiscard]] virtual std::string check_result(ucg_request_h request) = 0;
 };
 
 }  // namespace group_sim

@@ -38,7 +38,7 @@ void place_ranks(random& dice, plan& made) {
     }
 }
 
-// What all ranks must have alike.
+// Options that must be equal on all ranks.
 void choose_ucg_options(random& dice, plan& made) {
     const auto sometimes = [&](const char* option, std::initializer_list<const char*> values) {
         if (dice.chance(0.5)) return;
@@ -53,7 +53,7 @@ void choose_ucg_options(random& dice, plan& made) {
     sometimes("NODE_SINGLE_COPY", {"1", "1000", "inf"});
     if (dice.chance(0.1)) made.ucg.emplace_back("NODE_ENGINE", "n");
     if (dice.chance(0.15)) made.ucg.emplace_back("CHECK", "y");
-    // Else they are measured.
+    // Without these options the values are measured.
     if (dice.chance(0.5)) made.ucg.emplace_back("LATENCY", one_of(dice, {"0", "1us", "1ms"}));
     if (dice.chance(0.5)) made.ucg.emplace_back("BANDWIDTH", one_of(dice, {"1k", "1g", "100g"}));
     if (dice.chance(0.3)) {
@@ -72,10 +72,10 @@ void add_world(random& dice, plan& made) {
     world.members.resize(made.ranks);
     std::iota(world.members.begin(), world.members.end(), 0U);
     if (dice.chance(0.3)) shuffle(dice, world.members);
-    // Now and then some are left out.
+    // Sometimes some ranks are left out.
     if (dice.chance(0.2)) world.members.resize(dice.between(1, made.ranks));
     made.groups.push_back(std::move(world));
-    made.program.push_back({deed::make, made.groups.size() - 1});
+    made.program.push_back({action_kind::make, made.groups.size() - 1});
 }
 
 void add_split(random& dice, plan& made, std::size_t parent) {
@@ -105,7 +105,7 @@ void add_split(random& dice, plan& made, std::size_t parent) {
         made.groups.push_back(std::move(part));
     }
     made.splits.push_back(std::move(split));
-    made.program.push_back({deed::split, made.splits.size() - 1});
+    made.program.push_back({action_kind::split, made.splits.size() - 1});
 }
 
 std::uint64_t choose_count(random& dice) {
@@ -142,7 +142,7 @@ void choose_type(random& dice, collective_plan& made) {
 
 void choose_counts(random& dice, collective_plan& made, std::uint32_t ranks) {
     made.count = choose_count(dice);
-    // All of an operation's memory on all ranks.
+    // Limit of an operation's memory on all ranks.
     constexpr std::uint64_t most = 1'500'000;
     const bool square = made.coll == UCG_COLL_ALLTOALL || made.coll == UCG_COLL_ALLTOALLV ||
                         made.coll == UCG_COLL_ALLGATHER || made.coll == UCG_COLL_ALLGATHERV ||
@@ -174,9 +174,9 @@ void choose_disturbance(random& dice, const plan& in, operation_plan& made, std:
                 if (dice.chance(0.5)) each = limit;
         }
     }
-    // Where a dead process would be seen by its number, but these have one in common; and where a
-    // group was made on some of its ranks only. A connection may take some tries, each of which is
-    // waited for 20 seconds.
+    // Timeouts are needed for two reasons. All ranks share one process id, so a dead rank is not
+    // detected by its id. And a group may be created on some of its ranks only. A connection may
+    // take several attempts of 20 seconds each.
     if (in.kind == profile::deaths && !in.groups_first)
         made.timeouts.assign(ranks, one_of(dice, {70.0, 100.0}));
 }
@@ -184,7 +184,7 @@ void choose_disturbance(random& dice, const plan& in, operation_plan& made, std:
 void add_operation(random& dice, plan& in, operation_plan made) {
     choose_disturbance(dice, in, made, in.groups[made.group].size());
     for (unsigned start = 0; start < made.starts; ++start)
-        in.program.push_back({deed::start, in.operations.size(), start});
+        in.program.push_back({action_kind::start, in.operations.size(), start});
     in.operations.push_back(std::move(made));
 }
 
@@ -209,14 +209,14 @@ void add_collective(random& dice, plan& in, std::size_t group) {
     operation_plan all;
     all.group = group;
     all.starts = dice.chance(0.7) ? 1 : static_cast<unsigned>(dice.between(2, 4));
-    all.what = std::move(made);
+    all.details = std::move(made);
     add_operation(dice, in, std::move(all));
 }
 
-// Its operations, between which the group does other things.
+// Adds the operations of an exchange, mixed with other operations of the group.
 void add_exchange(random& dice, plan& in, std::size_t group) {
     const std::size_t which = in.exchanges.size();
-    in.exchanges.push_back(exchange_plan::of(dice, in.groups[group].size()));
+    in.exchanges.push_back(exchange_plan::generate(dice, in.groups[group].size()));
     in.exchanges.back().group = group;
     for (std::size_t i = 0; i < in.exchanges[which].steps.size(); ++i) {
         step_plan& step = in.exchanges[which].steps[i];
@@ -224,15 +224,16 @@ void add_exchange(random& dice, plan& in, std::size_t group) {
         step.number = i;
         operation_plan all;
         all.group = group;
-        all.what = step;
-        const bool once = step.what == step_plan::kind::notify || step.with_notify;
+        all.details = step;
+        const bool once = step.operation == step_plan::kind::notify || step.with_notify;
         all.starts = once || dice.chance(0.6) ? 1 : static_cast<unsigned>(dice.between(2, 3));
         add_operation(dice, in, std::move(all));
         if (dice.chance(0.3)) add_collective(dice, in, group);
     }
 }
 
-// Starts of one request are mixed with what else its group does: the order is the same everywhere.
+// Starts of one request are mixed with other operations of the group; the order is the same on all
+// ranks.
 void add_work(random& dice, plan& made, std::set<std::size_t>& alive, std::uint64_t amount) {
     for (; amount > 0 && !alive.empty(); --amount) {
         const auto group = std::next(alive.begin(), static_cast<long>(dice.below(alive.size())));
@@ -264,7 +265,7 @@ void write_program(random& dice, plan& made) {
             if (phase + 1 < phases && dice.chance(0.2)) {
                 const std::size_t gone =
                     *std::next(alive.begin(), static_cast<long>(dice.below(alive.size())));
-                made.program.push_back({deed::destroy, gone});
+                made.program.push_back({action_kind::destroy, gone});
                 alive.erase(gone);
             }
         }
@@ -273,25 +274,25 @@ void write_program(random& dice, plan& made) {
     std::vector<std::uint32_t> rest(alive.begin(), alive.end());
     shuffle(dice, rest);
     for (const std::uint32_t each : rest)
-        made.program.push_back({deed::destroy, each});
+        made.program.push_back({action_kind::destroy, each});
 }
 
 }  // namespace
 
-std::uint32_t group_plan::rank_of(std::uint32_t who) const {
-    const auto found = std::ranges::find(members, who);
+std::uint32_t group_plan::rank_of(std::uint32_t world_rank) const {
+    const auto found = std::ranges::find(members, world_rank);
     return found == members.end() ? UINT32_MAX
                                   : static_cast<std::uint32_t>(found - members.begin());
 }
 
-bool plan::shares_nodes(const group_plan& of) const {
+bool plan::shares_nodes(const group_plan& group) const {
     std::set<std::string> seen;
-    for (const std::uint32_t each : of.members)
+    for (const std::uint32_t each : group.members)
         if (!seen.insert(nodes[each].substr(0, nodes[each].find('/'))).second) return true;
     return false;
 }
 
-plan plan::of(std::uint64_t seed, profile kind) {
+plan plan::generate(std::uint64_t seed, profile kind) {
     random dice(seed * 8 + static_cast<std::uint64_t>(kind) + 0x756367);
     plan made;
     made.seed = seed;
@@ -299,15 +300,15 @@ plan plan::of(std::uint64_t seed, profile kind) {
     place_ranks(dice, made);
     sim_test::choose_network(dice, made.network);
     made.ucp = sim_test::choose_options(dice);
-    // What an operation that failed still sends may have to wait until the receiver has taken
-    // messages of later ones, and then the rank is given up after ten seconds: with so little room
-    // that is soon.
+    // Data of a failed operation may have to wait until the receiver takes messages of later
+    // operations, and the rank is given up after ten seconds. With so small windows that happens
+    // soon.
     if (kind != profile::orderly)
         std::erase_if(made.ucp,
                       [](const auto& option) { return option.first.starts_with("UNEXPECTED"); });
     made.paired = sim_test::choose_pairs(dice, made.network, made.ucp);
     choose_ucg_options(dice, made);
-    made.most_under_way = one_of(dice, {1U, 2U, 4U, 16U});
+    made.max_active = one_of(dice, {1U, 2U, 4U, 16U});
     made.longest_pause = one_of<nanoseconds>(dice, {0, 3000, 100'000, 10'000'000});
     if (kind == profile::deaths) {
         made.failures = static_cast<unsigned>(dice.between(1, 3));
@@ -328,7 +329,7 @@ std::string plan::text() const {
         "refused {}; ops {:#x} short {} bcopy {} zcopy {} iov {} lands {}/{} delay {} connect {} "
         "window {} queue {} refusal {} batch {} immediate {} rma refused {};",
         profile_names[static_cast<std::size_t>(kind)], seed, ranks, fmt::join(nodes, ","),
-        groups.size(), splits.size(), exchanges.size(), operations.size(), most_under_way,
+        groups.size(), splits.size(), exchanges.size(), operations.size(), max_active,
         longest_pause, failures, groups_first ? " after all groups are made" : "", paired,
         network.paired.devices, network.paired.creation_failure, network.paired.dead_path,
         network.paired.memory_ops.bits, network.paired.registration_failure, network.ops.bits,
@@ -343,10 +344,10 @@ std::string plan::text() const {
     return line;
 }
 
-std::string plan::text(const operation_plan& of) const {
-    if (const auto* const step = std::get_if<step_plan>(&of.what))
+std::string plan::text(const operation_plan& operation) const {
+    if (const auto* const step = std::get_if<step_plan>(&operation.details))
         return exchanges[step->exchange].text(*step);
-    const auto& coll = std::get<collective_plan>(of.what);
+    const auto& coll = std::get<collective_plan>(operation.details);
     return fmt::format(
         "{}, {} x {} bytes {}, {}{}{}, root {}", ucg_coll_name(coll.coll), coll.count, coll.element,
         ucg_type_name(coll.type), reduces(coll.coll) ? ucg_op_name(coll.op) : "",

@@ -1,4 +1,4 @@
-// What one seed means: the network, the options, the groups, and what their ranks do.
+// The plan of a run, generated from a seed: network, options, groups and the ranks' program.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -17,66 +17,66 @@ namespace group_sim {
 using sim_test::options;
 using ucs::time::nanoseconds;
 
-// How much goes wrong.
+// The failures of a run.
 enum class profile : std::uint8_t {
     orderly,  // every operation succeeds
-    cancel,   // operations are canceled, or their time is up
+    cancel,   // operations are canceled or time out
     deaths,   // workers die and links break
 };
 inline constexpr const char* profile_names[] = {"orderly", "cancel", "deaths"};
 
-// A group, in the numbers of the ranks of the whole world.
+// A group; members are ranks of the whole world.
 struct group_plan {
-    int parent = -1;                     // -1: made over an exchange of its members
-    std::uint32_t color = 0;             // of those that split the parent together
+    int parent = -1;                     // -1: made over an out-of-band exchange
+    std::uint32_t color = 0;             // color of the split of the parent
     std::vector<std::uint32_t> members;  // in the order of their ranks
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(members.size()); }
-    // UINT32_MAX: it is no member.
-    [[nodiscard]] std::uint32_t rank_of(std::uint32_t who) const;
+    // Returns UINT32_MAX for a rank that is no member.
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t world_rank) const;
 };
 
-// One split of a group: what each of its ranks says, and the group that it gets, -1: none.
+// One split of a group: the colors and keys of its ranks, and the group of each rank, -1: none.
 struct split_plan {
     std::size_t parent = 0;
     std::vector<std::uint32_t> colors, keys;
     std::vector<int> made;
 };
 
-// A collective. Ranks are those of its group.
+// A collective. Ranks are ranks of its group.
 struct collective_plan {
-    std::uint64_t seed = 0;  // of its data
+    std::uint64_t seed = 0;  // seed of the data
     ucg_coll_t coll = UCG_COLL_BARRIER;
     ucg_type_t type = UCG_TYPE_UINT8;
     ucg_op_t op = UCG_OP_SUM;
     std::size_t element = 1;   // bytes
-    bool commutative = false;  // the user's operator
+    bool commutative = false;  // property of the user's operator
     std::uint64_t count = 0;
-    std::vector<std::uint64_t> counts;  // of each rank; of alltoallv from each to each
-    bool places = false;                // of blocks are given, with gaps between them
+    std::vector<std::uint64_t> counts;  // of each rank; for alltoallv of each pair
+    bool places = false;                // blocks have displacements, with gaps between them
     std::uint32_t root = 0;
     bool in_place = false;
     bool deterministic = false;
-    std::string algorithm;       // is asked for; empty: none
-    bool other_buffers = false;  // each start has buffers of its own
+    std::string algorithm;       // requested algorithm; empty: none
+    bool other_buffers = false;  // each start has its own buffers
 };
 
-// An operation of a group, which is one request on each of its ranks.
+// An operation of a group: one request on each rank.
 struct operation_plan {
     std::size_t group = 0;
-    std::variant<collective_plan, step_plan> what;
+    std::variant<collective_plan, step_plan> details;
     unsigned starts = 1;
-    int canceled_by = -1;  // this rank
+    int canceled_by = -1;  // the rank that cancels; -1: none
     nanoseconds canceled_after = 0;
-    std::vector<double> timeouts;  // of each rank; none where it is empty
+    std::vector<double> timeouts;  // of each rank; empty: no timeouts
 };
 
-enum class deed : std::uint8_t { make, split, start, destroy };
+enum class action_kind : std::uint8_t { make, split, start, destroy };
 
-// The same list for all ranks; each does what it is part of, in this order.
+// All ranks have the same list, and perform the actions that they are part of, in this order.
 struct action {
-    deed what = deed::make;
-    std::size_t which = 0;  // group; split; operation; group
+    action_kind kind = action_kind::make;
+    std::size_t index = 0;  // index of the group, split, operation or group
     unsigned start = 0;
 };
 
@@ -84,9 +84,10 @@ struct plan {
     std::uint64_t seed = 0;
     profile kind = profile::orderly;
     std::uint32_t ranks = 2;
-    std::vector<std::string> nodes;  // of each rank, with /NAME behind it that of its NUMA node
+    std::vector<std::string> nodes;  // name of each rank's node, optionally followed by /NAME of
+                                     // its NUMA node
     uct::sim::parameters network;
-    double paired = 0;  // of the ranks, those with the second transport
+    double paired = 0;  // fraction of ranks with the second transport
     options ucp;
     options ucg;
     std::vector<group_plan> groups;
@@ -94,18 +95,18 @@ struct plan {
     std::vector<exchange_plan> exchanges;
     std::vector<operation_plan> operations;
     std::vector<action> program;
-    unsigned most_under_way = 1;  // requests of a rank
+    unsigned max_active = 1;  // maximum active requests of a rank
     nanoseconds longest_pause = 0;
     unsigned failures = 0;      // deaths and broken links
-    bool groups_first = false;  // nothing breaks before all groups are made
+    bool groups_first = false;  // no failure before all groups are created
 
     // A pure function of the seed.
-    static plan of(std::uint64_t seed, profile kind);
-    // One line for people.
+    static plan generate(std::uint64_t seed, profile kind);
+    // A description in one line.
     [[nodiscard]] std::string text() const;
-    [[nodiscard]] std::string text(const operation_plan& of) const;
-    // Whether ranks of this group share a node.
-    [[nodiscard]] bool shares_nodes(const group_plan& of) const;
+    [[nodiscard]] std::string text(const operation_plan& operation) const;
+    // True if ranks of this group share a node.
+    [[nodiscard]] bool shares_nodes(const group_plan& group) const;
 };
 
 }  // namespace group_sim

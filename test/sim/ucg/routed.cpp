@@ -11,27 +11,27 @@ namespace {
 using test::moe::row;
 
 constexpr std::uint32_t scale_count = 3;
-constexpr std::uint64_t token_bits = 4, scale_bits = 5;  // names of data
+constexpr std::uint64_t token_bits = 4, scale_bits = 5;  // purposes of data
 
-ucg_moe_notify_args_t arguments_of(const exchange_plan& of, const tensor& topk) {
+ucg_moe_notify_args_t arguments_of(const exchange_plan& plan, const tensor& topk) {
     ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
     args.topk = topk.view();
-    args.channels = of.channels;
-    args.channel_tokens = of.channel_tokens;
-    args.route = of.route;
-    args.flags = of.flags;
+    args.channels = plan.channels;
+    args.channel_tokens = plan.channel_tokens;
+    args.route = plan.route;
+    args.flags = plan.flags;
     return args;
 }
 
-// Takes the handle of a notify, and compares what it says.
-std::string take_handle(ucg_request_h request, exchange& with) {
-    if (ucg_moe_notify_handle(request, &with.handle) != UCS_OK) return "there is no handle";
+// Takes the handle of a notify, and checks its contents.
+std::string take_handle(ucg_request_h request, exchange& exchange) {
+    if (ucg_moe_notify_handle(request, &exchange.handle) != UCS_OK) return "there is no handle";
     ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
-    static_cast<void>(ucg_moe_handle_query(with.handle, &attr));
-    const std::vector<row>& wanted = with.of.arriving[with.rank];
+    static_cast<void>(ucg_moe_handle_query(exchange.handle, &attr));
+    const std::vector<row>& wanted = exchange.choices.arriving[exchange.rank];
     if (attr.rows != wanted.size())
         return fmt::format("the handle has {} rows, not {}", attr.rows, wanted.size());
-    const test::moe::gating& gates = with.of.gates;
+    const test::moe::gating& gates = exchange.choices.gates;
     std::vector<std::uint32_t> per_expert(gates.local());
     for (std::uint32_t i = 0; i < attr.rows; ++i) {
         if (attr.origins[2 * i] != wanted[i].source || attr.origins[2 * i + 1] != wanted[i].token)
@@ -39,7 +39,7 @@ std::string take_handle(ucg_request_h request, exchange& with) {
                                attr.origins[2 * i + 1], attr.origins[2 * i], wanted[i].token,
                                wanted[i].source);
         for (std::uint32_t j = 0; j < gates.k; ++j) {
-            const std::int64_t expert = gates.choice_at(with.rank, wanted[i], j);
+            const std::int64_t expert = gates.choice_at(exchange.rank, wanted[i], j);
             if (attr.chosen[i * gates.k + j] != expert)
                 return fmt::format("choice {} of row {} is {}, not {}", j, i,
                                    attr.chosen[i * gates.k + j], expert);
@@ -53,52 +53,54 @@ std::string take_handle(ucg_request_h request, exchange& with) {
 
 }  // namespace
 
-ucs_status_t notify_part::init(const ending& how, ucg_request_h* request_p) {
+ucs_status_t notify_part::init(const completion_args& completion, ucg_request_h* request_p) {
     const tensor chosen = topk();
-    ucg_moe_notify_args_t args = arguments_of(of_, chosen);
-    put_ending(how, args);
-    return ucg_moe_notify_init(with_.team, &args, request_p);
+    ucg_moe_notify_args_t args = arguments_of(plan_, chosen);
+    set_completion(completion, args);
+    return ucg_moe_notify_init(exchange_.team, &args, request_p);
 }
 
-std::string notify_part::look_at_result(ucg_request_h request) {
-    return take_handle(request, with_);
+std::string notify_part::check_result(ucg_request_h request) {
+    return take_handle(request, exchange_);
 }
 
-routed_part::routed_part(const step_plan& by, exchange& with) : exchange_part(by, with) {
+routed_part::routed_part(const step_plan& step, exchange& exchange)
+    : exchange_part(step, exchange) {
     for (std::uint32_t rank = 0; expanded() && rank < gates_.ranks(); ++rank)
-        begins_.push_back(gates_.begins(rank, by.alignment));
-    rows_ =
-        expanded() ? begins_[rank_].back() : static_cast<std::uint32_t>(of_.arriving[rank_].size());
+        begins_.push_back(gates_.begins(rank, step.alignment));
+    rows_ = expanded() ? begins_[rank_].back()
+                       : static_cast<std::uint32_t>(plan_.arriving[rank_].size());
 }
 
-std::uint32_t routed_part::row_at(std::uint32_t holder, row of, std::uint32_t j,
+std::uint32_t routed_part::row_at(std::uint32_t holder, row token, std::uint32_t j,
                                   std::int64_t expert) const {
-    return begins_[holder][static_cast<std::size_t>(expert)] + place(of, j);
+    return begins_[holder][static_cast<std::size_t>(expert)] + place(token, j);
 }
 
 ucs_status_t routed_part::expand(ucg_moe_expansion_h* into) const {
-    return expanded() ? ucg_moe_expand(with_.handle, by_.alignment, into) : UCS_OK;
+    return expanded() ? ucg_moe_expand(exchange_.handle, step_.alignment, into) : UCS_OK;
 }
 
-dispatch_part::dispatch_part(const step_plan& by, exchange& with) : routed_part(by, with) {
-    const std::uint32_t k = gates_.k, room = rows_ + by.spare;
+dispatch_part::dispatch_part(const step_plan& step, exchange& exchange)
+    : routed_part(step, exchange) {
+    const std::uint32_t k = gates_.k, capacity = rows_ + step.spare;
     const std::uint32_t columns = expanded() ? 1 : k;
-    x_ = tensor(by.type, tokens(), of_.hidden, by.gap);
-    out_x_ = tensor(by.type, room, of_.hidden, by.gap);
-    if (by.weights) {
+    x_ = tensor(step.type, tokens(), plan_.hidden, step.gap);
+    out_x_ = tensor(step.type, capacity, plan_.hidden, step.gap);
+    if (step.weights) {
         weights_ = tensor(UCG_TYPE_FP32, tokens(), k);
-        out_weights_ = tensor(UCG_TYPE_FP32, room, columns);
+        out_weights_ = tensor(UCG_TYPE_FP32, capacity, columns);
     }
-    if (by.type == UCG_TYPE_FP8_E4M3) {
+    if (step.type == UCG_TYPE_FP8_E4M3) {
         scales_ = tensor(UCG_TYPE_FP32, tokens(), scale_count);
-        out_scales_ = tensor(UCG_TYPE_FP32, room, scale_count, by.gap);
+        out_scales_ = tensor(UCG_TYPE_FP32, capacity, scale_count, step.gap);
     }
-    if (by.origins) out_topk_ = tensor(of_.wide ? UCG_TYPE_INT64 : UCG_TYPE_INT32, room, k);
+    if (step.origins) out_topk_ = tensor(plan_.wide ? UCG_TYPE_INT64 : UCG_TYPE_INT32, capacity, k);
 }
 
-ucg_moe_dispatch_args_t dispatch_part::describe(const ending& how) const {
+ucg_moe_dispatch_args_t dispatch_part::describe(const completion_args& completion) const {
     ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-    args.flags = by_.flags;
+    args.flags = step_.flags;
     args.x = x_.view();
     args.scales = scales_.view();
     args.weights = weights_.view();
@@ -106,26 +108,27 @@ ucg_moe_dispatch_args_t dispatch_part::describe(const ending& how) const {
     args.out_scales = out_scales_.view();
     args.out_weights = out_weights_.view();
     args.out_topk = out_topk_.view();
-    put_ending(how, args);
+    set_completion(completion, args);
     return args;
 }
 
-ucs_status_t dispatch_part::init(const ending& how, ucg_request_h* request_p) {
-    ucg_moe_dispatch_args_t args = describe(how);
-    if (by_.with_notify) {
+ucs_status_t dispatch_part::init(const completion_args& completion, ucg_request_h* request_p) {
+    ucg_moe_dispatch_args_t args = describe(completion);
+    if (step_.with_notify) {
         const tensor chosen = topk();
-        const ucg_moe_notify_args_t choices = arguments_of(of_, chosen);
-        return ucg_moe_notify_dispatch_init(with_.team, &choices, &args, by_.alignment, request_p);
+        const ucg_moe_notify_args_t choices = arguments_of(plan_, chosen);
+        return ucg_moe_notify_dispatch_init(exchange_.team, &choices, &args, step_.alignment,
+                                            request_p);
     }
     if (const ucs_status_t status = expand(&args.expansion); status != UCS_OK) return status;
-    const ucs_status_t status = ucg_moe_dispatch_init(with_.handle, &args, request_p);
+    const ucs_status_t status = ucg_moe_dispatch_init(exchange_.handle, &args, request_p);
     ucg_moe_expansion_release(args.expansion);
     return status;
 }
 
 void dispatch_part::prepare(unsigned start, ucg_request_h) {
     for (std::uint32_t t = 0; t < tokens(); ++t) {
-        for (std::uint32_t h = 0; h < of_.hidden; ++h)
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
             x_.put_bits(t, h, bits(start, token_bits, rank_, t, h));
         for (std::uint32_t j = 0; j < weights_.columns(); ++j)
             weights_.put(t, j, weight(start, rank_, t, j));
@@ -138,13 +141,13 @@ void dispatch_part::prepare(unsigned start, ucg_request_h) {
         put_expanded(start);
         return;
     }
-    const std::vector<row>& wanted = of_.arriving[rank_];
+    const std::vector<row>& wanted = plan_.arriving[rank_];
     for (std::uint32_t i = 0; i < wanted.size(); ++i) {
         put_row(start, i, wanted[i]);
         for (std::uint32_t j = 0; j < gates_.k; ++j) {
             const std::int64_t expert = gates_.choice_at(rank_, wanted[i], j);
-            if (by_.origins) out_topk_.expect(i, j, expert);
-            if (by_.weights)
+            if (step_.origins) out_topk_.expect(i, j, expert);
+            if (step_.weights)
                 out_weights_.expect(
                     i, j, expert < 0 ? 0 : weight(start, wanted[i].source, wanted[i].token, j));
         }
@@ -154,27 +157,28 @@ void dispatch_part::prepare(unsigned start, ucg_request_h) {
             out_topk_.expect(i, j, -1);
 }
 
-void dispatch_part::put_row(unsigned start, std::uint32_t at, test::moe::row from) {
-    for (std::uint32_t h = 0; h < of_.hidden; ++h)
-        out_x_.expect_bits(at, h, bits(start, token_bits, from.source, from.token, h));
+void dispatch_part::put_row(unsigned start, std::uint32_t index, test::moe::row from) {
+    for (std::uint32_t h = 0; h < plan_.hidden; ++h)
+        out_x_.expect_bits(index, h, bits(start, token_bits, from.source, from.token, h));
     for (std::uint32_t i = 0; i < out_scales_.columns(); ++i)
-        out_scales_.expect_bits(at, i, bits(start, scale_bits, from.source, from.token, i));
+        out_scales_.expect_bits(index, i, bits(start, scale_bits, from.source, from.token, i));
 }
 
 void dispatch_part::put_expanded(unsigned start) {
-    if ((by_.flags & UCG_MOE_DISPATCH_ZERO_PADDING) != 0) put_zeros();
-    for (const row each : of_.arriving[rank_]) {
+    if ((step_.flags & UCG_MOE_DISPATCH_ZERO_PADDING) != 0) put_zeros();
+    for (const row each : plan_.arriving[rank_]) {
         for (std::uint32_t j = 0; j < gates_.k; ++j) {
             const std::int64_t expert = gates_.choice_at(rank_, each, j);
             if (expert < 0) continue;
-            const std::uint32_t at = row_at(rank_, each, j, expert);
-            put_row(start, at, each);
-            if (by_.weights) out_weights_.expect(at, 0, weight(start, each.source, each.token, j));
+            const std::uint32_t index = row_at(rank_, each, j, expert);
+            put_row(start, index, each);
+            if (step_.weights)
+                out_weights_.expect(index, 0, weight(start, each.source, each.token, j));
         }
     }
 }
 
-// Rows of tokens are put over them.
+// Expects zeros in all rows; rows of tokens are set later.
 void dispatch_part::put_zeros() {
     for (tensor* const each : {&out_x_, &out_scales_, &out_weights_})
         for (std::uint32_t i = 0; i < rows_; ++i)
@@ -182,24 +186,25 @@ void dispatch_part::put_zeros() {
                 each->expect_bits(i, column, 0);
 }
 
-std::string dispatch_part::look_at_result(ucg_request_h request) {
-    return first_of({by_.with_notify ? take_handle(request, with_) : std::string(), x_.wrong("x"),
-                     scales_.wrong("scales"), weights_.wrong("weights"), out_x_.wrong("out_x"),
-                     out_scales_.wrong("out_scales"), out_weights_.wrong("out_weights"),
-                     out_topk_.wrong("out_topk")});
+std::string dispatch_part::check_result(ucg_request_h request) {
+    return first_of({step_.with_notify ? take_handle(request, exchange_) : std::string(),
+                     x_.wrong("x"), scales_.wrong("scales"), weights_.wrong("weights"),
+                     out_x_.wrong("out_x"), out_scales_.wrong("out_scales"),
+                     out_weights_.wrong("out_weights"), out_topk_.wrong("out_topk")});
 }
 
-combine_part::combine_part(const step_plan& by, exchange& with) : routed_part(by, with) {
-    y_ = tensor(by.type, rows_, of_.hidden, by.gap);
-    sums_ = tensor(by.type, tokens(), of_.hidden, by.gap);
-    for (unsigned i = 0; i < by.biases; ++i)
-        bias_[i] = tensor(by.type, tokens(), of_.hidden);
-    if (!by.weights) return;
+combine_part::combine_part(const step_plan& step, exchange& exchange)
+    : routed_part(step, exchange) {
+    y_ = tensor(step.type, rows_, plan_.hidden, step.gap);
+    sums_ = tensor(step.type, tokens(), plan_.hidden, step.gap);
+    for (unsigned i = 0; i < step.biases; ++i)
+        bias_[i] = tensor(step.type, tokens(), plan_.hidden);
+    if (!step.weights) return;
     weights_ = tensor(UCG_TYPE_FP32, rows_, expanded() ? 1 : gates_.k);
     weight_sums_ = tensor(UCG_TYPE_FP32, tokens(), gates_.k);
 }
 
-ucs_status_t combine_part::init(const ending& how, ucg_request_h* request_p) {
+ucs_status_t combine_part::init(const completion_args& completion, ucg_request_h* request_p) {
     ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
     args.x = y_.view();
     args.weights = weights_.view();
@@ -207,50 +212,51 @@ ucs_status_t combine_part::init(const ending& how, ucg_request_h* request_p) {
     args.bias[1] = bias_[1].view();
     args.out_x = sums_.view();
     args.out_weights = weight_sums_.view();
-    put_ending(how, args);
+    set_completion(completion, args);
     if (const ucs_status_t status = expand(&args.expansion); status != UCS_OK) return status;
-    const ucs_status_t status = ucg_moe_combine_init(with_.handle, &args, request_p);
+    const ucs_status_t status = ucg_moe_combine_init(exchange_.handle, &args, request_p);
     ucg_moe_expansion_release(args.expansion);
     return status;
 }
 
 template<class Rows>
 void combine_part::for_each_row(std::uint32_t token, const Rows& rows) const {
-    const row of{rank_, token};
+    const row source{rank_, token};
     for (std::uint32_t holder = 0; holder < gates_.ranks(); ++holder) {
         if (!expanded()) {
-            if (gates_.goes(of, holder)) rows(holder, index_of(of_.arriving[holder], of), gates_.k);
+            if (gates_.goes(source, holder))
+                rows(holder, index_of(plan_.arriving[holder], source), gates_.k);
             continue;
         }
         for (std::uint32_t j = 0; j < gates_.k; ++j)
-            if (const std::int64_t expert = gates_.choice_at(holder, of, j); expert >= 0)
-                rows(holder, row_at(holder, of, j, expert), j);
+            if (const std::int64_t expert = gates_.choice_at(holder, source, j); expert >= 0)
+                rows(holder, row_at(holder, source, j, expert), j);
     }
 }
 
 void combine_part::prepare(unsigned start, ucg_request_h) {
     for (std::uint32_t i = 0; i < rows_; ++i) {
-        for (std::uint32_t h = 0; h < of_.hidden; ++h)
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
             y_.put(i, h, value(start, rank_, i, h));
         for (std::uint32_t j = 0; j < weights_.columns(); ++j)
             weights_.put(i, j, weight(start, rank_, i, j));
     }
     sums_.spoil();
     weight_sums_.spoil();
-    std::vector<std::int64_t> sum(of_.hidden), weight_sum(gates_.k);
+    std::vector<std::int64_t> sum(plan_.hidden), weight_sum(gates_.k);
     for (std::uint32_t t = 0; t < tokens(); ++t) {
         std::ranges::fill(sum, 0);
         std::ranges::fill(weight_sum, 0);
         for_each_row(t, [&](std::uint32_t holder, std::uint32_t i, std::uint32_t choice) {
-            for (std::uint32_t h = 0; h < of_.hidden; ++h)
+            for (std::uint32_t h = 0; h < plan_.hidden; ++h)
                 sum[h] += value(start, holder, i, h);
             for (std::uint32_t j = 0; j < gates_.k; ++j)
                 if (choice == j || choice == gates_.k)
                     weight_sum[j] += weight(start, holder, i, expanded() ? 0 : j);
         });
-        for (std::uint32_t h = 0; h < of_.hidden; ++h) {
-            for (unsigned i = 0; i < by_.biases; ++i) {
-                // Behind all starts, so that no row has the same numbers.
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h) {
+            for (unsigned i = 0; i < step_.biases; ++i) {
+                // Numbers after all starts, so that no row has the same values.
                 const std::int64_t bias = value(start + 1000 * (i + 1), rank_, t, h);
                 bias_[i].put(t, h, bias);
                 sum[h] += bias;
@@ -262,7 +268,7 @@ void combine_part::prepare(unsigned start, ucg_request_h) {
     }
 }
 
-std::string combine_part::look_at_result(ucg_request_h) {
+std::string combine_part::check_result(ucg_request_h) {
     return first_of({y_.wrong("x"), weights_.wrong("weights"), bias_[0].wrong("bias[0]"),
                      bias_[1].wrong("bias[1]"), sums_.wrong("out_x"),
                      weight_sums_.wrong("out_weights")});

@@ -1,4 +1,4 @@
-// A rank's part in notify, dispatch and combine.
+// One rank's requests and memory in notify, dispatch and combine.
 #pragma once
 
 #include <array>
@@ -10,39 +10,39 @@ namespace group_sim {
 class notify_part final : public exchange_part {
 public:
     using exchange_part::exchange_part;
-    ucs_status_t init(const ending& how, ucg_request_h* request_p) override;
+    ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) override;
     void prepare(unsigned, ucg_request_h) override {}
-    [[nodiscard]] std::string look_at_result(ucg_request_h request) override;
+    [[nodiscard]] std::string check_result(ucg_request_h request) override;
 };
 
-// Rows of this rank, one for each token or for each choice.
+// The rows of this rank: one for each token, or one for each choice.
 class routed_part : public exchange_part {
 public:
-    routed_part(const step_plan& by, exchange& with);
+    routed_part(const step_plan& step, exchange& exchange);
 
 protected:
-    [[nodiscard]] bool expanded() const noexcept { return by_.alignment != 0; }
-    // Of a rank's choice the row of the expanded layout.
-    [[nodiscard]] std::uint32_t row_at(std::uint32_t holder, test::moe::row of, std::uint32_t j,
+    [[nodiscard]] bool expanded() const noexcept { return step_.alignment != 0; }
+    // The row of a choice in the expanded layout.
+    [[nodiscard]] std::uint32_t row_at(std::uint32_t holder, test::moe::row token, std::uint32_t j,
                                        std::int64_t expert) const;
-    // The expansion of the handle; null: none is wanted.
+    // The expansion of the handle; null: not needed.
     ucs_status_t expand(ucg_moe_expansion_h* into) const;
 
-    std::uint32_t rows_ = 0;  // that this rank receives, with padding
-    // Of each rank, where its experts begin.
+    std::uint32_t rows_ = 0;  // received rows, with padding
+    // The first row of each expert, for each rank.
     std::vector<std::vector<std::uint32_t>> begins_;
 };
 
 class dispatch_part final : public routed_part {
 public:
-    dispatch_part(const step_plan& by, exchange& with);
-    ucs_status_t init(const ending& how, ucg_request_h* request_p) override;
+    dispatch_part(const step_plan& step, exchange& exchange);
+    ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) override;
     void prepare(unsigned start, ucg_request_h request) override;
-    [[nodiscard]] std::string look_at_result(ucg_request_h request) override;
+    [[nodiscard]] std::string check_result(ucg_request_h request) override;
 
 private:
-    [[nodiscard]] ucg_moe_dispatch_args_t describe(const ending& how) const;
-    void put_row(unsigned start, std::uint32_t at, test::moe::row from);
+    [[nodiscard]] ucg_moe_dispatch_args_t describe(const completion_args& completion) const;
+    void put_row(unsigned start, std::uint32_t index, test::moe::row from);
     void put_expanded(unsigned start);
     void put_zeros();
 
@@ -52,14 +52,14 @@ private:
 
 class combine_part final : public routed_part {
 public:
-    combine_part(const step_plan& by, exchange& with);
-    ucs_status_t init(const ending& how, ucg_request_h* request_p) override;
+    combine_part(const step_plan& step, exchange& exchange);
+    ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) override;
     void prepare(unsigned start, ucg_request_h request) override;
-    [[nodiscard]] std::string look_at_result(ucg_request_h request) override;
+    [[nodiscard]] std::string check_result(ucg_request_h request) override;
 
 private:
-    // Calls rows(holder, row, j) for each row that is added up for a token of this rank; j: the
-    // choice that it is of, k: all.
+    // Calls rows(holder, row, j) for each row that is added up for a token of this rank. j is the
+    // choice of the row, or k for all choices.
     template<class Rows>
     void for_each_row(std::uint32_t token, const Rows& rows) const;
 

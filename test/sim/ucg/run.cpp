@@ -14,43 +14,43 @@ namespace group_sim {
 
 namespace {
 
-constexpr std::size_t most_turns = 20'000'000;
-// The longest limits of the library are those of the making of groups, five minutes each, which may
-// come one after the other.
-constexpr nanoseconds longest_making = 300 * ucs::time::second;
-// A plan's, and those that the library adds where a rank does not take what was sent.
-constexpr nanoseconds longest_operation = 120 * ucs::time::second;
+constexpr std::size_t max_turns = 20'000'000;
+// The longest timeouts of the library are those of group creation, five minutes each, which may
+// follow one another.
+constexpr nanoseconds max_creation_time = 300 * ucs::time::second;
+// The timeouts of a plan, and those that the library adds if a rank does not receive sent data.
+constexpr nanoseconds max_operation_time = 120 * ucs::time::second;
 
-// Lets ranks and network take their turns, in the order that the dice say, also while a rank waits
-// in a call of the library: then the others do below it.
+// Lets ranks and network take turns in random order. While a rank waits in a call of the library,
+// the others take their turns below it on the stack.
 class runner {
 public:
-    explicit runner(const plan& what)
-        : what_(what),
-          network_(what.seed, what.network),
-          dice_(what.seed + 77),
+    explicit runner(const plan& run_plan)
+        : plan_(run_plan),
+          network_(run_plan.seed, run_plan.network),
+          dice_(run_plan.seed + 77),
           transports_(network_),
-          all_(what, network_, dice_),
-          failures_left_(what.failures) {
+          all_(run_plan, network_, dice_),
+          failures_left_(run_plan.failures) {
         current_ = this;
-        ucs::time::set_turn([]() noexcept { current_->meanwhile(); });
+        ucs::time::set_turn([]() noexcept { current_->on_wait(); });
     }
     ~runner() {
         ucs::time::set_turn(nullptr);
         current_ = nullptr;
     }
 
-    sim_test::outcome go() {
-        for (std::uint32_t i = 0; i < what_.ranks; ++i)
+    sim_test::outcome execute() {
+        for (std::uint32_t i = 0; i < plan_.ranks; ++i)
             ranks_.push_back(std::make_unique<rank>(all_, i, new_context()));
-        if (!until("work", [this] { return are_done(false); }) || !look_at_rest() ||
-            !let_dead_end())
+        if (!until("work", [this] { return are_done(false); }) || !check_leftovers() ||
+            !finish_dead_ranks())
             describe();
         result_.violation = all_.violation();
         result_.digest = network_.history().digest() ^ all_.digest();
         result_.operations = all_.operations;
         if (all_.violated()) {
-            // What runs cannot be destroyed.
+            // Active ranks cannot be destroyed.
             for (auto& each : ranks_)
                 static_cast<void>(each.release());
             return std::move(result_);
@@ -66,16 +66,16 @@ private:
     std::unique_ptr<ucp::context> new_context() {
         ucp::context_params params;
         params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-        return transports_.new_context(what_.ucp, params, dice_.chance(what_.paired));
+        return transports_.new_context(plan_.ucp, params, dice_.chance(plan_.paired));
     }
 
-    [[nodiscard]] bool moves(const rank& which) const {
-        return dead_move_ || !all_.is_dead(which.number());
+    [[nodiscard]] bool moves(const rank& candidate) const {
+        return dead_move_ || !all_.is_dead(candidate.number());
     }
 
     unsigned turn() {
         ++turns_;
-        perhaps_break();
+        inject_failure();
         const std::size_t choice = dice_.below(ranks_.size() + 1);
         if (choice < ranks_.size() && moves(*ranks_[choice])) {
             const unsigned happened = ranks_[choice]->turn();
@@ -88,7 +88,7 @@ private:
         return happened;
     }
 
-    // Lets time pass, to where the next rank goes on; the longer nothing happens the more.
+    // Advances time to the next rank that continues, in steps that grow while nothing happens.
     void turn_or_pass_time() {
         if (turn() > 0 || network_.pending_events() > 0) {
             idle_pause_ = shortest_pause;
@@ -102,8 +102,8 @@ private:
         idle_pause_ = std::min(idle_pause_ + idle_pause_ / 4, longest_pause);
     }
 
-    void meanwhile() {
-        if (turns_ > 2 * most_turns || network_.now() > end_ + patience()) {
+    void on_wait() {
+        if (turns_ > 2 * max_turns || network_.now() > end_ + time_limit()) {
             describe();
             std::fprintf(stderr, "%s\na call does not return\n", result_.details.c_str());
             std::abort();
@@ -111,16 +111,16 @@ private:
         turn_or_pass_time();
     }
 
-    [[nodiscard]] nanoseconds patience() const {
-        return (what_.groups.size() + 2) * longest_making +
-               what_.program.size() * longest_operation;
+    [[nodiscard]] nanoseconds time_limit() const {
+        return (plan_.groups.size() + 2) * max_creation_time +
+               plan_.program.size() * max_operation_time;
     }
 
     bool until(const char* phase, const std::function<bool()>& done) {
-        end_ = network_.now() + patience();
+        end_ = network_.now() + time_limit();
         while (!done()) {
             if (all_.violated()) return false;
-            if (turns_ > most_turns || network_.now() > end_) {
+            if (turns_ > max_turns || network_.now() > end_) {
                 all_.violation(fmt::format("stuck in phase '{}'", phase));
                 return false;
             }
@@ -137,7 +137,7 @@ private:
 
     bool quiet() {
         for (unsigned calm = 0; calm < 3;) {
-            if (turns_ > most_turns) {
+            if (turns_ > max_turns) {
                 all_.violation("it does not get quiet");
                 return false;
             }
@@ -152,8 +152,8 @@ private:
         });
     }
 
-    // What only time ends: whoever died in silence is given up at last.
-    bool look_at_rest() {
+    // Advances time until ranks that died silently are given up, and checks that nothing remains.
+    bool check_leftovers() {
         failures_left_ = 0;
         if (!quiet()) return false;
         for (int i = 0; i < 200 && has_leftovers(); ++i) {
@@ -169,23 +169,23 @@ private:
         return !all_.violated();
     }
 
-    // What the dead had begun comes to an end, so that it can be destroyed.
-    bool let_dead_end() {
+    // Ends the operations of dead ranks, so that they can be destroyed.
+    bool finish_dead_ranks() {
         dead_move_ = true;
         for (const auto& each : ranks_) {
             if (!all_.is_dead(each->number())) continue;
             network_.cut_off(each->uid());
-            each->give_up();
+            each->abandon();
         }
         return until("end of the dead", [this] { return are_done(true); });
     }
 
-    void perhaps_break() {
+    void inject_failure() {
         if (failures_left_ == 0 || !dice_.chance(0.002)) return;
         const auto& one = *ranks_[dice_.below(ranks_.size())];
         const auto& other = *ranks_[dice_.below(ranks_.size())];
         if (all_.is_dead(one.number()) || all_.is_dead(other.number()) || !one.is_idle()) return;
-        if (what_.groups_first && !std::ranges::all_of(ranks_, [this](const auto& each) {
+        if (plan_.groups_first && !std::ranges::all_of(ranks_, [this](const auto& each) {
                 return all_.is_dead(each->number()) || each->has_all_groups();
             }))
             return;
@@ -202,7 +202,7 @@ private:
             return;
         }
         const std::size_t which =
-            dice_.chance(what_.paired) ? dice_.between(1, what_.network.paired.devices) : 0;
+            dice_.chance(plan_.paired) ? dice_.between(1, plan_.network.paired.devices) : 0;
         const auto from = network_.find_node(one.uid(), which);
         const auto to = network_.find_node(other.uid(), which);
         if (!from || !to || one.number() == other.number()) return;
@@ -218,7 +218,7 @@ private:
         for (const auto& each : ranks_)
             result_.details += each->state_text();
         result_.details +=
-            fmt::format("# seed {}, virtual time {} ns, {} turns; last events:\n{}", what_.seed,
+            fmt::format("# seed {}, virtual time {} ns, {} turns; last events:\n{}", plan_.seed,
                         network_.now(), turns_, network_.history().text());
     }
 
@@ -226,7 +226,7 @@ private:
     static constexpr nanoseconds longest_pause = 20'000'000;
     static inline runner* current_ = nullptr;
 
-    const plan& what_;
+    const plan& plan_;
     uct::sim::fabric network_;
     uct::sim::random dice_;
     sim_test::transports transports_;
@@ -242,9 +242,9 @@ private:
 
 }  // namespace
 
-sim_test::outcome run(const plan& what) {
-    const test::seeded_identities identities(what.seed);
-    return runner(what).go();
+sim_test::outcome run(const plan& run_plan) {
+    const test::seeded_identities identities(run_plan.seed);
+    return runner(run_plan).execute();
 }
 
 }  // namespace group_sim

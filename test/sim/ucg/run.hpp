@@ -1,4 +1,4 @@
-// One run of a plan.
+// Runs one plan.
 #pragma once
 
 #include "test/sim/seeds.hpp"
@@ -6,6 +6,6 @@
 
 namespace group_sim {
 
-[[nodiscard]] sim_test::outcome run(const plan& what);
+[[nodiscard]] sim_test::outcome run(const plan& run_plan);
 
 }  // namespace group_sim

@@ -1,4 +1,4 @@
-// Rows of numbers that an exchange reads or writes, and what must be in them in the end.
+// Tensors of an exchange, and their expected contents.
 #pragma once
 
 #include <ucg/api/ucg_moe.h>
@@ -10,11 +10,11 @@
 
 namespace group_sim {
 
-// Heap memory of exactly the size that is needed, so that a sanitizer sees each byte too far.
+// Heap memory of exactly the needed size, so that a sanitizer detects every overrun.
 class tensor {
 public:
-    tensor() = default;  // it is not there
-    // `gap`: elements between rows. `experts`: that the rows are dealt to, where it has three
+    tensor() = default;  // absent
+    // `gap`: elements between rows. `experts`: number of experts, if the tensor has three
     // dimensions.
     tensor(ucg_type_t type, std::uint64_t rows, std::uint64_t columns, std::uint32_t gap = 0,
            std::uint64_t experts = 0);
@@ -22,15 +22,15 @@ public:
     [[nodiscard]] ucg_moe_tensor_t view() const;
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
     [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }
-    // Bytes that nothing of an exchange looks like; they must stay so.
+    // Fills the tensor with a pattern that must remain unless something else is expected.
     void spoil();
-    // Here, and to be here in the end: the lowest bytes of a word, or a whole number.
+    // Sets an element and expects it to remain: by the lowest bytes of a word, or by an integer.
     void put_bits(std::uint64_t row, std::uint64_t column, std::uint64_t bits);
     void put(std::uint64_t row, std::uint64_t column, std::int64_t number);
-    // To be here in the end.
+    // Expects an element at the end.
     void expect_bits(std::uint64_t row, std::uint64_t column, std::uint64_t bits);
     void expect(std::uint64_t row, std::uint64_t column, std::int64_t number);
-    // Empty: all is as it must be.
+    // Returns the first error; empty: all is correct.
     [[nodiscard]] std::string wrong(const char* name) const;
 
 private:

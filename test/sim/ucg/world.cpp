@@ -9,19 +9,19 @@ namespace group_sim {
 board& world::board_of(std::size_t group) {
     std::unique_ptr<board>& made = boards_[group];
     if (made == nullptr) {
-        const group_plan& of = what.groups[group];
-        made = std::make_unique<board>(of.size(), network, dice, [this, &of](std::uint32_t place) {
-            return dead_[of.members[place]];
-        });
+        const group_plan& plan = run_plan.groups[group];
+        made = std::make_unique<board>(
+            plan.size(), network, dice,
+            [this, &plan](std::uint32_t place) { return dead_[plan.members[place]]; });
     }
     return *made;
 }
 
-// Also those that are made of one, as long as they are not made.
+// Also marks groups that are created from a disturbed group, until they exist.
 template<class Hurts>
 void world::disturb_groups(const Hurts& hurts) {
-    for (std::size_t i = 0; i < what.groups.size(); ++i) {
-        const group_plan& each = what.groups[i];
+    for (std::size_t i = 0; i < run_plan.groups.size(); ++i) {
+        const group_plan& each = run_plan.groups[i];
         const bool is_making = made_[i] < each.size();
         const bool by_parent = each.parent >= 0 && is_making &&
                                disturbed_groups_[static_cast<std::size_t>(each.parent)];
@@ -46,16 +46,16 @@ void world::part(std::uint32_t one, std::uint32_t other) {
     });
 }
 
-// What a group does over the memory of a node fails together.
+// Operations over the shared memory of a node fail together.
 void world::disturb(std::size_t operation) {
     disturbed_operations_[operation] = true;
-    const std::size_t group = what.operations[operation].group;
-    if (what.shares_nodes(what.groups[group]) || what.groups[group].size() == 1)
+    const std::size_t group = run_plan.operations[operation].group;
+    if (run_plan.shares_nodes(run_plan.groups[group]) || run_plan.groups[group].size() == 1)
         disturbed_groups_[group] = true;
 }
 
 bool world::may_fail_group(std::size_t group) const {
-    const int parent = what.groups[group].parent;
+    const int parent = run_plan.groups[group].parent;
     return disturbed_groups_[group] ||
            (parent >= 0 && disturbed_groups_[static_cast<std::size_t>(parent)]);
 }

@@ -1,4 +1,4 @@
-// What the ranks of a run share, and what is known of all of them.
+// The shared state of the ranks of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,24 +14,24 @@
 
 namespace group_sim {
 
-// Which operations may fail, and what went wrong. Owned by the run.
+// Tracks which operations may fail, and violations. Owned by the run.
 class world {
 public:
-    world(const plan& which, uct::sim::fabric& over, uct::sim::random& by)
-        : what(which),
-          network(over),
-          dice(by),
-          disturbed_groups_(which.groups.size()),
-          disturbed_operations_(which.operations.size()),
-          made_(which.groups.size()),
-          dead_(which.ranks),
-          parted_(which.ranks) {}
+    world(const plan& run, uct::sim::fabric& fabric, uct::sim::random& random)
+        : run_plan(run),
+          network(fabric),
+          dice(random),
+          disturbed_groups_(run.groups.size()),
+          disturbed_operations_(run.operations.size()),
+          made_(run.groups.size()),
+          dead_(run.ranks),
+          parted_(run.ranks) {}
 
-    const plan& what;
+    const plan& run_plan;
     uct::sim::fabric& network;
     uct::sim::random& dice;
 
-    // The exchange that a group is made over.
+    // The out-of-band exchange of a group.
     board& board_of(std::size_t group);
 
     void violation(std::string text) {
@@ -40,32 +40,32 @@ public:
     [[nodiscard]] bool violated() const noexcept { return !violation_.empty(); }
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
-    // Whether one of its links has broken: who has lost the other end may not hear of it.
+    // True if one of its links has broken: a rank that lost a link may not be notified.
     [[nodiscard]] bool is_parted(std::uint32_t rank) const { return parted_[rank]; }
     [[nodiscard]] bool is_dead(std::uint32_t rank) const { return dead_[rank]; }
     void kill(std::uint32_t rank);
-    // It lives, and reaches nobody any more.
+    // The rank lives, but its links are cut.
     void isolate(std::uint32_t rank);
-    // Nothing may get through between them any more.
+    // Cuts the link between two ranks.
     void part(std::uint32_t one, std::uint32_t other);
-    // An operation was canceled, its time is limited, or a rank cannot take part.
+    // Notes that an operation was canceled, has a timeout, or cannot have all ranks.
     void disturb(std::size_t operation);
-    // Making a group failed somewhere, and may.
+    // Notes that the creation of a group failed on some rank.
     void disturb_group(std::size_t group) { disturbed_groups_[group] = true; }
 
-    // Whether the making of a group may fail, and operations of it.
+    // True if the creation of a group, and its operations, may fail.
     [[nodiscard]] bool may_fail_group(std::size_t group) const;
     [[nodiscard]] bool may_fail(std::size_t operation) const {
-        const operation_plan& of = what.operations[operation];
-        // Who waits for a group that is not made in time is late for others.
-        const bool may_be_late = broken_ && !of.timeouts.empty();
-        return disturbed_operations_[operation] || disturbed_groups_[of.group] || may_be_late;
+        const operation_plan& plan = run_plan.operations[operation];
+        // A rank that waits for the creation of a group may be late for other ranks.
+        const bool may_be_late = broken_ && !plan.timeouts.empty();
+        return disturbed_operations_[operation] || disturbed_groups_[plan.group] || may_be_late;
     }
 
-    // A member has this group.
+    // Notes that a member has this group.
     void made_group(std::size_t group) { ++made_[group]; }
 
-    // What the ranks saw, in a number: two runs are compared by it.
+    // Adds events of the ranks to a digest by which two runs are compared.
     void note(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept;
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
     std::size_t operations = 0;
@@ -78,9 +78,9 @@ private:
     std::map<std::size_t, std::unique_ptr<board>> boards_;
     std::vector<bool> disturbed_groups_;
     std::vector<bool> disturbed_operations_;
-    std::vector<unsigned> made_;  // members that have a group
+    std::vector<unsigned> made_;  // number of members that have the group
     std::vector<bool> dead_, parted_;
-    bool broken_ = false;  // something has died or parted
+    bool broken_ = false;  // a rank died or a link broke
     std::uint64_t digest_ = 0;
 };
 

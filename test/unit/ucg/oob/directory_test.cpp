@@ -1,4 +1,4 @@
-// Ranks that meet in a folder.
+// Tests of the out-of-band exchange over files in a folder.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,17 +22,17 @@ namespace {
 
 std::string rounds(std::uint32_t rank, std::uint32_t size, const std::string& path,
                    const char* job) {
-    const auto me = folder_rank(rank, size, path, job);
-    if (!me) return "not created";
+    const auto oob = folder_rank(rank, size, path, job);
+    if (!oob) return "not created";
     unsigned round = 0;
     for (const std::size_t bytes : {1U, 0U, 5000U, 1U << 20, 7U})
-        if (auto wrong = check_round(*me, round++, bytes); !wrong.empty()) return wrong;
+        if (auto wrong = check_round(*oob, round++, bytes); !wrong.empty()) return wrong;
     return {};
 }
 
 }  // namespace
 
-TEST_CASE("folder: ranks give each other blocks, and nothing stays") {
+TEST_CASE("folder: ranks exchange blocks, and no file remains") {
     const test::temp_dir folder;
     for (const std::uint32_t size : {1U, 2U, 8U}) {
         const auto body = [&](std::uint32_t rank) {
@@ -53,53 +53,53 @@ TEST_CASE("folder: two jobs at a time are not mixed up") {
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("folder: files of an older job of the same name are noticed") {
+TEST_CASE("folder: files of an older job of the same name are refused") {
     const test::temp_dir folder;
     const test::log_capture log;
     {
         const auto dead = folder_rank(1, 2, folder.path(), "again");
         REQUIRE(dead);
-        ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
-        with.rank = 1;
-        with.size = 2;
-        with.job = "again";
+        ucg_oob_directory_params_t params = UCG_OOB_DIRECTORY_PARAMS_INIT;
+        params.rank = 1;
+        params.size = 2;
+        params.job = "again";
         const std::string path = folder.path();
-        with.path = path.c_str();
+        params.path = path.c_str();
         ucg_oob_t* made = nullptr;
-        CHECK(ucg_oob_create_directory(&with, &made) == UCS_ERR_ALREADY_EXISTS);
+        CHECK(ucg_oob_create_directory(&params, &made) == UCS_ERR_ALREADY_EXISTS);
     }
-    // It left, and rank 0 never came.
+    // Rank 1 left, and rank 0 never arrived.
     CHECK_FALSE(folder_rank(1, 2, folder.path(), "again"));
     CHECK(log.count("has files of rank 1 already") == 2);
 }
 
-TEST_CASE("folder: a child that destroys its copy of an object disturbs nobody") {
+TEST_CASE("folder: a child that destroys its copy of an object disturbs no rank") {
     const test::temp_dir folder;
     CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
-              auto me = folder_rank(rank, 3, folder.path(), "children");
-              return me ? test::rounds_around_children(me) : "not created";
+              auto oob = folder_rank(rank, 3, folder.path(), "children");
+              return oob ? test::rounds_around_children(oob) : "not created";
           }) == "");
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("folder: a killed rank ends the round on all others, at whatever point it dies") {
+TEST_CASE("folder: a killed rank ends the round on all other ranks at any point") {
     const test::temp_dir folder;
     std::mt19937 random(6);
     for (std::uint32_t run = 0; run < 8; ++run) {
         const std::string job = "kill" + std::to_string(run);
         const auto tests = random() % 3;
         CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto me = folder_rank(rank, 4, folder.path(), job.c_str());
-                  if (!me) return "not created";
-                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
-                  if (rank != run % 4) return expect_failure(*me, UCS_ERR_CONNECTION_RESET, 9);
-                  std::vector<std::byte> mine(9), got(36);
+                  const auto oob = folder_rank(rank, 4, folder.path(), job.c_str());
+                  if (!oob) return "not created";
+                  if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != run % 4) return expect_failure(*oob, UCS_ERR_CONNECTION_RESET, 9);
+                  std::vector<std::byte> block(9), got(36);
                   void* request = nullptr;
                   if (run >= 4) {
-                      if (me->allgather(me->arg, mine.data(), got.data(), 9, &request) != UCS_OK)
+                      if (oob->allgather(oob->arg, block.data(), got.data(), 9, &request) != UCS_OK)
                           return "allgather";
                       for (unsigned i = 0; i < tests; ++i)
-                          if (me->test(me->arg, request) != UCS_INPROGRESS) break;
+                          if (oob->test(oob->arg, request) != UCS_INPROGRESS) break;
                   }
                   ::kill(::getpid(), SIGKILL);
                   return "lives";
@@ -107,24 +107,24 @@ TEST_CASE("folder: a killed rank ends the round on all others, at whatever point
     }
 }
 
-TEST_CASE("folder: a rank that leaves and ranks that never come are named") {
+TEST_CASE("folder: the log names a rank that left and ranks that never arrived") {
     const test::temp_dir folder;
     const test::log_capture log;
     CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-              const auto me = folder_rank(rank, 3, folder.path(), "left");
-              if (!me) return "not created";
-              if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
-              return rank == 2 ? "" : expect_failure(*me, UCS_ERR_CONNECTION_RESET);
+              const auto oob = folder_rank(rank, 3, folder.path(), "left");
+              if (!oob) return "not created";
+              if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+              return rank == 2 ? "" : expect_failure(*oob, UCS_ERR_CONNECTION_RESET);
           }) == "");
     CHECK(log.count("rank 2") >= 2);
-    // One rank's time is over; it tells the others, of which one has come.
+    // The deadline of rank 0 passes; it notifies the other ranks, of which rank 1 is present.
     const auto hurried = folder_rank(0, 5, folder.path(), "late", 0.1);
     const auto patient = folder_rank(1, 5, folder.path(), "late");
     REQUIRE(hurried);
     REQUIRE(patient);
-    char mine[8] = {}, all[40];
+    char block[8] = {}, all[40];
     void* request = nullptr;
-    REQUIRE(patient->allgather(patient->arg, mine, all, 8, &request) == UCS_OK);
+    REQUIRE(patient->allgather(patient->arg, block, all, 8, &request) == UCS_OK);
     CHECK(expect_failure(*hurried, UCS_ERR_TIMED_OUT) == "");
     ucs_status_t status = UCS_INPROGRESS;
     while (status == UCS_INPROGRESS)
@@ -136,19 +136,19 @@ TEST_CASE("folder: a rank that leaves and ranks that never come are named") {
     CHECK(log.count("another rank says that") >= 1);
 }
 
-TEST_CASE("folder: wrong files, wrong sizes and wrong folders are told") {
+TEST_CASE("folder: wrong files, sizes and folders are refused and logged") {
     const test::temp_dir folder;
     const test::log_capture log;
     {
-        const auto me = folder_rank(0, 2, folder.path(), "files");
-        REQUIRE(me);
+        const auto oob = folder_rank(0, 2, folder.path(), "files");
+        REQUIRE(oob);
         folder.write("ucg-files/round.0.1", std::string(100, 'x'));
-        CHECK(expect_failure(*me, UCS_ERR_INVALID_PARAM) == "");
+        CHECK(expect_failure(*oob, UCS_ERR_INVALID_PARAM) == "");
         CHECK(log.count("is not what rank 1 of 2 writes") == 1);
     }
     CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
-              const auto me = folder_rank(rank, 2, folder.path(), "sizes");
-              return me ? expect_failure(*me, UCS_ERR_INVALID_PARAM, 8 + rank) : "not created";
+              const auto oob = folder_rank(rank, 2, folder.path(), "sizes");
+              return oob ? expect_failure(*oob, UCS_ERR_INVALID_PARAM, 8 + rank) : "not created";
           }) == "");
     CHECK_FALSE(folder_rank(0, 2, folder.path(), nullptr));
     CHECK_FALSE(folder_rank(0, 2, folder.path(), "../up"));
@@ -165,28 +165,28 @@ TEST_CASE("folder: wrong files, wrong sizes and wrong folders are told") {
 TEST_CASE("folder: a folder that vanishes ends the round") {
     const test::temp_dir folder;
     const test::log_capture log;
-    const auto me = folder_rank(0, 2, folder.path(), "gone");
-    REQUIRE(me);
+    const auto oob = folder_rank(0, 2, folder.path(), "gone");
+    REQUIRE(oob);
     std::filesystem::remove_all(folder / "ucg-gone");
-    char mine[4] = {}, all[8];
+    char block[4] = {}, all[8];
     void* request = nullptr;
-    CHECK(me->allgather(me->arg, mine, all, 4, &request) == UCS_ERR_IO_ERROR);
+    CHECK(oob->allgather(oob->arg, block, all, 4, &request) == UCS_ERR_IO_ERROR);
     CHECK(log.count("No such file or directory") >= 1);
 }
 
 TEST_CASE("folder: a full file system ends the round") {
-    // /dev/full cannot be a folder: a limit of the file size says the same at the same place.
+    // A limit of the file size replaces a full file system, because /dev/full cannot be a folder.
     const test::temp_dir folder;
     CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
               const test::log_capture log;
-              const auto me = folder_rank(0, 2, folder.path(), "full");
-              if (!me) return "not created";
+              const auto oob = folder_rank(0, 2, folder.path(), "full");
+              if (!oob) return "not created";
               ::signal(SIGXFSZ, SIG_IGN);
               const rlimit small{1000, 1000};
               if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return "no limit";
-              std::vector<std::byte> mine(5000), all(10'000);
+              std::vector<std::byte> block(5000), all(10'000);
               void* request = nullptr;
-              if (me->allgather(me->arg, mine.data(), all.data(), mine.size(), &request) !=
+              if (oob->allgather(oob->arg, block.data(), all.data(), block.size(), &request) !=
                   UCS_ERR_IO_ERROR)
                   return "another status";
               return log.count("File too large") == 1 ? "" : "not told: " + log.text();
@@ -211,14 +211,14 @@ TEST_CASE("folder: a rank that cannot write when it comes leaves nothing behind"
           }) == "");
 }
 
-TEST_CASE("folder: who is told of a failure hears which rank is to blame") {
+TEST_CASE("folder: a failure names the rank that caused it") {
     const test::temp_dir folder;
     const test::log_capture log;
-    char mine[8] = {}, all[24];
+    char block[8] = {}, all[24];
     void* request = nullptr;
     const auto begin = [&](const test::oob_handle& rank) {
         REQUIRE(rank);
-        REQUIRE(rank->allgather(rank->arg, mine, all, 8, &request) == UCS_OK);
+        REQUIRE(rank->allgather(rank->arg, block, all, 8, &request) == UCS_OK);
     };
     const auto end = [&](const test::oob_handle& rank) {
         ucs_status_t status = UCS_INPROGRESS;
@@ -233,7 +233,8 @@ TEST_CASE("folder: who is told of a failure hears which rank is to blame") {
         begin(last);
         folder.write("ucg-blame/round.0.1", std::string(100, 'x'));
         CHECK(end(first) == UCS_ERR_INVALID_PARAM);
-        // The wrong file is seen before the failure: without it, only the failure is.
+        // A rank reads the wrong file before the failure, so the file is removed to test the
+        // failure alone.
         std::filesystem::remove(folder / "ucg-blame/round.0.1");
         CHECK(end(last) == UCS_ERR_INVALID_PARAM);
         CHECK(log.count("another rank says that rank 1 failed it") == 1);
@@ -242,7 +243,7 @@ TEST_CASE("folder: who is told of a failure hears which rank is to blame") {
     const auto last = folder_rank(1, 2, folder.path(), "gives-up");
     begin(last);
     void* const others = request;
-    REQUIRE(first->allgather(first->arg, mine, all, 8, &request) == UCS_OK);
+    REQUIRE(first->allgather(first->arg, block, all, 8, &request) == UCS_OK);
     first->release(first->arg, request);
     std::filesystem::remove(folder / "ucg-gives-up/round.0.0");
     request = others;
@@ -250,31 +251,31 @@ TEST_CASE("folder: who is told of a failure hears which rank is to blame") {
     CHECK(log.count("another rank says that rank 0 failed it: died or left") == 1);
 }
 
-TEST_CASE("folder: what cannot be read is told, and not waited for") {
+TEST_CASE("folder: an unreadable file ends the round at once") {
     const test::temp_dir folder;
     const test::log_capture log;
-    const auto me = folder_rank(0, 2, folder.path(), "odd");
-    REQUIRE(me);
+    const auto oob = folder_rank(0, 2, folder.path(), "odd");
+    REQUIRE(oob);
     folder.link("ucg-odd/round.0.1", "/etc/hostname");
-    CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+    CHECK(expect_failure(*oob, UCS_ERR_REJECTED) == "");
     CHECK(log.count("round.0.1 cannot be used: it is a symbolic link") == 1);
 }
 
 TEST_CASE("folder: a file that is not the user's own is refused") {
     const test::temp_dir folder;
     const test::log_capture log;
-    const auto me = folder_rank(0, 2, folder.path(), "foreign");
-    REQUIRE(me);
+    const auto oob = folder_rank(0, 2, folder.path(), "foreign");
+    REQUIRE(oob);
     const std::string block = folder / "ucg-foreign/round.0.1";
     SECTION("a pipe") {
         REQUIRE(::mkfifo(block.c_str(), 0600) == 0);
-        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(expect_failure(*oob, UCS_ERR_REJECTED) == "");
         CHECK(log.count("it is a pipe") == 1);
     }
     SECTION("a file that others can write to") {
         folder.write("ucg-foreign/round.0.1", "");
         REQUIRE(::chmod(block.c_str(), 0666) == 0);
-        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(expect_failure(*oob, UCS_ERR_REJECTED) == "");
         CHECK(log.count("others can write to it") == 1);
     }
     SECTION("a file of another user") {
@@ -284,52 +285,52 @@ TEST_CASE("folder: a file that is not the user's own is refused") {
         }
         folder.write("ucg-foreign/round.0.1", "");
         REQUIRE(::chown(block.c_str(), 12345, 12345) == 0);
-        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(expect_failure(*oob, UCS_ERR_REJECTED) == "");
         CHECK(log.count("it belongs to user 12345") == 1);
     }
 }
 
-TEST_CASE("folder: a process may go elsewhere meanwhile") {
+TEST_CASE("folder: a process may change its working directory") {
     const test::temp_dir folder;
     CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
               if (::chdir(folder.path().c_str()) != 0) return "chdir";
-              const auto me = folder_rank(0, 1, ".", "moves");
-              if (!me) return "not created";
-              return ::chdir("/") != 0 ? "chdir" : check_round(*me, 0, 10);
+              const auto oob = folder_rank(0, 1, ".", "moves");
+              if (!oob) return "not created";
+              return ::chdir("/") != 0 ? "chdir" : check_round(*oob, 0, 10);
           }) == "");
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("folder: of many ranks the one that left is found, a few in each call") {
+TEST_CASE("folder: a rank that left is found among many in few calls") {
     const test::temp_dir folder;
     const test::log_capture log;
     const test::virtual_time clock;
-    const auto me = folder_rank(0, 1000, folder.path(), "many");
-    REQUIRE(me);
+    const auto oob = folder_rank(0, 1000, folder.path(), "many");
+    REQUIRE(oob);
     folder.write("ucg-many/left.999", "");
-    char mine = 0, all[1000];
+    char block = 0, all[1000];
     void* request = nullptr;
-    REQUIRE(me->allgather(me->arg, &mine, all, 1, &request) == UCS_OK);
+    REQUIRE(oob->allgather(oob->arg, &block, all, 1, &request) == UCS_OK);
     ucs_status_t status = UCS_INPROGRESS;
     int calls = 0;
     for (; calls < 20 && status == UCS_INPROGRESS; ++calls) {
         test::virtual_time::now += ucs::time::second;
-        status = me->test(me->arg, request);
+        status = oob->test(oob->arg, request);
     }
     CHECK(status == UCS_ERR_CONNECTION_RESET);
     CHECK(calls == 4);
     CHECK(log.count("rank 999 left") == 1);
-    me->release(me->arg, request);
+    oob->release(oob->arg, request);
 }
 
-TEST_CASE("folder: ranks look up what others published, and nothing stays") {
+TEST_CASE("folder: ranks look up published blocks, and no file remains") {
     const test::temp_dir folder;
     for (const std::uint32_t size : {1U, 5U}) {
         CHECK(test::run_as_processes(size, [&](std::uint32_t rank) -> std::string {
-                  const auto me = folder_rank(rank, size, folder.path(), "lookups");
-                  if (!me) return "not created";
+                  const auto oob = folder_rank(rank, size, folder.path(), "lookups");
+                  if (!oob) return "not created";
                   for (std::uint64_t number = 0; number < 3; ++number)
-                      if (auto wrong = test::check_lookups(*me, number, 300); !wrong.empty())
+                      if (auto wrong = test::check_lookups(*oob, number, 300); !wrong.empty())
                           return wrong;
                   return {};
               }) == "");
@@ -337,18 +338,18 @@ TEST_CASE("folder: ranks look up what others published, and nothing stays") {
     }
 }
 
-TEST_CASE("folder: a published file that is wrong, too long, or does not appear") {
+TEST_CASE("folder: wrong, too long and missing published files are reported") {
     const test::temp_dir folder;
     const test::log_capture log;
     const auto first = folder_rank(0, 2, folder.path(), "wrong", 0.2);
     const auto second = folder_rank(1, 2, folder.path(), "wrong", test::long_enough);
     REQUIRE(first);
     REQUIRE(second);
-    const std::vector<std::byte> mine(50, std::byte{5});
+    const std::vector<std::byte> block(50, std::byte{5});
     std::uint64_t number = 0;
     for (const auto* const each : {&first, &second})
         for (int i = 0; i < 2; ++i)
-            REQUIRE((*each)->publish((*each)->arg, mine.data(), mine.size(), &number) == UCS_OK);
+            REQUIRE((*each)->publish((*each)->arg, block.data(), block.size(), &number) == UCS_OK);
     CHECK(number == 1);
     CHECK(test::run_as_threads(2, [&](std::uint32_t rank) {
               return check_round(rank == 0 ? *first : *second, 0, 16);
@@ -357,17 +358,17 @@ TEST_CASE("folder: a published file that is wrong, too long, or does not appear"
     CHECK(test::look_up(*first, 0, 1, found) == UCS_ERR_BUFFER_TOO_SMALL);
     found.resize(50);
     CHECK(test::look_up(*first, 0, 1, found) == UCS_OK);
-    CHECK(found == mine);
-    // Another rank's, or another number's.
+    CHECK(found == block);
+    // The file has the header of another rank.
     const std::string path = folder.path() + "/ucg-wrong/";
     std::filesystem::copy_file(path + "published.0.0", path + "published.0.1",
                                std::filesystem::copy_options::overwrite_existing);
     CHECK(test::look_up(*first, 0, 1, found) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("published.0.1 is not what rank 1 of 2 writes") == 1);
-    // Half of it is as none.
+    // An incomplete file counts as absent.
     std::filesystem::resize_file(path + "published.1.1", 60);
     CHECK(test::look_up(*first, 1, 1, found) == UCS_ERR_TIMED_OUT);
     std::filesystem::remove(path + "published.1.1");
     CHECK(test::look_up(*first, 1, 1, found) == UCS_ERR_TIMED_OUT);
-    CHECK(log.count("rank 0 did not hear within 0.2 s where rank 1 is") == 2);
+    CHECK(log.count("rank 0 got no reply within 0.2 s to the look-up of rank 1") == 2);
 }

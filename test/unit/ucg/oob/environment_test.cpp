@@ -1,4 +1,4 @@
-// What ranks find in their environment.
+// Tests of the exchange that the environment selects.
 #include "test/support/environment.hpp"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ using test::check_round;
 
 namespace {
 
-// Only these variables, of all that are looked at.
+// Sets only the given variables, and unsets all others that ucg_oob_create_env() reads.
 class variables {
 public:
     variables(std::initializer_list<std::pair<const char*, std::string>> wanted) {
@@ -45,7 +45,7 @@ ucs_status_t create(std::initializer_list<std::pair<const char*, std::string>> w
     return status;
 }
 
-// Both ranks of two in one thread, so that each finds its own environment.
+// Runs a round of two ranks that were made in one thread, so that each had its own environment.
 std::string both(const test::oob_handle& first, const test::oob_handle& second) {
     if (!first || !second || first->size != 2 || second->size != 2) return "not created";
     return test::run_as_threads(
@@ -59,16 +59,16 @@ test::oob_handle made() {
 
 }  // namespace
 
-TEST_CASE("environment: nothing means alone") {
+TEST_CASE("environment: without variables the process is a single rank") {
     const variables none{};
-    const auto me = made();
-    REQUIRE(me);
-    CHECK(me->size == 1);
-    CHECK(me->rank == 0);
-    CHECK(check_round(*me, 0, 10) == "");
+    const auto oob = made();
+    REQUIRE(oob);
+    CHECK(oob->size == 1);
+    CHECK(oob->rank == 0);
+    CHECK(check_round(*oob, 0, 10) == "");
 }
 
-TEST_CASE("environment: what torchrun sets") {
+TEST_CASE("environment: torchrun's variables select TCP") {
     const std::string port = std::to_string(test::free_port());
     const auto rank = [&](const char* number) {
         const variables set{{"RANK", number},
@@ -81,7 +81,7 @@ TEST_CASE("environment: what torchrun sets") {
     CHECK(both(rank("0"), rank("1")) == "");
 }
 
-TEST_CASE("environment: torchrun's own store has the port, or another one is given") {
+TEST_CASE("environment: rank 0 avoids the port of torchrun's store") {
     const std::uint16_t port = test::free_port();
     const auto taken = test::tcp_rank(0, 2, port);
     REQUIRE(taken);
@@ -103,14 +103,14 @@ TEST_CASE("environment: torchrun's own store has the port, or another one is giv
                         {"MASTER_PORT", text},
                         {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
     const auto root = made();
-    // Where the port above is free, that is where it listens.
+    // Rank 0 listens at the next port if that is free.
     if (root)
         CHECK(both(root, test::tcp_rank(1, 2, static_cast<std::uint16_t>(port + 1))) == "");
     else
         CHECK(log.count("cannot listen at port " + std::to_string(port + 1)) == 1);
 }
 
-TEST_CASE("environment: a folder") {
+TEST_CASE("environment: UCG_OOB_DIR selects a folder") {
     const test::temp_dir folder;
     const auto rank = [&](const char* number) {
         const variables set{{"UCG_OOB_DIR", folder.path()},
@@ -122,7 +122,7 @@ TEST_CASE("environment: a folder") {
     CHECK(both(rank("0"), rank("1")) == "");
 }
 
-TEST_CASE("environment: half of it, and nonsense, are refused and named") {
+TEST_CASE("environment: incomplete and malformed variables are refused and named") {
     const test::log_capture log;
     CHECK(create({{"RANK", "0"}}) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("WORLD_SIZE is not set") == 1);

@@ -1,4 +1,4 @@
-// Ranks that share a board in memory.
+// Tests of the out-of-band exchange over a board in shared memory.
 #include "ucg/oob/local.hpp"
 
 #include <signal.h>
@@ -27,16 +27,16 @@ std::vector<test::oob_handle> board(std::uint32_t size) {
     return owned;
 }
 
-std::string rounds(const ucg_oob_t& me) {
+std::string rounds(const ucg_oob_t& oob) {
     unsigned round = 0;
     for (const std::size_t bytes : {1U, 0U, 4096U, 4097U, 100'000U, 7U})
-        if (auto wrong = check_round(me, round++, bytes); !wrong.empty()) return wrong;
+        if (auto wrong = check_round(oob, round++, bytes); !wrong.empty()) return wrong;
     return {};
 }
 
 }  // namespace
 
-TEST_CASE("board: threads and processes give each other blocks") {
+TEST_CASE("board: threads and processes exchange blocks") {
     for (const std::uint32_t size : {1U, 2U, 5U, 64U}) {
         auto all = board(size);
         REQUIRE(all.size() == size);
@@ -49,7 +49,7 @@ TEST_CASE("board: threads and processes give each other blocks") {
 }
 
 TEST_CASE(
-    "board: processes give each other blocks of a megabyte, and destroy the others' objects") {
+    "board: processes exchange blocks of a megabyte, and destroy the objects of other ranks") {
     auto all = board(4);
     CHECK(test::run_as_processes(4, [&](std::uint32_t rank) {
               for (std::uint32_t other = 0; other < 4; ++other)
@@ -58,7 +58,7 @@ TEST_CASE(
           }) == "");
 }
 
-TEST_CASE("board: a child that destroys its copy of an object disturbs nobody") {
+TEST_CASE("board: a child that destroys its copy of an object disturbs no rank") {
     auto all = board(3);
     CHECK(test::run_as_processes(3, [&](std::uint32_t rank) {
               return test::rounds_around_children(all[rank]);
@@ -70,9 +70,9 @@ TEST_CASE("board: a child cannot use an object that its parent uses") {
     auto all = board(1);
     REQUIRE(check_round(*all[0], 0, 10) == "");
     CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
-              char mine = 0, got = 0;
+              char block = 0, got = 0;
               void* request = nullptr;
-              return all[0]->allgather(all[0]->arg, &mine, &got, 1, &request) ==
+              return all[0]->allgather(all[0]->arg, &block, &got, 1, &request) ==
                              UCS_ERR_INVALID_PARAM
                          ? ""
                          : "another status";
@@ -80,29 +80,29 @@ TEST_CASE("board: a child cannot use an object that its parent uses") {
     CHECK(check_round(*all[0], 1, 10) == "");
 }
 
-TEST_CASE("board: a killed rank ends the round on all others, at whatever point it dies") {
+TEST_CASE("board: a killed rank ends the round on all other ranks at any point") {
     std::mt19937 random(5);
     for (std::uint32_t run = 0; run < 12; ++run) {
         auto all = board(4);
         const std::size_t bytes = run % 2 == 0 ? 8 : 1'000'000;
         const auto tests = random() % 30;
         CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  ucg_oob_t& me = *all[rank];
-                  if (auto wrong = check_round(me, 0, 16); !wrong.empty()) return wrong;
-                  if (rank != run % 4) return expect_failure(me, UCS_ERR_CONNECTION_RESET, bytes);
-                  std::vector<std::byte> mine(bytes), got(4 * bytes);
+                  ucg_oob_t& oob = *all[rank];
+                  if (auto wrong = check_round(oob, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != run % 4) return expect_failure(oob, UCS_ERR_CONNECTION_RESET, bytes);
+                  std::vector<std::byte> block(bytes), got(4 * bytes);
                   void* request = nullptr;
-                  if (me.allgather(me.arg, mine.data(), got.data(), bytes, &request) != UCS_OK)
+                  if (oob.allgather(oob.arg, block.data(), got.data(), bytes, &request) != UCS_OK)
                       return "allgather";
                   for (unsigned i = 0; i < tests; ++i)
-                      if (me.test(me.arg, request) != UCS_INPROGRESS) break;
+                      if (oob.test(oob.arg, request) != UCS_INPROGRESS) break;
                   ::kill(::getpid(), SIGKILL);
                   return "lives";
               }) == "");
     }
 }
 
-TEST_CASE("board: a rank that leaves, and one that takes another number of bytes, are named") {
+TEST_CASE("board: the log names a rank that left, and one with another number of bytes") {
     const test::log_capture log;
     auto all = board(3);
     CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
@@ -120,12 +120,12 @@ TEST_CASE("board: a rank that leaves, and one that takes another number of bytes
           }) == "");
 }
 
-TEST_CASE("board: a rank that does not come is named when the time is over") {
+TEST_CASE("board: a timeout names the ranks that did not arrive") {
     const test::log_capture log;
     auto made = ucg::oob::make_local(4, 0.05);
     REQUIRE(made);
-    char mine[4] = {}, all[16];
-    CHECK((*made)[1]->begin(mine, all, 4) == UCS_OK);
+    char block[4] = {}, all[16];
+    CHECK((*made)[1]->begin(block, all, 4) == UCS_OK);
     ucs_status_t status = UCS_INPROGRESS;
     while (status == UCS_INPROGRESS)
         status = (*made)[1]->test();
@@ -133,23 +133,23 @@ TEST_CASE("board: a rank that does not come is named when the time is over") {
     CHECK(log.count("ranks 0 and 2-3 did not take part within 0.05 s") == 1);
     CHECK((*made)[1]->test() == UCS_ERR_TIMED_OUT);
     (*made)[1]->release();
-    CHECK((*made)[1]->begin(mine, all, 4) == UCS_ERR_TIMED_OUT);
+    CHECK((*made)[1]->begin(block, all, 4) == UCS_ERR_TIMED_OUT);
 }
 
-TEST_CASE("board: one round at a time, and sizes that cannot be") {
+TEST_CASE("board: a second round and impossible sizes are refused") {
     const test::log_capture log;
     auto all = board(2);
-    ucg_oob_t& me = *all[0];
-    char mine[4] = {}, got[8];
+    ucg_oob_t& oob = *all[0];
+    char block[4] = {}, got[8];
     void* request = nullptr;
-    CHECK(me.allgather(me.arg, nullptr, got, 4, &request) == UCS_ERR_INVALID_PARAM);
-    CHECK(me.allgather(me.arg, mine, got, ~std::size_t{0}, &request) == UCS_ERR_INVALID_PARAM);
-    CHECK(me.allgather(me.arg, mine, got, 4, nullptr) == UCS_ERR_INVALID_PARAM);
-    REQUIRE(me.allgather(me.arg, mine, got, 4, &request) == UCS_OK);
+    CHECK(oob.allgather(oob.arg, nullptr, got, 4, &request) == UCS_ERR_INVALID_PARAM);
+    CHECK(oob.allgather(oob.arg, block, got, ~std::size_t{0}, &request) == UCS_ERR_INVALID_PARAM);
+    CHECK(oob.allgather(oob.arg, block, got, 4, nullptr) == UCS_ERR_INVALID_PARAM);
+    REQUIRE(oob.allgather(oob.arg, block, got, 4, &request) == UCS_OK);
     void* second = nullptr;
-    CHECK(me.allgather(me.arg, mine, got, 4, &second) == UCS_ERR_BUSY);
-    CHECK(me.test(me.arg, request) == UCS_INPROGRESS);
-    me.release(me.arg, request);
+    CHECK(oob.allgather(oob.arg, block, got, 4, &second) == UCS_ERR_BUSY);
+    CHECK(oob.test(oob.arg, request) == UCS_INPROGRESS);
+    oob.release(oob.arg, request);
     ucg_oob_t* none = nullptr;
     CHECK(ucg_oob_create_local(0, &none) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_oob_create_local(1, nullptr) == UCS_ERR_INVALID_PARAM);
@@ -158,7 +158,7 @@ TEST_CASE("board: one round at a time, and sizes that cannot be") {
     CHECK(log.count("not one of the bundled ones") == 1);
 }
 
-TEST_CASE("board: ranks look up what others published, as threads and as processes") {
+TEST_CASE("board: threads and processes look up published blocks") {
     for (const std::uint32_t size : {1U, 2U, 7U}) {
         auto all = board(size);
         const auto body = [&](std::uint32_t rank) -> std::string {
@@ -172,70 +172,72 @@ TEST_CASE("board: ranks look up what others published, as threads and as process
     }
 }
 
-TEST_CASE("board: what a rank published is found when it has died") {
+TEST_CASE("board: blocks of a dead rank are found") {
     auto all = board(3);
     CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
-              const ucg_oob_t& me = *all[rank];
-              const char mine = static_cast<char>('a' + rank);
+              const ucg_oob_t& oob = *all[rank];
+              const char block = static_cast<char>('a' + rank);
               std::uint64_t number = 9;
-              if (me.publish(me.arg, &mine, 1, &number) != UCS_OK || number != 0) return "publish";
-              if (auto wrong = check_round(me, 0, 16); !wrong.empty()) return wrong;
+              if (oob.publish(oob.arg, &block, 1, &number) != UCS_OK || number != 0)
+                  return "publish";
+              if (auto wrong = check_round(oob, 0, 16); !wrong.empty()) return wrong;
               if (rank == 1) ::kill(::getpid(), SIGKILL);
-              if (auto wrong = expect_failure(me, UCS_ERR_CONNECTION_RESET); !wrong.empty())
+              if (auto wrong = expect_failure(oob, UCS_ERR_CONNECTION_RESET); !wrong.empty())
                   return wrong;
               std::vector<std::byte> found(8);
-              if (test::look_up(me, 0, 1, found) != UCS_OK) return "it is not found";
+              if (test::look_up(oob, 0, 1, found) != UCS_OK) return "it is not found";
               return found == std::vector<std::byte>{std::byte{'b'}} ? "" : "something else";
           }) == "");
 }
 
-TEST_CASE("board: a shelf keeps what differs, and says when it is full") {
+TEST_CASE("board: publications store differing blocks only, and are refused when full") {
     auto all = board(1);
-    const ucg_oob_t& me = *all[0];
+    const ucg_oob_t& oob = *all[0];
     std::vector<std::byte> block(60 * 1024);
     std::uint64_t number = 0;
-    // The same block again and again takes no room.
+    // Publishing the same block repeatedly takes no memory.
     for (std::uint64_t i = 0; i < 100; ++i) {
-        REQUIRE(me.publish(me.arg, block.data(), block.size(), &number) == UCS_OK);
+        REQUIRE(oob.publish(oob.arg, block.data(), block.size(), &number) == UCS_OK);
         CHECK(number == i);
     }
     block[0] = std::byte{1};
-    CHECK(me.publish(me.arg, block.data(), block.size(), &number) == UCS_OK);
+    CHECK(oob.publish(oob.arg, block.data(), block.size(), &number) == UCS_OK);
     block[0] = std::byte{2};
-    CHECK(me.publish(me.arg, block.data(), block.size(), &number) == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(oob.publish(oob.arg, block.data(), block.size(), &number) == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(number == 101);
-    REQUIRE(check_round(me, 0, 1) == "");
+    REQUIRE(check_round(oob, 0, 1) == "");
     std::vector<std::byte> found(64 * 1024);
-    CHECK(test::look_up(me, 99, 0, found) == UCS_OK);
+    CHECK(test::look_up(oob, 99, 0, found) == UCS_OK);
     CHECK(found[0] == std::byte{0});
-    CHECK(test::look_up(me, 100, 0, found) == UCS_OK);
+    CHECK(test::look_up(oob, 100, 0, found) == UCS_OK);
     CHECK(found[0] == std::byte{1});
     found.resize(10);
-    CHECK(test::look_up(me, 100, 0, found) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(test::look_up(oob, 100, 0, found) == UCS_ERR_BUFFER_TOO_SMALL);
 }
 
-TEST_CASE("board: a shelf whose length another rank has overwritten takes nothing more") {
+TEST_CASE("board: publications with an overwritten length accept no block") {
     auto made = ucg::oob::local_board::make(1);
     REQUIRE(made);
-    ucg::oob::local_shelf& shelf = made->shelf_of(0);
+    ucg::oob::local_publications& publications = made->publications_of(0);
     const std::vector<std::byte> block(8, std::byte{1});
-    constexpr std::uint64_t room = ucg::oob::local_shelf::room;
-    for (const std::uint64_t length : {~std::uint64_t{7}, ~std::uint64_t{31}, room + 8, room - 4}) {
-        shelf.used.store(length);
-        CHECK_FALSE(shelf.add(0, block));
-        CHECK(shelf.find(0).empty());
+    constexpr std::uint64_t capacity = ucg::oob::local_publications::capacity;
+    for (const std::uint64_t length :
+         {~std::uint64_t{7}, ~std::uint64_t{31}, capacity + 8, capacity - 4}) {
+        publications.used.store(length);
+        CHECK_FALSE(publications.add(0, block));
+        CHECK(publications.find(0).empty());
     }
-    shelf.used.store(0);
-    CHECK(shelf.add(0, block));
+    publications.used.store(0);
+    CHECK(publications.add(0, block));
 }
 
-// As constant expressions, in which the compiler refuses a negation that overflows.
-TEST_CASE("board: any word of another process is the status of a rank") {
-    using note = ucg::oob::local_note;
-    STATIC_REQUIRE(note::failure_in(0) == UCS_OK);
-    STATIC_REQUIRE(note::failure_in(note::has_left) == UCS_OK);
-    STATIC_REQUIRE(note::failure_in(-UCS_ERR_TIMED_OUT) == UCS_ERR_TIMED_OUT);
-    STATIC_REQUIRE(note::failure_in(-UCS_ERR_LAST) == UCS_OK);
-    STATIC_REQUIRE(note::failure_in(0x8000'0000) == UCS_OK);
-    STATIC_REQUIRE(note::failure_in(0xffff'ffff) == UCS_OK);
+// Uses constant expressions, in which the compiler refuses a negation that overflows.
+TEST_CASE("board: every value of a peer process is a valid rank status") {
+    using state = ucg::oob::local_rank_state;
+    STATIC_REQUIRE(state::failure_of(0) == UCS_OK);
+    STATIC_REQUIRE(state::failure_of(state::has_left) == UCS_OK);
+    STATIC_REQUIRE(state::failure_of(-UCS_ERR_TIMED_OUT) == UCS_ERR_TIMED_OUT);
+    STATIC_REQUIRE(state::failure_of(-UCS_ERR_LAST) == UCS_OK);
+    STATIC_REQUIRE(state::failure_of(0x8000'0000) == UCS_OK);
+    STATIC_REQUIRE(state::failure_of(0xffff'ffff) == UCS_OK);
 }

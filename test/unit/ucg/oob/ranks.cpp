@@ -20,25 +20,25 @@ namespace {
 
 constexpr std::size_t longest_text = 252;
 
-struct note {
+struct result {
     char text[longest_text + 1];
 };
 
-std::byte pattern(std::uint32_t rank, unsigned round, std::size_t at) {
-    return static_cast<std::byte>(rank * 31 + round * 7 + at * 3 + (at >> 8));
+std::byte pattern(std::uint32_t rank, unsigned round, std::size_t i) {
+    return static_cast<std::byte>(rank * 31 + round * 7 + i * 3 + (i >> 8));
 }
 
-std::string end_of(pid_t process, const note& said) {
-    int how = 0;
-    ::waitpid(process, &how, 0);
-    if (WIFSIGNALED(how) && WTERMSIG(how) != SIGKILL)
-        return fmt::format("signal {}", WTERMSIG(how));
-    if (WIFEXITED(how) && WEXITSTATUS(how) != 0)
-        return fmt::format("exit code {}", WEXITSTATUS(how));
-    return said.text;
+std::string end_of(pid_t process, const result& outcome) {
+    int exit_status = 0;
+    ::waitpid(process, &exit_status, 0);
+    if (WIFSIGNALED(exit_status) && WTERMSIG(exit_status) != SIGKILL)
+        return fmt::format("signal {}", WTERMSIG(exit_status));
+    if (WIFEXITED(exit_status) && WEXITSTATUS(exit_status) != 0)
+        return fmt::format("exit code {}", WEXITSTATUS(exit_status));
+    return outcome.text;
 }
 
-std::string all_complaints(const std::vector<std::string>& of_ranks) {
+std::string all_errors(const std::vector<std::string>& of_ranks) {
     std::string all;
     for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
         if (!of_ranks[rank].empty())
@@ -55,39 +55,40 @@ std::string run_as_threads(std::uint32_t ranks, const rank_body& body) {
         threads.emplace_back([&, rank] { wrong[rank] = body(rank); });
     for (std::thread& each : threads)
         each.join();
-    return all_complaints(wrong);
+    return all_errors(wrong);
 }
 
 std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
-    auto* const notes = static_cast<note*>(::mmap(
-        nullptr, ranks * sizeof(note), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    if (notes == MAP_FAILED) return "mmap";
+    auto* const results =
+        static_cast<result*>(::mmap(nullptr, ranks * sizeof(result), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (results == MAP_FAILED) return "mmap";
     std::vector<pid_t> processes;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         processes.push_back(::fork());
         if (processes.back() != 0) continue;
         ::alarm(static_cast<unsigned>(long_enough));
         const std::string wrong = body(rank);
-        notes[rank].text[wrong.copy(notes[rank].text, longest_text)] = 0;
+        results[rank].text[wrong.copy(results[rank].text, longest_text)] = 0;
         ::_exit(0);
     }
     std::vector<std::string> wrong(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        wrong[rank] = end_of(processes[rank], notes[rank]);
-    ::munmap(notes, ranks * sizeof(note));
-    return all_complaints(wrong);
+        wrong[rank] = end_of(processes[rank], results[rank]);
+    ::munmap(results, ranks * sizeof(result));
+    return all_errors(wrong);
 }
 
 std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes) {
-    std::vector<std::byte> mine(bytes), all(bytes * oob.size);
-    for (std::size_t at = 0; at < bytes; ++at)
-        mine[at] = pattern(oob.rank, round, at);
-    const ucs_status_t status = ucg::oob::gather(oob, mine.data(), all.data(), bytes);
+    std::vector<std::byte> block(bytes), all(bytes * oob.size);
+    for (std::size_t i = 0; i < bytes; ++i)
+        block[i] = pattern(oob.rank, round, i);
+    const ucs_status_t status = ucg::oob::gather(oob, block.data(), all.data(), bytes);
     if (status != UCS_OK) return fmt::format("round {}: {}", round, ucs_status_string(status));
     for (std::uint32_t rank = 0; rank < oob.size; ++rank)
-        for (std::size_t at = 0; at < bytes; ++at)
-            if (all[rank * bytes + at] != pattern(rank, round, at))
-                return fmt::format("round {}: byte {} of rank {} is wrong", round, at, rank);
+        for (std::size_t i = 0; i < bytes; ++i)
+            if (all[rank * bytes + i] != pattern(rank, round, i))
+                return fmt::format("round {}: byte {} of rank {} is wrong", round, i, rank);
     return {};
 }
 
@@ -104,15 +105,15 @@ ucs_status_t look_up(const ucg_oob_t& oob, std::uint64_t number, std::uint32_t r
 }
 
 std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number, std::size_t bytes) {
-    const auto block = [&](std::uint32_t rank) {
+    const auto block_of = [&](std::uint32_t rank) {
         std::vector<std::byte> made(bytes + rank % 3);
-        for (std::size_t at = 0; at < made.size(); ++at)
-            made[at] = pattern(rank, static_cast<unsigned>(number), at);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            made[i] = pattern(rank, static_cast<unsigned>(number), i);
         return made;
     };
-    const auto mine = block(oob.rank);
+    const auto block = block_of(oob.rank);
     std::uint64_t got = 0;
-    ucs_status_t status = oob.publish(oob.arg, mine.data(), mine.size(), &got);
+    ucs_status_t status = oob.publish(oob.arg, block.data(), block.size(), &got);
     if (status != UCS_OK || got != number)
         return fmt::format("publication {} is {}: {}", number, got, ucs_status_string(status));
     char none = 0;
@@ -123,7 +124,8 @@ std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number, std::size_
         status = look_up(oob, number, rank, found);
         if (status != UCS_OK)
             return fmt::format("block {} of rank {}: {}", number, rank, ucs_status_string(status));
-        if (found != block(rank)) return fmt::format("block {} of rank {} is wrong", number, rank);
+        if (found != block_of(rank))
+            return fmt::format("block {} of rank {} is wrong", number, rank);
     }
     if (ucg::oob::gather(oob, &none, &none, 0) != UCS_OK) return "the last round";
     for (int i = 0; i < 100'000; ++i) {
@@ -159,56 +161,56 @@ std::string rounds_around_children(oob_handle& oob) {
 }
 
 std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected, std::size_t bytes) {
-    std::vector<std::byte> mine(bytes), all(bytes * oob.size);
+    std::vector<std::byte> block(bytes), all(bytes * oob.size);
     ucs_status_t status = UCS_OK;
     for (int i = 0; i < 10'000 && status == UCS_OK; ++i)
-        status = ucg::oob::gather(oob, mine.data(), all.data(), bytes);
+        status = ucg::oob::gather(oob, block.data(), all.data(), bytes);
     if (status != expected)
         return fmt::format("{} instead of {}", ucs_status_string(status),
                            ucs_status_string(expected));
-    if (ucg::oob::gather(oob, mine.data(), all.data(), bytes) != expected)
+    if (ucg::oob::gather(oob, block.data(), all.data(), bytes) != expected)
         return "a later round has another status";
     return {};
 }
 
 std::uint16_t free_port() {
-    // Below those that the kernel gives to sockets that connect: such a socket could take it
-    // meanwhile.
+    // The port is below the kernel's range for connecting sockets, because such a socket could take
+    // it meanwhile.
     static std::mt19937 random(static_cast<unsigned>(::getpid()));
     for (;;) {
         const auto port = static_cast<std::uint16_t>(15000 + random() % 17000);
         const ucs::unique_fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_in at{};
-        at.sin_family = AF_INET;
-        at.sin_port = htons(port);
-        if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0)
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
             return port;
     }
 }
 
 oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port, double timeout,
                     const char* job) {
-    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
-    with.rank = rank;
-    with.size = size;
-    with.host = "127.0.0.1";
-    with.port = port;
-    with.timeout = timeout;
-    with.job = job;
+    ucg_oob_tcp_params_t params = UCG_OOB_TCP_PARAMS_INIT;
+    params.rank = rank;
+    params.size = size;
+    params.host = "127.0.0.1";
+    params.port = port;
+    params.timeout = timeout;
+    params.job = job;
     ucg_oob_t* made = nullptr;
-    return oob_handle(ucg_oob_create_tcp(&with, &made) == UCS_OK ? made : nullptr);
+    return oob_handle(ucg_oob_create_tcp(&params, &made) == UCS_OK ? made : nullptr);
 }
 
 oob_handle folder_rank(std::uint32_t rank, std::uint32_t size, const std::string& path,
                        const char* job, double timeout) {
-    ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
-    with.rank = rank;
-    with.size = size;
-    with.path = path.c_str();
-    with.job = job;
-    with.timeout = timeout;
+    ucg_oob_directory_params_t params = UCG_OOB_DIRECTORY_PARAMS_INIT;
+    params.rank = rank;
+    params.size = size;
+    params.path = path.c_str();
+    params.job = job;
+    params.timeout = timeout;
     ucg_oob_t* made = nullptr;
-    return oob_handle(ucg_oob_create_directory(&with, &made) == UCS_OK ? made : nullptr);
+    return oob_handle(ucg_oob_create_directory(&params, &made) == UCS_OK ? made : nullptr);
 }
 
 }  // namespace test

@@ -1,5 +1,5 @@
-// Rank 0 and the others in one thread, over pairs of sockets and with a clock that stands still:
-// who is where at which time does not depend on the machine.
+// Deterministic tests of the TCP store: rank 0 and the other ranks run in one thread, over socket
+// pairs and with a virtual clock.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,15 +19,15 @@ using ucs::time::second;
 
 namespace {
 
-// One rank and where its blocks go.
-struct party {
-    std::unique_ptr<exchange> me;
-    std::vector<std::byte> into;
+// One rank and its receive buffer.
+struct member {
+    std::unique_ptr<exchange> oob;
+    std::vector<std::byte> blocks;
 
     ucs_status_t begin(std::size_t bytes) {
-        const std::vector<std::byte> mine(bytes);
-        into.assign(bytes * me->size(), std::byte{1});
-        return me->begin(mine.data(), into.data(), bytes);
+        const std::vector<std::byte> block(bytes);
+        blocks.assign(bytes * oob->size(), std::byte{1});
+        return oob->begin(block.data(), blocks.data(), bytes);
     }
 };
 
@@ -44,20 +44,20 @@ std::unique_ptr<tcp_leaf> connect(tcp_root& root, rank_t rank,
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     root.adopt(ucs::unique_fd(ends[0]));
-    return std::make_unique<tcp_leaf>(membership{rank, root.size(), timeout}, std::uint64_t{0},
-                                      tcp_place{"127.0.0.1", 1}, ucs::unique_fd(ends[1]), key);
+    return std::make_unique<tcp_leaf>(rank_params{rank, root.size(), timeout}, std::uint64_t{0},
+                                      root_address{"127.0.0.1", 1}, ucs::unique_fd(ends[1]), key);
 }
 
-// Rank 0 first. Enough turns for everything that can happen without time.
-void turn(std::vector<party>& all) {
+// Tests all rounds, rank 0 first, often enough for everything that needs no time.
+void turn(std::vector<member>& all) {
     for (int i = 0; i < 10; ++i)
-        for (party& each : all)
-            static_cast<void>(each.me->test());
+        for (member& each : all)
+            static_cast<void>(each.oob->test());
 }
 
 struct star {
     tcp_root* root;
-    std::vector<party> all;
+    std::vector<member> all;
 
     star(rank_t size, ucs::time::nanoseconds timeout) {
         auto made = make_root(size, timeout);
@@ -71,84 +71,84 @@ struct star {
 
 }  // namespace
 
-TEST_CASE("star: all are told which ranks did not come") {
+TEST_CASE("star: all ranks learn which ranks did not connect") {
     const test::log_capture log;
     const test::virtual_time clock;
-    // Only rank 0 has a short time: the others learn it from there.
-    star of(8, second);
-    of.join(1);
-    of.join(2);
-    for (party& each : of.all)
+    // Only rank 0 has a short timeout; the others learn of the failure from it.
+    star star(8, second);
+    star.join(1);
+    star.join(2);
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    turn(of.all);
+    turn(star.all);
     test::virtual_time::now += second - 1;
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_INPROGRESS);
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_INPROGRESS);
     test::virtual_time::now += 1;
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_ERR_TIMED_OUT);
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_ERR_TIMED_OUT);
     INFO(log.text());
     CHECK(log.count("ranks 3-7 did not come within 1 s") == 1);
     CHECK(log.count("rank 0 says that ranks 3-7 failed it") == 2);
 }
 
-TEST_CASE("star: a rank whose time is over asks who is missing") {
+TEST_CASE("star: a rank past its deadline requests the missing ranks") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(4, 40 * second);
-    of.join(1);
-    of.join(2, second / 2);
-    for (party& each : of.all)
+    star star(4, 40 * second);
+    star.join(1);
+    star.join(2, second / 2);
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    turn(of.all);
+    turn(star.all);
     test::virtual_time::now += second / 2;
-    CHECK(of.all[2].me->test() == UCS_INPROGRESS);  // it asks
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_ERR_TIMED_OUT);
+    CHECK(star.all[2].oob->test() == UCS_INPROGRESS);  // it requests the missing ranks
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_ERR_TIMED_OUT);
     INFO(log.text());
     CHECK(log.count("rank 3") == 3);
 }
 
-TEST_CASE("star: a rank 0 that does not take part answers nothing") {
+TEST_CASE("star: a rank 0 outside of the round does not reply") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(2, 40 * second);
-    of.join(1, second);
-    REQUIRE(of.all[1].begin(8) == UCS_OK);
-    CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+    star star(2, 40 * second);
+    star.join(1, second);
+    REQUIRE(star.all[1].begin(8) == UCS_OK);
+    CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
     test::virtual_time::now += second;
-    CHECK(of.all[1].me->test() == UCS_ERR_TIMED_OUT);
+    CHECK(star.all[1].oob->test() == UCS_ERR_TIMED_OUT);
     CHECK(log.count("it does not answer") == 1);
 }
 
 namespace {
 
-// A listener at 127.0.0.`last`, at the port of the first one of a test; the system lets connections
-// come about whether or not anybody accepts them.
+// Returns a listener at 127.0.0.`last`, at the port of the first listener of a test. The kernel
+// completes connections even if they are not accepted.
 ucs::unique_fd listen_at(std::uint8_t last, std::uint16_t& port) {
     const std::byte ip[] = {std::byte{127}, {}, {}, std::byte{last}};
-    const ucs::net::socket_address at(ucs::net::ip_address::v4(ip), port);
+    const ucs::net::socket_address address(ucs::net::ip_address::v4(ip), port);
     ucs::unique_fd made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    REQUIRE(::bind(made.get(), at.data(), at.size()) == 0);
+    REQUIRE(::bind(made.get(), address.data(), address.size()) == 0);
     REQUIRE(::listen(made.get(), 8) == 0);
     port = port_of(made.get());
     return made;
 }
 
-// Rank 1 of 2, which finds rank 0 at 127.0.0.2 or at 127.0.0.1.
+// Makes rank 1 of 2, which tries 127.0.0.2 and 127.0.0.1 for rank 0.
 std::unique_ptr<tcp_leaf> leaf_with_choice(std::uint16_t port, ucs::time::nanoseconds timeout,
                                            const job_key& key) {
     const std::byte first[] = {std::byte{127}, {}, {}, std::byte{2}};
     const std::byte second[] = {std::byte{127}, {}, {}, std::byte{1}};
     return std::make_unique<tcp_leaf>(
-        membership{1, 2, timeout}, std::uint64_t{0}, tcp_place{"127.0.0.1", port},
+        rank_params{1, 2, timeout}, std::uint64_t{0}, root_address{"127.0.0.1", port},
         std::vector{ucs::net::socket_address(ucs::net::ip_address::v4(first), port),
                     ucs::net::socket_address(ucs::net::ip_address::v4(second), port)},
         key);
 }
 
-// Until the ranks have done what they can in this moment: connections take their time.
-void settle(std::vector<party>& all) {
+// Progresses until nothing happens without more time. Real connections take a moment.
+void settle(std::vector<member>& all) {
     for (int i = 0; i < 50; ++i) {
         turn(all);
         ::usleep(1000);
@@ -162,7 +162,7 @@ job_key some_key() {
 
 }  // namespace
 
-TEST_CASE("star: who is kept waiting at one address of rank 0 goes to the others") {
+TEST_CASE("star: a rank leaves a silent address of rank 0 for another one") {
     const test::log_capture log;
     const test::virtual_time clock;
     const job_key key = some_key();
@@ -170,93 +170,93 @@ TEST_CASE("star: who is kept waiting at one address of rank 0 goes to the others
     const ucs::unique_fd silent = listen_at(2, port);
     auto root = tcp_root::make({0, 2, 40 * second}, 0, listen_at(1, port), key);
     REQUIRE(root);
-    std::vector<party> all;
+    std::vector<member> all;
     all.push_back({std::move(*root), {}});
     all.push_back({leaf_with_choice(port, 40 * second, key), {}});
-    for (party& each : all)
+    for (member& each : all)
         REQUIRE(each.begin(8) == UCS_OK);
     settle(all);
-    CHECK(all[1].me->test() == UCS_INPROGRESS);
+    CHECK(all[1].oob->test() == UCS_INPROGRESS);
     test::virtual_time::now += 5 * second;
     settle(all);
-    for (party& each : all)
-        CHECK(each.me->test() == UCS_OK);
+    for (member& each : all)
+        CHECK(each.oob->test() == UCS_OK);
 }
 
-TEST_CASE("star: a rank 0 that says nothing for long takes a rank that has come twice") {
+TEST_CASE("star: a slow rank 0 accepts a rank that has connected twice") {
     const test::log_capture log;
     const test::virtual_time clock;
     const job_key key = some_key();
     std::uint16_t port = 0;
     auto root = tcp_root::make({0, 2, 40 * second}, 0, listen_at(1, port), key);
     REQUIRE(root);
-    std::vector<party> all;
+    std::vector<member> all;
     all.push_back({leaf_with_choice(port, 40 * second, key), {}});
     REQUIRE(all[0].begin(8) == UCS_OK);
     settle(all);
     test::virtual_time::now += 5 * second;
-    settle(all);  // it leaves this address, the last one
+    settle(all);  // rank 1 leaves this address, the last one
     test::virtual_time::now += second;
-    settle(all);  // and comes again
+    settle(all);  // rank 1 connects again
     all.push_back({std::move(*root), {}});
     REQUIRE(all[1].begin(8) == UCS_OK);
     settle(all);
     INFO(log.text());
-    for (party& each : all)
-        CHECK(each.me->test() == UCS_OK);
+    for (member& each : all)
+        CHECK(each.oob->test() == UCS_OK);
     CHECK(log.count("", ucs::log::level::warn) == 0);
 }
 
-TEST_CASE("star: who reached nobody says which address was silent") {
+TEST_CASE("star: a rank that did not reach rank 0 names the silent address") {
     const test::log_capture log;
     const test::virtual_time clock;
     const job_key key = some_key();
     std::uint16_t port = 0;
     const ucs::unique_fd silent = listen_at(2, port);
-    std::vector<party> all;
+    std::vector<member> all;
     all.push_back({leaf_with_choice(port, 6 * second, key), {}});
     REQUIRE(all[0].begin(8) == UCS_OK);
     settle(all);
     test::virtual_time::now += 5 * second;
     settle(all);
     test::virtual_time::now += second;
-    CHECK(all[0].me->test() == UCS_ERR_TIMED_OUT);
+    CHECK(all[0].oob->test() == UCS_ERR_TIMED_OUT);
     INFO(log.text());
-    CHECK(log.count("refused; what listens at 127.0.0.2:") == 1);
+    CHECK(log.count("refused; the listener at 127.0.0.2:") == 1);
 }
 
-TEST_CASE("star: who has only connected when a round fails is told") {
+TEST_CASE("star: a connected rank is notified of a failed round before its hello") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(3, 40 * second);
-    of.join(1);
-    of.join(2);
-    REQUIRE(of.all[0].begin(8) == UCS_OK);
-    REQUIRE(of.all[1].begin(9) == UCS_OK);
+    star star(3, 40 * second);
+    star.join(1);
+    star.join(2);
+    REQUIRE(star.all[0].begin(8) == UCS_OK);
+    REQUIRE(star.all[1].begin(9) == UCS_OK);
     for (int i = 0; i < 10; ++i)
         for (const std::size_t rank : {0U, 1U})
-            static_cast<void>(of.all[rank].me->test());
-    CHECK(of.all[0].me->test() == UCS_ERR_INVALID_PARAM);
-    CHECK(of.all[1].me->test() == UCS_ERR_INVALID_PARAM);
-    // Rank 0 leaves; only then rank 2 says who it is.
-    of.all[0].me.reset();
-    REQUIRE(of.all[2].begin(8) == UCS_OK);
-    CHECK(of.all[2].me->test() == UCS_ERR_INVALID_PARAM);
+            static_cast<void>(star.all[rank].oob->test());
+    CHECK(star.all[0].oob->test() == UCS_ERR_INVALID_PARAM);
+    CHECK(star.all[1].oob->test() == UCS_ERR_INVALID_PARAM);
+    // Rank 0 leaves before rank 2 sends its hello.
+    star.all[0].oob.reset();
+    REQUIRE(star.all[2].begin(8) == UCS_OK);
+    CHECK(star.all[2].oob->test() == UCS_ERR_INVALID_PARAM);
     INFO(log.text());
     CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
     CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
 }
 
-TEST_CASE("star: strangers that begin to prove the job key keep no silent rank out") {
+TEST_CASE("star: strangers that begin to prove the job key keep no rank out") {
     const test::log_capture log;
     const test::virtual_time clock;
     const job_key shared = ucs::security::key::from_text("a key of more than 16 characters");
     const auto other = ucs::security::key::from_text("another one of more than 16 characters");
     auto root = make_root(2, 40 * second, shared);
-    tcp_root& at = *root;
-    std::vector<party> all;
+    tcp_root& root_ref = *root;
+    std::vector<member> all;
     all.push_back({std::move(root), {}});
-    all.push_back({connect(at, 1, 40 * second, shared), {}});  // says nothing yet
+    all.push_back({connect(root_ref, 1, 40 * second, shared), {}});  // has sent nothing yet
     std::vector<ucs::unique_fd> strangers;
     for (int i = 0; i < 300; ++i) {
         const ucs::security::opening client(ucs::security::opening::role::client, &other,
@@ -264,155 +264,155 @@ TEST_CASE("star: strangers that begin to prove the job key keep no silent rank o
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
         strangers.emplace_back(ends[1]);
-        const auto said = client.output();
-        REQUIRE(::send(ends[1], said.data(), said.size(), 0) == static_cast<ssize_t>(said.size()));
-        at.adopt(ucs::unique_fd(ends[0]));
+        const auto record = client.output();
+        REQUIRE(::send(ends[1], record.data(), record.size(), 0) ==
+                static_cast<ssize_t>(record.size()));
+        root_ref.adopt(ucs::unique_fd(ends[0]));
     }
-    for (party& each : all)
+    for (member& each : all)
         REQUIRE(each.begin(8) == UCS_OK);
     turn(all);
-    for (party& each : all)
-        CHECK(each.me->test() == UCS_OK);
-    CHECK(log.count("have not said which rank they are") == 1);
+    for (member& each : all)
+        CHECK(each.oob->test() == UCS_OK);
+    CHECK(log.count("have not sent their rank") == 1);
 }
 
-TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
+TEST_CASE("star: a rank learns of a failed round after rank 0 has left") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(3, 40 * second);
-    of.join(1);
-    of.join(2);
-    for (party& each : of.all)
+    star star(3, 40 * second);
+    star.join(1);
+    star.join(2);
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    turn(of.all);
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_OK);
-    // Rank 2 hears of it only when rank 0 has left.
+    turn(star.all);
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_OK);
+    // Rank 2 learns of the failure only when rank 0 has left.
     for (const std::size_t rank : {0U, 1U}) {
-        of.all[rank].me->release();
-        REQUIRE(of.all[rank].begin(rank == 0 ? 8 : 9) == UCS_OK);
+        star.all[rank].oob->release();
+        REQUIRE(star.all[rank].begin(rank == 0 ? 8 : 9) == UCS_OK);
     }
     for (int i = 0; i < 10; ++i)
         for (const std::size_t rank : {0U, 1U})
-            static_cast<void>(of.all[rank].me->test());
-    CHECK(of.all[0].me->test() == UCS_ERR_INVALID_PARAM);
-    of.all[0].me.reset();
-    of.all[2].me->release();
-    REQUIRE(of.all[2].begin(8) == UCS_OK);
-    CHECK(of.all[2].me->test() == UCS_ERR_INVALID_PARAM);
+            static_cast<void>(star.all[rank].oob->test());
+    CHECK(star.all[0].oob->test() == UCS_ERR_INVALID_PARAM);
+    star.all[0].oob.reset();
+    star.all[2].oob->release();
+    REQUIRE(star.all[2].begin(8) == UCS_OK);
+    CHECK(star.all[2].oob->test() == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: a rank that has left may come to the next store before this one has ended") {
+TEST_CASE("star: a rank that left may connect for the next store before this one ends") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(3, 40 * second);
-    of.join(1);
-    of.join(2);
-    // More than the sockets hold: rank 0 goes on sending until rank 2 reads.
-    for (party& each : of.all)
+    star star(3, 40 * second);
+    star.join(1);
+    star.join(2);
+    // The blocks exceed the socket buffers, so rank 0 keeps sending until rank 2 receives.
+    for (member& each : star.all)
         REQUIRE(each.begin(1'000'000) == UCS_OK);
     const auto turn_both = [&](std::size_t other) {
         for (int i = 0; i < 1000; ++i)
             for (const std::size_t rank : {std::size_t{0}, other})
-                static_cast<void>(of.all[rank].me->test());
+                static_cast<void>(star.all[rank].oob->test());
     };
     turn_both(2);
     turn_both(1);
-    REQUIRE(of.all[1].me->test() == UCS_OK);
-    REQUIRE(of.all[0].me->test() == UCS_INPROGRESS);
-    of.all[1].me.reset();
-    of.all[1].me = connect(*of.root, 1);
-    REQUIRE(of.all[1].begin(8) == UCS_OK);
+    REQUIRE(star.all[1].oob->test() == UCS_OK);
+    REQUIRE(star.all[0].oob->test() == UCS_INPROGRESS);
+    star.all[1].oob.reset();
+    star.all[1].oob = connect(*star.root, 1);
+    REQUIRE(star.all[1].begin(8) == UCS_OK);
     for (int i = 0; i < 10; ++i) {
-        static_cast<void>(of.all[0].me->test());
-        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+        static_cast<void>(star.all[0].oob->test());
+        CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
     }
     turn_both(2);
-    CHECK(of.all[0].me->test() == UCS_OK);
-    CHECK(of.all[2].me->test() == UCS_OK);
+    CHECK(star.all[0].oob->test() == UCS_OK);
+    CHECK(star.all[2].oob->test() == UCS_OK);
     INFO(log.text());
     CHECK(log.count("", ucs::log::level::error) == 0);
 }
 
-TEST_CASE("star: what a stranger says after it was refused is heard by nobody") {
+TEST_CASE("star: frames of a refused stranger are ignored") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(2, 40 * second);
+    star star(2, 40 * second);
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     const ucs::unique_fd stranger(ends[1]);
-    // A child of a fork has the socket, too, so that it stays open.
-    const ucs::unique_fd of_child(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
-    of.root->adopt(ucs::unique_fd(ends[0]));
-    REQUIRE(of.all[0].begin(8) == UCS_OK);
+    // A duplicate keeps the socket open, as in a forked child.
+    const ucs::unique_fd duplicate(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
+    star.root->adopt(ucs::unique_fd(ends[0]));
+    REQUIRE(star.all[0].begin(8) == UCS_OK);
     const ucs::security::opening client(ucs::security::opening::role::client, nullptr,
                                         store_purpose);
     REQUIRE(::send(stranger.get(), client.output().data(), client.output().size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(client.output().size()));
     wire::header_bytes hello;
-    wire::pack({wire::kind::hello, 1, 5}, hello);
+    wire::pack({wire::frame_kind::hello, 1, 5}, hello);
     for (int i = 0; i < 3; ++i) {
         CHECK(::send(stranger.get(), hello.data(), hello.size(), MSG_NOSIGNAL) ==
               static_cast<ssize_t>(hello.size()));
-        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
-        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+        CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
+        CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
     }
     INFO(log.text());
     CHECK(log.count("of a job of another size") == 1);
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("star: the failure of one store is not told to ranks of the next one at its port") {
+TEST_CASE("star: the failure of one store is not sent to ranks of the next at its port") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(4, second);
-    of.join(1);
-    of.join(2);
-    for (party& each : of.all)
+    star star(4, second);
+    star.join(1);
+    star.join(2);
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    turn(of.all);
+    turn(star.all);
     test::virtual_time::now += second;
-    for (party& each : of.all)
-        REQUIRE(each.me->test() == UCS_ERR_TIMED_OUT);
-    // Ranks 1 and 2 have heard of it, and try again.
-    // Rank 3 comes for the first time.
+    for (member& each : star.all)
+        REQUIRE(each.oob->test() == UCS_ERR_TIMED_OUT);
+    // Ranks 1 and 2 know the failure and connect again. Rank 3 connects for the first time.
     const auto again = [&](rank_t rank) {
-        party made{connect(*of.root, rank), {}};
+        member made{connect(*star.root, rank), {}};
         REQUIRE(made.begin(8) == UCS_OK);
         return made;
     };
-    const party first = again(1);
-    const party second_again = again(2);
-    const party late = again(3);
-    CHECK(first.me->test() == UCS_INPROGRESS);
-    CHECK(late.me->test() == UCS_INPROGRESS);
-    of.all[0].me.reset();
-    CHECK(late.me->test() == UCS_ERR_TIMED_OUT);
+    const member first = again(1);
+    const member second_again = again(2);
+    const member late = again(3);
+    CHECK(first.oob->test() == UCS_INPROGRESS);
+    CHECK(late.oob->test() == UCS_INPROGRESS);
+    star.all[0].oob.reset();
+    CHECK(late.oob->test() == UCS_ERR_TIMED_OUT);
     for (int i = 0; i < 4; ++i) {
-        CHECK(first.me->test() == UCS_INPROGRESS);
-        CHECK(second_again.me->test() == UCS_INPROGRESS);
+        CHECK(first.oob->test() == UCS_INPROGRESS);
+        CHECK(second_again.oob->test() == UCS_INPROGRESS);
     }
     INFO(log.text());
     CHECK(log.count("it has left already") == 2);
 }
 
-TEST_CASE("star: a rank whose time is over when the last block comes gets its result") {
+TEST_CASE("star: a rank past its deadline gets the result if all blocks have arrived") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(3, 40 * second);
-    of.join(1, second);
-    of.join(2);
-    for (party& each : of.all)
+    star star(3, 40 * second);
+    star.join(1, second);
+    star.join(2);
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    const auto step = [&](std::size_t rank) { return of.all[rank].me->test(); };
-    CHECK(step(1) == UCS_INPROGRESS);  // its greeting
+    const auto step = [&](std::size_t rank) { return star.all[rank].oob->test(); };
+    CHECK(step(1) == UCS_INPROGRESS);  // sends its hello
     CHECK(step(2) == UCS_INPROGRESS);
     CHECK(step(0) == UCS_INPROGRESS);
-    CHECK(step(0) == UCS_INPROGRESS);  // and the kernel forgets which of them came first
-    CHECK(step(2) == UCS_INPROGRESS);  // its block
+    CHECK(step(0) == UCS_INPROGRESS);  // the kernel then forgets the order of the two connections
+    CHECK(step(2) == UCS_INPROGRESS);  // sends its block
     CHECK(step(1) == UCS_INPROGRESS);
     test::virtual_time::now += second;
-    CHECK(step(1) == UCS_INPROGRESS);  // and asks who is missing
+    CHECK(step(1) == UCS_INPROGRESS);  // requests the missing ranks
     CHECK(step(0) == UCS_OK);
     CHECK(step(1) == UCS_OK);
     CHECK(step(2) == UCS_OK);
@@ -420,7 +420,7 @@ TEST_CASE("star: a rank whose time is over when the last block comes gets its re
     CHECK(log.size() == 0);
 }
 
-// --- what is published and looked up ---
+// --- publications and look-ups ---
 
 namespace {
 
@@ -430,9 +430,9 @@ bytes block_of(rank_t rank, std::size_t size = 20) {
     return bytes(size, static_cast<std::byte>(rank + 1));
 }
 
-std::uint64_t publish(party& by, const bytes& what) {
+std::uint64_t publish(member& publisher, const bytes& block) {
     std::uint64_t number = ~std::uint64_t{0};
-    REQUIRE(by.me->publish(what.data(), what.size(), number) == UCS_OK);
+    REQUIRE(publisher.oob->publish(block.data(), block.size(), number) == UCS_OK);
     return number;
 }
 
@@ -441,262 +441,263 @@ struct found {
     bytes block;
 };
 
-found look_up(party& by, std::uint64_t number, rank_t of, std::size_t room = 100) {
-    bytes into(room);
-    std::size_t size = room;
-    const ucs_status_t status = by.me->look_up(number, of, into.data(), size);
-    if (status == UCS_OK) into.resize(size);
-    return {status, into};
+found look_up(member& reader, std::uint64_t number, rank_t publisher, std::size_t capacity = 100) {
+    bytes blocks(capacity);
+    std::size_t size = capacity;
+    const ucs_status_t status = reader.oob->look_up(number, publisher, blocks.data(), size);
+    if (status == UCS_OK) blocks.resize(size);
+    return {status, blocks};
 }
 
-void serve(std::vector<party>& all) {
+void serve(std::vector<member>& all) {
     for (int i = 0; i < 10; ++i)
-        for (party& each : all)
-            each.me->serve();
+        for (member& each : all)
+            each.oob->serve();
 }
 
-// A round that ends well.
-void meet(std::vector<party>& all) {
-    for (party& each : all)
+// Runs a successful round.
+void run_round(std::vector<member>& all) {
+    for (member& each : all)
         REQUIRE(each.begin(8) == UCS_OK);
     turn(all);
-    for (party& each : all) {
-        REQUIRE(each.me->test() == UCS_OK);
-        each.me->release();
+    for (member& each : all) {
+        REQUIRE(each.oob->test() == UCS_OK);
+        each.oob->release();
     }
 }
 
-// Rank i of `size` has published block_of(i), and a round has followed.
+// Ranks that have published block_of(i), followed by a round.
 struct published_star : star {
     explicit published_star(rank_t size) : star(size, 40 * second) {
         for (rank_t rank = 1; rank < size; ++rank)
             join(rank);
         for (rank_t rank = 0; rank < size; ++rank)
             CHECK(publish(all[rank], block_of(rank)) == 0);
-        meet(all);
+        run_round(all);
     }
 };
 
 }  // namespace
 
-TEST_CASE("star: what ranks publish is found by all others, in any order") {
+TEST_CASE("star: all ranks find published blocks in any order") {
     const test::virtual_time clock;
-    published_star of(4);
-    // Between others' rounds, several questions at a time, and again.
+    published_star star(4);
+    // Look-ups run between rounds, several at a time, and repeatedly.
     for (int again = 0; again < 2; ++again) {
-        for (rank_t by = 0; by < 4; ++by)
-            for (rank_t whom = 0; whom < 4; ++whom)
-                CHECK(look_up(of.all[by], 0, whom).status == (by == 0 ? UCS_OK : UCS_INPROGRESS));
-        serve(of.all);
-        for (rank_t by = 0; by < 4; ++by)
-            for (rank_t whom = 4; whom-- != 0;) {
-                const found answer = look_up(of.all[by], 0, whom);
-                CHECK(answer.status == UCS_OK);
-                CHECK(answer.block == block_of(whom));
+        for (rank_t reader = 0; reader < 4; ++reader)
+            for (rank_t publisher = 0; publisher < 4; ++publisher)
+                CHECK(look_up(star.all[reader], 0, publisher).status ==
+                      (reader == 0 ? UCS_OK : UCS_INPROGRESS));
+        serve(star.all);
+        for (rank_t reader = 0; reader < 4; ++reader)
+            for (rank_t publisher = 4; publisher-- != 0;) {
+                const found reply = look_up(star.all[reader], 0, publisher);
+                CHECK(reply.status == UCS_OK);
+                CHECK(reply.block == block_of(publisher));
             }
-        meet(of.all);
+        run_round(star.all);
     }
 }
 
-TEST_CASE("star: a block too long for the room says how long it is, and is not lost") {
+TEST_CASE("star: a look-up with a short buffer returns the length and can be repeated") {
     const test::virtual_time clock;
-    star of(2, 40 * second);
-    of.join(1);
-    CHECK(publish(of.all[0], block_of(0, wire::most_published)) == 0);
-    CHECK(publish(of.all[1], block_of(1, 1)) == 0);
+    star star(2, 40 * second);
+    star.join(1);
+    CHECK(publish(star.all[0], block_of(0, wire::most_published)) == 0);
+    CHECK(publish(star.all[1], block_of(1, 1)) == 0);
     std::uint64_t number = 0;
     const bytes long_one(wire::most_published + 1);
-    for (party& each : of.all) {
-        CHECK(each.me->publish(long_one.data(), long_one.size(), number) == UCS_ERR_EXCEEDS_LIMIT);
-        CHECK(number == 1);  // it is used up on all
+    for (member& each : star.all) {
+        CHECK(each.oob->publish(long_one.data(), long_one.size(), number) == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(number == 1);  // all ranks have used up the number
     }
-    meet(of.all);
-    static_cast<void>(look_up(of.all[1], 0, 0));
+    run_round(star.all);
+    static_cast<void>(look_up(star.all[1], 0, 0));
     for (int i = 0; i < 100; ++i)
-        serve(of.all);
-    bytes into(wire::most_published);
+        serve(star.all);
+    bytes blocks(wire::most_published);
     std::size_t size = 10;
-    CHECK(of.all[1].me->look_up(0, 0, into.data(), size) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(star.all[1].oob->look_up(0, 0, blocks.data(), size) == UCS_ERR_BUFFER_TOO_SMALL);
     CHECK(size == wire::most_published);
-    CHECK(of.all[1].me->look_up(0, 0, into.data(), size) == UCS_OK);
-    CHECK(into == block_of(0, wire::most_published));
+    CHECK(star.all[1].oob->look_up(0, 0, blocks.data(), size) == UCS_OK);
+    CHECK(blocks == block_of(0, wire::most_published));
 }
 
-TEST_CASE("star: what cannot be looked up is refused") {
+TEST_CASE("star: invalid look-ups are refused") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(2, 40 * second);
-    of.join(1);
+    star star(2, 40 * second);
+    star.join(1);
     const bytes none;
     std::uint64_t number = 0;
-    CHECK(of.all[0].me->publish(none.data(), 0, number) == UCS_ERR_INVALID_PARAM);
-    CHECK(publish(of.all[0], block_of(0)) == 0);
-    CHECK(look_up(of.all[0], 0, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(star.all[0].oob->publish(none.data(), 0, number) == UCS_ERR_INVALID_PARAM);
+    CHECK(publish(star.all[0], block_of(0)) == 0);
+    CHECK(look_up(star.all[0], 0, 0).status == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("no round has followed") == 1);
-    meet(of.all);
-    CHECK(look_up(of.all[0], 0, 2).status == UCS_ERR_INVALID_PARAM);
+    run_round(star.all);
+    CHECK(look_up(star.all[0], 0, 2).status == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("there is no such rank") == 1);
-    CHECK(look_up(of.all[0], 1, 0).status == UCS_ERR_INVALID_PARAM);
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(look_up(star.all[0], 1, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("it has published nothing under that number") == 2);
-    // Rank 1 has published nothing, so it has nothing under this number.
-    CHECK(look_up(of.all[0], 0, 1).status == UCS_ERR_NO_ELEM);
-    CHECK(of.all[1].me->withdraw(0) == UCS_ERR_INVALID_PARAM);
+    // Rank 1 has no block under this number.
+    CHECK(look_up(star.all[0], 0, 1).status == UCS_ERR_NO_ELEM);
+    CHECK(star.all[1].oob->withdraw(0) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: rank 0 keeps a number until all have withdrawn it or left") {
+TEST_CASE("star: rank 0 stores a number until all ranks have withdrawn it or left") {
     const test::virtual_time clock;
-    published_star of(4);
-    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
-    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
-    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
-    // A rank that left is still found.
-    of.all[2].me.reset();
-    CHECK(look_up(of.all[3], 0, 2).status == UCS_INPROGRESS);
-    of.all[0].me->serve();
-    of.all[0].me->serve();
-    CHECK(look_up(of.all[3], 0, 2).block == block_of(2));
-    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
-    CHECK(of.all[3].me->withdraw(0) == UCS_OK);
-    CHECK(of.all[0].me->withdraw(0) == UCS_OK);
-    CHECK(of.all[0].me->withdraw(0) == UCS_ERR_INVALID_PARAM);
+    published_star star(4);
+    CHECK(star.all[0].oob->withdraw(0) == UCS_INPROGRESS);
+    CHECK(star.all[1].oob->withdraw(0) == UCS_OK);
+    CHECK(star.all[0].oob->withdraw(0) == UCS_INPROGRESS);
+    // The block of a rank that left is still found.
+    star.all[2].oob.reset();
+    CHECK(look_up(star.all[3], 0, 2).status == UCS_INPROGRESS);
+    star.all[0].oob->serve();
+    star.all[0].oob->serve();
+    CHECK(look_up(star.all[3], 0, 2).block == block_of(2));
+    CHECK(star.all[0].oob->withdraw(0) == UCS_INPROGRESS);
+    CHECK(star.all[3].oob->withdraw(0) == UCS_OK);
+    CHECK(star.all[0].oob->withdraw(0) == UCS_OK);
+    CHECK(star.all[0].oob->withdraw(0) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: rank 0 answers whoever has begun a round that it has not begun") {
+TEST_CASE("star: rank 0 serves look-ups of a rank in a round that rank 0 has not begun") {
     const test::virtual_time clock;
-    published_star of(3);
-    REQUIRE(of.all[1].begin(1000) == UCS_OK);
+    published_star star(3);
+    REQUIRE(star.all[1].begin(1000) == UCS_OK);
     for (int i = 0; i < 3; ++i) {
-        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
-        of.all[0].me->serve();
+        CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
+        star.all[0].oob->serve();
     }
-    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
-    of.all[0].me->serve();
-    CHECK(look_up(of.all[1], 0, 2).block == block_of(2));
-    // And in the middle of it.
-    REQUIRE(of.all[0].begin(1000) == UCS_OK);
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
-    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
-    CHECK(look_up(of.all[1], 0, 0).block == block_of(0));
-    REQUIRE(of.all[2].begin(1000) == UCS_OK);
-    turn(of.all);
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_OK);
+    CHECK(look_up(star.all[1], 0, 2).status == UCS_INPROGRESS);
+    star.all[0].oob->serve();
+    CHECK(look_up(star.all[1], 0, 2).block == block_of(2));
+    // The same works during the round.
+    REQUIRE(star.all[0].begin(1000) == UCS_OK);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_INPROGRESS);
+    CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
+    CHECK(look_up(star.all[1], 0, 0).block == block_of(0));
+    REQUIRE(star.all[2].begin(1000) == UCS_OK);
+    turn(star.all);
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_OK);
 }
 
-TEST_CASE("star: a long block for a round to come waits, and so do questions behind it") {
+TEST_CASE("star: a long block for a later round waits, and so do look-ups behind it") {
     const test::virtual_time clock;
-    published_star of(2);
-    REQUIRE(of.all[1].begin(300'000) == UCS_OK);
+    published_star star(2);
+    REQUIRE(star.all[1].begin(300'000) == UCS_OK);
     for (int i = 0; i < 5; ++i) {
-        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
-        of.all[0].me->serve();
+        CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
+        star.all[0].oob->serve();
     }
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
-    of.all[0].me->serve();
-    REQUIRE(of.all[0].begin(300'000) == UCS_OK);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_INPROGRESS);
+    star.all[0].oob->serve();
+    REQUIRE(star.all[0].begin(300'000) == UCS_OK);
     for (int i = 0; i < 100; ++i)
-        turn(of.all);
-    CHECK(of.all[0].me->test() == UCS_OK);
-    CHECK(of.all[1].me->test() == UCS_OK);
-    serve(of.all);
-    CHECK(look_up(of.all[1], 0, 0).block == block_of(0));
+        turn(star.all);
+    CHECK(star.all[0].oob->test() == UCS_OK);
+    CHECK(star.all[1].oob->test() == UCS_OK);
+    serve(star.all);
+    CHECK(look_up(star.all[1], 0, 0).block == block_of(0));
 }
 
-TEST_CASE("star: an early block of a wrong size, and one that says its time is over") {
+TEST_CASE("star: an early block of a wrong size or of a late rank fails the round") {
     const test::log_capture log;
     const test::virtual_time clock;
-    published_star of(3);
-    REQUIRE(of.all[1].begin(9) == UCS_OK);
-    static_cast<void>(of.all[1].me->test());
-    of.all[0].me->serve();
+    published_star star(3);
+    REQUIRE(star.all[1].begin(9) == UCS_OK);
+    static_cast<void>(star.all[1].oob->test());
+    star.all[0].oob->serve();
     SECTION("the size") {
-        CHECK(of.all[0].begin(8) == UCS_ERR_INVALID_PARAM);
-        CHECK(of.all[1].me->test() == UCS_ERR_INVALID_PARAM);
+        CHECK(star.all[0].begin(8) == UCS_ERR_INVALID_PARAM);
+        CHECK(star.all[1].oob->test() == UCS_ERR_INVALID_PARAM);
         CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
     }
     SECTION("the time") {
         test::virtual_time::now += 40 * second;
-        CHECK(of.all[1].me->test() == UCS_INPROGRESS);  // it asks
-        of.all[0].me->serve();
-        CHECK(of.all[0].begin(9) == UCS_ERR_TIMED_OUT);
-        CHECK(of.all[1].me->test() == UCS_ERR_TIMED_OUT);
+        CHECK(star.all[1].oob->test() == UCS_INPROGRESS);  // it requests the missing ranks
+        star.all[0].oob->serve();
+        CHECK(star.all[0].begin(9) == UCS_ERR_TIMED_OUT);
+        CHECK(star.all[1].oob->test() == UCS_ERR_TIMED_OUT);
         CHECK(log.count("rank 2") >= 1);
     }
 }
 
-TEST_CASE("star: rank 0 leaves while it is asked") {
+TEST_CASE("star: rank 0 leaves during a look-up") {
     const test::log_capture log;
     const test::virtual_time clock;
-    published_star of(3);
-    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
-    of.all[0].me.reset();
-    CHECK(look_up(of.all[1], 0, 2).status == UCS_ERR_CONNECTION_RESET);
-    CHECK(look_up(of.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
-    CHECK(log.count("died or left: nobody says where rank 2 is") == 1);
-    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
+    published_star star(3);
+    CHECK(look_up(star.all[1], 0, 2).status == UCS_INPROGRESS);
+    star.all[0].oob.reset();
+    CHECK(look_up(star.all[1], 0, 2).status == UCS_ERR_CONNECTION_RESET);
+    CHECK(look_up(star.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
+    CHECK(log.count("died or left: the look-up of rank 2 fails") == 1);
+    CHECK(star.all[1].oob->withdraw(0) == UCS_OK);
 }
 
-TEST_CASE("star: nobody answers after a round that failed, and all are told") {
+TEST_CASE("star: look-ups fail after a failed round, and all ranks are notified") {
     const test::log_capture log;
     const test::virtual_time clock;
-    published_star of(3);
-    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
-    REQUIRE(of.all[0].begin(8) == UCS_OK);
-    of.all[0].me->release();
-    CHECK(of.all[0].me->withdraw(0) == UCS_OK);
-    // It may have been answered before.
-    CHECK(look_up(of.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
-    REQUIRE(of.all[2].begin(8) == UCS_OK);
-    CHECK(of.all[2].me->test() == UCS_ERR_CANCELED);
+    published_star star(3);
+    CHECK(look_up(star.all[1], 0, 2).status == UCS_INPROGRESS);
+    REQUIRE(star.all[0].begin(8) == UCS_OK);
+    star.all[0].oob->release();
+    CHECK(star.all[0].oob->withdraw(0) == UCS_OK);
+    // The request of rank 1 may have been served before.
+    CHECK(look_up(star.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
+    REQUIRE(star.all[2].begin(8) == UCS_OK);
+    CHECK(star.all[2].oob->test() == UCS_ERR_CANCELED);
     std::uint64_t number = 0;
-    const bytes mine = block_of(2);
-    CHECK(of.all[2].me->publish(mine.data(), mine.size(), number) == UCS_ERR_CANCELED);
+    const bytes block = block_of(2);
+    CHECK(star.all[2].oob->publish(block.data(), block.size(), number) == UCS_ERR_CANCELED);
 }
 
-TEST_CASE("star: a rank 0 that does not answer is waited for as long as for a round") {
+TEST_CASE("star: a look-up without a reply ends with the timeout of a round") {
     const test::log_capture log;
     const test::virtual_time clock;
-    published_star of(2);
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    published_star star(2);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_INPROGRESS);
     test::virtual_time::now += 40 * second - 1;
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_INPROGRESS);
     test::virtual_time::now += 1;
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_ERR_TIMED_OUT);
-    CHECK(log.count("rank 1 did not hear within 40 s where rank 0 is") == 1);
-    // The answer comes later, and serves the next who asks.
-    of.all[0].me->serve();
-    CHECK(look_up(of.all[1], 0, 0).status == UCS_OK);
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("rank 1 got no reply within 40 s to the look-up of rank 0") == 1);
+    // The late reply serves the next look-up.
+    star.all[0].oob->serve();
+    CHECK(look_up(star.all[1], 0, 0).status == UCS_OK);
 }
 
-TEST_CASE("star: who publishes too much is told so, and who goes on is dropped") {
+TEST_CASE("star: publications beyond the limit are refused") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(2, 40 * second);
-    of.join(1);
-    meet(of.all);
-    const bytes mine(wire::most_published);
+    star star(2, 40 * second);
+    star.join(1);
+    run_round(star.all);
+    const bytes block(wire::most_published);
     std::size_t taken = 0;
     std::uint64_t number = 0;
     ucs_status_t status = UCS_OK;
     for (; taken < 1000 && status == UCS_OK; ++taken)
-        status = of.all[1].me->publish(mine.data(), mine.size(), number);
+        status = star.all[1].oob->publish(block.data(), block.size(), number);
     CHECK(status == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(taken - 1 == tcp_store::most_of_rank / tcp_store::cost_of(mine.size()));
+    CHECK(taken - 1 == tcp_store::max_of_rank / tcp_store::cost_of(block.size()));
     for (std::size_t i = 0; i < 30 * taken; ++i) {
-        of.all[1].me->serve();
-        of.all[0].me->serve();
+        star.all[1].oob->serve();
+        star.all[0].oob->serve();
     }
-    // What is withdrawn makes room.
-    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
-    CHECK(of.all[1].me->publish(mine.data(), mine.size(), number) == UCS_OK);
+    // Withdrawing frees memory.
+    CHECK(star.all[1].oob->withdraw(0) == UCS_OK);
+    CHECK(star.all[1].oob->publish(block.data(), block.size(), number) == UCS_OK);
 }
 
 // --- peers that send without pause ---
 
 namespace {
 
-// One end of a connection, which says what the test wants.
+// One end of a connection, controlled by the test.
 struct fake_peer {
     ucs::unique_fd other_end;  // for rank 0 or the leaf
     tcp_link link;
@@ -708,11 +709,11 @@ struct fake_peer {
     }
     fake_peer(ucs::unique_fd end, int own) : other_end(std::move(end)), link(ucs::unique_fd(own)) {}
 
-    void say(const wire::header& head, std::span<const std::byte> content = {}) {
+    void send(const wire::header& head, std::span<const std::byte> content = {}) {
         link.put(head, content);
         REQUIRE(link.flush() == UCS_OK);
     }
-    // As many frames as the socket takes.
+    // Sends as many frames as the socket accepts.
     std::size_t flood(const wire::header& head) {
         std::size_t frames = 0;
         for (bool is_taken = true; is_taken; ++frames) {
@@ -731,127 +732,128 @@ std::size_t unread(int socket) {
 
 }  // namespace
 
-TEST_CASE("star: a rank that sends without pause keeps rank 0 from no deadline") {
+TEST_CASE("star: a rank that sends without pause does not delay rank 0's deadline") {
     const test::log_capture log;
     const test::virtual_time clock;
-    const auto kind = GENERATE(wire::kind::withdrawn, wire::kind::late);
-    star of(3, second);
-    of.join(1);
+    const auto kind = GENERATE(wire::frame_kind::withdrawn, wire::frame_kind::late);
+    star star(3, second);
+    star.join(1);
     fake_peer flooding = fake_peer::make();
     const ucs::unique_fd end_of_root(::fcntl(flooding.other_end.get(), F_DUPFD_CLOEXEC, 0));
-    of.root->adopt(std::move(flooding.other_end));
+    star.root->adopt(std::move(flooding.other_end));
     ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
     static_cast<void>(flooding.link.advance(client));
-    flooding.say({wire::kind::hello, 2, 3});
-    for (party& each : of.all)
+    flooding.send({wire::frame_kind::hello, 2, 3});
+    for (member& each : star.all)
         REQUIRE(each.begin(8) == UCS_OK);
-    turn(of.all);
-    // Number 7 is no round under way, which "late" would end.
+    turn(star.all);
+    // No round has number 7, so "late" ends none.
     REQUIRE(flooding.flood({kind, 2, 3, 0, 7}) > 200);
     const std::size_t before = unread(end_of_root.get());
-    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
     CHECK(unread(end_of_root.get()) > before / 2);
-    // Others have their turn, and the rest is read later.
+    // Rank 0 serves other ranks, too, and receives the rest later.
     test::virtual_time::now += second - 1;
     for (int i = 0; i < 1000 && unread(end_of_root.get()) >= wire::header::size; ++i)
-        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+        CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
     CHECK(unread(end_of_root.get()) < wire::header::size);
     test::virtual_time::now += 1;
-    CHECK(of.all[0].me->test() == UCS_ERR_TIMED_OUT);
+    CHECK(star.all[0].oob->test() == UCS_ERR_TIMED_OUT);
     INFO(log.text());
     CHECK(log.count("rank 2 did not take part within 1 s") == 1);
 }
 
-TEST_CASE("star: a rank that comes again while rank 0 still reads what it sent before waits") {
+TEST_CASE("star: a rank that reconnects waits until rank 0 has received its earlier frames") {
     const test::log_capture log;
     const test::virtual_time clock;
-    star of(2, 40 * second);
+    star star(2, 40 * second);
     fake_peer first = fake_peer::make();
-    of.root->adopt(std::move(first.other_end));
+    star.root->adopt(std::move(first.other_end));
     ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
     static_cast<void>(first.link.advance(client));
-    first.say({wire::kind::hello, 1, 2});
-    REQUIRE(of.all[0].begin(8) == UCS_OK);
-    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
-    REQUIRE(first.flood({wire::kind::withdrawn, 1, 2, 0, 7}) > 200);
-    of.join(1);
-    REQUIRE(of.all[1].begin(8) == UCS_OK);
-    for (party& each : of.all)
-        CHECK(each.me->test() == UCS_INPROGRESS);
-    CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+    first.send({wire::frame_kind::hello, 1, 2});
+    REQUIRE(star.all[0].begin(8) == UCS_OK);
+    CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
+    REQUIRE(first.flood({wire::frame_kind::withdrawn, 1, 2, 0, 7}) > 200);
+    star.join(1);
+    REQUIRE(star.all[1].begin(8) == UCS_OK);
+    for (member& each : star.all)
+        CHECK(each.oob->test() == UCS_INPROGRESS);
+    CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
     INFO(log.text());
     CHECK(log.count("one that may have left") == 1);
 }
 
 namespace {
 
-// A rank 1 that has joined a rank 0 which says what the test wants.
+// A rank 1 that is connected to a fake rank 0.
 struct leaf_of_fake {
     leaf_of_fake() {
-        leaf.me = std::make_unique<tcp_leaf>(membership{1, 2, 40 * second}, std::uint64_t{0},
-                                             tcp_place{"127.0.0.1", 1}, std::move(root.other_end));
+        leaf.oob =
+            std::make_unique<tcp_leaf>(rank_params{1, 2, 40 * second}, std::uint64_t{0},
+                                       root_address{"127.0.0.1", 1}, std::move(root.other_end));
         static_cast<void>(root.link.advance(server));
-        const bytes mine = block_of(1);
+        const bytes block = block_of(1);
         std::uint64_t number = 0;
-        REQUIRE(leaf.me->publish(mine.data(), mine.size(), number) == UCS_OK);
-        root.say({wire::kind::welcome, 0, 2});
+        REQUIRE(leaf.oob->publish(block.data(), block.size(), number) == UCS_OK);
+        root.send({wire::frame_kind::welcome, 0, 2});
         begin_round();
     }
     void begin_round() {
         REQUIRE(leaf.begin(8) == UCS_OK);
-        REQUIRE(leaf.me->test() == UCS_INPROGRESS);
+        REQUIRE(leaf.oob->test() == UCS_INPROGRESS);
     }
     void end_round() {
-        root.say({wire::kind::blocks, 0, 2}, bytes(16));
-        REQUIRE(leaf.me->test() == UCS_OK);
-        leaf.me->release();
+        root.send({wire::frame_kind::blocks, 0, 2}, bytes(16));
+        REQUIRE(leaf.oob->test() == UCS_OK);
+        leaf.oob->release();
     }
-    // Where rank 0 is; the leaf may not have asked.
-    void answer(std::uint64_t number = 0) {
-        bytes content(wire::answer_head::size);
-        wire::pack({UCS_OK, 0}, std::span(content).first<wire::answer_head::size>());
+    // Sends rank 0's block as a reply, even without a request.
+    void send_reply(std::uint64_t number = 0) {
+        bytes content(wire::reply_head::size);
+        wire::pack({UCS_OK, 0}, std::span(content).first<wire::reply_head::size>());
         content.push_back(std::byte{1});
-        root.say({wire::kind::answer, 0, 2, 0, number}, content);
+        root.send({wire::frame_kind::reply, 0, 2, 0, number}, content);
     }
 
     ucs::security::opening server{ucs::security::opening::role::server, nullptr, store_purpose};
     fake_peer root = fake_peer::make();
-    party leaf;
+    member leaf;
 };
 
 }  // namespace
 
-TEST_CASE("star: a rank 0 that answers what was not asked is believed nothing more") {
+TEST_CASE("star: an unrequested reply ends the connection to rank 0") {
     const test::log_capture log;
     const test::virtual_time clock;
-    leaf_of_fake with;
+    leaf_of_fake fake;
     SECTION("in a round") {
-        with.answer();
-        CHECK(with.leaf.me->test() == UCS_ERR_CONNECTION_RESET);
+        fake.send_reply();
+        CHECK(fake.leaf.oob->test() == UCS_ERR_CONNECTION_RESET);
         CHECK(log.count("rank 0 at 127.0.0.1:1 sent nonsense") == 1);
     }
     SECTION("between rounds, and after an answer that was asked for") {
-        with.end_round();
-        CHECK(look_up(with.leaf, 0, 0).status == UCS_INPROGRESS);
-        with.answer();
-        CHECK(look_up(with.leaf, 0, 0).status == UCS_OK);
-        with.answer();
-        with.leaf.me->serve();
-        CHECK(look_up(with.leaf, 0, 0).status == UCS_ERR_CONNECTION_RESET);
+        fake.end_round();
+        CHECK(look_up(fake.leaf, 0, 0).status == UCS_INPROGRESS);
+        fake.send_reply();
+        CHECK(look_up(fake.leaf, 0, 0).status == UCS_OK);
+        fake.send_reply();
+        fake.leaf.oob->serve();
+        CHECK(look_up(fake.leaf, 0, 0).status == UCS_ERR_CONNECTION_RESET);
     }
 }
 
-TEST_CASE("star: an answer that nobody waits for any more is dropped") {
+TEST_CASE("star: a reply to a withdrawn look-up is dropped") {
     const test::log_capture log;
     const test::virtual_time clock;
-    leaf_of_fake with;
-    with.end_round();
-    CHECK(look_up(with.leaf, 0, 0).status == UCS_INPROGRESS);
-    CHECK(with.leaf.me->withdraw(0) == UCS_OK);
-    with.answer();
-    with.leaf.me->serve();
-    REQUIRE(with.leaf.begin(8) == UCS_OK);
-    CHECK(with.leaf.me->test() == UCS_INPROGRESS);
+    leaf_of_fake fake;
+    fake.end_round();
+    CHECK(look_up(fake.leaf, 0, 0).status == UCS_INPROGRESS);
+    CHECK(fake.leaf.oob->withdraw(0) == UCS_OK);
+    fake.send_reply();
+    fake.leaf.oob->serve();
+    REQUIRE(fake.leaf.begin(8) == UCS_OK);
+    CHECK(fake.leaf.oob->test() == UCS_INPROGRESS);
     INFO(log.text());
     CHECK(log.size() == 0);
 }

@@ -1,4 +1,4 @@
-// Ranks that meet at rank 0's port, and what may go wrong there.
+// Tests of the out-of-band exchange over TCP, with strangers and failures at rank 0's port.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/sockios.h>
@@ -20,7 +20,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
 #include "ucg/oob/job_key.hpp"
-#include "ucg/oob/tcp_place.hpp"
+#include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucg/oob/wait.hpp"
 #include "ucs/security/opening.hpp"
@@ -36,21 +36,22 @@ namespace {
 
 std::string rounds(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
                    std::span<const std::size_t> blocks) {
-    const auto me = tcp_rank(rank, size, port);
-    if (!me) return "not created";
+    const auto oob = tcp_rank(rank, size, port);
+    if (!oob) return "not created";
     unsigned round = 0;
     for (const std::size_t bytes : blocks)
-        if (const auto wrong = check_round(*me, round++, bytes); !wrong.empty()) return wrong;
+        if (const auto wrong = check_round(*oob, round++, bytes); !wrong.empty()) return wrong;
     return {};
 }
 
 ucs::unique_fd connect_silently(std::uint16_t port) {
     ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_port = htons(port);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return {};
     return socket;
 }
 
@@ -58,7 +59,7 @@ void say(const ucs::unique_fd& to, std::span<const std::byte> bytes) {
     static_cast<void>(::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
-// A connection whose opening is said, without a key; rank 0 answers with a record of its own.
+// The length of rank 0's record in an opening without a key.
 constexpr std::size_t answer_size = 8 + ucs::security::reply_size;
 
 std::vector<std::byte> plain_hello() {
@@ -73,7 +74,7 @@ ucs::unique_fd connect_to(std::uint16_t port) {
     return socket;
 }
 
-// Rank 0's part of an opening without a key.
+// Performs rank 0's part of an opening without a key.
 bool answer_opening(const ucs::unique_fd& socket) {
     ucs::security::opening server(ucs::security::opening::role::server, nullptr,
                                   ucg::oob::store_purpose);
@@ -88,15 +89,15 @@ bool answer_opening(const ucs::unique_fd& socket) {
     return server.advance(send, receive) == ucs::security::opening::step::agreed;
 }
 
-std::vector<std::byte> frame(const ucg::oob::wire::header& what) {
+std::vector<std::byte> frame(const ucg::oob::wire::header& head) {
     std::vector<std::byte> bytes(ucg::oob::wire::header::size);
-    ucg::oob::wire::pack(what, std::span(bytes).first<ucg::oob::wire::header::size>());
+    ucg::oob::wire::pack(head, std::span(bytes).first<ucg::oob::wire::header::size>());
     return bytes;
 }
 
 }  // namespace
 
-TEST_CASE("tcp: threads give each other blocks of all sizes, again and again") {
+TEST_CASE("tcp: threads exchange blocks of all sizes repeatedly") {
     const std::size_t blocks[] = {1, 0, 8, 300, 0, 20'000, 5};
     for (const std::uint32_t size : {1U, 2U, 3U, 16U, 64U}) {
         const std::uint16_t port = free_port();
@@ -106,14 +107,14 @@ TEST_CASE("tcp: threads give each other blocks of all sizes, again and again") {
     }
 }
 
-TEST_CASE("tcp: processes give each other blocks of a megabyte") {
+TEST_CASE("tcp: processes exchange blocks of a megabyte") {
     const std::size_t blocks[] = {std::size_t{1} << 20, 3, (std::size_t{1} << 20) + 7};
     const std::uint16_t port = free_port();
     CHECK(test::run_as_processes(
               8, [&](std::uint32_t rank) { return rounds(rank, 8, port, blocks); }) == "");
 }
 
-TEST_CASE("tcp: stores follow each other at one port") {
+TEST_CASE("tcp: consecutive stores use one port") {
     const std::uint16_t port = free_port();
     const std::size_t blocks[] = {10, 20};
     for (int i = 0; i < 5; ++i)
@@ -121,28 +122,28 @@ TEST_CASE("tcp: stores follow each other at one port") {
                   3, [&](std::uint32_t rank) { return rounds(rank, 3, port, blocks); }) == "");
 }
 
-TEST_CASE("tcp: others wait for a rank 0 that comes later") {
+TEST_CASE("tcp: ranks wait for a rank 0 that starts later") {
     const std::uint16_t port = free_port();
     std::atomic<bool> tried = false;
     CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
               while (rank == 0 && !tried)
                   std::this_thread::yield();
-              const auto me = tcp_rank(rank, 2, port);
-              if (!me) return "not created";
-              std::uint32_t mine = 7, all[2] = {};
+              const auto oob = tcp_rank(rank, 2, port);
+              if (!oob) return "not created";
+              std::uint32_t block = 7, all[2] = {};
               void* request = nullptr;
-              if (me->allgather(me->arg, &mine, all, 4, &request) != UCS_OK) return "allgather";
+              if (oob->allgather(oob->arg, &block, all, 4, &request) != UCS_OK) return "allgather";
               ucs_status_t status = UCS_INPROGRESS;
               while (status == UCS_INPROGRESS) {
-                  status = me->test(me->arg, request);
+                  status = oob->test(oob->arg, request);
                   tried = true;
               }
-              me->release(me->arg, request);
+              oob->release(oob->arg, request);
               return status == UCS_OK && all[0] == 7 && all[1] == 7 ? "" : "not right";
           }) == "");
 }
 
-TEST_CASE("tcp: a killed rank ends the round on all others, at whatever point it dies") {
+TEST_CASE("tcp: a killed rank ends the round on all other ranks at any point") {
     std::mt19937 random(4711);
     for (int run = 0; run < 12; ++run) {
         const std::uint16_t port = free_port();
@@ -151,42 +152,43 @@ TEST_CASE("tcp: a killed rank ends the round on all others, at whatever point it
         const auto tests = static_cast<unsigned>(random() % 40);
         INFO("victim " << victim << " after " << tests << " calls of test");
         CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto me = tcp_rank(rank, 4, port);
-                  if (!me) return "not created";
-                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
-                  if (rank != victim) return expect_failure(*me, UCS_ERR_CONNECTION_RESET, bytes);
-                  std::vector<std::byte> mine(bytes), all(4 * bytes);
+                  const auto oob = tcp_rank(rank, 4, port);
+                  if (!oob) return "not created";
+                  if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != victim) return expect_failure(*oob, UCS_ERR_CONNECTION_RESET, bytes);
+                  std::vector<std::byte> block(bytes), all(4 * bytes);
                   void* request = nullptr;
-                  if (me->allgather(me->arg, mine.data(), all.data(), bytes, &request) != UCS_OK)
+                  if (oob->allgather(oob->arg, block.data(), all.data(), bytes, &request) != UCS_OK)
                       return "allgather";
                   for (unsigned i = 0; i < tests; ++i)
-                      if (me->test(me->arg, request) != UCS_INPROGRESS) break;
+                      if (oob->test(oob->arg, request) != UCS_INPROGRESS) break;
                   ::kill(::getpid(), SIGKILL);
                   return "lives";
               }) == "");
     }
 }
 
-TEST_CASE("tcp: a rank that leaves or gives up ends the round of the others") {
+TEST_CASE("tcp: a rank that leaves or cancels ends the round of all other ranks") {
     for (const bool in_round : {false, true})
         for (const std::uint32_t leaver : {0U, 2U}) {
             const std::uint16_t port = free_port();
             const test::log_capture log;
             CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-                      auto me = tcp_rank(rank, 3, port);
-                      if (!me) return "not created";
-                      if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                      auto oob = tcp_rank(rank, 3, port);
+                      if (!oob) return "not created";
+                      if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
                       if (rank != leaver) {
-                          const bool is_told = leaver == 0 && in_round;
+                          const bool is_notified = leaver == 0 && in_round;
                           return expect_failure(
-                              *me, is_told ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET);
+                              *oob, is_notified ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET);
                       }
                       if (!in_round) return {};
                       void* request = nullptr;
-                      char mine[8] = {}, all[24];
-                      if (me->allgather(me->arg, mine, all, 8, &request) != UCS_OK) return "begin";
-                      me->release(me->arg, request);
-                      if (me->allgather(me->arg, mine, all, 8, &request) != UCS_ERR_CANCELED)
+                      char block[8] = {}, all[24];
+                      if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_OK)
+                          return "begin";
+                      oob->release(oob->arg, request);
+                      if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_ERR_CANCELED)
                           return "a round after it gave up";
                       return {};
                   }) == "");
@@ -194,7 +196,7 @@ TEST_CASE("tcp: a rank that leaves or gives up ends the round of the others") {
         }
 }
 
-TEST_CASE("tcp: nobody at the port") {
+TEST_CASE("tcp: a rank without a rank 0 times out") {
     const test::log_capture log;
     const std::uint16_t port = free_port();
     CHECK(expect_failure(*tcp_rank(1, 2, port, 0.2), UCS_ERR_TIMED_OUT) == "");
@@ -202,34 +204,34 @@ TEST_CASE("tcp: nobody at the port") {
     CHECK(log.count("refused") >= 1);
 }
 
-TEST_CASE("tcp: a busy port and wrong arguments are told") {
+TEST_CASE("tcp: a busy port and wrong arguments are refused and logged") {
     const test::log_capture log;
     const std::uint16_t port = free_port();
     const auto first = tcp_rank(0, 2, port);
     REQUIRE(first);
     ucg_oob_t* made = nullptr;
-    // What is wrong is the only thing that is, and is told.
+    // Checks that one wrong argument is refused and logged.
     const auto refused = [&](ucs_status_t expected, const std::string& text, const auto& change) {
-        ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
-        with.rank = 1;
-        with.size = 2;
-        with.host = "127.0.0.1";
-        with.port = port;
-        change(with);
+        ucg_oob_tcp_params_t params = UCG_OOB_TCP_PARAMS_INIT;
+        params.rank = 1;
+        params.size = 2;
+        params.host = "127.0.0.1";
+        params.port = port;
+        change(params);
         const std::size_t before = log.count(text);
-        CHECK(ucg_oob_create_tcp(&with, &made) == expected);
+        CHECK(ucg_oob_create_tcp(&params, &made) == expected);
         CHECK(log.count(text) == before + 1);
         CHECK(made == nullptr);
     };
     constexpr auto wrong = UCS_ERR_INVALID_PARAM;
-    refused(UCS_ERR_BUSY, fmt::format("port {}", port), [](auto& with) { with.rank = 0; });
-    refused(wrong, "no rank 2 among 2", [](auto& with) { with.rank = 2; });
-    refused(wrong, "no rank 1 among 0", [](auto& with) { with.size = 0; });
-    refused(wrong, "timeout nan", [](auto& with) { with.timeout = std::nan(""); });
-    refused(wrong, "timeout -1", [](auto& with) { with.timeout = -1; });
-    refused(wrong, "port (0)", [](auto& with) { with.port = 0; });
-    refused(wrong, "host (\"\")", [](auto& with) { with.host = nullptr; });
-    refused(wrong, "params->struct_size", [](auto& with) { with.struct_size = 8; });
+    refused(UCS_ERR_BUSY, fmt::format("port {}", port), [](auto& params) { params.rank = 0; });
+    refused(wrong, "no rank 2 among 2", [](auto& params) { params.rank = 2; });
+    refused(wrong, "no rank 1 among 0", [](auto& params) { params.size = 0; });
+    refused(wrong, "timeout nan", [](auto& params) { params.timeout = std::nan(""); });
+    refused(wrong, "timeout -1", [](auto& params) { params.timeout = -1; });
+    refused(wrong, "port (0)", [](auto& params) { params.port = 0; });
+    refused(wrong, "host (\"\")", [](auto& params) { params.host = nullptr; });
+    refused(wrong, "params->struct_size", [](auto& params) { params.struct_size = 8; });
     const ucg_oob_tcp_params_t good = UCG_OOB_TCP_PARAMS_INIT;
     CHECK(ucg_oob_create_tcp(nullptr, &made) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_oob_create_tcp(&good, nullptr) == UCS_ERR_INVALID_PARAM);
@@ -237,64 +239,66 @@ TEST_CASE("tcp: a busy port and wrong arguments are told") {
     ucg_oob_destroy(nullptr);
 }
 
-TEST_CASE("tcp: names and addresses of both kinds") {
+TEST_CASE("tcp: names, IPv4 and IPv6 addresses work") {
     for (const char* host : {"localhost", "::1", "127.0.0.1"}) {
         const std::uint16_t port = free_port();
         CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
-                  ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
-                  with.rank = rank;
-                  with.size = 2;
-                  with.host = host;
-                  with.port = port;
-                  with.timeout = test::long_enough;
+                  ucg_oob_tcp_params_t params = UCG_OOB_TCP_PARAMS_INIT;
+                  params.rank = rank;
+                  params.size = 2;
+                  params.host = host;
+                  params.port = port;
+                  params.timeout = test::long_enough;
                   ucg_oob_t* made = nullptr;
-                  const ucs_status_t status = ucg_oob_create_tcp(&with, &made);
-                  // A host without IPv6.
+                  const ucs_status_t status = ucg_oob_create_tcp(&params, &made);
+                  // The host has no IPv6.
                   if (status == UCS_ERR_IO_ERROR && std::string_view(host) == "::1") return {};
                   if (status != UCS_OK) return "not created";
-                  const test::oob_handle me(made);
+                  const test::oob_handle oob(made);
                   if (std::string_view(host) == "::1" && rank == 1) {
                       const ucs::unique_fd probe(::socket(AF_INET6, SOCK_STREAM, 0));
-                      sockaddr_in6 at{};
-                      at.sin6_family = AF_INET6;
-                      at.sin6_addr = in6addr_loopback;
-                      if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0)
+                      sockaddr_in6 address{};
+                      address.sin6_family = AF_INET6;
+                      address.sin6_addr = in6addr_loopback;
+                      if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&address),
+                                 sizeof address) != 0)
                           return {};
                   }
-                  return check_round(*me, 0, 100);
+                  return check_round(*oob, 0, 100);
               }) == "");
     }
 }
 
-TEST_CASE("tcp: ranks that disagree on the number of bytes are told") {
+TEST_CASE("tcp: ranks with different numbers of bytes fail and are named") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
     CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-              const auto me = tcp_rank(rank, 3, port);
-              if (!me) return "not created";
-              // All are there then: who comes when rank 0 has left already cannot be told.
-              if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
-              return expect_failure(*me, UCS_ERR_INVALID_PARAM, rank == 1 ? 9 : 8);
+              const auto oob = tcp_rank(rank, 3, port);
+              if (!oob) return "not created";
+              // The first round ensures that all ranks are connected: a rank that connects after
+              // rank 0 left gets no notification.
+              if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+              return expect_failure(*oob, UCS_ERR_INVALID_PARAM, rank == 1 ? 9 : 8);
           }) == "");
     INFO(log.text());
     CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
     CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
 }
 
-TEST_CASE("tcp: strangers at the port disturb nobody") {
+TEST_CASE("tcp: strangers at the port disturb no rank") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
-    std::atomic<bool> has_come = false;
-    // It listens before the strangers come, who try only once.
+    std::atomic<bool> has_joined = false;
+    // Rank 0 listens before the strangers connect, because they try only once.
     auto root = tcp_rank(0, 3, port);
     REQUIRE(root);
     CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
               using namespace ucg::oob;
-              const auto me = rank == 0 ? std::move(root) : tcp_rank(rank, 3, port);
-              if (!me) return "not created";
+              const auto oob = rank == 0 ? std::move(root) : tcp_rank(rank, 3, port);
+              if (!oob) return "not created";
               if (rank != 2) {
-                  if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
-                  return check_round(*me, 1, 5000);
+                  if (auto wrong = check_round(*oob, 0, 50); !wrong.empty()) return wrong;
+                  return check_round(*oob, 1, 5000);
               }
               std::mt19937 random(1);
               std::vector<ucs::unique_fd> open;
@@ -302,27 +306,28 @@ TEST_CASE("tcp: strangers at the port disturb nobody") {
                   auto socket = i % 8 == 4 ? connect_silently(port) : connect_to(port);
                   if (!socket) return "no connection";
                   std::vector<std::byte> text;
-                  if (i % 8 == 0) text = frame({wire::kind::hello, 1, 4});            // size
-                  if (i % 8 == 1) text = frame({wire::kind::hello, 1, 3, 99});        // job
-                  if (i % 8 == 2) text = frame({wire::kind::block, 1, 3, 0, 0, 50});  // no hello
-                  if (i % 8 == 3) text = frame({wire::kind::hello, 0, 3});            // rank 0
+                  if (i % 8 == 0) text = frame({wire::frame_kind::hello, 1, 4});      // size
+                  if (i % 8 == 1) text = frame({wire::frame_kind::hello, 1, 3, 99});  // job
+                  if (i % 8 == 2)
+                      text = frame({wire::frame_kind::block, 1, 3, 0, 0, 50});    // no hello
+                  if (i % 8 == 3) text = frame({wire::frame_kind::hello, 0, 3});  // rank 0
                   if (i % 8 == 4) text.assign(500, static_cast<std::byte>(random()));
-                  if (i % 8 == 5) (text = frame({wire::kind::hello, 1, 3})).resize(20);
+                  if (i % 8 == 5) (text = frame({wire::frame_kind::hello, 1, 3})).resize(20);
                   if (i % 8 == 6) text.assign(3, std::byte{'H'});
                   say(socket, text);
                   if (i % 3 != 0) open.push_back(std::move(socket));
               }
-              if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
-              has_come = true;
-              return check_round(*me, 1, 5000);
+              if (auto wrong = check_round(*oob, 0, 50); !wrong.empty()) return wrong;
+              has_joined = true;
+              return check_round(*oob, 1, 5000);
           }) == "");
-    CHECK(has_come);
+    CHECK(has_joined);
     INFO(log.text());
     CHECK(log.count("nonsense") >= 1);
     CHECK(log.count("", ucs::log::level::error) == 0);
 }
 
-TEST_CASE("tcp: a crowd that says nothing keeps no rank out") {
+TEST_CASE("tcp: many silent connections do not keep a rank out") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
     auto root = tcp_rank(0, 2, port);
@@ -333,15 +338,15 @@ TEST_CASE("tcp: a crowd that says nothing keeps no rank out") {
         REQUIRE(crowd.back());
     }
     CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
-              const auto me = rank == 0 ? std::move(root) : tcp_rank(rank, 2, port);
-              return me ? check_round(*me, 0, 50) : "not created";
+              const auto oob = rank == 0 ? std::move(root) : tcp_rank(rank, 2, port);
+              return oob ? check_round(*oob, 0, 50) : "not created";
           }) == "");
     INFO(log.text());
-    CHECK(log.count("have not said which rank they are") == 1);
+    CHECK(log.count("have not sent their rank") == 1);
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("tcp: ranks with the same job key meet, and all others are refused with a reason") {
+TEST_CASE("tcp: ranks with the same job key connect, and others are refused with a reason") {
     const test::env own_key("UCX_JOB_KEY", "a key of more than 16 characters");
     const std::uint16_t port = free_port();
     const test::log_capture log;
@@ -355,9 +360,10 @@ TEST_CASE("tcp: ranks with the same job key meet, and all others are refused wit
     };
     std::string no_key, wrong_key;
     CHECK(test::run_as_threads(1, [&](std::uint32_t) -> std::string {
-              std::uint32_t mine = 0, all[2] = {};
+              std::uint32_t block = 0, all[2] = {};
               void* request = nullptr;
-              if (root->allgather(root->arg, &mine, all, 4, &request) != UCS_OK) return "allgather";
+              if (root->allgather(root->arg, &block, all, 4, &request) != UCS_OK)
+                  return "allgather";
               std::thread others([&] {
                   no_key = refused("");
                   wrong_key = refused("another key of more than 16 characters");
@@ -380,19 +386,20 @@ TEST_CASE("tcp: ranks with the same job key meet, and all others are refused wit
     CHECK(log.count("its job key is another one") == 2);
 }
 
-TEST_CASE("tcp: a second rank of the same number is refused, and the first goes on") {
+TEST_CASE("tcp: a second process with the same rank is refused, and the first continues") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
     std::atomic<unsigned> refused = 0;
     std::atomic<unsigned> good = 0;
     CHECK(test::run_as_threads(4, [&](std::uint32_t thread) -> std::string {
-              const auto me = tcp_rank(thread == 3 ? 1 : thread, 3, port);
-              if (!me) return "not created";
-              // Rank 2 comes when one of the two was sent away: else the round might be over.
+              const auto oob = tcp_rank(thread == 3 ? 1 : thread, 3, port);
+              if (!oob) return "not created";
+              // Rank 2 connects after one of the two ranks was refused: otherwise the round might
+              // have ended.
               while (thread == 2 && refused == 0)
                   std::this_thread::yield();
-              std::uint32_t mine = me->rank, all[3] = {};
-              const ucs_status_t status = ucg::oob::gather(*me, &mine, all, 4);
+              std::uint32_t block = oob->rank, all[3] = {};
+              const ucs_status_t status = ucg::oob::gather(*oob, &block, all, 4);
               if (status == UCS_ERR_REJECTED) ++refused;
               if (status == UCS_OK && all[1] == 1 && all[2] == 2) ++good;
               return {};
@@ -401,28 +408,31 @@ TEST_CASE("tcp: a second rank of the same number is refused, and the first goes 
     CHECK(good == 3);
 }
 
-TEST_CASE("tcp: a member that sends garbage is expelled and named") {
+TEST_CASE("tcp: a rank that sends garbage is dropped and named") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
     using namespace ucg::oob;
     const std::vector<std::byte> wrongs[] = {
-        frame({wire::kind::block, 2, 3, 0, 7, 8}),   frame({wire::kind::hello, 2, 3}),
-        frame({wire::kind::block, 1, 3, 0, 1, 8}),   frame({wire::kind::blocks, 2, 3, 0, 1, 8}),
-        frame({wire::kind::welcome, 2, 3}),          std::vector<std::byte>(40),
-        frame({wire::kind::failure, 2, 3, 0, 1, 8}),
+        frame({wire::frame_kind::block, 2, 3, 0, 7, 8}),
+        frame({wire::frame_kind::hello, 2, 3}),
+        frame({wire::frame_kind::block, 1, 3, 0, 1, 8}),
+        frame({wire::frame_kind::blocks, 2, 3, 0, 1, 8}),
+        frame({wire::frame_kind::welcome, 2, 3}),
+        std::vector<std::byte>(40),
+        frame({wire::frame_kind::failure, 2, 3, 0, 1, 8}),
     };
     for (const auto& wrong : wrongs) {
         CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
                   if (rank != 2) {
-                      const auto me = tcp_rank(rank, 3, port);
-                      return me ? expect_failure(*me, UCS_ERR_CONNECTION_RESET) : "not created";
+                      const auto oob = tcp_rank(rank, 3, port);
+                      return oob ? expect_failure(*oob, UCS_ERR_CONNECTION_RESET) : "not created";
                   }
                   ucs::unique_fd socket;
                   while (!socket)
                       socket = connect_to(port);
-                  // A round as it should be first, so that all are there.
-                  say(socket, frame({wire::kind::hello, 2, 3}));
-                  say(socket, frame({wire::kind::block, 2, 3, 0, 0, 8}));
+                  // A valid round first ensures that all ranks are connected.
+                  say(socket, frame({wire::frame_kind::hello, 2, 3}));
+                  say(socket, frame({wire::frame_kind::block, 2, 3, 0, 0, 8}));
                   say(socket, std::vector<std::byte>(8));
                   char answer[answer_size + wire::header::size * 2 + 24];
                   if (::recv(socket.get(), answer, sizeof answer, MSG_WAITALL) != sizeof answer)
@@ -437,7 +447,7 @@ TEST_CASE("tcp: a member that sends garbage is expelled and named") {
     CHECK(log.count("rank 2 sent") == std::size(wrongs));
 }
 
-TEST_CASE("tcp: a rank that comes after the failure is told") {
+TEST_CASE("tcp: a rank that connects after the failure is notified") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
     auto root = tcp_rank(0, 3, port, 0.01);
@@ -446,33 +456,33 @@ TEST_CASE("tcp: a rank that comes after the failure is told") {
     using namespace ucg::oob;
     const auto late = connect_to(port);
     REQUIRE(late);
-    say(late, frame({wire::kind::hello, 1, 3}));
-    // It is at rank 0's host when the kernel there has said so.
-    for (int unheard = 1; unheard != 0; std::this_thread::yield())
-        REQUIRE(::ioctl(late.get(), SIOCOUTQ, &unheard) == 0);
+    say(late, frame({wire::frame_kind::hello, 1, 3}));
+    // Wait until the kernel reports that rank 0's host has received the frame.
+    for (int unacknowledged = 1; unacknowledged != 0; std::this_thread::yield())
+        REQUIRE(::ioctl(late.get(), SIOCOUTQ, &unacknowledged) == 0);
     root.reset();
     std::array<std::byte, answer_size> accepted;
     wire::header_bytes head;
-    std::array<std::byte, 16> told;
+    std::array<std::byte, 16> content;
     REQUIRE(::recv(late.get(), accepted.data(), answer_size, MSG_WAITALL) == answer_size);
     REQUIRE(::recv(late.get(), head.data(), head.size(), MSG_WAITALL) == 40);
-    REQUIRE(::recv(late.get(), told.data(), told.size(), MSG_WAITALL) == 16);
-    const auto why = wire::parse_failure(told, 3);
-    REQUIRE(why);
-    CHECK(why->why == UCS_ERR_TIMED_OUT);
-    CHECK(why->first == std::vector<rank_t>{1, 2});
+    REQUIRE(::recv(late.get(), content.data(), content.size(), MSG_WAITALL) == 16);
+    const auto failure = wire::parse_failure(content, 3);
+    REQUIRE(failure);
+    CHECK(failure->status == UCS_ERR_TIMED_OUT);
+    CHECK(failure->first == std::vector<rank_t>{1, 2});
 }
 
-TEST_CASE("tcp: a child that destroys its copy of an object disturbs nobody") {
+TEST_CASE("tcp: a child that destroys its copy of an object disturbs no rank") {
     const std::uint16_t port = free_port();
     CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
-              auto me = tcp_rank(rank, 3, port);
-              if (!me) return "not created";
-              return test::rounds_around_children(me);
+              auto oob = tcp_rank(rank, 3, port);
+              if (!oob) return "not created";
+              return test::rounds_around_children(oob);
           }) == "");
 }
 
-TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks come") {
+TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks connect") {
     const std::uint16_t port = free_port();
     CHECK(test::run_as_processes(2, [&](std::uint32_t rank) -> std::string {
               const test::log_capture log;
@@ -480,10 +490,10 @@ TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks c
                   std::vector<ucs::unique_fd> silent;
                   while (silent.size() < 30)
                       if (auto socket = connect_silently(port)) silent.push_back(std::move(socket));
-                  const auto me = tcp_rank(1, 2, port);
-                  return me ? check_round(*me, 0, 50) : "not created";
+                  const auto oob = tcp_rank(1, 2, port);
+                  return oob ? check_round(*oob, 0, 50) : "not created";
               }
-              // Only a few more than are open.
+              // The limit allows only a few more descriptors than are open.
               std::vector<ucs::unique_fd> open;
               for (int highest = 100; open.empty() || open.back().get() < highest;)
                   open.emplace_back(::dup(2));
@@ -491,10 +501,10 @@ TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks c
               const rlim_t limit = most + ucs::sys::descriptor_reserve(most + 64);
               const rlimit few{limit, limit};
               if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
-              const auto me = tcp_rank(0, 2, port);
-              if (!me) return "not created";
-              if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
-              // The program has what the library leaves to it.
+              const auto oob = tcp_rank(0, 2, port);
+              if (!oob) return "not created";
+              if (auto wrong = check_round(*oob, 0, 50); !wrong.empty()) return wrong;
+              // The program can use the descriptors that the library reserves for it.
               const ucs::unique_fd next(::dup(2));
               if (static_cast<rlim_t>(next.get()) > most) return "the reserve was used";
               return log.count("no more connections are possible") != 0 ? "" : "none was dropped";
@@ -504,15 +514,15 @@ TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks c
 TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
     using namespace ucg::oob;
     const std::vector<std::byte> answers[] = {
-        frame({wire::kind::blocks, 0, 2, 0, 0, 1 << 20}),
-        frame({wire::kind::blocks, 0, 2, 0, 3, 16}),
-        frame({wire::kind::hello, 0, 2}),
+        frame({wire::frame_kind::blocks, 0, 2, 0, 0, 1 << 20}),
+        frame({wire::frame_kind::blocks, 0, 2, 0, 3, 16}),
+        frame({wire::frame_kind::hello, 0, 2}),
         std::vector<std::byte>(100),
-        frame({wire::kind::failure, 0, 2, 0, 0, 12}),
+        frame({wire::frame_kind::failure, 0, 2, 0, 0, 12}),
     };
     for (const auto& answer : answers) {
         const test::log_capture log;
-        tcp_place any{"127.0.0.1", 0};
+        root_address any{"127.0.0.1", 0};
         const auto listener = any.listen();
         REQUIRE(listener);
         const std::uint16_t port = port_of(listener->get());
@@ -521,31 +531,31 @@ TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
             while (!socket)
                 socket = ucs::unique_fd(::accept(listener->get(), nullptr, nullptr));
             if (!answer_opening(socket)) return;
-            say(socket, frame({wire::kind::welcome, 0, 2}));
+            say(socket, frame({wire::frame_kind::welcome, 0, 2}));
             say(socket, answer);
-            say(socket, std::vector<std::byte>(12));  // a failure that says UCS_OK
+            say(socket, std::vector<std::byte>(12));  // the content of a failure with UCS_OK
             char none;
             while (::recv(socket.get(), &none, 1, 0) > 0) {
             }
         });
         {
-            const auto me = tcp_rank(1, 2, port);
-            char mine[8] = {}, all[16];
-            const ucs_status_t status = gather(*me, mine, all, 8);
+            const auto oob = tcp_rank(1, 2, port);
+            char block[8] = {}, all[16];
+            const ucs_status_t status = gather(*oob, block, all, 8);
             CHECK((status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_INVALID_PARAM));
         }
         root.join();
     }
 }
 
-TEST_CASE("tcp: ranks look up what others published") {
+TEST_CASE("tcp: ranks look up published blocks") {
     const std::uint16_t port = free_port();
     for (const std::uint32_t size : {1U, 2U, 16U}) {
         const auto body = [&](std::uint32_t rank) -> std::string {
-            const auto me = tcp_rank(rank, size, port);
-            if (!me) return "not created";
+            const auto oob = tcp_rank(rank, size, port);
+            if (!oob) return "not created";
             for (std::uint64_t number = 0; number < 3; ++number)
-                if (auto wrong = test::check_lookups(*me, number, number == 1 ? 60'000 : 300);
+                if (auto wrong = test::check_lookups(*oob, number, number == 1 ? 60'000 : 300);
                     !wrong.empty())
                     return wrong;
             return {};
@@ -554,36 +564,36 @@ TEST_CASE("tcp: ranks look up what others published") {
     }
 }
 
-TEST_CASE("tcp: a rank 0 that dies ends what others ask, and one that asks disturbs nobody") {
+TEST_CASE("tcp: a dead rank 0 ends look-ups, and another dead rank disturbs none") {
     const test::log_capture log;
     const std::uint16_t port = free_port();
     for (const std::uint32_t victim : {0U, 2U}) {
         CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto me = tcp_rank(rank, 4, port);
-                  if (!me) return "not created";
-                  const std::vector<std::byte> mine(300, static_cast<std::byte>(rank));
+                  const auto oob = tcp_rank(rank, 4, port);
+                  if (!oob) return "not created";
+                  const std::vector<std::byte> block(300, static_cast<std::byte>(rank));
                   std::uint64_t number = 0;
-                  if (me->publish(me->arg, mine.data(), mine.size(), &number) != UCS_OK)
+                  if (oob->publish(oob->arg, block.data(), block.size(), &number) != UCS_OK)
                       return "publish";
-                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                  if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
                   if (rank == victim) {
                       std::vector<std::byte> into(300);
                       std::size_t bytes = into.size();
                       if (victim != 0)
-                          static_cast<void>(me->lookup(me->arg, 0, 1, into.data(), &bytes));
+                          static_cast<void>(oob->lookup(oob->arg, 0, 1, into.data(), &bytes));
                       ::kill(::getpid(), SIGKILL);
                   }
                   ucs_status_t status = UCS_OK;
-                  // Those that are answered until then count.
+                  // Look-ups that are served before the death succeed.
                   for (int i = 0; i < 1000 && (victim == 0 || i < 20) && status == UCS_OK; ++i) {
                       std::vector<std::byte> found(300);
-                      status = test::look_up(*me, 0, (rank + 1) % 4, found);
+                      status = test::look_up(*oob, 0, (rank + 1) % 4, found);
                   }
                   const ucs_status_t expected = victim == 0 ? UCS_ERR_CONNECTION_RESET : UCS_OK;
                   if (status != expected) return ucs_status_string(status);
-                  // Rank 0 leaves when all have what they want.
+                  // Rank 0 leaves when all ranks have withdrawn.
                   for (int i = 0; i < 1'000'000; ++i) {
-                      if (me->withdraw(me->arg, 0) == UCS_OK) return {};
+                      if (oob->withdraw(oob->arg, 0) == UCS_OK) return {};
                       ::usleep(100);
                   }
                   return "cannot withdraw";

@@ -1,4 +1,4 @@
-// Frames of the store, and texts of ranks.
+// Tests of the TCP store's frames, and of lists of ranks.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
@@ -10,54 +10,54 @@ using namespace ucg::oob;
 
 namespace {
 
-wire::header_bytes packed(const wire::header& what) {
+wire::header_bytes packed(const wire::header& head) {
     wire::header_bytes bytes;
-    wire::pack(what, bytes);
+    wire::pack(head, bytes);
     return bytes;
 }
 
 }  // namespace
 
-TEST_CASE("oob frames: a header is read as it was written") {
-    const wire::header sent{wire::kind::block, 3, 9, 0x1234567890abcdef, 77, 4096};
+TEST_CASE("oob frames: a header is parsed as it was packed") {
+    const wire::header sent{wire::frame_kind::block, 3, 9, 0x1234567890abcdef, 77, 4096};
     const auto read = wire::parse(packed(sent));
     REQUIRE(read);
-    CHECK(read->what == sent.what);
+    CHECK(read->kind == sent.kind);
     CHECK(read->from == 3);
     CHECK(read->ranks == 9);
     CHECK(read->job == sent.job);
     CHECK(read->round == 77);
     CHECK(read->content == 4096);
-    // The layout is what other versions read.
+    // The byte layout is fixed for other versions.
     const auto bytes = packed(sent);
     CHECK(std::memcmp(bytes.data(), "HOOB\2\0\3\0\3\0\0\0\11\0\0\0", 16) == 0);
 }
 
-TEST_CASE("oob frames: what no rank sends is refused") {
-    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 9, 9})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 0})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 2, 0, 0, 1})));
-    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(0), 0, 2})));
-    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(11), 0, 2})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::block, 0, 2, 0, 0, ~std::uint64_t{0}})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 4})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 9})));
-    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 1000})));
-    for (const std::size_t at : {0U, 3U, 4U}) {
-        auto bytes = packed({wire::kind::hello, 1, 2});
-        bytes[at] ^= std::byte{1};
+TEST_CASE("oob frames: invalid headers are refused") {
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::hello, 9, 9})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::hello, 0, 0})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::hello, 0, 2, 0, 0, 1})));
+    CHECK_FALSE(wire::parse(packed({static_cast<wire::frame_kind>(0), 0, 2})));
+    CHECK_FALSE(wire::parse(packed({static_cast<wire::frame_kind>(11), 0, 2})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::block, 0, 2, 0, 0, ~std::uint64_t{0}})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::failure, 0, 2, 0, 0, 4})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::failure, 0, 2, 0, 0, 9})));
+    CHECK_FALSE(wire::parse(packed({wire::frame_kind::failure, 0, 2, 0, 0, 1000})));
+    for (const std::size_t offset : {0U, 3U, 4U}) {
+        auto bytes = packed({wire::frame_kind::hello, 1, 2});
+        bytes[offset] ^= std::byte{1};
         CHECK_FALSE(wire::parse(bytes));
     }
 }
 
-TEST_CASE("oob frames: a failure is read as it was written, and checked") {
-    std::array<std::byte, wire::failure::most_bytes> bytes;
-    const auto pack = [&](wire::failure what) {
-        return std::span<const std::byte>(bytes).first(wire::pack(what, bytes));
+TEST_CASE("oob frames: a failure is parsed as it was packed, and validated") {
+    std::array<std::byte, wire::failure::max_bytes> bytes;
+    const auto pack = [&](wire::failure failure) {
+        return std::span<const std::byte>(bytes).first(wire::pack(failure, bytes));
     };
     const auto read = wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 5, {1, 2, 6}}), 7);
     REQUIRE(read);
-    CHECK(read->why == UCS_ERR_TIMED_OUT);
+    CHECK(read->status == UCS_ERR_TIMED_OUT);
     CHECK(read->count == 5);
     CHECK(read->first == std::vector<rank_t>{1, 2, 6});
     CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 3, {1, 2, 7}}), 7));
@@ -72,45 +72,45 @@ TEST_CASE("oob frames: a failure is read as it was written, and checked") {
         many.first.push_back(rank);
     const auto cut = wire::parse_failure(pack(many), 1000);
     REQUIRE(cut);
-    CHECK(cut->first.size() == wire::failure::most_listed);
+    CHECK(cut->first.size() == wire::failure::max_listed);
     CHECK(cut->count == 1000);
 }
 
-TEST_CASE("oob frames: what is published and asked has bounds") {
-    using wire::kind;
-    const auto fits = [](kind what, std::uint64_t content) {
-        return wire::parse(packed({what, 1, 2, 0, 5, content})).has_value();
+TEST_CASE("oob frames: publications and look-ups have limits") {
+    using wire::frame_kind;
+    const auto fits = [](frame_kind kind, std::uint64_t content) {
+        return wire::parse(packed({kind, 1, 2, 0, 5, content})).has_value();
     };
-    CHECK_FALSE(fits(kind::published, 0));
-    CHECK(fits(kind::published, 1));
-    CHECK(fits(kind::published, wire::most_published));
-    CHECK_FALSE(fits(kind::published, wire::most_published + 1));
-    CHECK(fits(kind::question, 4));
-    CHECK_FALSE(fits(kind::question, 5));
-    CHECK(fits(kind::withdrawn, 0));
-    CHECK_FALSE(fits(kind::withdrawn, 1));
-    CHECK_FALSE(fits(kind::answer, 7));
-    CHECK(fits(kind::answer, 8 + wire::most_published));
-    CHECK_FALSE(fits(kind::answer, 9 + wire::most_published));
+    CHECK_FALSE(fits(frame_kind::published, 0));
+    CHECK(fits(frame_kind::published, 1));
+    CHECK(fits(frame_kind::published, wire::most_published));
+    CHECK_FALSE(fits(frame_kind::published, wire::most_published + 1));
+    CHECK(fits(frame_kind::lookup, 4));
+    CHECK_FALSE(fits(frame_kind::lookup, 5));
+    CHECK(fits(frame_kind::withdrawn, 0));
+    CHECK_FALSE(fits(frame_kind::withdrawn, 1));
+    CHECK_FALSE(fits(frame_kind::reply, 7));
+    CHECK(fits(frame_kind::reply, 8 + wire::most_published));
+    CHECK_FALSE(fits(frame_kind::reply, 9 + wire::most_published));
 
-    std::array<std::byte, wire::answer_head::size> bytes;
+    std::array<std::byte, wire::reply_head::size> bytes;
     wire::pack({UCS_ERR_NO_ELEM, 6}, bytes);
-    const auto read = wire::parse_answer(bytes, 7);
+    const auto read = wire::parse_reply(bytes, 7);
     REQUIRE(read);
     CHECK(read->status == UCS_ERR_NO_ELEM);
-    CHECK(read->of == 6);
-    CHECK_FALSE(wire::parse_answer(bytes, 6));
+    CHECK(read->rank == 6);
+    CHECK_FALSE(wire::parse_reply(bytes, 6));
     wire::pack({UCS_INPROGRESS, 6}, bytes);
-    CHECK_FALSE(wire::parse_answer(bytes, 7));
+    CHECK_FALSE(wire::parse_reply(bytes, 7));
     wire::pack({UCS_ERR_LAST, 6}, bytes);
-    CHECK_FALSE(wire::parse_answer(bytes, 7));
-    std::array<std::byte, sizeof(rank_t)> asked;
-    wire::pack_question(0x01020304, asked);
-    CHECK(wire::parse_question(asked) == 0x01020304);
-    CHECK(asked[0] == std::byte{4});
+    CHECK_FALSE(wire::parse_reply(bytes, 7));
+    std::array<std::byte, sizeof(rank_t)> content;
+    wire::pack_lookup(0x01020304, content);
+    CHECK(wire::parse_lookup(content) == 0x01020304);
+    CHECK(content[0] == std::byte{4});
 }
 
-TEST_CASE("ranks are named in ranges, the first ones") {
+TEST_CASE("lists of ranks use ranges, and name the first ones") {
     const auto text = [](std::vector<rank_t> ranks, std::uint64_t more = 0) {
         return rank_list(ranks, more);
     };

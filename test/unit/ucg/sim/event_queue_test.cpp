@@ -6,13 +6,13 @@
 
 using namespace ucg::sim;
 
-TEST_CASE("events come in the order of time, and of equal ones the first added first") {
+TEST_CASE("events come in the order of time, and events of equal time in the order of insertion") {
     event_queue queue;
     uct::sim::random numbers(7);
     for (std::uint64_t i = 0; i < 1000; ++i)
-        queue.push({numbers.below(50), i, nullptr, nullptr, 0, happening::end});
+        queue.push({numbers.below(50), i, nullptr, nullptr, 0, event_kind::end_step});
     event last{};
-    // Some are added in between.
+    // Some events are added while others are taken.
     for (std::uint64_t i = 0; !queue.empty(); ++i) {
         const event next = queue.pop();
         const bool in_order =
@@ -20,8 +20,8 @@ TEST_CASE("events come in the order of time, and of equal ones the first added f
         if (!in_order) FAIL("event " << i << " comes too late");
         last = next;
         if (i < 500) {
-            queue.push(
-                {next.when + numbers.below(20), 1000 + i, nullptr, nullptr, 0, happening::end});
+            queue.push({next.when + numbers.below(20), 1000 + i, nullptr, nullptr, 0,
+                        event_kind::end_step});
         }
     }
     SUCCEED();

@@ -1,4 +1,4 @@
-// Exchanges of a mixture of experts in the simulator: what they move, and how long that takes.
+// Tests of the MoE exchanges in the simulator: the bytes that they move, and their times.
 #include "ucg/sim/moe_experiment.hpp"
 
 #include <catch2/catch.hpp>
@@ -16,29 +16,29 @@ sim::machine nodes_of(sim::rank_t ranks, sim::rank_t per_node) {
     return made;
 }
 
-moe_outcome outcome_of(const sim::machine& on, const sim::moe_experiment& what) {
-    auto found = measure(on, what);
+moe_outcome outcome_of(const sim::machine& spec, const sim::moe_experiment& setup) {
+    auto found = measure(spec, setup);
     REQUIRE(found.ok());
     CHECK(found->found.wrong == "");
     CHECK(found->found.seconds > 0);
     return *std::move(found);
 }
 
-double between(const moe_outcome& of) {
+double between(const moe_outcome& outcome) {
     double sum = 0;
-    for (const sim::traffic& each : of.found.nodes)
+    for (const sim::traffic& each : outcome.found.nodes)
         sum += each.out;
     return sum;
 }
 
-double busiest(const moe_outcome& of) {
+double busiest(const moe_outcome& outcome) {
     double most = 0;
-    for (const sim::traffic& each : of.found.nodes)
+    for (const sim::traffic& each : outcome.found.nodes)
         most = std::max({most, each.out, each.in});
     return most;
 }
 
-// 16 ranks, each token of which chooses all of them.
+// 16 ranks, where each token chooses all of them.
 sim::moe_experiment to_every_rank() {
     sim::moe_experiment one;
     one.tokens = 32;
@@ -50,41 +50,43 @@ sim::moe_experiment to_every_rank() {
 
 }  // namespace
 
-TEST_CASE("moe in the simulator: every exchange by every route, checked") {
+TEST_CASE("moe in the simulator: every exchange by every route delivers the right rows") {
     const sim::rank_t per_node = GENERATE(1U, 3U, 4U);
-    const sim::machine on = nodes_of(12, per_node);
-    for (const exchange what :
+    const sim::machine spec = nodes_of(12, per_node);
+    for (const exchange kind :
          {exchange::moe_notify, exchange::moe_dispatch, exchange::moe_combine}) {
-        for (const moe::route how : {moe::route::direct, moe::route::relayed, moe::route::choose}) {
+        for (const moe::route route :
+             {moe::route::direct, moe::route::relayed, moe::route::choose}) {
             sim::moe_experiment one;
-            one.what = what;
-            one.how = how;
+            one.what = kind;
+            one.how = route;
             one.tokens = 20;
-            const moe_outcome got = outcome_of(on, one);
+            const moe_outcome got = outcome_of(spec, one);
             CHECK(got.relayed + got.direct == 12 * (12 / per_node - 1));
-            if (how != moe::route::choose)
-                CHECK((how == moe::route::direct || per_node == 1 ? got.relayed : got.direct) == 0);
+            if (route != moe::route::choose)
+                CHECK((route == moe::route::direct || per_node == 1 ? got.relayed : got.direct) ==
+                      0);
         }
     }
 }
 
-TEST_CASE("moe in the simulator: bytes between nodes are those of the rows") {
+TEST_CASE("moe in the simulator: rows determine the bytes between nodes") {
     sim::moe_experiment one = to_every_rank();
-    const sim::machine on = nodes_of(16, 4);
-    for (const exchange what : {exchange::moe_dispatch, exchange::moe_combine}) {
-        one.what = what;
+    const sim::machine spec = nodes_of(16, 4);
+    for (const exchange kind : {exchange::moe_dispatch, exchange::moe_combine}) {
+        one.what = kind;
         one.how = moe::route::direct;
-        CHECK(between(outcome_of(on, one)) == 16.0 * 32 * 12 * 4096);
+        CHECK(between(outcome_of(spec, one)) == 16.0 * 32 * 12 * 4096);
         one.how = moe::route::relayed;
-        CHECK(between(outcome_of(on, one)) == 16.0 * 32 * 3 * 4096);
+        CHECK(between(outcome_of(spec, one)) == 16.0 * 32 * 3 * 4096);
     }
 }
 
-TEST_CASE("moe in the simulator: low latency, checked, on one and on several nodes") {
+TEST_CASE("moe in the simulator: low latency delivers the right rows on one and on several nodes") {
     const sim::rank_t per_node = GENERATE(1U, 3U, 12U);
-    for (const exchange what : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
+    for (const exchange kind : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
         sim::moe_experiment one;
-        one.what = what;
+        one.what = kind;
         one.tokens = 20;
         for (const double row_bytes : {2.0, 64.0, 14336.0}) {
             one.row_bytes = row_bytes;
@@ -95,29 +97,31 @@ TEST_CASE("moe in the simulator: low latency, checked, on one and on several nod
     }
 }
 
-// A row for each choice, with the number of its token there, and a header for each pair of ranks.
-TEST_CASE("moe in the simulator: bytes of low latency are those of rows and headers") {
+// Dispatch sends a row with its token's number for each choice, and a header for each pair of
+// ranks.
+TEST_CASE("moe in the simulator: rows and headers determine the bytes of low latency") {
     sim::moe_experiment one = to_every_rank();
-    const sim::machine on = nodes_of(16, 4);
+    const sim::machine spec = nodes_of(16, 4);
     const double pairs = 16.0 * 12, rows = pairs * 32;
     one.what = exchange::moe_ll_combine;
-    CHECK(between(outcome_of(on, one)) == Approx(rows * 4096).epsilon(1e-9));
+    CHECK(between(outcome_of(spec, one)) == Approx(rows * 4096).epsilon(1e-9));
     one.what = exchange::moe_ll_dispatch;
-    CHECK(between(outcome_of(on, one)) == Approx(rows * 4100 + pairs * 28).epsilon(1e-9));
-    one.experts = 64;  // longer headers than eight elements
+    CHECK(between(outcome_of(spec, one)) == Approx(rows * 4100 + pairs * 28).epsilon(1e-9));
+    one.experts = 64;  // headers are longer than eight elements
     one.k = 1024;
     one.tokens = 1;
-    CHECK(between(outcome_of(on, one)) == Approx(pairs * (64 * 4100 + 280)).epsilon(1e-9));
+    CHECK(between(outcome_of(spec, one)) == Approx(pairs * (64 * 4100 + 280)).epsilon(1e-9));
 }
 
-// Where rows are large the port between nodes is the limit, where there are few of them latency is.
-TEST_CASE("moe in the simulator: times of low latency") {
+// The port between nodes limits large rows, and latency limits few rows.
+TEST_CASE(
+    "moe in the simulator: ports limit large low-latency rows, and latency limits small ones") {
     sim::moe_experiment one;
-    const sim::machine on = nodes_of(32, 8);
-    for (const exchange what : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
-        one.what = what;
-        const moe_outcome got = outcome_of(on, one);
-        const double port = busiest(got) / on.between.bandwidth;
+    const sim::machine spec = nodes_of(32, 8);
+    for (const exchange kind : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
+        one.what = kind;
+        const moe_outcome got = outcome_of(spec, one);
+        const double port = busiest(got) / spec.between.bandwidth;
         INFO(got.found.seconds << " s, port " << port << " s");
         CHECK(got.found.seconds > port);
         CHECK(got.found.seconds < 1.6 * port);
@@ -126,18 +130,18 @@ TEST_CASE("moe in the simulator: times of low latency") {
     one.k = 1;
     one.row_bytes = 16;
     const moe_outcome small = outcome_of(nodes_of(2, 1), one);
-    CHECK(small.found.seconds < 4 * 2e-6);  // two messages, one way
+    CHECK(small.found.seconds < 4 * 2e-6);  // two messages in one direction
 }
 
-// What is predicted to decide about routes is what the simulator finds, where ports are the limit.
-TEST_CASE("moe in the simulator: times of large rows are those of the busiest port") {
+// The prediction that selects routes matches the simulation if ports are the limit.
+TEST_CASE("moe in the simulator: the busiest port determines the time of large rows") {
     sim::moe_experiment one;
     one.tokens = 256;
-    const sim::machine on = nodes_of(32, 8);
-    for (const moe::route how : {moe::route::direct, moe::route::relayed}) {
-        one.how = how;
-        const moe_outcome got = outcome_of(on, one);
-        const double port = busiest(got) / on.between.bandwidth;
+    const sim::machine spec = nodes_of(32, 8);
+    for (const moe::route route : {moe::route::direct, moe::route::relayed}) {
+        one.how = route;
+        const moe_outcome got = outcome_of(spec, one);
+        const double port = busiest(got) / spec.between.bandwidth;
         INFO(got.found.seconds << " s, port " << port << " s, predicted " << got.predicted << " s");
         CHECK(got.found.seconds > port);
         CHECK(got.found.seconds < 1.6 * port);
@@ -145,10 +149,11 @@ TEST_CASE("moe in the simulator: times of large rows are those of the busiest po
         CHECK(got.predicted < 1.6 * got.found.seconds);
     }
     one.how = moe::route::choose;
-    CHECK(outcome_of(on, one).direct == 0);  // as 8 choices of 256 experts on 4 nodes are worth it
+    CHECK(outcome_of(spec, one).direct == 0);  // because relaying is worthwhile for 8 choices of
+                                               // 256 experts on 4 nodes
 }
 
-TEST_CASE("moe in the simulator: what cannot be") {
+TEST_CASE("moe in the simulator: invalid experiments are refused") {
     sim::moe_experiment one;
     one.k = 9;
     CHECK(measure(nodes_of(1, 1), one).status() == UCS_ERR_INVALID_PARAM);

@@ -1,18 +1,19 @@
-#include "ucg/sim/judging.hpp"
+#include "ucg/sim/results.hpp"
 
 namespace ucg::sim {
 
-void judge(network& net, const std::deque<schedule::operation>& operations, outcome& result) {
-    for (rank_t rank = 0; rank < net.like().ranks; ++rank) {
-        const rank_fabric& at = net.of(rank);
-        if (at.dead()) continue;
+void collect_results(network& net, const std::deque<schedule::operation>& operations,
+                     outcome& result) {
+    for (rank_t rank = 0; rank < net.spec().ranks; ++rank) {
+        const rank_fabric& fabric = net.of(rank);
+        if (fabric.dead()) continue;
         if (const ucs_status_t status = operations[rank].status(); status != UCS_OK)
             result.status = status;
-        const double end = static_cast<double>(at.clock()) / per_second;
+        const double end = static_cast<double>(fabric.clock()) / per_second;
         if (end < result.seconds) continue;
         result.seconds = end;
         result.last = rank;
-        result.why = at.how();
+        result.why = fabric.how();
     }
     result.steps = result.why.steps.steps();
     if (result.status != UCS_OK) result.wrong = ucs_status_string(result.status);

@@ -1,4 +1,4 @@
-// Where rank 0 listens.
+// The address at which rank 0 listens.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 namespace ucg::oob {
 
 // A host's name or address, and a port. Value type.
-struct tcp_place {
+struct root_address {
     std::string host;
     std::uint16_t port = 0;
 
     [[nodiscard]] std::string text() const;
 
-    // All addresses, in the order in which to try them. Asks the resolver, which may block. None:
-    // `why_not` says why.
-    [[nodiscard]] std::vector<ucs::net::socket_address> resolve(std::string& why_not) const;
+    // Returns all addresses in the order in which to try them. Calls the resolver, which may block.
+    // If the list is empty, `reason` explains it.
+    [[nodiscard]] std::vector<ucs::net::socket_address> resolve(std::string& reason) const;
 
-    // A socket that listens there: on the loopback address if the host is one, else on all
-    // addresses of this host, as the name may mean another of its addresses to the others.
+    // Returns a listening socket: on the loopback address if the host is one, otherwise on all
+    // addresses of this host, because the name may resolve to another address on other hosts.
     // UCS_ERR_BUSY, UCS_ERR_IO_ERROR, with a line in the log.
     [[nodiscard]] ucs::result<ucs::unique_fd> listen() const;
 };
 
-// The port that a socket is bound to.
+// Returns the port to which a socket is bound.
 [[nodiscard]] std::uint16_t port_of(int fd) noexcept;
 
 }  // namespace ucg::oob
