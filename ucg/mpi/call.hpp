@@ -51,68 +51,42 @@ inline int fail_without_memory(MPI_Comm comm, const char* name) noexcept {
     return state != nullptr ? state->fail(name, UCS_ERR_NO_MEMORY) : MPI_ERR_NO_MEM;
 }
 
-// `describe` as for server_of(). `pass` calls the MPI's own function.
-template<class Describe, class Pass>
-int do_blocking(function function, MPI_Comm comm, const Describe& describe,
-                const Pass& pass) noexcept {
-    reason why = reason::none;
+inline int run_blocking(comm_state& state, prepared_call& call) {
+    if (const int status = call.before(); status != MPI_SUCCESS) return status;
+    cached_request* cached = nullptr;
+    ucs_status_t status = state.get(call, cached);
+    if (status == UCS_OK) status = ucg_request_start(cached->request);
+    if (status == UCS_OK) status = state.wait(cached->request);
+    if (status != UCS_OK) return state.fail(ucg_coll_name(call.args.coll), status);
+    return call.after();
+}
+
+inline int start_nonblocking(comm_state& state, prepared_call& call, MPI_Request* request) {
+    auto* const made = new operation(state, std::move(call));
+    const int status = made->start(request);
+    if (status != MPI_SUCCESS) delete made;
+    return status;
+}
+
+inline int make_persistent(comm_state& state, prepared_call& call, MPI_Request* request) {
+    return persistent_requests().add(state, std::move(call), request);
+}
+
+// Serves a call of MPI: `start` (the communicator's state and the prepared call -> MPI's status)
+// runs it on ucg, `pass` calls the MPI's own function. `describe` as for server_of().
+template<class Describe, class Start, class Pass>
+int do_collective(function collective, form form, MPI_Comm comm, const Describe& describe,
+                  const Start& start, const Pass& pass) noexcept {
     try {
         prepared_call call;
-        comm_state* const state = server_of(comm, form::blocking, describe, call, why);
-        if (state != nullptr) {
-            statistics().count(function, form::blocking, why);
-            if (const int status = call.before(); status != MPI_SUCCESS) return status;
-            cached_request* cached = nullptr;
-            ucs_status_t status = state->get(call, cached);
-            if (status == UCS_OK) status = ucg_request_start(cached->request);
-            if (status == UCS_OK) status = state->wait(cached->request);
-            if (status != UCS_OK) return state->fail(ucg_coll_name(call.args.coll), status);
-            return call.after();
-        }
+        reason why = reason::none;
+        comm_state* const state = server_of(comm, form, describe, call, why);
+        statistics().count(collective, form, why);
+        if (state != nullptr) return start(*state, call);
     } catch (const std::bad_alloc&) {
         return fail_without_memory(comm, "a collective");
     }
-    statistics().count(function, form::blocking, why);
-    return away(pass);
-}
-
-template<class Describe, class Pass>
-int do_nonblocking(function function, MPI_Comm comm, MPI_Request* request, const Describe& describe,
-                   const Pass& pass) noexcept {
-    reason why = reason::none;
-    try {
-        prepared_call call;
-        comm_state* const state = server_of(comm, form::nonblocking, describe, call, why);
-        if (state != nullptr) {
-            statistics().count(function, form::nonblocking, why);
-            auto* const made = new operation(*state, std::move(call));
-            const int status = made->start(request);
-            if (status != MPI_SUCCESS) delete made;
-            return status;
-        }
-    } catch (const std::bad_alloc&) {
-        return fail_without_memory(comm, "a collective");
-    }
-    statistics().count(function, form::nonblocking, why);
-    return pass();
-}
-
-template<class Describe, class Pass>
-int do_persistent(function function, MPI_Comm comm, MPI_Request* request, const Describe& describe,
-                  const Pass& pass) noexcept {
-    reason why = reason::none;
-    try {
-        prepared_call call;
-        comm_state* const state = server_of(comm, form::persistent, describe, call, why);
-        if (state != nullptr) {
-            statistics().count(function, form::persistent, why);
-            return persistent_requests().add(*state, std::move(call), request);
-        }
-    } catch (const std::bad_alloc&) {
-        return fail_without_memory(comm, "a persistent collective");
-    }
-    statistics().count(function, form::persistent, why);
-    return away(pass);
+    return form == form::nonblocking ? pass() : away(pass);
 }
 
 }  // namespace ucg::mpi

@@ -12,38 +12,37 @@
 // Defines MPI_NAME, MPI_INAME and MPI_NAME_init, whose names end with END. KIND: the collective's
 // name in ucg. PARAMETERS: the parameters in brackets, without the communicator and those after it;
 // their names follow, as describe_KIND takes them.
-#define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                              \
-    int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                         \
-        return do_blocking(                                                                \
-            function::KIND, comm,                                                          \
-            [&](prepared_call& call, const comm_info& info) {                              \
-                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);             \
-            },                                                                             \
-            [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); });           \
-    }                                                                                      \
-    int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {  \
-        return do_nonblocking(                                                             \
-            function::KIND, comm, request,                                                 \
-            [&](prepared_call& call, const comm_info& info) {                              \
-                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);             \
-            },                                                                             \
-            [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); }); \
-    }                                                                                      \
-    UCG_MPI_TAKE_PERSISTENT(MPI_, PMPI_, NAME##_init##END, KIND, PARAMETERS, __VA_ARGS__)  \
+#define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                                     \
+    int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                                \
+        return do_collective(function::KIND, form::blocking, comm,                                \
+                             UCG_MPI_DESCRIBE(KIND, __VA_ARGS__), run_blocking,                   \
+                             [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); }); \
+    }                                                                                             \
+    int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {         \
+        return do_collective(                                                                     \
+            function::KIND, form::nonblocking, comm, UCG_MPI_DESCRIBE(KIND, __VA_ARGS__),         \
+            UCG_MPI_WITH_REQUEST(start_nonblocking),                                              \
+            [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); });        \
+    }                                                                                             \
+    UCG_MPI_TAKE_PERSISTENT(MPI_, PMPI_, NAME##_init##END, KIND, PARAMETERS, __VA_ARGS__)         \
     UCG_MPI_TAKE_EXTENSION(NAME##_init##END, KIND, PARAMETERS, __VA_ARGS__)
 
 #define UCG_MPI_TAKE_PERSISTENT(PREFIX, ITS_PREFIX, NAME, KIND, PARAMETERS, ...)                   \
     int PREFIX##NAME(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Info info,                       \
                      MPI_Request* request) {                                                       \
-        return do_persistent(                                                                      \
-            function::KIND, comm, request,                                                         \
-            [&](prepared_call& call, const comm_info& info) {                                      \
-                return describe_##KIND(call, info __VA_OPT__(, ) __VA_ARGS__);                     \
-            },                                                                                     \
-            [&] {                                                                                  \
+        return do_collective(                                                                      \
+            function::KIND, form::persistent, comm, UCG_MPI_DESCRIBE(KIND, __VA_ARGS__),           \
+            UCG_MPI_WITH_REQUEST(make_persistent), [&] {                                           \
                 return pass_on(ITS_PREFIX##NAME, UCG_MPI_BEFORE(__VA_ARGS__) comm, info, request); \
             });                                                                                    \
     }
+
+#define UCG_MPI_DESCRIBE(KIND, ...)                                       \
+    [&](prepared_call& call, const comm_info& members) {                  \
+        return describe_##KIND(call, members __VA_OPT__(, ) __VA_ARGS__); \
+    }
+#define UCG_MPI_WITH_REQUEST(START) \
+    [&](comm_state& state, prepared_call& call) { return START(state, call, request); }
 
 // The name of the persistent form in Open MPI 4.
 #if UCG_MPI_SERVES_OPEN_MPI_5
