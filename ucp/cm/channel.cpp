@@ -13,7 +13,7 @@ channel::input channel::read(inbox& into) noexcept {
             case inbox::result::opening:
                 return input::opening;
             case inbox::result::malformed:
-                return input::nonsense;
+                return input::malformed;
             case inbox::result::incomplete:
                 break;
         }
@@ -26,7 +26,7 @@ ucs::security::opening::step channel::advance(ucs::security::opening& with,
                         [this](std::span<std::byte> into) { return receive(into); }, keeps_last);
 }
 
-// Where these do not get through, the end of the channel says nearly as much.
+// If one of these frames is lost, the end of the channel has nearly the same meaning.
 void channel::send_refusal(wire::reason why) noexcept {
     static_cast<void>(send(wire::header{.kind = wire::kind::refusal, .reason = why}.pack()));
 }

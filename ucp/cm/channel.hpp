@@ -1,4 +1,4 @@
-// What an exchange goes over.
+// A channel: the connection over which a client and a server do their handshake.
 #pragma once
 
 #include <sys/types.h>
@@ -11,37 +11,37 @@
 namespace ucp::cm {
 
 // Carries frames to and from the other side, in order, without blocking: a TCP socket or queue
-// pairs (tcp_channel.cpp, rdma_channel.cpp). Frames are few and short, so what is not taken at once
-// is an error; what the other side sent before can still be read then. Who owns it watches its
-// descriptor. Owner context.
+// pairs (tcp_channel.cpp, rdma_channel.cpp). Frames are few and short, so a frame that is not taken
+// at once is an error; frames that the other side sent before can still be read then. The owner
+// watches the descriptor. Owner context.
 class channel {
 public:
     virtual ~channel() = default;
     channel(const channel&) = delete;
     channel& operator=(const channel&) = delete;
 
-    // Being connected: writable or readable when connect_error has news. Later: readable when
-    // something arrived. Readable when what was sent has arrived, where that shows.
+    // While connecting: writable or readable when connect_error should be called. Later: readable
+    // when data arrived, and, if the channel can tell, when sent data has arrived.
     [[nodiscard]] virtual int fd() const noexcept = 0;
-    // Asked when the descriptor has news. 0: it is connected. EINPROGRESS: not yet. Else the errno
-    // of why it never will be.
+    // To be called when the descriptor is ready. 0: the channel is connected. EINPROGRESS: not yet.
+    // Other values: the errno of the failure.
     [[nodiscard]] virtual int connect_error() noexcept = 0;
 
-    enum class input { nothing_yet, frame, opening, nonsense, end };
-    // Reads what there is of a frame, or the beginning of an opening where the inbox expects one.
+    enum class input { nothing_yet, frame, opening, malformed, end };
+    // Reads the available part of a frame, or the beginning of an opening if the inbox expects one.
     [[nodiscard]] input read(inbox& into) noexcept;
 
-    // Sends and receives what an opening still needs, as opening::advance().
+    // Sends and receives the data that an opening still needs, as opening::advance().
     ucs::security::opening::step advance(ucs::security::opening& with,
                                          bool keeps_last = false) noexcept;
 
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
     void send_refusal(wire::reason why) noexcept;
     void send_established() noexcept;
-    // Its last words are said: gives up what was not read. True: they have arrived as far as this
-    // side can tell, and closing it loses nothing.
+    // Final flush: drops input that was not read. Returns true if the last frames have arrived as
+    // far as this side can tell, so that closing loses nothing.
     [[nodiscard]] virtual bool finish() noexcept = 0;
-    // Asks a peer that has nothing to say whether it is still there; if not, the channel ends.
+    // Probes whether a silent peer is still alive; if not, the channel ends.
     virtual void check() noexcept {}
 
     [[nodiscard]] virtual uct::tcp::socket_address local() const noexcept = 0;
@@ -51,7 +51,8 @@ protected:
     channel() = default;
 
 private:
-    // How many of the next bytes were put there; 0: there are none now, -1: nor will there be.
+    // Receives the next bytes into the buffer and returns their number. 0: there are none now. -1:
+    // the channel has ended.
     [[nodiscard]] virtual ssize_t receive(std::span<std::byte> into) noexcept = 0;
 };
 

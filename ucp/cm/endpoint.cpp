@@ -13,11 +13,12 @@ namespace ucp::cm {
 
 namespace {
 
-constexpr ucs::time::nanoseconds patience_with_others_behind = 2 * ucs::time::second;
+constexpr ucs::time::nanoseconds attempt_timeout = 2 * ucs::time::second;
 constexpr ucs::time::nanoseconds check_interval = 20 * ucs::time::second;
 constexpr std::uint64_t token_mask = (std::uint64_t{1} << 56) - 1;
 
-// What OpenUCX tells in the same case: nobody listens, or the server went, is a reset.
+// Returns the status that OpenUCX returns in the same case: a reset if no listener exists or the
+// server is gone.
 ucs_status_t status_of(int error) noexcept {
     switch (error) {
         case ECONNREFUSED:
@@ -38,12 +39,12 @@ ucs_status_t status_of(int error) noexcept {
     }
 }
 
-struct refusal_words {
+struct refusal_text {
     ucs_status_t status;
     const char* text;
 };
 
-refusal_words words_of(wire::reason why) noexcept {
+refusal_text text_of(wire::reason why) noexcept {
     switch (why) {
         case wire::reason::rejected:
             return {UCS_ERR_REJECTED, "the server rejected the connection"};
@@ -65,7 +66,7 @@ refusal_words words_of(wire::reason why) noexcept {
     return {UCS_ERR_REJECTED, "the server refused the connection"};
 }
 
-// Keys that do not fit are no way to the server, as over the tcp transport.
+// Keys that differ make the server unreachable, as over the tcp transport.
 ucs_status_t status_of(ucs::security::opening_failure failure) noexcept {
     using ucs::security::opening_failure;
     switch (failure) {
@@ -80,7 +81,7 @@ ucs_status_t status_of(ucs::security::opening_failure failure) noexcept {
     }
 }
 
-// The end of making an endpoint: it is in use, or goes away.
+// Completes the creation of an endpoint: it is used, or destroyed on failure.
 ucs::result<ep*> use_if_started(ep& made, ucs_status_t started) {
     if (started != UCS_OK) {
         made.detach_user();
@@ -108,7 +109,7 @@ void ep_part::drop_channel() noexcept {
     opening_.reset();
     if (channel_ == nullptr) return;
     manager_.owner().events().remove(channel_->fd());
-    manager_.see_off(std::move(channel_));
+    manager_.drain(std::move(channel_));
 }
 
 ucs_status_t ep_part::watch(std::uint32_t events) noexcept {
@@ -116,13 +117,14 @@ ucs_status_t ep_part::watch(std::uint32_t events) noexcept {
                                          [this](std::uint32_t) { manager_.note(*this); });
 }
 
-// All carriers together have the time that the option allows. One that others are behind has some
-// round trips; a host that does not answer by it may have no RDMA devices.
+// All transports together have the time that the option allows. If others are left to try, a
+// transport has only a few round trips: a host that does not answer over it may have no RDMA
+// devices.
 bool ep_part::set_deadline() noexcept {
     const ucs::time::nanoseconds left =
         std::max(give_up_at_ - ucs::time::now(), ucs::time::millisecond);
     timer_ = manager_.owner().events().add_timer(
-        untried_.empty() ? left : std::min(left / 2, patience_with_others_behind),
+        untried_.empty() ? left : std::min(left / 2, attempt_timeout),
         [this] {
             timer_ = 0;
             late_ = true;
@@ -132,14 +134,15 @@ bool ep_part::set_deadline() noexcept {
     return timer_ != 0;
 }
 
-// While the other side's program thinks, nothing is said: its host may be gone.
+// While the other side's program decides, no frames are sent, and its host may be gone: checks it
+// regularly.
 bool ep_part::keep_checking() noexcept {
     timer_ = manager_.owner().events().add_timer(check_interval, [this] { check(); });
     return timer_ != 0;
 }
 
-// Time in which this side made no progress counts as one interval: the client's answer may have
-// been waiting for it.
+// Time without progress on this side counts as one interval: the client's answer may have been
+// waiting for it.
 void ep_part::check() noexcept {
     channel_->check();
     if (phase_ != phase::accepted) return;
@@ -154,25 +157,25 @@ void ep_part::give_up(ucs_status_t status) noexcept {
 
 int ep_part::try_next() {
     drop_channel();
-    said_.clear();
+    input_.clear();
     int error = ENODEV;
     while (!untried_.empty()) {
-        const carrier by = untried_.front();
+        const transport next = untried_.front();
         untried_.erase(untried_.begin());
-        attempt begun = connect(by, remote_, from_);
+        attempt begun = connect(next, remote_, from_);
         if (begun.made != nullptr) {
             channel_ = std::move(begun.made);
             phase_ = phase::connecting;
             refused_ = begun.refused;
             if (refused_ != 0) {
-                // The program is told by its handler, as for hosts that take longer to refuse.
+                // The program's error handler is called, as for hosts that take longer to refuse.
                 manager_.note(*this);
                 return 0;
             }
             return set_deadline() && watch(EPOLLIN | EPOLLOUT) == UCS_OK ? 0 : ENOMEM;
         }
         error = begun.error;
-        ucs::log::debug(wireup_log, "no connection to {} over {}: {}", remote_.text(), name(by),
+        ucs::log::debug(wireup_log, "no connection to {} over {}: {}", remote_.text(), name(next),
                         uct::tcp::error_text(error));
     }
     return error;
@@ -182,9 +185,9 @@ ucs_status_t ep_part::start_client(const client_params& params) {
     remote_ = params.to;
     from_ = params.from;
     shows_client_id_ = params.show_client_id;
-    untried_ = manager_.carriers("ucp_ep_create");
+    untried_ = manager_.transports("ucp_ep_create");
     if (untried_.empty()) return UCS_ERR_UNREACHABLE;
-    give_up_at_ = ucs::time::now() + manager_.patience();
+    give_up_at_ = ucs::time::now() + manager_.connect_timeout();
     const int error = try_next();
     if (error == 0) return UCS_OK;
     ucs::log::error(wireup_log, "ucp_ep_create: no connection to {}: {}", remote_.text(),
@@ -192,9 +195,9 @@ ucs_status_t ep_part::start_client(const client_params& params) {
     return status_of(error);
 }
 
-ucs_status_t ep_part::start_server(std::unique_ptr<channel> by,
+ucs_status_t ep_part::start_server(std::unique_ptr<channel> over,
                                    const uct::tcp::socket_address& from) {
-    channel_ = std::move(by);
+    channel_ = std::move(over);
     remote_ = from;
     local_ = channel_->local();
     phase_ = step(phase::offered, event::accept).next;
@@ -208,16 +211,16 @@ void ep_part::refuse() noexcept {
     close();
 }
 
-// The request goes in one message with the proof of the job key, where there is one.
+// Sends the request in one message with the proof of the job key, if there is a key.
 bool ep_part::send_request() {
     const worker& owner = manager_.owner();
-    const wire::request said{.uid = owner.uid(),
-                             .ep = whole_.id(),
-                             .token = token_,
-                             .client_id = shows_client_id_ ? owner.params().client_id : 0,
-                             .shows_client_id = shows_client_id_,
-                             .address = owner.address(false)};
-    std::vector<std::byte> message = said.pack();
+    const wire::request request{.uid = owner.uid(),
+                                .ep = whole_.id(),
+                                .token = token_,
+                                .client_id = shows_client_id_ ? owner.params().client_id : 0,
+                                .shows_client_id = shows_client_id_,
+                                .address = owner.address(false)};
+    std::vector<std::byte> message = request.pack();
     if (opening_) {
         const auto proof = opening_->output();
         message.insert(message.begin(), proof.begin(), proof.end());
@@ -226,11 +229,12 @@ bool ep_part::send_request() {
     return channel_->send(message);
 }
 
-// `status` is what the endpoint fails with, where it does. The endpoint may be gone after that.
-void ep_part::handle(event what, ucs_status_t status) noexcept {
-    const transition taken = step(phase_, what);
-    ucs::log::debug(wireup_log, "exchange of endpoint {:x} with {}: {} on {} -> {}", whole_.id(),
-                    remote_.text(), name(phase_), name(what), name(taken.next));
+// Feeds an event into the handshake's state machine. `status` is the error if the endpoint fails.
+// The endpoint may be gone afterwards.
+void ep_part::handle(event input, ucs_status_t status) noexcept {
+    const transition taken = step(phase_, input);
+    ucs::log::debug(wireup_log, "handshake of endpoint {:x} with {}: {} on {} -> {}", whole_.id(),
+                    remote_.text(), name(phase_), name(input), name(taken.next));
     phase_ = taken.next;
     switch (taken.todo) {
         case action::open:
@@ -266,7 +270,7 @@ void ep_part::on_connected() noexcept {
     take_opening();
 }
 
-// A server that makes no progress keeps the client waiting, as it does later with its answer.
+// A server that makes no progress delays the client here, as it does later with its answer.
 void ep_part::take_opening() noexcept {
     using ucs::security::opening;
     const opening::step now = channel_->advance(*opening_, true);
@@ -275,7 +279,7 @@ void ep_part::take_opening() noexcept {
     const auto failure = opening_->failure();
     ucs::log::warn(wireup_log, "no connection with the server at {}: {}", remote_.text(),
                    explain(failure));
-    handle(event::nonsense, status_of(failure));
+    handle(event::malformed, status_of(failure));
 }
 
 void ep_part::on_agreed() noexcept {
@@ -286,26 +290,26 @@ void ep_part::on_agreed() noexcept {
         return handle(event::end, UCS_ERR_NO_MEMORY);
     }
     if (sent) return;
-    // The server may have refused and gone: what it said counts more than the failed send.
+    // The server may have refused and closed: its refusal matters more than the failed send.
     if (read_refusal()) return on_refusal();
-    tell_failure("it was ended before it stood");
+    log_failure("it ended before it was established");
     handle(event::end, UCS_ERR_CONNECTION_RESET);
 }
 
-// True: the server's refusal has arrived.
+// Returns whether the server's refusal has arrived.
 bool ep_part::read_refusal() noexcept {
-    return channel_->read(said_) == channel::input::frame &&
-           said_.header().kind == wire::kind::refusal;
+    return channel_->read(input_) == channel::input::frame &&
+           input_.header().kind == wire::kind::refusal;
 }
 
 void ep_part::on_refusal() noexcept {
-    const refusal_words words = words_of(said_.header().reason);
-    tell_failure(words.text);
-    handle(event::refusal, words.status);
+    const refusal_text refusal = text_of(input_.header().reason);
+    log_failure(refusal.text);
+    handle(event::refusal, refusal.status);
 }
 
 void ep_part::run() {
-    // Closed by force before it was connected: nobody will answer, and nobody waits.
+    // The endpoint was closed by force before it was connected, so no answer will come.
     if (waits_for_bind() && whole_.connection() == wireup::state::abandoned) {
         whole_.handle(wireup::event::failure, UCS_ERR_CANCELED);
         return;
@@ -319,9 +323,9 @@ void ep_part::run() {
 
 void ep_part::run_accepted() {
     if (given_up_ == UCS_OK) return take_input();
-    // The manager has written one line for all clients that it ends at once.
+    // The manager has logged one line for all clients that it ends at the same time.
     if (given_up_ == UCS_ERR_TIMED_OUT)
-        tell_failure("the client has not answered since it was accepted");
+        log_failure("the client has not answered since it was accepted");
     handle(event::deadline, given_up_);
 }
 
@@ -330,14 +334,14 @@ void ep_part::run_connecting() {
     const int error = late ? ETIMEDOUT : refused_ != 0 ? refused_ : channel_->connect_error();
     if (error == EINPROGRESS) return;
     if (error == 0) return handle(event::connected, UCS_OK);
-    // It may have been connected, refused, and reset since the last progress.
+    // The channel may have been connected, refused, and reset since the last progress.
     if (!late && refused_ == 0 && read_refusal()) return on_refusal();
     go_on_or_fail(error, late);
 }
 
 void ep_part::go_on_or_fail(int error, bool late) {
     if (!untried_.empty()) {
-        ucs::log::debug(wireup_log, "{} is tried in another way: {}", remote_.text(),
+        ucs::log::debug(wireup_log, "trying another transport to {}: {}", remote_.text(),
                         uct::tcp::error_text(error));
         try {
             error = try_next();
@@ -347,13 +351,14 @@ void ep_part::go_on_or_fail(int error, bool late) {
         if (error == 0) return;
         late = false;
     }
-    tell_failure(late ? "no answer in time" : uct::tcp::error_text(error));
+    log_failure(late ? "no answer in time" : uct::tcp::error_text(error));
     handle(late ? event::deadline : event::end, status_of(error));
 }
 
-// A client's program asked for its connection; strangers can make a server lose any number.
-void ep_part::tell_failure(std::string_view why) const noexcept {
-    if (which_ == half::client) {
+// A client's program asked for the connection, so its failure is always logged. Strangers can cause
+// any number of failures at a server, so those go to the throttled log.
+void ep_part::log_failure(std::string_view why) const noexcept {
+    if (side_ == side::client) {
         ucs::log::warn(wireup_log, "the connection to {} failed: {}", remote_.text(), why);
     } else {
         manager_.owner().rejected().warn(wireup_log, "the connection from {} failed: {}",
@@ -362,31 +367,31 @@ void ep_part::tell_failure(std::string_view why) const noexcept {
 }
 
 void ep_part::take_input() noexcept {
-    switch (channel_->read(said_)) {
+    switch (channel_->read(input_)) {
         case channel::input::nothing_yet:
             return;
         case channel::input::end:
-            tell_failure("it was ended before it stood");
+            log_failure("it ended before it was established");
             return handle(event::end, UCS_ERR_CONNECTION_RESET);
-        case channel::input::nonsense:
-            manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), said_.why_not());
-            return handle(event::nonsense, UCS_ERR_REJECTED);
+        case channel::input::malformed:
+            manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), input_.why_not());
+            return handle(event::malformed, UCS_ERR_REJECTED);
         case channel::input::opening:
         case channel::input::frame:
             break;
     }
-    if (said_.header().kind == wire::kind::refusal) return on_refusal();
-    handle(said_.header().kind == wire::kind::established ? event::established : event::request,
+    if (input_.header().kind == wire::kind::refusal) return on_refusal();
+    handle(input_.header().kind == wire::kind::established ? event::established : event::request,
            UCS_ERR_REJECTED);
 }
 
 void ep_part::on_state(wireup::state now) noexcept {
     switch (now) {
         case wireup::state::ready:
-        case wireup::state::closing:  // the client answered when it was closed here already
+        case wireup::state::closing:  // the client answered after this side had closed
             return handle(event::ready, UCS_OK);
         case wireup::state::abandoned:
-            if (which_ == half::server) return;  // closes when the client has answered
+            if (side_ == side::server) return;  // the endpoint closes when the client has answered
             handle(event::cancel, UCS_OK);
             return manager_.note(*this);
         case wireup::state::failed:
@@ -398,12 +403,12 @@ void ep_part::on_state(wireup::state now) noexcept {
 }
 
 ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params& params) {
-    manager& of = owner.connections();
+    manager& parent = owner.connections();
     peer& nobody = owner.add_unknown_peer();
     const peer_use kept(nobody);
     ep* made = new ep(owner, nobody, owner.next_socket_number());
     made->adopt(params, std::string(params.name));
-    made->join(std::make_unique<ep_part>(of, *made, ep_part::half::client,
+    made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::client,
                                          ucs::sys::random_id() & token_mask));
     ucs_status_t started = UCS_ERR_NO_MEMORY;
     try {
@@ -415,14 +420,14 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
 
 namespace {
 
-// The public key in the address that the client claims. Nothing: no worker can have both that
-// address and the uid.
+// Returns the public key in the address that the client claims. Returns nothing if no worker can
+// have both that address and the uid.
 std::optional<ucs::security::public_key> claimed_identity(worker& owner, const conn_request& from) {
-    const wire::request& said = from.said();
-    const auto address = address::parse(said.address, &owner.rejected());
+    const wire::request& request = from.said();
+    const auto address = address::parse(request.address, &owner.rejected());
     if (!address) return std::nullopt;
     const auto packed =
-        std::span<const std::byte>(said.address).first(*address::packed_length(said.address));
+        std::span<const std::byte>(request.address).first(*address::packed_length(request.address));
     if (owner.is_false_own_address(address->identity, packed)) {
         owner.rejected().warn(wireup_log,
                               "a client at {} came with this worker's own key and an address that "
@@ -430,10 +435,10 @@ std::optional<ucs::security::public_key> claimed_identity(worker& owner, const c
                               from.from().text());
         return std::nullopt;
     }
-    if (address->uid() == said.uid && owner.agree(address->identity)) return address->identity;
+    if (address->uid() == request.uid && owner.agree(address->identity)) return address->identity;
     owner.rejected().warn(
         wireup_log, "a client at {} came as worker {:x} with the address of worker {:x}: refused",
-        from.from().text(), said.uid, address->uid());
+        from.from().text(), request.uid, address->uid());
     return std::nullopt;
 }
 
@@ -442,24 +447,24 @@ std::optional<ucs::security::public_key> claimed_identity(worker& owner, const c
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
                         const ep_params& params) {
     if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
-    const wire::request& said = from->said();
-    manager& of = owner.connections();
+    const wire::request& request = from->said();
+    manager& parent = owner.connections();
     const auto identity = claimed_identity(owner, *from);
     if (!identity) {
-        from->refuse(wire::reason::malformed, of);
+        from->refuse(wire::reason::malformed, parent);
         return UCS_ERR_INVALID_ADDR;
     }
-    // Nothing proves yet who the client is.
-    peer* to = &owner.intern(*identity, peer::source::claimed, said.address);
+    // The client's identity is not proven yet.
+    peer* to = &owner.intern(*identity, peer::source::claimed, request.address);
     const peer_use kept(*to);
     if (const ucs_status_t status = to->connect(); status != UCS_OK) {
-        from->refuse(wire::reason::unreachable, of);
+        from->refuse(wire::reason::unreachable, parent);
         return status;
     }
     ep* made = new ep(owner, *to, owner.next_socket_number());
     made->adopt(params, std::string(params.name));
-    made->set_remote_id(said.ep);
-    made->join(std::make_unique<ep_part>(of, *made, ep_part::half::server, said.token));
+    made->set_remote_id(request.ep);
+    made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token));
     return use_if_started(*made,
                           made->by_socket()->start_server(from->take_channel(), from->from()));
 }

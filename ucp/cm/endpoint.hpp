@@ -1,4 +1,4 @@
-// Endpoints by socket address: the client's and the server's.
+// Endpoints by socket address, of the client and of the server.
 #pragma once
 
 #include <string_view>
@@ -11,52 +11,52 @@
 
 namespace ucp::cm {
 
-// What a client's ucp_ep_create was asked for.
+// Parameters of a client's ucp_ep_create.
 struct client_params {
     uct::tcp::socket_address to;
     uct::tcp::socket_address from;  // family AF_UNSPEC: any
     bool show_client_id = false;
 };
 
-// The part of an endpoint that was made by socket address: which half it is, its addresses, and,
-// until the connection stands, the exchange with the other side. Owned by its endpoint; owner
-// context.
+// The part of an endpoint by socket address: its side, its addresses, and, until the connection is
+// established, the handshake with the other side. Owned by its endpoint; owner context.
 class ep_part final : public task {
 public:
-    enum class half : std::uint8_t { client, server };
+    enum class side : std::uint8_t { client, server };
 
-    ep_part(manager& of, ep& whole, half which, std::uint64_t token) noexcept
-        : manager_(of), whole_(whole), which_(which), token_(token) {}
+    ep_part(manager& parent, ep& whole, side own_side, std::uint64_t token) noexcept
+        : manager_(parent), whole_(whole), side_(own_side), token_(token) {}
     ~ep_part() override;
 
     ucs_status_t start_client(const client_params& params);
-    ucs_status_t start_server(std::unique_ptr<channel> by, const uct::tcp::socket_address& from);
-    // No transport leads to the client.
+    ucs_status_t start_server(std::unique_ptr<channel> over, const uct::tcp::socket_address& from);
+    // Refuses the client because no transport leads to it.
     void refuse() noexcept;
 
-    // The endpoint's connection changed; see ucp/wireup/state.hpp. Calls nobody back.
+    // The endpoint's connection state changed; see ucp/wireup/state.hpp. Calls no callback of the
+    // program.
     void on_state(wireup::state now) noexcept;
     void run() override;
 
-    [[nodiscard]] half which() const noexcept { return which_; }
+    [[nodiscard]] side own_side() const noexcept { return side_; }
     [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
-    // The client has no peer before the server's bind came.
-    [[nodiscard]] bool waits_for_bind() const noexcept { return which_ == half::client && !bound_; }
+    // Returns whether this is a client without its server's bind; it has no peer yet.
+    [[nodiscard]] bool waits_for_bind() const noexcept { return side_ == side::client && !bound_; }
     void bind() noexcept { bound_ = true; }
 
     [[nodiscard]] const uct::tcp::socket_address& local() const noexcept { return local_; }
     [[nodiscard]] const uct::tcp::socket_address& remote() const noexcept { return remote_; }
 
 private:
-    // The place of a server's client among those that have not answered.
+    // Entry of a server's client among the clients that have not answered.
     struct accepted final : accepted_client {
-        explicit accepted(ep_part& of) noexcept : whole(of) {}
+        explicit accepted(ep_part& part) noexcept : whole(part) {}
         void on_displaced() noexcept override { whole.give_up(UCS_ERR_EXCEEDS_LIMIT); }
         ep_part& whole;
     };
 
     ucs_status_t watch(std::uint32_t events) noexcept;
-    // Begins with the next carrier that can be begun with. 0, or why the last one could not.
+    // Starts to connect over the next usable transport. Returns 0, or the error of the last one.
     int try_next();
     bool set_deadline() noexcept;
     bool keep_checking() noexcept;
@@ -65,10 +65,10 @@ private:
     void go_on_or_fail(int error, bool late);
     void run_accepted();
     void give_up(ucs_status_t status) noexcept;
-    void handle(event what, ucs_status_t status) noexcept;
+    void handle(event input, ucs_status_t status) noexcept;
     void take_input() noexcept;
-    // Why there will be no connection.
-    void tell_failure(std::string_view why) const noexcept;
+    // Logs why the connection failed.
+    void log_failure(std::string_view why) const noexcept;
     void on_connected() noexcept;
     void take_opening() noexcept;
     void on_agreed() noexcept;
@@ -80,31 +80,32 @@ private:
 
     manager& manager_;
     ep& whole_;
-    const half which_;
+    const side side_;
     bool bound_ = false;
     bool shows_client_id_ = false;
     bool late_ = false;
-    ucs_status_t given_up_ = UCS_OK;          // why the client need not answer any more
-    ucs::time::nanoseconds checked_for_ = 0;  // without an answer of the client
-    int refused_ = 0;                         // why the kernel would not even begin to connect
+    ucs_status_t given_up_ = UCS_OK;  // why the server no longer waits for the client's answer
+    ucs::time::nanoseconds checked_for_ = 0;  // time without an answer of the client
+    int refused_ = 0;                         // error of the kernel when connecting was started
     phase phase_ = phase::over;
     const std::uint64_t token_;
     std::unique_ptr<channel> channel_;
-    std::vector<carrier> untried_;
-    uct::tcp::socket_address from_;  // that the program wants
+    std::vector<transport> untried_;
+    uct::tcp::socket_address from_;  // local address that the program asked for
     ucs::time::nanoseconds give_up_at_ = 0;
     std::optional<ucs::security::opening> opening_;  // while both sides prove the job key
-    inbox said_;
-    ucs::async::event_loop::timer_id timer_ = 0;  // connecting: its limit; later: channel::check
+    inbox input_;
+    ucs::async::event_loop::timer_id timer_ =
+        0;  // while connecting: time limit; later: interval of channel::check
     uct::tcp::socket_address local_;
     uct::tcp::socket_address remote_;
     accepted accepted_{*this};
 };
 
-// The client's endpoint; connecting has begun.
+// Makes the client's endpoint and starts to connect.
 ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params& params);
 
-// The server's endpoint, on any worker of the context. The request is used up.
+// Makes the server's endpoint, on any worker of the context. Consumes the request.
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from, const ep_params& params);
 
 }  // namespace ucp::cm

@@ -1,4 +1,4 @@
-// Frames out of a stream of bytes.
+// Frame reader: collects the frames of the handshake from a stream of bytes.
 #pragma once
 
 #include <algorithm>
@@ -8,43 +8,43 @@
 
 namespace ucp::cm {
 
-// Collects one frame at a time from bytes that come in any pieces, in bounded memory. Everybody
-// can connect, so nothing of it is trusted. Value type; owner context.
+// Collects one frame at a time from bytes that arrive in any pieces, in bounded memory. Any process
+// can connect, so nothing in the bytes is trusted. Value type; owner context.
 class inbox {
 public:
     enum class result { incomplete, frame, opening, malformed };
 
-    // Says what the first bytes may be.
+    // The kinds of data that the first bytes may be.
     enum class start {
         frame,
-        frame_or_opening,  // of a client, while this side has no job key
-        opening,           // of a client, while this side has one
+        frame_or_opening,  // from a client, if this side has no job key
+        opening,           // from a client, if this side has one
     };
     explicit inbox(start expected = start::frame) noexcept : expected_(expected) {}
 
-    // Where the next bytes go; never empty until a frame is complete or found malformed.
+    // Buffer for the next bytes; never empty until a frame is complete or found malformed.
     [[nodiscard]] std::span<std::byte> space() noexcept {
         return std::span(bytes_).first(wanted()).subspan(have_);
     }
 
-    // `count` bytes of the space were filled.
+    // `count` bytes were written to the buffer.
     result filled(std::size_t count) noexcept {
         have_ += count;
         if (have_ < wire::header_size) return result::incomplete;
         if (!header_) {
             if (expected_ != start::frame && begins_with_opening()) return result::opening;
-            wire::header_answer said =
+            wire::header_answer parsed =
                 wire::parse_header(std::span(bytes_).first<wire::header_size>());
-            if (said.value && expected_ == start::opening) {
-                said = {{},
-                        "has no job key and this process has one; set the same UCX_JOB_KEY or "
-                        "UCX_JOB_KEY_FILE in all processes of the job",
-                        wire::reason::key_missing};
+            if (parsed.value && expected_ == start::opening) {
+                parsed = {{},
+                          "has no job key and this process has one; set the same UCX_JOB_KEY or "
+                          "UCX_JOB_KEY_FILE in all processes of the job",
+                          wire::reason::key_missing};
             }
-            why_not_ = said.why_not;
-            answer_ = said.answer;
-            if (!said.value) return result::malformed;
-            header_ = said.value;
+            why_not_ = parsed.why_not;
+            answer_ = parsed.answer;
+            if (!parsed.value) return result::malformed;
+            header_ = parsed.value;
         }
         return have_ < wanted() ? result::incomplete : result::frame;
     }
@@ -53,16 +53,16 @@ public:
     [[nodiscard]] std::span<const std::byte> body() const noexcept {
         return std::span(bytes_).subspan(wire::header_size, header_->length);
     }
-    // What is wrong with a malformed one, in words and for a refusal.
+    // The error of a malformed frame, in words and for a refusal.
     [[nodiscard]] const char* why_not() const noexcept { return why_not_; }
     [[nodiscard]] wire::reason answer() const noexcept { return answer_; }
 
-    // The beginning of an opening, as far as it was read.
+    // The bytes of an opening that were read.
     [[nodiscard]] std::span<const std::byte> beginning() const noexcept {
         return std::span(bytes_).first(have_);
     }
 
-    // For the next frame.
+    // Prepares for the next frame.
     void clear() noexcept {
         expected_ = start::frame;
         header_.reset();

@@ -21,11 +21,11 @@ ucs_status_t status_of(int error) noexcept {
     return UCS_ERR_UNREACHABLE;
 }
 
-// A client proves the job key in its next progress, and a connection over RDMA stands after one. As
-// long as this takes, a crowd of the same origin waits; then clients that do not go on are closed
-// for others.
+// Time in which a client proves the job key in its next progress; a connection over RDMA is
+// established after one progress as well. During this time further clients of the same origin wait;
+// afterwards clients that do not continue are closed in favour of others.
 constexpr ucs::time::nanoseconds time_for_proof = 250 * ucs::time::millisecond;
-// The kernel takes longer where many queue pairs are made at once.
+// The kernel takes longer if many queue pairs are made at the same time.
 constexpr ucs::time::nanoseconds time_for_rdma = 2 * ucs::time::second;
 
 ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma,
@@ -40,113 +40,115 @@ ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has
     return chosen;
 }
 
-// With a key each client takes two turns of the event loop, which serves 64 descriptors in one: of
-// those that come at once no more are accepted than go on.
+// With a key each client takes two turns of the event loop, which serves 64 descriptors in one: no
+// more clients are accepted at once than can continue.
 unsigned accepts_per_turn(bool has_rdma, bool has_key) noexcept {
     return has_rdma ? 8 : has_key ? 16 : 64;
 }
 
 constexpr int attempts_at_ports = 16;
 
-// Requests that wait until the program is told of them. Progress tells of 64 at a time.
+// Limit on requests that the program has not seen yet. Progress offers 64 at a time.
 constexpr std::size_t most_offers = 256;
 
-// There is no such door, but then nobody else has it either.
+// Returns whether RDMA cannot listen on this address at all, so that no other process can either.
 bool is_absence(int error) noexcept {
     return error == ENODEV || error == EADDRNOTAVAIL || error == ENOENT || error == EACCES;
 }
 
 }  // namespace
 
-struct listener::visitor final : ucs::net::acceptor::pending {
-    visitor(listener& where, std::unique_ptr<channel> by)
-        : pending(by->fd()), at(where), words(std::move(by)) {}
-    // Over RDMA the channel is made when it is the client's turn.
-    visitor(listener& where, std::unique_ptr<uct::rdmacm::request> from)
-        : pending(-1), at(where), asked(std::move(from)), is_over_rdma(true) {}
-    ~visitor() override {
-        if (words != nullptr) at.manager_.see_off(std::move(words));
+struct listener::pending_client final : ucs::net::acceptor::pending {
+    pending_client(listener& where, std::unique_ptr<channel> over)
+        : pending(over->fd()), owner(where), connection(std::move(over)) {}
+    // A channel over RDMA is made when it is the client's turn.
+    pending_client(listener& where, std::unique_ptr<uct::rdmacm::request> from)
+        : pending(-1), owner(where), rdma_request(std::move(from)), is_over_rdma(true) {}
+    ~pending_client() override {
+        if (connection != nullptr) owner.manager_.drain(std::move(connection));
     }
 
     [[nodiscard]] int on_turn() noexcept override {
-        if (!is_over_rdma) return words->fd();
+        if (!is_over_rdma) return connection->fd();
         try {
-            words = at.doors_.accept(std::move(asked));
+            connection = owner.doors_.accept(std::move(rdma_request));
         } catch (const std::bad_alloc&) {
         }
-        if (words == nullptr) return -1;
-        at.acceptor_.start_turn(*this, ucs::time::now() + time_for_rdma);
-        return words->fd();
+        if (connection == nullptr) return -1;
+        owner.acceptor_.start_turn(*this, ucs::time::now() + time_for_rdma);
+        return connection->fd();
     }
-    void on_readable() noexcept override { at.on_words(*this); }
+    void on_readable() noexcept override { owner.on_input(*this); }
     void on_shutdown() noexcept override {
-        if (words != nullptr && step(now, event::cancel).todo == action::refuse)
-            words->send_refusal(wire::reason::not_served);
+        if (connection != nullptr && step(now, event::cancel).todo == action::refuse)
+            connection->send_refusal(wire::reason::not_served);
     }
     [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
-        return words != nullptr   ? words->remote()
-               : asked != nullptr ? asked->remote()
-                                  : uct::tcp::socket_address();
+        return connection != nullptr     ? connection->remote()
+               : rdma_request != nullptr ? rdma_request->remote()
+                                         : uct::tcp::socket_address();
     }
 
-    // The client has begun an opening. This side answers it, also to say that it has no key.
+    // The client has begun an opening. This side answers it, if only to say that it has no key.
     void begin_opening() noexcept {
         now = phase::unproven;
-        proving.emplace(ucs::security::opening::role::server, at.manager_.job_key(),
+        opening.emplace(ucs::security::opening::role::server, owner.manager_.job_key(),
                         wire::opening_purpose);
-        const auto begun = said.beginning();
-        std::copy(begun.begin(), begun.end(), proving->space().begin());
-        proving->take(begun.size());
-        said.clear();
+        const auto begun = input.beginning();
+        std::copy(begun.begin(), begun.end(), opening->space().begin());
+        opening->take(begun.size());
+        input.clear();
     }
 
-    listener& at;
-    std::unique_ptr<uct::rdmacm::request> asked;  // over RDMA, until its turn
+    listener& owner;
+    std::unique_ptr<uct::rdmacm::request> rdma_request;  // over RDMA, until its turn
     const bool is_over_rdma = false;
-    std::unique_ptr<channel> words;
-    phase now = at.manager_.job_key() != nullptr ? phase::unproven : phase::greeting;
-    inbox said{now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening};
-    std::optional<ucs::security::opening> proving{};  // from its first bytes until both agree
+    std::unique_ptr<channel> connection;
+    phase now = owner.manager_.job_key() != nullptr ? phase::unproven : phase::awaiting_request;
+    inbox input{now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening};
+    std::optional<ucs::security::opening> opening{};  // from its first bytes until both agree
 };
 
-ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listener_params& params) {
-    doors open;
+ucs::result<std::unique_ptr<listener>> listener::open(manager& parent,
+                                                      const listener_params& params) {
+    listening_sockets open;
     open.at = params.at;
-    const ucs_status_t opened = open.open(of.carriers("ucp_listener_create"));
+    const ucs_status_t opened = open.open(parent.transports("ucp_listener_create"));
     if (opened != UCS_OK) return opened;
-    std::unique_ptr<listener> made(new listener(of, params, std::move(open)));
+    std::unique_ptr<listener> made(new listener(parent, params, std::move(open)));
     const ucs_status_t status = made->acceptor_.open(made->doors_.descriptors());
     if (status != UCS_OK) return status;
     return made;
 }
 
-listener::listener(manager& of, const listener_params& params, doors open)
-    : manager_(of),
+listener::listener(manager& parent, const listener_params& params, listening_sockets open)
+    : manager_(parent),
       params_(params),
       doors_(std::move(open)),
-      acceptor_(
-          owner().events(),
-          {.log = wireup_log,
-           .rejected = owner().rejected(),
-           .name = doors_.at.text(),
-           .limits = limits(of.patience(), doors_.rdma != nullptr, of.job_key() != nullptr),
-           .accept = [this](int door) { return next_visitor(door); },
-           .accepts_per_turn = accepts_per_turn(doors_.rdma != nullptr, of.job_key() != nullptr)}) {
-}
+      acceptor_(owner().events(),
+                {.log = wireup_log,
+                 .rejected = owner().rejected(),
+                 .name = doors_.at.text(),
+                 .limits = limits(parent.connect_timeout(), doors_.rdma != nullptr,
+                                  parent.job_key() != nullptr),
+                 .accept = [this](int descriptor) { return accept_client(descriptor); },
+                 .accepts_per_turn =
+                     accepts_per_turn(doors_.rdma != nullptr, parent.job_key() != nullptr)}) {}
 
-// Clients use what they have: a door is opened for each, at one port. The two kinds have ports of
-// their own, so one that is free for sockets may be somebody's over RDMA.
-ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
-    const auto has = [&by](carrier which) {
-        return std::find(by.begin(), by.end(), which) != by.end();
+// Opens a listening socket for each transport, at one port, because clients use the transports that
+// they have. Sockets and RDMA have separate port spaces, so a port that is free for sockets may be
+// in use over RDMA.
+ucs_status_t listener::listening_sockets::open(const std::vector<transport>& transports) {
+    const auto has = [&transports](transport wanted) {
+        return std::find(transports.begin(), transports.end(), wanted) != transports.end();
     };
-    if (by.empty()) return UCS_ERR_UNREACHABLE;
-    const bool by_socket = has(carrier::tcp);
+    if (transports.empty()) return UCS_ERR_UNREACHABLE;
+    const bool by_socket = has(transport::tcp);
     const uct::tcp::socket_address wanted = at;
     for (int left = attempts_at_ports;; --left) {
         at = wanted;
         const ucs_status_t status = by_socket ? open_socket() : UCS_OK;
-        if (status != UCS_OK || !has(carrier::rdmacm)) return status;
+        if (status != UCS_OK || !has(transport::rdmacm)) return status;
         const int error = open_rdma();
         if (error == EADDRINUSE && by_socket && wanted.port() == 0 && left > 1) continue;
         if (error == 0 || (by_socket && is_absence(error))) return UCS_OK;
@@ -156,10 +158,10 @@ ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
     }
 }
 
-ucs_status_t listener::doors::open_socket() {
+ucs_status_t listener::listening_sockets::open_socket() {
     socket = uct::tcp::open_stream(at.data()->sa_family);
     const int yes = 1;
-    // An address of connections that ended a moment ago is free.
+    // The address of connections that ended a moment ago counts as free.
     const bool listens =
         socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
         ::bind(socket.get(), at.data(), at.size()) == 0 && ::listen(socket.get(), SOMAXCONN) == 0;
@@ -174,10 +176,10 @@ ucs_status_t listener::doors::open_socket() {
 }
 
 // 0 or an errno.
-int listener::doors::open_rdma() {
+int listener::listening_sockets::open_rdma() {
     auto opened = uct::rdmacm::door::open(at, longest_message);
     if (opened.made == nullptr) {
-        ucs::log::debug(wireup_log, "{} is not listened to over RDMA: {}", at.text(),
+        ucs::log::debug(wireup_log, "cannot listen on {} over RDMA: {}", at.text(),
                         uct::tcp::error_text(opened.error));
         return opened.error;
     }
@@ -186,29 +188,30 @@ int listener::doors::open_rdma() {
     return 0;
 }
 
-std::vector<int> listener::doors::descriptors() const {
+std::vector<int> listener::listening_sockets::descriptors() const {
     std::vector<int> all;
     if (socket) all.push_back(socket.get());
     if (rdma != nullptr) all.push_back(rdma->fd());
     return all;
 }
 
-std::unique_ptr<channel> listener::doors::accept(std::unique_ptr<uct::rdmacm::request> from) const {
+std::unique_ptr<channel> listener::listening_sockets::accept(
+    std::unique_ptr<uct::rdmacm::request> from) const {
     auto accepted = rdma->accept(std::move(from));
     return accepted.made != nullptr ? rdma_channel(std::move(accepted.made)) : nullptr;
 }
 
 // Serves as acceptor::settings::accept.
-std::unique_ptr<ucs::net::acceptor::pending> listener::next_visitor(int door) {
-    if (door == doors_.socket.get()) {
-        ucs::unique_fd client = ucs::net::accept_stream(door);
+std::unique_ptr<ucs::net::acceptor::pending> listener::accept_client(int descriptor) {
+    if (descriptor == doors_.socket.get()) {
+        ucs::unique_fd client = ucs::net::accept_stream(descriptor);
         if (!client) return nullptr;
-        return std::make_unique<visitor>(*this, tcp_channel(std::move(client)));
+        return std::make_unique<pending_client>(*this, tcp_channel(std::move(client)));
     }
-    auto asked = doors_.rdma->next();
-    errno = asked.error;
-    if (asked.made == nullptr) return nullptr;
-    return std::make_unique<visitor>(*this, std::move(asked.made));
+    auto rdma_request = doors_.rdma->next();
+    errno = rdma_request.error;
+    if (rdma_request.made == nullptr) return nullptr;
+    return std::make_unique<pending_client>(*this, std::move(rdma_request.made));
 }
 
 listener::~listener() {
@@ -216,77 +219,78 @@ listener::~listener() {
         offer->refuse(wire::reason::not_served, manager_);
 }
 
-void listener::on_words(visitor& who) noexcept {
-    // Its device has answered ours. Before, the address may be an invented one.
-    if (who.is_over_rdma && who.words->connect_error() == 0) acceptor_.prefer(who);
-    if (who.proving) {
-        static_cast<void>(who.words->advance(*who.proving));
-        if (!acceptor_.has_agreed(who, *who.proving)) return;
-        who.now = step(who.now, event::agreed).next;
-        who.proving.reset();
+void listener::on_input(pending_client& client) noexcept {
+    // The client's device has answered ours, so its address is genuine.
+    if (client.is_over_rdma && client.connection->connect_error() == 0) acceptor_.prefer(client);
+    if (client.opening) {
+        static_cast<void>(client.connection->advance(*client.opening));
+        if (!acceptor_.has_agreed(client, *client.opening)) return;
+        client.now = step(client.now, event::agreed).next;
+        client.opening.reset();
     }
-    event what = event::end;
-    switch (who.words->read(who.said)) {
+    event input = event::end;
+    switch (client.connection->read(client.input)) {
         case channel::input::nothing_yet:
             return;
         case channel::input::opening:
-            who.begin_opening();
-            return on_words(who);  // frames only from then on
+            client.begin_opening();
+            return on_input(client);  // from now on only frames are valid
         case channel::input::end:
             break;
-        case channel::input::nonsense:
-            what = event::nonsense;
+        case channel::input::malformed:
+            input = event::malformed;
             break;
         case channel::input::frame:
-            what = who.said.header().kind == wire::kind::request   ? event::request
-                   : who.said.header().kind == wire::kind::refusal ? event::refusal
-                                                                   : event::established;
+            input = client.input.header().kind == wire::kind::request   ? event::request
+                    : client.input.header().kind == wire::kind::refusal ? event::refusal
+                                                                        : event::established;
     }
-    const transition taken = step(who.now, what);
+    const transition taken = step(client.now, input);
     if (taken.todo != action::offer) {
-        const char* why = what == event::nonsense ? who.said.why_not()
-                          : what == event::end    ? nullptr
-                                                  : "said something before its request";
-        return show_out(who, taken.todo, why);
+        const char* why = input == event::malformed ? client.input.why_not()
+                          : input == event::end     ? nullptr
+                                                    : "sent another frame before its request";
+        return reject(client, taken.todo, why);
     }
     try {
-        on_request(who);
+        on_request(client);
     } catch (const std::bad_alloc&) {
-        show_out(who, action::drop, "cannot be served, out of memory");
+        reject(client, action::drop, "cannot be served, out of memory");
     }
 }
 
-void listener::on_request(visitor& who) {
-    auto said = wire::parse_request(who.said.header(), who.said.body());
-    const bool known = said && [&] {
+void listener::on_request(pending_client& client) {
+    auto request = wire::parse_request(client.input.header(), client.input.body());
+    const bool known = request && [&] {
         const auto address =
-            address::parse(std::span<const std::byte>(said->address), &owner().rejected());
-        return address.ok() && address->uid() == said->uid;
+            address::parse(std::span<const std::byte>(request->address), &owner().rejected());
+        return address.ok() && address->uid() == request->uid;
     }();
-    if (!known) return show_out(who, action::refuse, "sent a malformed request");
-    offers_.push_back(std::make_unique<conn_request>(std::move(*said), who.remote()));
-    std::unique_ptr<channel> words = std::move(who.words);
-    acceptor_.remove(who);
-    offers_.back()->give_channel(std::move(words));
+    if (!known) return reject(client, action::refuse, "sent a malformed request");
+    offers_.push_back(std::make_unique<conn_request>(std::move(*request), client.remote()));
+    std::unique_ptr<channel> connection = std::move(client.connection);
+    acceptor_.remove(client);
+    offers_.back()->give_channel(std::move(connection));
     if (offers_.size() >= most_offers) hold_clients();
     manager_.note(*this);
 }
 
-// Clients that come faster than the program is told of them wait to be accepted.
+// Stops accepting: clients come faster than the program is offered their requests.
 void listener::hold_clients() noexcept {
     acceptor_.hold(true);
     if (std::exchange(has_reported_backlog_, true)) return;
     owner().rejected().warn(wireup_log,
-                            "{}: {} clients wait until the program is told of them; others have "
-                            "to wait to be accepted",
+                            "{}: {} clients wait until the program handles their requests; further "
+                            "clients are not accepted until it does",
                             doors_.at.text(), offers_.size());
 }
 
-void listener::show_out(visitor& who, action how, const char* why) noexcept {
-    if (how == action::refuse) {
-        who.words->send_refusal(why == nullptr ? wire::reason::not_served : who.said.answer());
+void listener::reject(pending_client& client, action todo, const char* why) noexcept {
+    if (todo == action::refuse) {
+        client.connection->send_refusal(why == nullptr ? wire::reason::not_served
+                                                       : client.input.answer());
     }
-    acceptor_.reject(who, why);
+    acceptor_.reject(client, why);
 }
 
 void listener::run() {

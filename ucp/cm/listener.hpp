@@ -1,4 +1,4 @@
-// A server's door for clients that know its socket address only.
+// Listener of a server: accepts clients by socket address.
 #pragma once
 
 #include <deque>
@@ -13,57 +13,60 @@
 
 namespace ucp::cm {
 
-// What ucp_listener_create was asked for.
+// Parameters of ucp_listener_create.
 struct listener_params {
     uct::tcp::socket_address at;
     ucp_listener_conn_handler_t on_request{nullptr, nullptr};
     ucp_listener_accept_handler_t on_endpoint{nullptr, nullptr};
 };
 
-// Reads what those who connect ask for, over whatever carries it, and tells the program. Owned by
-// the manager; owner context.
+// Accepts connections over all transports of the connection manager, reads the clients' requests
+// and offers them to the program. Owned by the manager; owner context.
 class listener final : public task, public ucs::vfs::object {
 public:
-    static ucs::result<std::unique_ptr<listener>> open(manager& of, const listener_params& params);
+    static ucs::result<std::unique_ptr<listener>> open(manager& parent,
+                                                       const listener_params& params);
     ~listener() override;
 
     [[nodiscard]] const uct::tcp::socket_address& address() const noexcept { return doors_.at; }
     [[nodiscard]] worker& owner() const noexcept { return manager_.owner(); }
 
-    // Tells the program of one client.
+    // Offers one client's request to the program.
     void run() override;
 
     void describe(ucs::vfs::directory& into) const override;
 
 private:
-    struct visitor;
-    struct doors {
-        uct::tcp::socket_address at;  // with the port that was chosen
+    struct pending_client;
+    struct listening_sockets {
+        uct::tcp::socket_address at;  // with the selected port
         ucs::unique_fd socket;
         std::unique_ptr<uct::rdmacm::door> rdma;
 
-        ucs_status_t open(const std::vector<carrier>& by);
+        ucs_status_t open(const std::vector<transport>& transports);
         ucs_status_t open_socket();
         int open_rdma();
         [[nodiscard]] std::vector<int> descriptors() const;
-        // The channel of a client over RDMA; nullptr: it cannot be made, and the client is refused.
+        // Makes the channel of a client over RDMA. nullptr: it cannot be made, and the client is
+        // refused.
         [[nodiscard]] std::unique_ptr<channel> accept(
             std::unique_ptr<uct::rdmacm::request> from) const;
     };
 
-    listener(manager& of, const listener_params& params, doors open);
-    [[nodiscard]] std::unique_ptr<ucs::net::acceptor::pending> next_visitor(int door);
-    void on_words(visitor& who) noexcept;
-    void on_request(visitor& who);
-    void show_out(visitor& who, action how, const char* why) noexcept;
+    listener(manager& parent, const listener_params& params, listening_sockets open);
+    [[nodiscard]] std::unique_ptr<ucs::net::acceptor::pending> accept_client(int descriptor);
+    void on_input(pending_client& client) noexcept;
+    void on_request(pending_client& client);
+    void reject(pending_client& client, action todo, const char* why) noexcept;
     void hold_clients() noexcept;
     void hand_over(std::unique_ptr<conn_request> offer);
 
     manager& manager_;
     const listener_params params_;
-    const doors doors_;
+    const listening_sockets doors_;
     ucs::net::acceptor acceptor_;
-    std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
+    std::deque<std::unique_ptr<conn_request>>
+        offers_;  // requests that the program has not seen yet
     std::uint64_t told_ = 0;
     bool has_reported_backlog_ = false;
 };

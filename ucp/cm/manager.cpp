@@ -15,66 +15,70 @@
 namespace ucp::cm {
 
 namespace {
-// Per progress, so that a flood of connections does not keep messages waiting.
+// Limit per progress, so that a flood of connections does not delay messages.
 constexpr unsigned tasks_at_once = 64;
-// Last words take as long as one message; where the other side is gone they take for ever.
-constexpr ucs::time::nanoseconds leaving_patience = 2 * ucs::time::second;
-// Strangers that take nothing do not fill the process with them: then the oldest goes.
-constexpr std::size_t most_leaving = 64;
-constexpr ucs::time::nanoseconds last_patience = 100 * ucs::time::millisecond;
-// Clients that were accepted and have not answered. A thousand processes may start at once; each
-// costs an endpoint and a descriptor meanwhile.
+// A final flush takes as long as one message; if the other side is gone it never ends.
+constexpr ucs::time::nanoseconds drain_timeout = 2 * ucs::time::second;
+// Limit on channels that are being drained, so that clients which read nothing do not use up the
+// process: beyond it the oldest channel is closed.
+constexpr std::size_t most_draining = 64;
+constexpr ucs::time::nanoseconds final_drain_timeout = 100 * ucs::time::millisecond;
+// Limits on clients that were accepted and have not answered. A thousand processes may start at the
+// same time; each takes an endpoint and a descriptor meanwhile.
 constexpr ucs::net::admission_limits accepted_limits{
     .most = 1024, .most_per_origin = 768, .time_to_prove = ucs::net::admission::never};
-// A client answers in its progress, and may be stopped or compute for some time before.
+// A client answers in its progress; before that it may be stopped or compute for some time.
 constexpr ucs::time::nanoseconds least_time_to_answer = 60 * ucs::time::second;
 }  // namespace
 
-// One whose last words are on their way.
-struct manager::leaving {
-    leaving(manager& from, std::unique_ptr<channel> done) noexcept
-        : of(from), last_words(std::move(done)) {}
-    ~leaving() {
-        events().remove(last_words->fd());
+// A channel whose last frames are on their way.
+struct manager::draining_channel {
+    draining_channel(manager& from, std::unique_ptr<channel> done) noexcept
+        : parent(from), connection(std::move(done)) {}
+    ~draining_channel() {
+        events().remove(connection->fd());
         if (deadline != 0) events().remove_timer(deadline);
     }
-    leaving(const leaving&) = delete;
-    leaving& operator=(const leaving&) = delete;
-    [[nodiscard]] ucs::async::event_loop& events() const noexcept { return of.owner().events(); }
+    draining_channel(const draining_channel&) = delete;
+    draining_channel& operator=(const draining_channel&) = delete;
+    [[nodiscard]] ucs::async::event_loop& events() const noexcept {
+        return parent.owner().events();
+    }
 
-    manager& of;
-    const std::unique_ptr<channel> last_words;
+    manager& parent;
+    const std::unique_ptr<channel> connection;
     ucs::async::event_loop::timer_id deadline = 0;
 };
 
 manager::manager(worker& owner)
-    : owner_(owner), requests_(std::make_shared<unanswered>()), accepted_(accepted_limits) {}
+    : owner_(owner), requests_(std::make_shared<pending_requests>()), accepted_(accepted_limits) {}
 
 manager::~manager() {
     listeners_.clear();
     requests_->clear(*this);
-    const ucs::time::nanoseconds until = ucs::time::now() + last_patience;
-    while (!leaving_.empty() && ucs::time::now() < until)
-        std::erase_if(leaving_, [](const leaving& each) { return each.last_words->finish(); });
+    const ucs::time::nanoseconds until = ucs::time::now() + final_drain_timeout;
+    while (!draining_.empty() && ucs::time::now() < until)
+        std::erase_if(draining_,
+                      [](const draining_channel& each) { return each.connection->finish(); });
 }
 
-void manager::see_off(std::unique_ptr<channel> done) noexcept {
+void manager::drain(std::unique_ptr<channel> done) noexcept {
     if (done->finish()) return;
-    if (leaving_.size() == most_leaving) leaving_.pop_front();
+    if (draining_.size() == most_draining) draining_.pop_front();
     try {
-        leaving_.emplace_back(*this, std::move(done));
+        draining_.emplace_back(*this, std::move(done));
     } catch (const std::bad_alloc&) {
         return;
     }
-    // The handlers are small enough to need no memory.
-    const auto place = std::prev(leaving_.end());
-    place->deadline = owner_.events().add_timer(
-        leaving_patience, [this, place] { leaving_.erase(place); }, true);
+    // The handlers are small enough that storing them allocates no memory.
+    const auto entry = std::prev(draining_.end());
+    entry->deadline = owner_.events().add_timer(
+        drain_timeout, [this, entry] { draining_.erase(entry); }, true);
     const ucs_status_t watched =
-        owner_.events().add(place->last_words->fd(), EPOLLIN, [this, place](std::uint32_t) {
-            if (place->last_words->finish()) leaving_.erase(place);
+        owner_.events().add(entry->connection->fd(), EPOLLIN, [this, entry](std::uint32_t) {
+            if (entry->connection->finish()) draining_.erase(entry);
         });
-    if (place->deadline == 0 || watched != UCS_OK) leaving_.erase(place);
+    if (entry->deadline == 0 || watched != UCS_OK) draining_.erase(entry);
 }
 
 void manager::note(task& todo) noexcept {
@@ -129,9 +133,9 @@ void manager::remove(const listener& done) {
     std::erase_if(listeners_, [&](const auto& each) { return each.get() == &done; });
 }
 
-std::vector<carrier> manager::carriers(const char* function) const {
+std::vector<transport> manager::transports(const char* function) const {
     const context& whole = owner_.owner();
-    std::vector<carrier> found = whole.options().carriers.usable(whole.has_rdma_devices());
+    std::vector<transport> found = whole.options().cm_transports.usable(whole.has_rdma_devices());
     if (found.empty()) {
         ucs::log::error(wireup_log,
                         "{}: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there is no RDMA "
@@ -145,12 +149,12 @@ const ucs::security::key* manager::job_key() const noexcept {
     return owner_.owner().job_key();
 }
 
-ucs::time::nanoseconds manager::patience() const noexcept {
+ucs::time::nanoseconds manager::connect_timeout() const noexcept {
     return ucs::time::from_seconds(std::min(owner_.owner().options().cm_timeout.seconds, 1e6));
 }
 
 ucs::time::nanoseconds manager::time_to_answer() const noexcept {
-    return std::max(patience(), least_time_to_answer);
+    return std::max(connect_timeout(), least_time_to_answer);
 }
 
 }  // namespace ucp::cm

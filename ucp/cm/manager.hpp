@@ -1,4 +1,5 @@
-// What a worker has of listeners and of connections that are being made by socket address.
+// Connection manager of a worker: its listeners and the connections by socket address that are
+// being made.
 #pragma once
 
 #include <list>
@@ -6,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "ucp/cm/carrier.hpp"
+#include "ucp/cm/transport.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/time/clock.hpp"
@@ -27,24 +28,24 @@ class conn_request;
 class listener;
 class manager;
 
-// Something that has to be looked at by progress, because programs may be called back there and
-// not where a descriptor was found readable.
+// A background task for progress: the program may be called back there, and not where a descriptor
+// was found readable.
 class task {
 public:
     virtual ~task() = default;
-    // May end any task, itself included.
+    // Runs the task. May destroy any task, including itself.
     virtual void run() = 0;
     ucs::datastruct::auto_unlink_hook task_hook;
 };
 
-// Requests that the program has and did not answer yet. Any thread, because it may answer on
-// another worker; shared by the worker that listens and the requests.
-class unanswered {
+// Connection requests that the program has not answered yet. Any thread, because the program may
+// answer on another worker; shared by the worker that listens and the requests.
+class pending_requests {
 public:
     void add(conn_request& fresh);
     void remove(conn_request& answered);
-    // Refuses and destroys all, at the end of their manager.
-    void clear(manager& of);
+    // Refuses and destroys all requests, at the end of their manager.
+    void clear(manager& parent);
 
 private:
     std::mutex guard_;
@@ -54,7 +55,7 @@ private:
 // A client that the program has accepted and that has not answered yet.
 class accepted_client : public ucs::net::admission::candidate {
 public:
-    // There are too many such clients, and this one has to end. It was removed.
+    // There are too many such clients, and this one must end. It was removed from the list.
     virtual void on_displaced() noexcept = 0;
 
 protected:
@@ -72,45 +73,47 @@ public:
 
     void note(task& todo) noexcept;
     [[nodiscard]] bool has_work() const noexcept { return !tasks_.empty(); }
-    // From progress: does what was noted; returns how many.
+    // Called from progress: runs the noted tasks and returns their number.
     unsigned dispatch() noexcept;
 
-    // Closes a channel as soon as nothing is lost by that, or it has taken too long.
-    void see_off(std::unique_ptr<channel> done) noexcept;
+    // Drains and closes a channel: closes it when its last frames have arrived, or after a timeout.
+    void drain(std::unique_ptr<channel> done) noexcept;
 
-    // Counts a client that was accepted, until remove_accepted() or until it is destroyed. Without
-    // a job key, which keeps strangers out, their number is bounded: others may be displaced.
-    // UCS_ERR_NO_MEMORY: it was not counted.
+    // Counts an accepted client until remove_accepted() or until it is destroyed. Their number is
+    // bounded unless a job key keeps strangers out: other clients may be displaced.
+    // UCS_ERR_NO_MEMORY: the client was not counted.
     [[nodiscard]] ucs_status_t add_accepted(accepted_client& fresh,
                                             const uct::tcp::socket_address& from) noexcept;
     void remove_accepted(accepted_client& done) noexcept;
 
     void add(std::unique_ptr<listener> fresh);
     void remove(const listener& done);
-    // A folder for each.
+    // Lists a folder for each listener in the object tree.
     void describe_listeners(ucs::vfs::directory& into) const;
 
-    // Which ways of meeting there are, the first to be tried first. Where there is none, the log
-    // says so for that function of the C interface.
-    [[nodiscard]] std::vector<carrier> carriers(const char* function) const;
+    // Returns the usable transports of the connection manager in the order in which they are tried.
+    // If there is none, logs that for `function` of the C interface.
+    [[nodiscard]] std::vector<transport> transports(const char* function) const;
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
-    [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }
-    // The key that clients and listeners have to prove; null: there is no job key.
+    [[nodiscard]] const std::shared_ptr<pending_requests>& requests() const noexcept {
+        return requests_;
+    }
+    // The key that clients and listeners must prove; nullptr: there is no job key.
     [[nodiscard]] const ucs::security::key* job_key() const noexcept;
-    // How long a client may take to say who it is, and connecting to a listener.
-    [[nodiscard]] ucs::time::nanoseconds patience() const noexcept;
-    // How long a client may take to answer after it was accepted.
+    // Time limit for connecting to a listener, and for the client's request after that.
+    [[nodiscard]] ucs::time::nanoseconds connect_timeout() const noexcept;
+    // Time limit for a client's answer after it was accepted.
     [[nodiscard]] ucs::time::nanoseconds time_to_answer() const noexcept;
 
 private:
     worker& owner_;
     ucs::datastruct::auto_list<task, &task::task_hook> tasks_;
-    std::shared_ptr<unanswered> requests_;
+    std::shared_ptr<pending_requests> requests_;
     std::vector<std::unique_ptr<listener>> listeners_;
     ucs::net::admission accepted_;
     bool has_reported_accepted_ = false;
-    struct leaving;
-    std::list<leaving> leaving_;
+    struct draining_channel;
+    std::list<draining_channel> draining_;
 };
 
 }  // namespace ucp::cm

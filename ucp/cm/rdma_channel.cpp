@@ -1,4 +1,4 @@
-// Frames over a connection between RDMA devices, which needs no IP traffic.
+// Channel over a connection between RDMA devices, which needs no IP traffic.
 #include <cerrno>
 
 #include "ucp/cm/connect.hpp"
@@ -34,7 +34,7 @@ public:
     }
 
 private:
-    // What came before the end can still be read.
+    // Data that arrived before the end can still be read.
     [[nodiscard]] ssize_t receive(std::span<std::byte> into) noexcept override {
         const int state = connection_->progress();
         const std::size_t got = connection_->receive(into);

@@ -1,5 +1,4 @@
-// Frames over a TCP socket. They are far shorter than the buffer of a socket that nothing was sent
-// on.
+// Channel over a TCP socket. Frames are far shorter than the send buffer of a fresh socket.
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -13,7 +12,8 @@ namespace ucp::cm {
 
 namespace {
 
-// A peer whose host is gone is found within a minute; nothing else would tell.
+// Enables keepalive probes: a peer whose host is gone is found within a minute. Nothing else would
+// show that.
 void keep_alive(int fd) noexcept {
     const auto set = [fd](int level, int option, int value) {
         static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
@@ -43,8 +43,8 @@ public:
         return ucs::net::send_whole(fd(), frame);
     }
 
-    // The kernel delivers what it took, unless bytes are left unread: then it resets the
-    // connection, and what was sent may be lost with it.
+    // The kernel delivers the data that it took, unless received bytes are left unread: then it
+    // resets the connection, and sent data may be lost with it.
     [[nodiscard]] bool finish() noexcept override {
         std::array<std::byte, longest_message> rest;
         static_cast<void>(::recv(fd(), rest.data(), rest.size(), MSG_DONTWAIT));

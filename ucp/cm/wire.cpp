@@ -12,8 +12,8 @@ using uct::tcp::field_writer;
 constexpr std::size_t fixed_body = 32;
 constexpr std::uint64_t token_limit = std::uint64_t{1} << 56;
 
-bool known(kind which) noexcept {
-    return which == kind::request || which == kind::refusal || which == kind::established;
+bool known(kind value) noexcept {
+    return value == kind::request || value == kind::refusal || value == kind::established;
 }
 
 }  // namespace
@@ -33,21 +33,21 @@ std::array<std::byte, header_size> header::pack() const noexcept {
 header_answer parse_header(std::span<const std::byte, header_size> from) noexcept {
     field_reader fields(from);
     if (fields.get<std::uint32_t>() != magic) return {{}, "sent no message of this protocol"};
-    header said;
-    said.version = fields.get<std::uint16_t>();
-    if (said.version != version) {
+    header read;
+    read.version = fields.get<std::uint16_t>();
+    if (read.version != version) {
         return {{}, "speaks another version", reason::other_version};
     }
-    said.kind = static_cast<wire::kind>(fields.get<std::uint8_t>());
-    said.flags = fields.get<std::uint8_t>();
-    said.length = fields.get<std::uint32_t>();
-    said.reason = static_cast<wire::reason>(fields.get<std::uint32_t>());
-    if (!known(said.kind)) return {{}, "sent a message of unknown kind"};
-    if (said.length > max_body) return {{}, "sent too long a message"};
-    if (said.kind != kind::request && said.length != 0) {
+    read.kind = static_cast<wire::kind>(fields.get<std::uint8_t>());
+    read.flags = fields.get<std::uint8_t>();
+    read.length = fields.get<std::uint32_t>();
+    read.reason = static_cast<wire::reason>(fields.get<std::uint32_t>());
+    if (!known(read.kind)) return {{}, "sent a message of unknown kind"};
+    if (read.length > max_body) return {{}, "sent too long a message"};
+    if (read.kind != kind::request && read.length != 0) {
         return {{}, "sent a body where none belongs"};
     }
-    return {said, nullptr};
+    return {read, nullptr};
 }
 
 std::vector<std::byte> request::pack() const {
@@ -65,20 +65,21 @@ std::vector<std::byte> request::pack() const {
     return frame;
 }
 
-std::optional<request> parse_request(const header& of, std::span<const std::byte> body) {
+std::optional<request> parse_request(const header& header, std::span<const std::byte> body) {
     field_reader fields(body);
-    request said;
-    said.uid = fields.get<std::uint64_t>();
-    said.ep = fields.get<std::uint64_t>();
-    said.token = fields.get<std::uint64_t>();
-    said.client_id = fields.get<std::uint64_t>();
-    said.shows_client_id = (of.flags & request::has_client_id) != 0;
-    const bool sane = of.kind == kind::request && of.reason == reason::none &&
-                      (of.flags & ~request::has_client_id) == 0 && fields.ok() && !fields.at_end();
-    if (!sane || said.uid == 0 || said.ep == 0 || said.token >= token_limit) return std::nullopt;
+    request read;
+    read.uid = fields.get<std::uint64_t>();
+    read.ep = fields.get<std::uint64_t>();
+    read.token = fields.get<std::uint64_t>();
+    read.client_id = fields.get<std::uint64_t>();
+    read.shows_client_id = (header.flags & request::has_client_id) != 0;
+    const bool sane = header.kind == kind::request && header.reason == reason::none &&
+                      (header.flags & ~request::has_client_id) == 0 && fields.ok() &&
+                      !fields.at_end();
+    if (!sane || read.uid == 0 || read.ep == 0 || read.token >= token_limit) return std::nullopt;
     const auto address = fields.take(body.size() - fixed_body);
-    said.address.assign(address.begin(), address.end());
-    return said;
+    read.address.assign(address.begin(), address.end());
+    return read;
 }
 
 }  // namespace ucp::cm::wire

@@ -1,8 +1,9 @@
-// What client and server say over a channel, before they are connected otherwise.
+// Wire format between client and server over a channel, before their endpoints are connected.
 //
-// With a job key the client begins with an opening (ucs/security/opening.hpp), and says nothing
-// else before both sides have proven the key. Without one it begins with its request. A server that
-// has a key refuses the latter, and one that has none lets the opening fail.
+// With a job key the client begins with an opening (ucs/security/opening.hpp), and sends nothing
+// else before both sides have proven the key. Without a key it begins with its request. A server
+// with a key refuses a client that begins without an opening, and a server without one lets the
+// opening fail.
 //
 // Every message is a frame:
 //   0  u32  magic                        8  u32  length of the body, at most 4096
@@ -10,12 +11,12 @@
 //   6  u8   kind                        16  body
 //   7  u8   flags
 //
-// request      the client asks for a connection. Flag 1: it shows its client id. Body: u64 uid of
+// request      the client requests a connection. Flag 1: it shows its client id. Body: u64 uid of
 //              its worker, u64 id of its endpoint, u64 token, u64 client id, then the packed
 //              address of its worker. The server connects to that by a `bind` with id and token
 //              (ucp/wireup/wire.hpp), which is the answer.
-// refusal      the server will not; no body. It closes the channel.
-// established  the client got the answer and closes the channel; no body.
+// refusal      the server refuses; no body. It closes the channel.
+// established  the client got the bind and closes the channel; no body.
 //
 // Version rule: magic and version stay where they are for ever. A server refuses other versions,
 // and its refusal has its own version in it. Fields are little-endian.
@@ -37,7 +38,7 @@ inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t max_body = 4096;
 
-// Names the kind of connection to the opening.
+// Names the kind of connection in the opening.
 inline constexpr std::string_view opening_purpose = "ucp listener";
 
 enum class kind : std::uint8_t { request = 1, refusal = 2, established = 3 };
@@ -49,7 +50,7 @@ enum class reason : std::uint32_t {
     other_version = 3,
     unreachable = 4,  // no transport leads to the client
     malformed = 5,
-    key_missing = 6,  // the server has a job key, and the client has begun without one
+    key_missing = 6,  // the server has a job key, and the client began without an opening
 };
 
 struct header {
@@ -62,7 +63,7 @@ struct header {
     [[nodiscard]] std::array<std::byte, header_size> pack() const noexcept;
 };
 
-// A header that was read, or the reason in words why it is none.
+// A parsed header, or the reason why it is invalid, in words and for a refusal.
 struct header_answer {
     std::optional<header> value;
     const char* why_not = nullptr;
@@ -75,17 +76,17 @@ struct request {
 
     std::uint64_t uid = 0;
     std::uint64_t ep = 0;
-    std::uint64_t token = 0;  // of 56 bits
+    std::uint64_t token = 0;  // 56 bits
     std::uint64_t client_id = 0;
     bool shows_client_id = false;
     std::vector<std::byte> address;
 
-    // The whole frame.
+    // Returns the whole frame.
     [[nodiscard]] std::vector<std::byte> pack() const;
 };
 
-// The body of a request frame. The address in it is not looked at. May throw std::bad_alloc.
-[[nodiscard]] std::optional<request> parse_request(const header& of,
+// Parses the body of a request frame. The address in it is not examined. May throw std::bad_alloc.
+[[nodiscard]] std::optional<request> parse_request(const header& header,
                                                    std::span<const std::byte> body);
 
 }  // namespace ucp::cm::wire

@@ -1,4 +1,4 @@
-// What a worker counts.
+// Event counters of a worker.
 #pragma once
 
 #include <array>
@@ -8,23 +8,24 @@
 
 namespace ucp {
 
-// Events that tell how messages move and what goes wrong, shown in the object tree under
-// "counters". None of them lies on the path of a small message that has its receive.
+// Events that show how messages move and what goes wrong, listed in the object tree under
+// "counters". None of them lies on the path of a small message whose receive is posted.
 enum class activity {
     ep_creations,          // by the program or for a peer
-    ep_creation_failures,  // the program asked for one and got an error
-    ep_closures,           // the program closed one
+    ep_creation_failures,  // the program's request failed
+    ep_closures,           // by the program
     ep_failures,
     lost_connections,  // to peers that had endpoints
     stored_messages,   // came before their receive
     reads,             // rendezvous: memory of a peer was read
-    splits,            // rendezvous: half of it was read, half written by the sender
-    writes,            // rendezvous: the sender's device wrote it
+    splits,            // rendezvous: one half was read, the sender wrote the other
+    writes,            // rendezvous: the sender's device wrote the data
     streams,           // rendezvous: the sender was asked to stream
-    held_senders,      // messages to a peer must be announced, because it has no room
-    deferred_sends,    // tag sends that waited, because the peer takes no more announcements
-    asked_for_more,  // senders that defer what they have, because a receive or probe found nothing
-    refused_reads,   // peers whose memory the system does not let us read
+    held_senders,      // a peer has no credits: messages to it begin with an RTS
+    deferred_sends,    // tagged sends that waited, because the peer takes no more RTS messages
+    asked_for_more,  // senders of deferred messages that were asked for more, because a receive or
+                     // probe found nothing
+    refused_reads,   // peers whose memory the system does not let this process read
 };
 
 }  // namespace ucp

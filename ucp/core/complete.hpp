@@ -1,4 +1,4 @@
-// Ending operations: status, callback, return to the pool.
+// Completion of operations: status, callback, return to the pool.
 #pragma once
 
 #include "ucp/core/operation.hpp"
@@ -6,10 +6,11 @@
 
 namespace ucp {
 
-// The callback of a request that ends, with all it needs: the request may be gone when it runs.
-class last_callback {
+// The callback of a request that ends, with copies of its arguments: the request may be gone when
+// it runs.
+class completion_callback {
 public:
-    explicit last_callback(request& done) noexcept
+    explicit completion_callback(request& done) noexcept
         : callback_(done.callback),
           handle_(done.handle()),
           user_data_(done.user_data),
@@ -41,8 +42,8 @@ private:
     request_kind kind_;
 };
 
-// The operation ended. Inside the call that started it only the status is noted, see end_call.
-// The request may be gone afterwards.
+// Completes a request. Within the call that started it only the status is stored, see end_call. The
+// request may be gone afterwards.
 inline void complete(request& done, ucs_status_t status) {
     constexpr unsigned unusual = request_flags::starting | request_flags::released |
                                  request_flags::internal | request_flags::has_callback;
@@ -57,19 +58,20 @@ inline void complete(request& done, ucs_status_t status) {
         return;
     }
     if ((flags & (request_flags::released | request_flags::internal)) != 0) {
-        last_callback(done).run();
+        completion_callback(done).run();
         done.owner->requests().put(done);
         return;
     }
-    // The callback sees a completed request and may free it, use it anew or take its memory away,
-    // and so may a waiting thread: this is the last touch.
-    const last_callback told(done);
+    // The callback sees a completed request and may free it, reuse it or release its memory, and so
+    // may a waiting thread: the request is not touched after this line.
+    const completion_callback callback(done);
     done.flags.set(request_flags::completed);
-    told.run();
+    callback.run();
 }
 
-// Brackets work that may end a request at a moment when no user code may run: begin_quiet, the
-// work, end_quiet. What ended meanwhile is told to the user at the end of the current progress.
+// Enclose work that may end a request at a moment when no callback may run: begin_quiet, the work,
+// end_quiet. If the request ended meanwhile, the program's callback runs at the end of the current
+// progress.
 inline void begin_quiet(request& busy) noexcept {
     busy.flags.set(request_flags::starting);
 }
@@ -78,11 +80,11 @@ inline void end_quiet(request& busy) {
     if (!busy.flags.has(request_flags::ended)) return;
     ep* via = busy.via;
     busy.owner->complete_later(busy);
-    if (via != nullptr) via->check_flushes();  // told behind this one
+    if (via != nullptr) via->check_flushes();  // flushes complete after this request
 }
 
-// A request for an operation that starts now: the user's memory or one of the pool. nullptr:
-// no memory.
+// Returns the request for an operation that starts now: the program's memory or one from the pool.
+// nullptr: there is no memory.
 inline request* begin_call(worker& owner, const operation& params) noexcept {
     request* fresh;
     if (params.has_user_request()) {
@@ -101,8 +103,9 @@ inline request* begin_call(worker& owner, const operation& params) noexcept {
     return fresh;
 }
 
-// What the starting call returns: the handle when it goes on, else nothing (or the error), with
-// the request given back. With NO_IMM_CMPL the callback runs here and the handle is returned.
+// Returns the result of the starting call: the handle if the operation continues, otherwise nullptr
+// or the error, with the request given back. With NO_IMM_CMPL the callback runs here and the handle
+// is returned.
 inline ucs_status_ptr_t end_call(request& started, const operation& params) {
     started.flags.clear(request_flags::starting);
     if (!started.flags.has(request_flags::ended)) return started.handle();
@@ -113,7 +116,7 @@ inline ucs_status_ptr_t end_call(request& started, const operation& params) {
         return handle;
     }
     if (started.flags.has(request_flags::user_memory)) {
-        started.flags.set(request_flags::completed);  // it can still be asked
+        started.flags.set(request_flags::completed);  // the program can still query it
     } else {
         started.owner->requests().put(started);
     }

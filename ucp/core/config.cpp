@@ -54,8 +54,8 @@ const ucs::config::table& config::options() {
                 "Network devices to use, such as 'eth0,eth1'; '^' in front excludes."),
             make_option<&config::rndv_threshold>(
                 "RNDV_THRESH", "auto",
-                "Message size from which rendezvous is used. 'auto': where the predicted costs "
-                "say so; 'inf': never, as far as another protocol can serve. 'intra' stands for "
+                "Message size from which rendezvous is used. 'auto': where the predicted costs say "
+                "so; 'inf': never, as far as another protocol can serve. 'intra' stands for "
                 "transports inside a host, 'inter' for those of the network."),
             make_option<&config::bcopy_threshold>(
                 "BCOPY_THRESH", "auto",
@@ -75,12 +75,12 @@ const ucs::config::table& config::options() {
                 "the details."),
             make_option<&config::fragment>(
                 "RNDV_FRAG_SIZE", "512k",
-                "Largest piece sent from where it lies in one message, as far as the "
-                "transport takes as much. Other types of memory than host have no meaning here."),
+                "Largest piece sent from where it lies in one message, as far as the transport "
+                "takes as much. Other types of memory than host have no meaning here."),
             make_option<&config::rndv_rails>(
                 "MAX_RNDV_RAILS", "2",
-                "Over how many devices at once the data of a rendezvous is read or written, where "
-                "both sides have so many of one transport; at most 4. 1: over the one that "
+                "Number of devices that read or write the data of a rendezvous at the same time, "
+                "if both sides have so many of one transport; at most 4. 1: only the device that "
                 "carries messages.",
                 ucs::config::at_least("1")),
             make_option<&config::rma_rails>("MAX_RMA_RAILS", "2",
@@ -88,8 +88,8 @@ const ucs::config::table& config::options() {
                                             ucs::config::at_least("1")),
             make_option<&config::rail_chunk>(
                 "MIN_RNDV_CHUNK_SIZE", "16k",
-                "Shortest piece of a transfer over several devices; what is shorter than two of "
-                "them goes over one.",
+                "Shortest piece of a transfer over several devices; a transfer shorter than two "
+                "pieces uses one device.",
                 ucs::config::between("1k", "1g")),
             make_option<&config::proto_info>(
                 "PROTO_INFO", "n",
@@ -101,38 +101,39 @@ const ucs::config::table& config::options() {
                 "in the user's cache folder. With 'n' built-in figures are used."),
             make_option<&config::poll_slow_every>(
                 "POLL_SLOW_EVERY", "16",
-                "How many polls of shared memory pass between two polls of transports that need a "
+                "Number of polls of shared memory between two polls of transports that need a "
                 "system call, while both are in use.",
                 ucs::config::between("1", "1024")),
             make_option<&config::unexpected_window>(
                 "UNEXPECTED_WINDOW", "1m",
-                "Bytes of tagged messages that a worker sends to another one ahead of its word "
-                "that it has room, 384 for each message included; what exceeds them is announced "
-                "instead, and its data takes no memory there. 'inf': without end; its peers then "
-                "need UCX_UNEXPECTED_LIMIT=inf, or may cut it off.",
+                "Eager window: bytes of tagged messages that a worker sends to another one before "
+                "it needs new credits, 384 for each message included. Beyond the window messages "
+                "begin with a request to send, so their data takes no memory there. 'inf': no "
+                "limit; the peers then need UCX_UNEXPECTED_LIMIT=inf, or may cut this worker off.",
                 ucs::config::at_least("0")),
             make_option<&config::unexpected_limit>(
                 "UNEXPECTED_LIMIT", "64m",
                 "Bytes of tagged messages that a worker stores for receives to come before it "
-                "makes their senders announce what follows. Each sender may exceed it by one "
-                "window and the message that exceeds the window. 'inf': without end.",
+                "makes their senders ask before they send data. Each sender may exceed it by one "
+                "window and the message that exceeds the window. 'inf': no limit.",
                 ucs::config::at_least("0")),
             make_option<&config::unexpected_hard_limit>(
                 "UNEXPECTED_HARD_LIMIT", "auto",
-                "Bytes of tagged messages and announcements that a worker stores at most. Beyond "
-                "them the sender with most above UCX_UNEXPECTED_LIMIT is cut off, unless that is "
-                "no more than senders in order may have: its endpoint fails with 'A limit was "
-                "exceeded', and its messages here are dropped. Of senders that have ended the "
-                "oldest messages are dropped; over ud_verbs a sender that lives counts as ended "
-                "when it is silent for twice its UCX_UD_VERBS_TIMEOUT. 'auto': "
-                "UCX_UNEXPECTED_LIMIT and an eighth of the memory that the process may use, at "
-                "least 256 MB of it. With a size, a sender may have no more than the difference to "
-                "UCX_UNEXPECTED_LIMIT: without one, senders in order may be cut off, too."),
+                "Bytes of tagged messages and requests to send that a worker stores at most. "
+                "Beyond that the sender with most above UCX_UNEXPECTED_LIMIT is cut off, unless it "
+                "has no more than a well-behaved sender may have: its endpoint fails with 'A limit "
+                "was exceeded', and its messages here are dropped. If senders have ended, their "
+                "oldest messages are dropped; over ud_verbs a live sender counts as ended when it "
+                "is silent for twice its UCX_UD_VERBS_TIMEOUT. 'auto': UCX_UNEXPECTED_LIMIT and an "
+                "eighth of the memory that the process may use, at least 256 MB of it. With a "
+                "size, a sender may have no more than the difference to UCX_UNEXPECTED_LIMIT: "
+                "without a difference, well-behaved senders may be cut off, too."),
             make_option<&config::unexpected_announcements>(
                 "UNEXPECTED_ANNOUNCEMENTS", "4096",
-                "Tagged messages that a worker announces to another one ahead of its receives. "
-                "Further tag sends wait, in order, until some of them are received, or the other "
-                "one waits for a message that it does not have. 'inf': without end.",
+                "Requests to send of tagged messages that a worker sends to another one ahead of "
+                "its receives. Further tagged sends wait, in order, until some of them are "
+                "received, or until the receiver waits for a message that it does not have. 'inf': "
+                "no limit.",
                 ucs::config::at_least("1")),
             make_option<&config::stream_window>(
                 "STREAM_WINDOW", "1m",
@@ -141,25 +142,24 @@ const ucs::config::table& config::options() {
                 ucs::config::between("256k", "1g")),
             make_option<&config::cm_timeout>(
                 "CM_TIMEOUT", "10s",
-                "How long a connection to a listener's socket address may take to be made, and "
-                "how long who made it may take to say who it is.",
+                "Time limit for connecting to a listener's socket address, and for the client's "
+                "connection request after that.",
                 ucs::config::between("1ms", "inf")),
-            make_option<&config::carriers>(
+            make_option<&config::cm_transports>(
                 "SOCKADDR_TLS_PRIORITY", "rdmacm,tcp",
-                "What client and server by socket address first meet over, in the order in which "
-                "a client tries: 'rdmacm', between RDMA devices and without IP traffic, or 'tcp'. "
-                "A server listens with all that are named."),
+                "Transports of the connection manager between client and server by socket address, "
+                "in the order in which a client tries them: 'rdmacm', between RDMA devices and "
+                "without IP traffic, or 'tcp'. A server listens on all that are named."),
             make_option<&config::keepalive_interval>(
                 "KEEPALIVE_INTERVAL", "20s",
-                "Within this time a peer is found that does not answer what was sent to it, where "
-                "an endpoint to it has error handling mode PEER. Shared memory is told without "
-                "asking, and connections with nothing on their way are the kernel's, see "
-                "TCP_KEEPIDLE. Connection requests that nobody answers are repeated as often. "
-                "'inf': never.",
+                "A peer that does not answer is found within this time, if an endpoint to it has "
+                "error handling mode PEER. Shared memory reports dead peers without probes, and "
+                "the kernel probes idle TCP connections, see TCP_KEEPIDLE. Unanswered connection "
+                "requests are repeated at this interval. 'inf': never.",
                 ucs::config::between("1s", "inf")),
             make_option<&config::keepalive_peers>(
                 "KEEPALIVE_NUM_EPS", "128",
-                "How many peers are looked after in one KEEPALIVE_INTERVAL, in turn; 'inf': all.",
+                "Number of peers that are probed in one KEEPALIVE_INTERVAL, in turn; 'inf': all.",
                 ucs::config::at_least("1")),
         }};
     return table;

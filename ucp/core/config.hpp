@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <string>
 
-#include "ucp/cm/carrier.hpp"
+#include "ucp/cm/transport.hpp"
 #include "ucp/core/keyed_size.hpp"
 #include "ucs/config/option.hpp"
 
 namespace ucp {
 
 enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, put_zcopy, put_ppln, am };
-[[nodiscard]] constexpr bool wants_writing(rndv_scheme which) noexcept {
-    return which == rndv_scheme::put_zcopy || which == rndv_scheme::put_ppln;
+[[nodiscard]] constexpr bool wants_writing(rndv_scheme scheme) noexcept {
+    return scheme == rndv_scheme::put_zcopy || scheme == rndv_scheme::put_ppln;
 }
 
 enum class protocol_pages : std::uint8_t { none, all };
@@ -37,11 +37,11 @@ struct config {
     ucs::config::memunits unexpected_hard_limit;
     unsigned unexpected_announcements = 0;
     ucs::config::duration cm_timeout;
-    cm::carrier_list carriers;
+    cm::transport_list cm_transports;
     ucs::config::duration keepalive_interval;
     unsigned keepalive_peers = 0;
 
-    // To a peer; announcements have room for the keys of so many devices.
+    // The most rails to one peer. An RTS has room for the keys of so many devices.
     [[nodiscard]] std::size_t rails() const noexcept {
         return std::min(4U, std::max(rndv_rails, rma_rails));
     }

@@ -14,7 +14,8 @@
 namespace ucp {
 namespace {
 
-// The load that a lane of this role carries. Empty if it carries nothing of the program's.
+// Names the load that a lane of this role carries. Empty for lanes that carry no traffic of the
+// program.
 std::string_view load_of(std::string_view role) noexcept {
     if (role == "am") return "messages";
     if (role == "am, rma") return "messages and memory access";
@@ -33,7 +34,7 @@ std::string lanes_text(const peer& connected) {
     return text;
 }
 
-void tell_once(const std::string& lanes) {
+void log_once(const std::string& lanes) {
     static std::atomic<unsigned> next{0};
     if (!ucs::config::first_time("endpoint configuration " + lanes)) return;
     ucs::log::info(wireup_log, "ep_cfg[{}]: {}", next.fetch_add(1), lanes);
@@ -41,10 +42,10 @@ void tell_once(const std::string& lanes) {
 
 }  // namespace
 
-void tell_configuration(const peer& connected) noexcept {
+void log_configuration_once(const peer& connected) noexcept {
     if (!wireup_log.enabled(ucs::log::level::info)) return;
     try {
-        tell_once(lanes_text(connected));
+        log_once(lanes_text(connected));
     } catch (const std::bad_alloc&) {
         ucs::log::debug(wireup_log, "out of memory: an endpoint configuration is not shown");
     }

@@ -1,4 +1,4 @@
-// The log's line about an endpoint configuration: which lanes carry what.
+// Logs an endpoint's configuration: which lanes carry which traffic.
 #pragma once
 
 namespace ucp {
@@ -7,6 +7,6 @@ class peer;
 
 // Writes the line at level info unless an endpoint of this process has had the same lanes before.
 // Called when an endpoint is connected, not per message. Owner context.
-void tell_configuration(const peer& connected) noexcept;
+void log_configuration_once(const peer& connected) noexcept;
 
 }  // namespace ucp

@@ -42,7 +42,7 @@ bool listed(const ucs::config::allow_list& list, std::string_view transport) {
     return found != list.negated;
 }
 
-// Transports of the UCX family that are not in this build: naming them is no slip of the pen.
+// Transports of the UCX family that are not in this build: naming them is no typing error.
 bool known_elsewhere(std::string_view name) {
     static constexpr std::string_view names[] = {
         "all",      "sm",      "shm",       "mm",       "sysv",    "xpmem", "knem",      "ib",
@@ -74,7 +74,7 @@ void warn_of_unknown(const ucs::config::allow_list& list, const char* option,
     }
 }
 
-// Who asks for a device by its name hears when it is there and does not work.
+// If the program names a device that is present and does not work, the log says so.
 void warn_of_left_out(const ucs::config::allow_list& list,
                       const std::vector<refused_resource>& refused) {
     if (list.negated) return;
@@ -129,8 +129,8 @@ ucs::result<std::unique_ptr<context>> context::create(
     made->memories_ = std::make_unique<mem::memory_table>(shares_memory, made->devices_.get());
     ucs::vfs::show_global_options();
     made->path_ = ucs::vfs::add_root("ucp/context/" + ucs::vfs::file_name(made->name()), *made);
-    // Also the first message of a program that has nothing to complain of: with it a wrong
-    // UCX_LOG_LEVEL or UCX_LOG_FILE is reported now and not with the first trouble.
+    // This is also the first log message of a program without problems: a wrong UCX_LOG_LEVEL or
+    // UCX_LOG_FILE is reported now and not with the first trouble.
     ucs::log::debug(core_log, "context {} has {} resources, {} were left out", made->name(),
                     made->resources_.size(), made->refused_.size());
     return made;
@@ -142,14 +142,14 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
                                     ? "excluded by UCX_TLS, which the program set"
                                     : "excluded by UCX_TLS";
     name_set transports;
-    name_set devices;  // of the network, those that are left out, too
+    name_set devices;  // network devices, including those that are left out
     for (const uct::component* component : components) {
         transports.insert(component->name());
         if (!listed(config_.transports, component->name())) {
             refused_.push_back({component->name(), "*", by_transports});
             continue;
         }
-        // A transport with a wrong option does not work as the user meant it, so nothing starts.
+        // A transport with a wrong option would not work as the user meant it, so nothing starts.
         for (const ucs::config::table* options : component->options()) {
             const ucs_status_t status = ucs::config::check(*options, source_);
             if (status != UCS_OK) return status;
@@ -172,7 +172,7 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         }
     }
     warn_of_unknown(config_.transports, "UCX_TLS", transports);
-    // Where no transport of the network was asked, nobody knows what devices there are.
+    // If no network transport was queried, the device names are unknown.
     if (!devices.empty()) warn_of_unknown(config_.devices, "UCX_NET_DEVICES", devices);
     const bool any = std::any_of(resources_.begin(), resources_.end(),
                                  [](const auto& each) { return each.where.transport != "cma"; });
@@ -181,7 +181,7 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         add_bootstrap(components);
         return UCS_OK;
     }
-    // A user who lists only this sees nothing wrong with the list.
+    // A user who lists only cma sees nothing wrong with the list.
     std::string why = resources_.empty()
                           ? ""
                           : "cma carries no messages by itself, it copies beside posix or tcp";

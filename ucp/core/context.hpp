@@ -1,4 +1,4 @@
-// Configuration and transports of one use of the library.
+// The UCP context: configuration and transports of one use of the library.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace ucp {
 
-// What ucp_init was asked for, with defaults.
+// Parameters of ucp_init with defaults.
 struct context_params {
     std::uint64_t features = 0;
     request_pool::user_area request_area;
@@ -33,13 +33,13 @@ struct context_params {
 struct usable_resource {
     const uct::component* component;
     uct::resource where;
-    // Not allowed, but without it nothing could tell a peer how to connect to those that are and
-    // whose endpoints come in pairs: carries nothing else.
+    // The configuration excludes it, but paired lanes need it as their bootstrap lane: it carries
+    // connection data only.
     bool only_connects = false;
-    std::uint8_t memory = mem::no_device;  // of context::devices
+    std::uint8_t memory = mem::no_device;  // index in context::devices
 };
 
-// A transport that is not used, for people.
+// A transport that is not used, for display.
 struct refused_resource {
     std::string transport;
     std::string device;
@@ -60,7 +60,7 @@ public:
 
     [[nodiscard]] const context_params& params() const noexcept { return params_; }
     [[nodiscard]] const config& options() const noexcept { return config_; }
-    // Some of the transports in use are of RDMA devices.
+    // Returns whether some of the transports in use are of RDMA devices.
     [[nodiscard]] bool has_rdma_devices() const noexcept;
     [[nodiscard]] const ucs::config::source& source() const noexcept { return source_; }
     [[nodiscard]] const std::vector<usable_resource>& resources() const noexcept {
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] mem::memory_table& memories() const noexcept { return *memories_; }
     [[nodiscard]] mem::device_domains& devices() const noexcept { return *devices_; }
 
-    // Text for ucp_context_print_info; its "resource" lines are parsed by MPI libraries.
+    // Text for ucp_context_print_info. MPI libraries parse its "resource" lines.
     [[nodiscard]] std::string info() const;
 
     void describe(ucs::vfs::directory& into) const override;
@@ -87,7 +87,7 @@ private:
     ucs_status_t find_resources(std::span<const uct::component* const> components);
     void add_bootstrap(std::span<const uct::component* const> components);
 
-    // Workers show themselves in the object tree.
+    // Workers register and unregister their view in the object tree.
     void attach(const std::shared_ptr<worker_view>& shown) const;
     void detach(const std::shared_ptr<worker_view>& shown) const;
 

@@ -41,21 +41,21 @@ ssize_t try_send(uct::ep& over, uct::am_id id, parts message) {
 
 }  // namespace
 
-control_message::control_message(peer& to, const content& what,
+control_message::control_message(peer& to, const content& message,
                                  std::unique_ptr<std::byte[]> bytes) noexcept
     : pending_{.progress = progress, .pending_hook = {}},
       to_(to),
-      id_(what.id),
+      id_(message.id),
       bytes_(std::move(bytes)),
-      length_(what.header.size() + what.body.size()),
-      debtor_(what.debtor) {
+      length_(message.header.size() + message.body.size()),
+      replying_ep_(message.replying_ep) {
     to_.hold();
     to_.owner().take(to_.owner().waiting(), to_.waiting_share, cost());
 }
 
 control_message::~control_message() {
     to_.owner().waiting().give_back(to_.waiting_share, cost());
-    to_.answer_left(debtor_);
+    to_.answer_left(replying_ep_);
     to_.release();
 }
 
@@ -67,27 +67,27 @@ std::uint64_t control_message::cost() const noexcept {
     return ucs::sys::heap_cost(sizeof *this) + ucs::sys::heap_cost(length_);
 }
 
-bool control_message::send(peer& to, uct::ep& over, const content& what) noexcept {
-    const ssize_t sent = try_send(over, what.id, {what.header, what.body});
-    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(what.debtor);
+bool control_message::send(peer& to, uct::ep& over, const content& message) noexcept {
+    const ssize_t sent = try_send(over, message.id, {message.header, message.body});
+    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(message.replying_ep);
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
-        // The lane failed; its error is reported to the endpoints by the transport.
+        // The lane failed; the transport reports that to the endpoints.
         ucs::log::debug(proto_log, "a control message ({}) to worker {:x} was lost with its lane",
-                        name_of(what.id), to.uid());
+                        name_of(message.id), to.uid());
         return true;
     }
-    uct::pending_request* const queued = hold(to, what);
+    uct::pending_request* const queued = hold(to, message);
     if (queued == nullptr) return false;
     of(*queued).over_ = &over;
     over.pending_add(*queued);
     return true;
 }
 
-uct::pending_request* control_message::hold(peer& to, const content& what) noexcept {
-    auto copy = copy_of({what.header, what.body});
+uct::pending_request* control_message::hold(peer& to, const content& message) noexcept {
+    auto copy = copy_of({message.header, message.body});
     if (copy == nullptr) return nullptr;
-    auto* const made = new (std::nothrow) control_message(to, what, std::move(copy));
+    auto* const made = new (std::nothrow) control_message(to, message, std::move(copy));
     return made == nullptr ? nullptr : &made->pending_;
 }
 

@@ -17,35 +17,35 @@ class peer;
 // the message has left. Frees itself. Owner context.
 class control_message {
 public:
-    // What it is, and `debtor`: see peer::send_control.
+    // Content of a message; `replying_ep`: see peer::send_control.
     struct content {
         uct::am_id id;
         std::span<const std::byte> header;
         std::span<const std::byte> body;
-        std::uint64_t debtor;
+        std::uint64_t replying_ep;
     };
-    // Sends at once, or queues a copy. False: there was no memory for the copy.
-    [[nodiscard]] static bool send(peer& to, uct::ep& over, const content& what) noexcept;
+    // Sends the message at once, or queues a copy. False: there was no memory for the copy.
+    [[nodiscard]] static bool send(peer& to, uct::ep& over, const content& message) noexcept;
 
-    // A copy that waits for a lane, in a list of the caller's; nullptr: there was no memory.
-    [[nodiscard]] static uct::pending_request* hold(peer& to, const content& what) noexcept;
-    // There is one, and the message is in no list.
+    // Makes a copy that waits for a lane, for a list of the caller's. nullptr: there was no memory.
+    [[nodiscard]] static uct::pending_request* hold(peer& to, const content& message) noexcept;
+    // Sends a held message over a lane, or queues it there. The message must be in no list.
     static void release(uct::pending_request& held, uct::ep& over) noexcept;
 
-    // Throws away a message that is in no queue any more.
+    // Destroys a message that is in no queue any more.
     static void drop(uct::pending_request& queued) noexcept;
 
-    // Returns the receive whose data this message asks the peer for, or 0 if it asks for none.
+    // Returns the id of the receive whose data this message requests, or 0 if it requests none.
     [[nodiscard]] static std::uint64_t asking_receive(const uct::pending_request& queued) noexcept;
 
-    // Whether a queued request is a control message.
+    // Returns whether a queued request is a control message.
     static bool is(const uct::pending_request& queued) noexcept;
 
 private:
-    control_message(peer& to, const content& what, std::unique_ptr<std::byte[]> bytes) noexcept;
+    control_message(peer& to, const content& message, std::unique_ptr<std::byte[]> bytes) noexcept;
     ~control_message();
     static control_message& of(uct::pending_request& queued) noexcept;
-    // Bytes that it takes while it waits.
+    // Memory that the message takes while it waits.
     [[nodiscard]] std::uint64_t cost() const noexcept;
     static ucs_status_t progress(uct::pending_request& queued) noexcept;
 
@@ -55,7 +55,7 @@ private:
     uct::am_id id_;
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t length_;
-    std::uint64_t debtor_;
+    std::uint64_t replying_ep_;
 };
 
 }  // namespace ucp

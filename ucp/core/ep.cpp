@@ -29,7 +29,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
 
 void ep::renew_id() noexcept {
     if (!wireup::is_waiting(state_)) return;
-    // They came by the number that ends here, and nothing more of them comes.
+    // These messages came by the id that ends here, and nothing more of them arrives.
     abort_messages(UCS_ERR_CONNECTION_RESET);
     if (!wireup::is_waiting(state_)) return;  // the program has ended it meanwhile
     const std::uint64_t renewed = owner_.renew_ep_id(id_);
@@ -42,13 +42,13 @@ void ep::renew_id() noexcept {
 
 ep::~ep() {
     enter(state::closed);
-    if (last_word_.pending_hook.is_linked()) remote_->am().pending_remove(last_word_);
+    if (final_message_.pending_hook.is_linked()) remote_->am().pending_remove(final_message_);
     by_socket_.reset();
     end_uninvited();
     remote_->detach(*this);
 }
 
-void ep::come_uninvited() noexcept {
+void ep::mark_uninvited() noexcept {
     uninvited_ = true;
     remote_->uninvited().add_endpoint();
 }
@@ -59,12 +59,12 @@ void ep::end_uninvited() noexcept {
     if (stream_ != nullptr) stream_->end_uninvited();
 }
 
-void ep::end_as_one_of_many() noexcept {
+void ep::end_for_limit() noexcept {
     reason_for_end_ = wire::end_reason::too_many;
     handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
     end_uninvited();
-    if (!last_word_.pending_hook.is_linked()) return;
-    remote_->am().pending_remove(last_word_);
+    if (!final_message_.pending_hook.is_linked()) return;
+    remote_->am().pending_remove(final_message_);
     destroy_if_over();
 }
 
@@ -119,11 +119,11 @@ void ep::unqueue(request& send) {
         .pending_remove(send.pending);
 }
 
-void ep::handle(event what, ucs_status_t status) {
-    const wireup::transition taken = wireup::step(state_, what);
+void ep::handle(event input, ucs_status_t status) {
+    const wireup::transition taken = wireup::step(state_, input);
     if (taken.next != state_) {
         ucs::log::debug(wireup_log, "endpoint {:x} to worker {:x}: {} on {} -> {}", id_,
-                        remote_->uid(), wireup::name(state_), wireup::name(what),
+                        remote_->uid(), wireup::name(state_), wireup::name(input),
                         wireup::name(taken.next));
     }
     const bool moved = state_ != taken.next;
@@ -150,7 +150,8 @@ void ep::handle(event what, ucs_status_t status) {
             wireup::send_reply(*this);
             [[fallthrough]];
         case action::send_close:
-            // Also one that never became ready answers the peer, until that closes.
+            // An endpoint that never became ready also needs its lane, to answer the peer until the
+            // peer closes.
             if (remote_->connected()) lane_ = &remote_->am();
             wireup::send_close(*this);
             break;
@@ -169,43 +170,43 @@ void ep::handle(event what, ucs_status_t status) {
                 wireup_log,
                 "worker {:x} sent a connection message that does not fit: {} in state "
                 "{}; it was ignored",
-                remote_->uid(), wireup::name(what), wireup::name(state_));
+                remote_->uid(), wireup::name(input), wireup::name(state_));
             break;
     }
     if (state_ == state::closed) {
-        // What is half here stays half: the peer sends nothing more.
+        // Partial messages stay partial: the peer sends nothing more.
         abort_all(UCS_ERR_CONNECTION_RESET);
-        remote_->ask_again(*this);
+        remote_->request_credits_again(*this);
         destroy_if_over();
     }
 }
 
 void ep::destroy_if_over() noexcept {
-    if (state_ == state::closed && !last_word_.pending_hook.is_linked())
+    if (state_ == state::closed && !final_message_.pending_hook.is_linked())
         owner_.destroy_later(*this);
 }
 
-void ep::say_last(wire::wireup_type what) noexcept {
+void ep::send_final(wire::wireup_type type) noexcept {
     if (!remote_->connected() || remote_->dead()) return;
-    last_word_is_ = what;
-    if (last_word_.pending_hook.is_linked()) return;
-    // What waits goes first, also when a send ends in the middle of the lane's queue: a receive
-    // that has not heard of the end of its data would be broken off.
+    final_message_type_ = type;
+    if (final_message_.pending_hook.is_linked()) return;
+    // Queued messages go first, even if a send ends in the middle of the lane's queue: a receive
+    // that has not heard of the end of its data would be aborted.
     const bool others_wait = remote_->am().sent().queued > 0;
-    if (others_wait || wireup::send_last_word(*this, what) == UCS_ERR_NO_RESOURCE)
-        remote_->am().pending_add(last_word_);
+    if (others_wait || wireup::send_final_message(*this, type) == UCS_ERR_NO_RESOURCE)
+        remote_->am().pending_add(final_message_);
 }
 
-ucs_status_t ep::progress_last_word(uct::pending_request& queued) noexcept {
-    ep& self = *boost::intrusive::get_parent_from_member(&queued, &ep::last_word_);
-    const ucs_status_t status = wireup::send_last_word(self, self.last_word_is_);
+ucs_status_t ep::progress_final_message(uct::pending_request& queued) noexcept {
+    ep& self = *boost::intrusive::get_parent_from_member(&queued, &ep::final_message_);
+    const ucs_status_t status = wireup::send_final_message(self, self.final_message_type_);
     if (status == UCS_ERR_NO_RESOURCE) return status;
     self.destroy_if_over();
     return UCS_OK;
 }
 
-void ep::drop_last_word(uct::pending_request& queued) noexcept {
-    boost::intrusive::get_parent_from_member(&queued, &ep::last_word_)->destroy_if_over();
+void ep::drop_final_message(uct::pending_request& queued) noexcept {
+    boost::intrusive::get_parent_from_member(&queued, &ep::final_message_)->destroy_if_over();
 }
 
 void ep::enter(state next) noexcept {
@@ -231,8 +232,9 @@ void ep::bind(peer& to) noexcept {
     move_to(to);
 }
 
-// A peer that knows the endpoint's id may have sent messages before it has proven who it is. An
-// uninvited endpoint never moves: the request that makes it also connects it.
+// A peer that knows the endpoint's id may have sent messages before its identity was proven; they
+// count for the new peer object. An uninvited endpoint never moves: the request that makes it also
+// connects it.
 void ep::move_to(peer& to) noexcept {
     for (const assembly& each : half)
         owner_.messages().charge_to(to, each);
@@ -255,8 +257,8 @@ void ep::watch_peer() noexcept {
     if (remote_->am_attr().checked) owner_.watch().add(*remote_);
 }
 
-bool ep::ensure_lanes(wireup::pairs which) {
-    const ucs_status_t status = remote_->connect(which);
+bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
+    const ucs_status_t status = remote_->connect(allowed_pairs);
     if (status != UCS_OK) {
         handle(event::failure, status);
         return false;
@@ -270,7 +272,7 @@ void ep::connect() {
     if (!ensure_lanes(wireup::pairs::allowed)) return;
     if (by_socket_ == nullptr && remote_->is_self() && !no_loopback_) {
         remote_id_ = id_;
-        if (!owner_.matcher().room().has_room()) remote_->begin_held();
+        if (!owner_.matcher().room().has_room()) remote_->begin_without_credits();
         enter(state::ready);
         become_ready();
         return;
@@ -294,26 +296,26 @@ void ep::connect_again() {
     ask_for_connection();
 }
 
-void ep::ask_again() {
+void ep::repeat_request() {
     if (!remote_->joined() && state_ == state::requested) {
         owner_.repeater().add(*this);
-        remote_->ask_to_pair_again();
+        remote_->repeat_pair_request();
     } else {
         connect_again();
     }
 }
 
 void ep::become_ready() {
-    watch_peer();  // who connected first was never connected to
+    watch_peer();  // if the peer connected first, ensure_lanes was not called
     lane_ = &remote_->am();
     protocols_ = &remote_->protocols();
-    tell_configuration(*remote_);
-    remote_->ask_over(*this);
+    log_configuration_once(*remote_);
+    remote_->request_credits(*this);
     draining_ = true;
     run_waiting();
     draining_ = false;
     if (close_pending_) stop_reading();
-    // Only now: a send must not pass those that waited.
+    // The short path opens last: a send must not overtake those that waited.
     allow_short();
     check_flushes();
 }
@@ -323,12 +325,12 @@ void ep::allow_short() noexcept {
     short_end_ = closed ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
-void ep::overdrawn() {
-    remote_->overdrawn(*this);
+void ep::on_window_spent() {
+    remote_->on_window_spent(*this);
 }
 
-void ep::room_changed() noexcept {
-    // One that never became ready has a lane at most, to answer by.
+void ep::credits_changed() noexcept {
+    // An endpoint that never became ready has a lane only to reply.
     const bool sends = lane_ != nullptr && protocols_ != nullptr;
     if (sends && failure_ == UCS_OK && !draining_) allow_short();
 }
@@ -340,7 +342,7 @@ void ep::refresh_protocols() noexcept {
 }
 
 void ep::run_waiting() {
-    // A send that ends at once leaves the list; user code runs later.
+    // A send that ends at once leaves the list; callbacks of the program run later.
     for (auto next = sends_.begin(); next != sends_.end();) {
         request& waiting = *next++;
         if (waiting.pending.progress != nullptr) continue;
@@ -365,16 +367,16 @@ void ep::peer_closed() {
         close_unowned();
         return;
     }
-    // Nobody raises their limit any more.
+    // The peer raises the limit of waiting stream sends no more.
     note_reader_gone();
-    // A flush that closes goes on: the peer still answers what it was sent before.
+    // A closing flush continues: the peer still answers what it was sent before.
     if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);
-    remote_->ask_again(*this);
-    // The user may take long to close: the peer need not wait for the rest of half messages.
-    // Closing says it once more, which finds nothing.
+    remote_->request_credits_again(*this);
+    // The program may take long to close: the peer need not wait for the rest of partial messages.
+    // The close message is sent again when the program closes, which has no effect then.
     wireup::send_close(*this);
     tell_user(failure_);
 }
@@ -384,7 +386,7 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
     owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
-    remote_->ask_again(*this);
+    remote_->request_credits_again(*this);
     if (tell_peer) wireup::send_failed(*this);
     if (user_owned_) {
         tell_user(status);
@@ -394,7 +396,7 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
 }
 
 // The close message may wait for as long as the peer does not read. No program reads the stored
-// bytes of the stream, so they are dropped now and count no more.
+// bytes of the stream, so they are dropped now and no longer count.
 void ep::close_unowned() noexcept {
     if (stream_ != nullptr) stream_->drop_stored();
     handle(event::local_close);
@@ -403,7 +405,7 @@ void ep::close_unowned() noexcept {
 void ep::tell_user(ucs_status_t status) {
     if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || error_handler_.cb == nullptr) return;
     const ucp_err_handler_t handler = error_handler_;
-    error_handler_.cb = nullptr;  // once
+    error_handler_.cb = nullptr;  // the handler is called once
     void* arg = user_data_ != nullptr ? user_data_ : handler.arg;
     handler.cb(arg, reinterpret_cast<ucp_ep_h>(this), status);
 }
@@ -425,7 +427,7 @@ void ep::abort_incoming(ucs_status_t status) {
 }
 
 void ep::abort_all(ucs_status_t status) {
-    // Out of reach of check_flushes: what is aborted is not flushed.
+    // Hidden from check_flushes: aborted operations do not count as flushed.
     operations waiting;
     waiting.swap(flushes_);
     const bool unconfirmed = !all_confirmed();
@@ -442,18 +444,19 @@ void ep::abort_all(ucs_status_t status) {
         const bool lost = state.group == nullptr || unconfirmed || first_aborted < state.until;
         end_flush(flush, lost && !state.close_after ? status : UCS_OK);
     }
-    // Callbacks may have begun others, which waited for what was aborted behind them.
+    // Callbacks may have started other flushes, which waited for the aborted operations.
     if (!flushes_.empty()) check_flushes();
 }
 
-// Loads and stores are done without a connection, and whatever needs one is among the sends. By
-// socket address programs flush to learn that their server took them.
+// Direct loads and stores need no connection, and operations that need one are among the sends.
+// Programs flush an endpoint by socket address to learn that the server accepted it.
 bool ep::awaits_connection(bool closes) const noexcept {
     return state_ == state::requested && (closes || by_socket_ != nullptr);
 }
 
-// Before the flush that closes has ended, only the program knows that it reads no more, and the
-// peer's sends may be what its receiving waits for. Receives that are posted still get their bytes.
+// Tells the peer that this side reads no more. Before the closing flush has ended, only this
+// program knows that, and the peer's sends may wait for its reading. Posted receives still get
+// their bytes.
 void ep::stop_reading() {
     const bool reads = stream_ != nullptr && stream_->awaits_bytes();
     if (!reads && !sends_.empty()) stream_tell_no_reader(*this);
@@ -475,18 +478,18 @@ ucs_status_t ep::start_flush(request& flush) {
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
     if (flush.state.flush.close_after && state_ == state::ready) stop_reading();
     const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
-    // Those before it may be about to end, one after the other: closing in the callback of one must
-    // not pass the rest.
+    // Earlier flushes may be about to end, one after the other: a close in the callback of one must
+    // not overtake the rest.
     if (!waits && all_confirmed() && flushes_.empty()) return outcome_for(flush.state.flush);
     flushes_.push_back(flush);
     close_pending_ = close_pending_ || flush.state.flush.close_after;
     if (!waits) {
-        static_cast<void>(is_confirmed(flush.state.flush));  // asks
+        static_cast<void>(is_confirmed(flush.state.flush));  // asks the peer to confirm
     }
     return UCS_INPROGRESS;
 }
 
-// What ends in here comes back: whoever is at it looks once more.
+// Ending an operation may call this function again; the outer call then checks once more.
 void ep::check_flushes() {
     if (stream_ != nullptr) stream_->go_on();
     looks_again_ = true;

@@ -1,4 +1,4 @@
-// A connection of a worker to one peer worker.
+// An endpoint: the connection of a worker to one peer worker.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ namespace wireup {
 enum class pairs : std::uint8_t;
 }
 
-// What ucp_ep_create was asked for, with defaults. The address itself goes to the peer object.
+// Parameters of ucp_ep_create with defaults. The address itself goes to the peer object.
 struct ep_params {
     ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler{nullptr, nullptr};
@@ -36,9 +36,9 @@ struct ep_params {
     std::string_view name;
 };
 
-// One endpoint. Owned by the worker, which destroys it when both the user and the peer are done
-// with it; the peer object behind it is shared by all endpoints to the same worker. Kept small:
-// nothing is set up before the first use. Owner context.
+// One endpoint. Owned by the worker, which destroys it when neither the program nor the peer needs
+// it any more. All endpoints to the same worker share the peer object. Kept small: nothing is set
+// up before the first use. Owner context.
 class ep final : public ucs::vfs::object {
 public:
     ep(worker& owner, peer& to, std::uint64_t number);
@@ -47,11 +47,11 @@ public:
     ep& operator=(const ep&) = delete;
 
     // --- datapath ---
-    // Whether am_short carries such an eager message; never when the endpoint is not ready: the one
-    // check of the send path.
+    // Returns whether am_short carries an eager message of this length; false while the endpoint is
+    // not ready. This is the only check of the send path.
     [[nodiscard]] bool fits_short(std::size_t length) const noexcept { return length < short_end_; }
-    // Whether memory of the peer that is mapped here may be loaded from and stored to at once: the
-    // one check of puts, gets and atomics.
+    // Returns whether mapped memory of the peer may be loaded from and stored to directly. This is
+    // the only check of puts, gets and atomics.
     [[nodiscard]] bool reaches_directly() const noexcept { return direct_; }
     [[nodiscard]] uct::ep& lane() const noexcept { return *lane_; }
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
@@ -63,65 +63,69 @@ public:
     // Accounts for an eager tagged message that was sent.
     void spend(std::size_t length) {
         if (budget_->spend(length)) [[unlikely]]
-            overdrawn();
+            on_window_spent();
     }
-    // Messages must be announced until the receiver has room again.
+    // Messages must begin with an RTS until the receiver grants credits again.
     [[nodiscard]] bool must_announce() const noexcept { return budget_->held(); }
-    // The time when messages must be announced began or ended.
-    void room_changed() noexcept;
+    // Must-announce mode or the deferral of sends began or ended: updates the limit of the short
+    // path.
+    void credits_changed() noexcept;
 
-    // Starts a send: at once when ready, else after the connection stands. The request is already
-    // in `starting` state.
+    // Starts a send: at once if the endpoint is ready, otherwise when the connection is
+    // established. The request is already in `starting` state.
     void submit(request& send);
 
     // --- operations on the peer's memory, see ucp/rma/order.cpp ---
-    // Makes reaches_directly true where it can be: the endpoint works, and nothing has to be waited
+    // Makes reaches_directly true if possible: the endpoint works, and nothing has to be waited
     // for.
     bool open_directly();
-    // As submit. Starts at once unless it is behind a fence.
+    // Submits an operation on the peer's memory, as submit does. It starts at once unless it is
+    // behind a fence.
     void submit_remote(request& operation);
-    // A message leaves that the peer does not answer.
+    // A put message left that the peer does not answer.
     void note_posted() noexcept;
-    // A put went over the lane that tells nobody when it has arrived.
+    // A put went over the lane by copying, which reports no arrival.
     void note_copied() noexcept { tracker_->copied = true; }
     void note_lane_flushed() noexcept { --tracker_->flushing; }
-    // The peer has carried out so many of those. False: it was not asked.
+    // The peer has carried out so many of the unanswered puts. Returns false if it was not asked.
     [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
-    // Whether an operation that the peer answers may be sent now; else it is held until others are
-    // answered, and its protocol's progress is called again.
+    // Returns whether an operation that the peer answers may be sent now. If not, it is held until
+    // replies to others arrive, and its protocol's progress is called again.
     [[nodiscard]] bool may_ask(request& operation) noexcept;
     void note_asked() noexcept { ++tracker_->unanswered; }
     void unhold(request& operation) noexcept;
-    // The peer has answered one, which ends with that.
+    // The peer has answered an operation, which ends with that.
     void end_answered(request& operation, ucs_status_t status);
-    // One that could not be asked ends.
+    // An operation that could not be sent ends.
     void end_unasked(request& operation, ucs_status_t status);
-    // Answers that the peer has not taken yet. False: it asked for more than it may.
+    // Counts a reply that the peer has not taken yet. Returns false if the peer requests more than
+    // it may.
     [[nodiscard]] bool owe_answer() noexcept;
     void answer_left() noexcept { --owed_answers_; }
-    // An operation failed whose request the program has given back: the next flush tells.
+    // An operation failed whose request the program has released: the next flush reports the error.
     void note_lost(ucs_status_t why) noexcept;
-    // What follows waits for what is under way. False: no memory.
+    // Fence: later operations on the peer's memory wait for those under way. Returns false if there
+    // is no memory.
     [[nodiscard]] bool fence();
-    // An operation of the peer's on our memory was refused; the first such since it last asked is
-    // kept. False: there was one.
+    // An operation of the peer on our memory was refused. The first error since the peer last asked
+    // is kept; returns false if there was one already.
     bool note_refused(ucs_status_t why) noexcept {
         if (refused_ != UCS_OK) return false;
         refused_ = why;
         return true;
     }
     [[nodiscard]] ucs_status_t take_refused() noexcept { return std::exchange(refused_, UCS_OK); }
-    // The peer's messages find us ready to answer.
+    // Returns whether this endpoint can reply to the peer's messages.
     [[nodiscard]] bool is_connected() const noexcept { return lane_ != nullptr; }
-    // Whether a flush has something to wait for, or to tell.
+    // Returns whether a flush has anything to wait for or to report.
     [[nodiscard]] bool has_unflushed() const noexcept;
 
-    // Registers and unregisters operations that end with this endpoint when it fails.
+    // Register and unregister operations that end with this endpoint when it fails.
     void add_send(request& send) noexcept;
     void add_recv(request& recv) noexcept { recvs_.push_back(recv); }
     void remove_send(request& send) noexcept { sends_.erase(sends_.iterator_to(send)); }
     void check_flushes();
-    // Takes a send out of the lane's queue, if it waits there.
+    // Removes a send from the lane's queue, if it waits there.
     void unqueue(request& send);
     [[nodiscard]] const uct::iface_attr& lane_attr() const noexcept;
     void remove_recv(request& recv) noexcept { recvs_.erase(recvs_.iterator_to(recv)); }
@@ -129,55 +133,57 @@ public:
     // The byte stream to and from the peer; made at first use.
     [[nodiscard]] stream_channel& stream();
     [[nodiscard]] stream_channel* opened_stream() const noexcept { return stream_.get(); }
-    // The program of the peer reads no stream any more: sends that wait for its room fail.
+    // The peer's program reads no stream any more: sends that wait for its window fail.
     void note_reader_gone();
     [[nodiscard]] bool reader_gone() const noexcept { return reader_gone_; }
-    // No receive of the stream waits any more: when this side closes, the peer is told so.
+    // No receive of the stream waits any more: when this side closes, the peer is notified.
     void receives_ended();
 
     // --- control ---
-    // Adopts an endpoint that a peer's request made before the user asked for one.
+    // Hands the endpoint to the program, maybe one that a peer's request made before the program
+    // asked for one.
     void adopt(const ep_params& params, std::string name = {}) noexcept;
-    // New error handling or user data (ucp_ep_modify_nb).
+    // Changes the error handler or user data (ucp_ep_modify_nb).
     void modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept;
     [[nodiscard]] bool owned_by_user() const noexcept { return user_owned_; }
 
-    // Drives the connection; see wireup/state.hpp.
-    void handle(wireup::event what, ucs_status_t status = UCS_OK);
+    // Feeds an event into the connection's state machine; see wireup/state.hpp.
+    void handle(wireup::event input, ucs_status_t status = UCS_OK);
     [[nodiscard]] wireup::state connection() const noexcept { return state_; }
     void set_remote_id(std::uint64_t id) noexcept { remote_id_ = id; }
-    // Takes another id, because this one was told to somebody who is not the peer. An endpoint
-    // that is established keeps its id. It fails if there is no memory for that.
+    // Takes a new id, because the old one was sent to a process that is not the peer. An
+    // established endpoint keeps its id. The endpoint fails if there is no memory for the change.
     void renew_id() noexcept;
-    // Tells the peer that this end is over, see wireup::send_close. `drop_last_word` when the lane
-    // that one waits for goes: there is nobody to be told any more.
-    void say_last(wire::wireup_type what) noexcept;
-    [[nodiscard]] static bool is_last_word(const uct::pending_request& queued) noexcept {
-        return queued.progress == progress_last_word;
+    // Sends the final message, which tells the peer that this end is over (see wireup::send_close).
+    // `drop_final_message` is called when the lane that the message waits for goes: then there is
+    // no peer to notify.
+    void send_final(wire::wireup_type type) noexcept;
+    [[nodiscard]] static bool is_final_message(const uct::pending_request& queued) noexcept {
+        return queued.progress == progress_final_message;
     }
-    static void drop_last_word(uct::pending_request& queued) noexcept;
+    static void drop_final_message(uct::pending_request& queued) noexcept;
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-    // Of endpoints by socket address (ucp/cm), nullptr for others.
+    // The part for endpoints by socket address (ucp/cm); nullptr for other endpoints.
     [[nodiscard]] cm::ep_part* by_socket() const noexcept { return by_socket_.get(); }
     void join(std::unique_ptr<cm::ep_part> part) noexcept;
-    // The client learns who its peer is. The peer object may have no lanes yet.
+    // Binds a client to its server's worker. The peer object may have no lanes yet.
     void bind(peer& to) noexcept;
 
-    // Makes the lanes to the peer if it has none, and watches the peer where its transport needs
+    // Makes the lanes to the peer if there are none, and watches the peer if its transport needs
     // that. Returns false if there are no lanes: the endpoint has failed then.
-    [[nodiscard]] bool ensure_lanes(wireup::pairs which);
+    [[nodiscard]] bool ensure_lanes(wireup::pairs allowed_pairs);
 
-    // Another peer object stands for the same worker from now on. Only before there is a lane.
+    // Moves the endpoint to another peer object for the same worker. Only before there is a lane.
     void move_to(peer& to) noexcept;
-    // The peer has none any more.
+    // The peer has no lane any more.
     void forget_lane() noexcept;
 
-    // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
+    // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is completed later.
     ucs_status_t start_flush(request& flush);
 
-    // Detaches the user. Forced: what runs completes with UCS_ERR_CANCELED. The object lives on
-    // until the peer closed as well.
+    // Close for the program. Forced: running operations complete with UCS_ERR_CANCELED. The object
+    // lives on until the peer has closed as well.
     void close_forced();
     void close_flushed();
     void detach_user() noexcept;
@@ -185,52 +191,56 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] void* user_data() const noexcept { return user_data_; }
     [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
-    // Nothing more is received: it failed, we closed it by force, or the peer closed. Also where
-    // both closed, and it lives on for its last word only.
+    // Returns whether nothing more is received: the endpoint failed, was closed by force, or the
+    // peer closed. Also true when both closed and the endpoint lives on for its final message only.
     [[nodiscard]] bool incoming_over() const noexcept {
         return failure_ != UCS_OK || state_ == wireup::state::peer_closed ||
                state_ == wireup::state::closed;
     }
-    // What the peer asks about memory is answered until it has closed as well, also after we did,
-    // by force even.
+    // Returns whether the peer's operations on our memory are answered: until the peer has closed
+    // as well, even after we closed, also by force.
     [[nodiscard]] bool may_answer() const noexcept {
         return is_connected() && !wireup::is_over(state_);
     }
     [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
-    [[nodiscard]] std::string line() const;  // one line of the worker's page
+    [[nodiscard]] std::string line() const;  // one line of the text about the worker
     void describe(ucs::vfs::directory& into) const override;
 
-    // Messages of the peer that cannot end without it: forgotten when it is gone.
+    // Messages of the peer that cannot end without it; they are dropped when the peer is gone.
     ucs::datastruct::auto_list<kept_announcement, &kept_announcement::sender_hook> announced;
     ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
 
-    ucs::datastruct::tree_hook peer_hook;               // among the peer's endpoints, by number
-    ucs::datastruct::auto_unlink_hook owed_hook;        // among those that wait to hear of room
-    ucs::datastruct::auto_unlink_hook unanswered_hook;  // among those that asked for a connection
-    // Either in the peer's list of endpoints that no user has asked for, or in the worker's of
-    // those that are to be destroyed.
+    ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
+    ucs::datastruct::auto_unlink_hook
+        owed_hook;  // among the endpoints that wait for credits from us
+    ucs::datastruct::auto_unlink_hook
+        unanswered_hook;  // among the endpoints whose connection request is unanswered
+    // Either in the peer's list of endpoints that the program has not asked for, or in the worker's
+    // list of endpoints to destroy.
     ucs::datastruct::auto_unlink_hook unwanted_hook;
 
-    // A request of the peer made it; counted until the program asks for it or it is gone.
-    void come_uninvited() noexcept;
+    // Marks an endpoint that a request of the peer made; it is counted until the program asks for
+    // it or it is gone.
+    void mark_uninvited() noexcept;
     [[nodiscard]] bool is_uninvited() const noexcept { return uninvited_; }
-    // It ends because peers have made too many that the program has not asked for. The peer is told
-    // if its lane has room; nothing of the endpoint waits for that.
-    void end_as_one_of_many() noexcept;
+    // Ends the endpoint because peers have made too many that the program has not asked for. The
+    // peer is notified if its lane has room; nothing of the endpoint waits for that.
+    void end_for_limit() noexcept;
     [[nodiscard]] wire::end_reason reason_for_end() const noexcept { return reason_for_end_; }
 
-    // The worker goes: everything ends without callbacks to the peer.
+    // The worker is being destroyed: everything ends, and the peer is not notified.
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
-    // Whether a user's ucp_ep_create may take this endpoint, which a peer's request made.
+    // Returns whether a ucp_ep_create may adopt this endpoint, which a peer's request made.
     [[nodiscard]] bool adoptable() const noexcept {
         return state_ == wireup::state::ready && failure_ == UCS_OK && !close_pending_;
     }
-    // The lane was replaced before the connection stood.
+    // The lane was replaced before the connection was established: sends the connection request
+    // again.
     void connect_again();
-    // Nobody has answered for long.
-    void ask_again();
-    // The peer's lanes changed what they can do.
+    // The connection request has had no reply for long: repeats it.
+    void repeat_request();
+    // Protocols of the peer's lanes changed: takes the new table.
     void refresh_protocols() noexcept;
 
 private:
@@ -246,16 +256,17 @@ private:
     void stop_reading();
     void fail(ucs_status_t status, bool tell_peer);
     void destroy_if_over() noexcept;
-    static ucs_status_t progress_last_word(uct::pending_request& queued) noexcept;
+    static ucs_status_t progress_final_message(uct::pending_request& queued) noexcept;
     void abort_all(ucs_status_t status);
-    // Ends messages that have come in part or were announced; then those of streams as well.
+    // abort_messages ends messages that have arrived in part or whose RTS was received;
+    // abort_incoming ends receives of the stream as well.
     void abort_messages(ucs_status_t status);
     void abort_incoming(ucs_status_t status);
     void tell_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);
     [[nodiscard]] bool awaits_connection(bool closes) const noexcept;
     void run_waiting();
-    void overdrawn();
+    void on_window_spent();
     void allow_short() noexcept;
     void run(request& waiting);
     [[nodiscard]] bool is_fenced() const noexcept;
@@ -274,14 +285,14 @@ private:
 
     worker& owner_;
     std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
-    eager_budget* budget_;       // the peer's
+    eager_budget* budget_;       // shared by all endpoints to the peer
     uct::ep* lane_ = nullptr;
     const protocol_table* protocols_ = nullptr;
     std::uint64_t id_ = 0;
     std::uint64_t remote_id_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t sequence_ = 0;
-    peer* remote_;        // a client by socket address does not know its own at first
+    peer* remote_;        // a client by socket address begins with a placeholder
     operations sends_;    // running, in order of their sequence
     operations recvs_;    // matched receives that wait for this peer
     operations flushes_;  // in order of their `until`
@@ -290,15 +301,15 @@ private:
     bool user_owned_ = false;
     bool uninvited_ = false;
     bool no_loopback_ = false;
-    bool draining_ = false;  // what waited is started; others wait behind it
-    bool checking_ = false;  // flushes and fences that wait
+    bool draining_ = false;  // waiting sends are being started; new ones queue behind them
+    bool checking_ = false;  // inside check_flushes
     bool looks_again_ = false;
     bool direct_ = false;  // see reaches_directly
     bool fenced_ = false;  // there are fences
     ucs_status_t refused_ = UCS_OK;
     unsigned owed_answers_ = 0;
     bool close_pending_ = false;  // a flush will close the endpoint
-    bool reader_gone_ = false;    // of the stream that we write
+    bool reader_gone_ = false;    // the peer reads our stream no more
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};
@@ -306,17 +317,17 @@ private:
     std::unique_ptr<cm::ep_part> by_socket_;
     std::string name_;
     std::unique_ptr<stream_channel> stream_;
-    std::unique_ptr<remote_tracker> tracker_;  // nullptr: the peer's memory was never asked for
-    uct::pending_request last_word_{.progress = progress_last_word, .pending_hook = {}};
-    wire::wireup_type last_word_is_{};
+    std::unique_ptr<remote_tracker> tracker_;  // nullptr: no operation on the peer's memory yet
+    uct::pending_request final_message_{.progress = progress_final_message, .pending_hook = {}};
+    wire::wireup_type final_message_type_{};
     wire::end_reason reason_for_end_{};
 };
 
-// Thousands of endpoints are normal.
+// Kept small: thousands of endpoints are normal.
 static_assert(sizeof(ep) <= 384);
 
-// Messages of its sender that are half here, or announced, are forgotten when it is over, so none
-// is begun then. `from`: who find_ep found.
+// Returns whether the sender's endpoint is over; then no message of it is begun, because partial
+// messages are dropped. `from`: result of find_ep.
 [[nodiscard]] inline bool is_over(const ep* from) noexcept {
     return from == nullptr || from->incoming_over();
 }

@@ -9,7 +9,7 @@ namespace ucp {
 
 namespace {
 
-// By id.
+// Indexed by message id.
 constexpr std::array<const char*, wire::id_count> names{
     "no message",
     "connection",
@@ -17,14 +17,14 @@ constexpr std::array<const char*, wire::id_count> names{
     "beginning of a message",
     "piece of a message",
     "acknowledgement",
-    "announcement",
-    "request for announced data",
-    "announced data",
+    "request to send",
+    "request for data",
+    "rendezvous data",
     "end of a transfer",
     "end of a written part",
     "active message",
     "beginning of an active message",
-    "announcement of an active message",
+    "request to send of an active message",
     "piece of a stream",
     "stream credit",
     "put",
@@ -34,9 +34,9 @@ constexpr std::array<const char*, wire::id_count> names{
     "atomic operation",
     "request to confirm puts",
     "confirmation of puts",
-    "question for room",
-    "grant of room",
-    "request for announcements",
+    "request for credits",
+    "grant of credits",
+    "request for more messages",
 };
 static_assert(names.back() != nullptr);
 
@@ -46,14 +46,14 @@ const char* name_of(uct::am_id id) noexcept {
     return id < names.size() ? names[id] : "unknown";
 }
 
-void message_lost(worker& at, wire::id id, std::size_t length) noexcept {
-    at.rejected().error(proto_log, "out of memory: a message of {} bytes ({}) was dropped", length,
-                        name_of(id));
+void message_lost(worker& owner, wire::id id, std::size_t length) noexcept {
+    owner.rejected().error(proto_log, "out of memory: a message of {} bytes ({}) was dropped",
+                           length, name_of(id));
 }
 
-void message_malformed(worker& at, wire::id id, std::size_t length) noexcept {
-    at.rejected().warn(proto_log, "a malformed message of {} bytes ({}) was dropped", length,
-                       name_of(id));
+void message_malformed(worker& owner, wire::id id, std::size_t length) noexcept {
+    owner.rejected().warn(proto_log, "a malformed message of {} bytes ({}) was dropped", length,
+                          name_of(id));
 }
 
 }  // namespace ucp

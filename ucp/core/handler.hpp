@@ -1,4 +1,4 @@
-// The only way by which active messages reach the protocols.
+// Installs message handlers: every active message reaches the protocols through here.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace ucp {
 
 class worker;
 
-// Whose part a handler's argument is.
+// Returns the worker that a handler's argument belongs to.
 inline worker& worker_of(worker& self) noexcept {
     return self;
 }
@@ -21,32 +21,33 @@ worker& worker_of(Part& part) noexcept {
     return part.owner();
 }
 
-// What a message is, for people: "stream credit".
+// Name of a message id for log lines: "stream credit".
 [[nodiscard]] const char* name_of(uct::am_id id) noexcept;
 
-// Notes a message that there was no memory for. A peer can send as many as it likes meanwhile.
-[[gnu::cold]] void message_lost(worker& at, wire::id id, std::size_t length) noexcept;
+// Logs a message that was dropped for lack of memory. A peer can send any number of such messages
+// meanwhile.
+[[gnu::cold]] void message_lost(worker& owner, wire::id id, std::size_t length) noexcept;
 
-// One line about a peer's message that is not what it should be.
-[[gnu::cold]] void message_malformed(worker& at, wire::id id, std::size_t length) noexcept;
+// Logs a malformed message of a peer.
+[[gnu::cold]] void message_malformed(worker& owner, wire::id id, std::size_t length) noexcept;
 
-// False, with a line in the log: the message is shorter than its header.
+// Reads the header of a message. Logs and returns false if the message is shorter than its header.
 template<class Header>
-[[nodiscard]] bool read_header(worker& at, wire::id id, uct::peer_bytes message,
+[[nodiscard]] bool read_header(worker& owner, wire::id id, uct::peer_bytes message,
                                Header& into) noexcept {
     if (message.size() < sizeof into) [[unlikely]] {
-        message_malformed(at, id, message.size());
+        message_malformed(owner, id, message.size());
         return false;
     }
     message.read(into);
     return true;
 }
 
-// Makes handlers of message `Id` out of functions that may run out of memory. Protocols deal with
-// that where they know whom it concerns; what they leave costs the message and is noted with the
-// worker, never the transport its place in a ring or stream. Their argument is a worker or a part
-// of one. Messages come as bytes that cannot be looked at in place: their senders may still change
-// them.
+// Turns functions that may throw std::bad_alloc into handlers of message `Id`. A protocol handles a
+// lack of memory itself where it knows which operation is affected. If it does not, the message is
+// lost and the loss is logged for the worker; the transport's ring or stream stays intact. The
+// handlers' argument is a worker or a part of one. Messages come as bytes that must be copied
+// before they are examined, because their senders may still change them.
 template<wire::id Id>
 struct handler_of {
     template<class Part, void (*Deliver)(void* arg, uct::peer_bytes message)>
@@ -68,26 +69,26 @@ struct handler_of {
     }
 
     template<void (*Deliver)(void* arg, uct::peer_bytes message), class Part>
-    static void install(uct::iface& on, Part* arg) {
-        on.set_am_handler(Id, {.deliver = deliver<Part, Deliver>, .arg = arg});
+    static void install(uct::iface& iface, Part* arg) {
+        iface.set_am_handler(Id, {.deliver = deliver<Part, Deliver>, .arg = arg});
     }
 
-    // For messages that are nothing but a header.
+    // For messages that consist of a header only.
     template<class Header, void (*Handler)(worker&, const Header&)>
-    static void install_plain(uct::iface& on, worker& owner) {
-        install<deliver_plain<Header, Handler>>(on, &owner);
+    static void install_plain(uct::iface& iface, worker& owner) {
+        install<deliver_plain<Header, Handler>>(iface, &owner);
     }
 
     // For data that is received in place, see uct::am_handler.
     template<void (*Deliver)(void* arg, uct::peer_bytes message),
              void* (*Locate)(void* arg, const void* header, std::size_t payload_length) noexcept,
              void (*Landed)(void* arg, const void* header, std::size_t payload_length), class Part>
-    static void install(uct::iface& on, Part* arg, std::size_t header_length) {
-        on.set_am_handler(Id, {.deliver = deliver<Part, Deliver>,
-                               .landing_header = header_length,
-                               .locate = Locate,
-                               .landed = landed<Part, Landed>,
-                               .arg = arg});
+    static void install(uct::iface& iface, Part* arg, std::size_t header_length) {
+        iface.set_am_handler(Id, {.deliver = deliver<Part, Deliver>,
+                                  .landing_header = header_length,
+                                  .locate = Locate,
+                                  .landed = landed<Part, Landed>,
+                                  .arg = arg});
     }
 
 private:

@@ -17,7 +17,7 @@ ucs::time::nanoseconds part_of(double seconds, unsigned parts) noexcept {
 
 keepalive::keepalive(ucs::async::event_loop& events, const config& options) noexcept
     : events_(events),
-      pause_(part_of(options.keepalive_interval.seconds, looks_per_interval)),
+      pause_(part_of(options.keepalive_interval.seconds, checks_per_interval)),
       at_once_(options.keepalive_peers) {}
 
 keepalive::~keepalive() {
@@ -28,21 +28,24 @@ void keepalive::add(peer& fresh) noexcept {
     if (pause_ == 0 || fresh.watched_hook.is_linked()) return;
     peers_.push_back(fresh);
     if (timer_ != 0) return;
-    timer_ = events_.add_timer(pause_, [this] { look(); });
-    if (timer_ == 0) ucs::log::error(wireup_log, "out of memory: peers are not looked after");
+    timer_ = events_.add_timer(pause_, [this] { check_peers(); });
+    if (timer_ == 0)
+        ucs::log::error(wireup_log, "out of memory: the keepalive does not watch peers");
 }
 
-// What is found is told from progress, so nobody leaves the list meanwhile.
-void keepalive::look() noexcept {
+// Failures that a probe finds are reported from progress, so no peer leaves the list during the
+// loop.
+void keepalive::check_peers() noexcept {
     unsigned left = at_once_;
     auto next = peers_.begin();
     for (; next != peers_.end() && left > 0; ++next, --left) {
         if (next->connected()) next->check();
     }
     asked_ = at_once_ - left;
-    // With nobody behind them it is their turn again; and nothing can be put in front of itself.
-    if (++looks_ % looks_per_interval == 0 && next != peers_.end()) {
-        // The same ones for a whole interval, then it is the turn of those behind them.
+    // If the walk reached the end, the same peers are next; and a list cannot be spliced in front
+    // of itself.
+    if (++checks_ % checks_per_interval == 0 && next != peers_.end()) {
+        // The same peers are probed for a whole interval; then the ones behind them follow.
         peers_.splice(peers_.end(), peers_, peers_.begin(), next);
     }
     if (!peers_.empty()) return;

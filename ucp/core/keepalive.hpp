@@ -1,4 +1,4 @@
-// Asking now and then whether peers still answer.
+// Keepalive: probes peers regularly to find those that are gone.
 #pragma once
 
 #include "ucp/core/config.hpp"
@@ -7,9 +7,9 @@
 
 namespace ucp {
 
-// Looks after the peers of endpoints with error handling mode PEER whose transport cannot tell by
-// itself that a peer is gone. Part of the worker; owner context. Has a timer only while there is
-// somebody to look after.
+// Watches the peers of endpoints with error handling mode PEER whose transport cannot tell by
+// itself that a peer is gone. Part of the worker; owner context. The timer runs only while there
+// are peers to watch.
 class keepalive {
 public:
     keepalive(ucs::async::event_loop& events, const config& options) noexcept;
@@ -19,30 +19,30 @@ public:
 
     // UCX_KEEPALIVE_INTERVAL; 0: never.
     [[nodiscard]] ucs::time::nanoseconds interval() const noexcept {
-        return pause_ * looks_per_interval;
+        return pause_ * checks_per_interval;
     }
 
-    // From now on, until it is destroyed.
+    // Watches the peer from now on, until it is destroyed.
     void add(peer& fresh) noexcept;
 
-    // Peers that were asked at the last look.
+    // Peers that were probed at the last check.
     [[nodiscard]] unsigned asked() const noexcept { return asked_; }
-    // Intervals that passed with somebody to look after.
-    [[nodiscard]] unsigned rounds() const noexcept { return looks_ / looks_per_interval; }
+    // Intervals that passed while there were peers to watch.
+    [[nodiscard]] unsigned rounds() const noexcept { return checks_ / checks_per_interval; }
 
-    // A peer is lost after as many vain looks as one interval has, see uct::ep::check.
-    static constexpr unsigned looks_per_interval = 4;
+    // A peer is lost after as many unanswered probes as one interval has, see uct::ep::check.
+    static constexpr unsigned checks_per_interval = 4;
 
 private:
-    void look() noexcept;
+    void check_peers() noexcept;
 
     ucs::async::event_loop& events_;
-    const ucs::time::nanoseconds pause_;  // between two looks
+    const ucs::time::nanoseconds pause_;  // between two checks
     const unsigned at_once_;
-    unsigned looks_ = 0;
+    unsigned checks_ = 0;
     unsigned asked_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
-    ucs::datastruct::auto_list<peer, &peer::watched_hook> peers_;  // the next ones in front
+    ucs::datastruct::auto_list<peer, &peer::watched_hook> peers_;  // the next to be probed in front
 };
 
 }  // namespace ucp

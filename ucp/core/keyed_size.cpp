@@ -9,8 +9,8 @@
 namespace ucs::config {
 namespace {
 
-// Calls visit(key, size) for each part of the list, with an empty key for a size alone; false as
-// soon as a part is wrong or `visit` says so.
+// Calls visit(key, size) for each part of the list; the key is empty for a size alone. Returns
+// false as soon as a part is malformed or `visit` returns false.
 template<class Visit>
 bool visit_parts(std::string_view text, Visit&& visit) {
     const auto parts = split(text, ',');

@@ -1,5 +1,4 @@
-// Sizes that differ by what they are for, as options write them: "8k" for all, or
-// "intra:8k,inter:64k".
+// Option values with one size per kind of use: "8k" for all, or "intra:8k,inter:64k".
 #pragma once
 
 #include "ucs/config/option.hpp"
@@ -7,7 +6,7 @@
 
 namespace ucp {
 
-// One size inside a host and one for the network.
+// One size for transports inside a host and one for transports of the network.
 struct reach_size {
     ucs::config::memunits intra;
     ucs::config::memunits inter;
@@ -17,9 +16,10 @@ struct reach_size {
     }
 };
 
-// The size for host memory, of a list by types of memory ("host:512K,cuda:4M").
+// The size for host memory, from a list by memory type ("host:512K,cuda:4M").
 struct host_size {
-    static constexpr std::size_t unnamed = std::size_t{512} << 10;  // when only others are named
+    static constexpr std::size_t unnamed = std::size_t{512}
+                                           << 10;  // value when the list names other types only
     ucs::config::memunits size{unnamed};
 };
 

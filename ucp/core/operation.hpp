@@ -50,7 +50,7 @@ public:
     [[nodiscard]] void* reply_buffer() const noexcept {
         return has(UCP_OP_ATTR_FIELD_REPLY_BUFFER) ? params_.reply_buffer : nullptr;
     }
-    // Nothing is asked for that makes a difference to an operation that ends in its call.
+    // Returns whether no flag matters to an operation that ends within its call.
     [[nodiscard]] bool is_plain() const noexcept {
         return !has(UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_MEMH |
                     UCP_OP_ATTR_FLAG_NO_IMM_CMPL);

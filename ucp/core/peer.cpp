@@ -30,7 +30,7 @@ peer::peer(worker& owner, const ucs::security::public_key& identity, source from
 peer::~peer() {
     end_kept();
     disconnect();
-    lent_.clear_and_dispose([](lent_memory* each) { delete each; });
+    lent_.clear_and_dispose([](exposed_buffer* each) { delete each; });
 }
 
 const ucs::security::key* peer::shared_key() noexcept {
@@ -65,20 +65,21 @@ void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) no
     header.proof = wireup::prove(*shared, packed_, header, body);
 }
 
-ucs_status_t peer::connect(wireup::pairs which) noexcept {
+ucs_status_t peer::connect(wireup::pairs pairs) noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
-    if (packed_.empty()) return UCS_ERR_NOT_CONNECTED;  // nobody's yet, see ucp/cm
-    excluded_.clear();  // what failed before, for want of a descriptor say, may do now
-    return connect_over_what_is_left(which);
+    if (packed_.empty())
+        return UCS_ERR_NOT_CONNECTED;  // a client does not know its server's worker yet, see ucp/cm
+    excluded_.clear();  // a resource that failed before, for lack of a descriptor say, may work now
+    return connect_over_what_is_left(pairs);
 }
 
-ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
+ucs_status_t peer::connect_over_what_is_left(wireup::pairs pairs) noexcept {
     held_list refusals;
-    if (pairing_ != nullptr) {  // somebody was refused before, and may not have heard so
+    if (pairing_ != nullptr) {  // a refusal may still wait on the bootstrap lane
         take_queue(*pairing_, refusals);
         disconnect();
     }
-    const ucs_status_t status = try_to_make_lanes(which);
+    const ucs_status_t status = try_to_make_lanes(pairs);
     if (status == UCS_OK) {
         release_all(refusals, joined() ? *am_.endpoint : *pairing_->bootstrap.endpoint);
     } else {
@@ -87,9 +88,9 @@ ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
     return status;
 }
 
-ucs_status_t peer::try_to_make_lanes(wireup::pairs which) noexcept {
+ucs_status_t peer::try_to_make_lanes(wireup::pairs pairs) noexcept {
     try {
-        return make_lanes(which);
+        return make_lanes(pairs);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: worker {:x} cannot be connected to", uid_);
         disconnect();
@@ -97,10 +98,10 @@ ucs_status_t peer::try_to_make_lanes(wireup::pairs which) noexcept {
     }
 }
 
-ucs_status_t peer::make_lanes(wireup::pairs which) {
+ucs_status_t peer::make_lanes(wireup::pairs pairs) {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
-    const wireup::lane_selection chosen = select_lanes_to(*remote, which);
+    const wireup::lane_selection chosen = select_lanes_to(*remote, pairs);
     if (!chosen.am) {
         owner_.unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_,
                                    remote->name, fmt::join(why_each(chosen), "; "));
@@ -110,7 +111,7 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
         open(*chosen.am, am_) && (!chosen.paired || begin_pairing(*chosen.bootstrap, chosen));
     if (!made) {
         disconnect();
-        return make_lanes(which);  // ends: every turn excludes one more
+        return make_lanes(pairs);  // terminates: every turn excludes one more resource
     }
     shared_lane_ = chosen.rma && am_attr().keyed && chosen.rma->resource == am_.resource;
     const bool opens_rma = chosen.rma && !shared_lane_ && rma_state_ == rma_state::usable;
@@ -118,7 +119,7 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
     if (rma_state_ == rma_state::usable && reaches_unknown_process())
         rma_state_ = rma_state::process_not_shown;
     choose_protocols();
-    if (!chosen.paired && last_attempt_ != 0) tell_without_pairs(*am_.endpoint);
+    if (!chosen.paired && last_attempt_ != 0) send_pair_without_lanes(*am_.endpoint);
     return UCS_OK;
 }
 
@@ -128,7 +129,7 @@ bool peer::open(const wireup::lane_choice& choice, lane& into) {
     return status == UCS_OK;
 }
 
-// Failures are logged by the transport.
+// The transport logs failures.
 ucs_status_t peer::make(std::size_t resource, std::span<const std::byte> to, lane& into) {
     auto made = owner_.interface(resource)->create_ep(to);
     if (!made) return made.status();
@@ -138,13 +139,13 @@ ucs_status_t peer::make(std::size_t resource, std::span<const std::byte> to, lan
     return UCS_OK;
 }
 
-void peer::close(lane& which) noexcept {
-    if (which.endpoint == nullptr) return;
+void peer::close(lane& used) noexcept {
+    if (used.endpoint == nullptr) return;
     for (auto next = striped_.begin(); next != striped_.end();)
-        (next++)->lose(*which.endpoint);
-    which.endpoint->pending_purge(drop, nullptr);
-    owner_.track_lane(*which.endpoint, which.resource, nullptr);
-    which.endpoint.reset();
+        (next++)->lose(*used.endpoint);
+    used.endpoint->pending_purge(drop, nullptr);
+    owner_.track_lane(*used.endpoint, used.resource, nullptr);
+    used.endpoint.reset();
 }
 
 void peer::choose_protocols() {
@@ -155,7 +156,7 @@ void peer::choose_protocols_again() noexcept {
     try {
         choose_protocols();
     } catch (const std::bad_alloc&) {
-        // Those that were chosen with another lane for memory work as well.
+        // Protocols that were chosen with another memory lane work as well.
         ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", uid_);
     }
     for (ep& each : endpoints_)
@@ -182,13 +183,13 @@ void peer::learn_process(const ucs::sys::process_identity& shown) noexcept {
 }
 
 bool peer::readdress(std::span<const std::byte> packed_address) {
-    if (has_address(packed_address) || in_use()) return false;
+    if (has_address(packed_address) || has_established_endpoint()) return false;
     const bool has_lanes = am_.endpoint != nullptr || pairing_ != nullptr;
     const bool is_other = !is_part_of(packed_address);
     if (has_lanes && !is_other) return false;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
     if (!is_other) return false;
-    // Failures until now concern the other address.
+    // Failures until now concern the old address.
     excluded_.clear();
     rma_state_ = rma_state::usable;
     if (!has_lanes) return true;
@@ -198,8 +199,8 @@ bool peer::readdress(std::span<const std::byte> packed_address) {
     return true;
 }
 
-// The address for other hosts has fewer interfaces than the full one. One that has an interface
-// which is missing in the given one is no form of it: the interface may be somebody else's.
+// The address for other hosts has fewer interfaces than the full one. An address with an interface
+// that is missing in the given one is no form of it: that interface may belong to another worker.
 bool peer::is_part_of(std::span<const std::byte> packed_address) const {
     const auto known = address::parse(std::span<const std::byte>(packed_));
     const auto given = address::parse(packed_address);
@@ -218,8 +219,8 @@ const uct::iface_attr& peer::rma_attr() const noexcept {
     return attr_of(memory_lane());
 }
 
-const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {
-    return owner_.interface(which.resource)->attr();
+const uct::iface_attr& peer::attr_of(const lane& used) const noexcept {
+    return owner_.interface(used.resource)->attr();
 }
 
 rail_share* peer::share_of(const uct::ep& rail) noexcept {
@@ -231,17 +232,17 @@ rail_share* peer::share_of(const uct::ep& rail) noexcept {
     return nullptr;
 }
 
-std::uint8_t peer::own_device(const lane& which) const noexcept {
-    return owner_.owner().resources()[which.resource].memory;
+std::uint8_t peer::own_device(const lane& used) const noexcept {
+    return owner_.owner().resources()[used.resource].memory;
 }
 
-uct::memory_domain* peer::domain_of(const lane& which) const noexcept {
-    return owner_.interface(which.resource)->domain();
+uct::memory_domain* peer::domain_of(const lane& used) const noexcept {
+    return owner_.interface(used.resource)->domain();
 }
 
 wireup::lane_selection peer::select_lanes_to(const address::worker_address& remote,
-                                             wireup::pairs which) const {
-    return wireup::select_lanes(local_interfaces(), remote, which,
+                                             wireup::pairs pairs) const {
+    return wireup::select_lanes(local_interfaces(), remote, pairs,
                                 owner_.owner().options().rails());
 }
 
@@ -260,19 +261,21 @@ void peer::abort_lanes() noexcept {
     }
 }
 
-// What it carried goes over the others.
+// The transfers of the rail continue over the other rails.
 void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
-    if (pairing_ != nullptr && pairing_->at == wireup::pairing::step::asked) {
-        close(more_rails_[index]);  // the answer speaks of it, in its place
+    if (pairing_ != nullptr && pairing_->state == wireup::pairing_state::requested) {
+        close(more_rails_[index]);  // the reply lists the rail by its position, so it stays in the
+                                    // list
         return;
     }
     lane gone = std::move(more_rails_[index]);
     more_rails_.erase(more_rails_.begin() + static_cast<std::ptrdiff_t>(index));
     const auto& where = owner_.owner().resources()[gone.resource].where;
     const bool expected = dead_ || why == UCS_ERR_NOT_CONNECTED;
-    ucs::log::log(wireup_log, expected ? ucs::log::level::debug : ucs::log::level::warn,
-                  "the rail {}/{} to worker {:x} was lost: {}; transfers go on over what is left",
-                  where.transport, where.device, uid_, ucs_status_string(why));
+    ucs::log::log(
+        wireup_log, expected ? ucs::log::level::debug : ucs::log::level::warn,
+        "the rail {}/{} to worker {:x} was lost: {}; transfers continue over the other rails",
+        where.transport, where.device, uid_, ucs_status_string(why));
     close(gone);
 }
 
@@ -286,7 +289,7 @@ void peer::disconnect() noexcept {
     if (rma_state_ == rma_state::process_not_shown) rma_state_ = rma_state::usable;
     if (pairing_ == nullptr) return;
     close(pairing_->bootstrap);
-    stop_keeping();
+    release_pairing_reference();
     pairing_.reset();
 }
 
@@ -299,56 +302,57 @@ void peer::drop_rma(rma_state why) noexcept {
     choose_protocols_again();
 }
 
-// Endpoints that are over want nothing, but may wait for the lane to take their last word.
-bool peer::wanted() const noexcept {
+// Endpoints that are over need no lane, although they may wait for room for their final message.
+bool peer::is_wanted() const noexcept {
     return std::any_of(endpoints_.begin(), endpoints_.end(),
                        [](const ep& each) { return !wireup::is_over(each.connection()); });
 }
 
-bool peer::in_use() const noexcept {
+bool peer::has_established_endpoint() const noexcept {
     return std::any_of(endpoints_.begin(), endpoints_.end(),
                        [](const ep& each) { return wireup::is_established(each.connection()); });
 }
 
-// Nothing was agreed with the peer yet, and somebody still wants to.
+// Another lane may be tried while no endpoint is established and at least one wants to connect.
 bool peer::may_change_lane() const noexcept {
-    return !lost_control_ && wanted() && !in_use();
+    return !lost_control_ && is_wanted() && !has_established_endpoint();
 }
 
-void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
-    if (&which == rma_.endpoint.get()) {
+void peer::lane_failed(const uct::ep& failed, ucs_status_t status) noexcept {
+    if (&failed == rma_.endpoint.get()) {
         ucs::log::debug(wireup_log, "worker {:x}: the lane for memory access failed: {}", uid_,
                         ucs_status_string(status));
         drop_rma(rma_state::endpoint_failed);
         return;
     }
     for (std::size_t i = 0; i < more_rails_.size(); ++i) {
-        if (&which != more_rails_[i].endpoint.get()) continue;
+        if (&failed != more_rails_[i].endpoint.get()) continue;
         drop_rail(i, status);
         return;
     }
-    const bool is_bootstrap = pairing_ != nullptr && &which == pairing_->bootstrap.endpoint.get();
+    const bool is_bootstrap = pairing_ != nullptr && &failed == pairing_->bootstrap.endpoint.get();
     if (dead_) {
-        if (is_bootstrap) empty_queue();  // the partner need not be told any more
+        if (is_bootstrap) empty_queue();  // the peer need not be notified any more
         return;
     }
-    const bool left = status == UCS_ERR_NOT_CONNECTED ||
-                      (pairing_ != nullptr && pairing_->next != nullptr);  // and asks anew
+    const bool left =
+        status == UCS_ERR_NOT_CONNECTED ||
+        (pairing_ != nullptr && pairing_->postponed != nullptr);  // and requests new lanes
     if (left && pairing_ != nullptr && !is_bootstrap) {
-        partner_left();
+        on_peer_left();
         return;
     }
     const peer_use kept(*this);
     lane_lost(is_bootstrap ? pairing_->bootstrap.resource : am_.resource, status);
-    if (dead_ && !is_bootstrap) tell_partner(wire::wireup_type::unpaired);
+    if (dead_ && !is_bootstrap) notify_peer(wire::wireup_type::unpaired);
 }
 
 void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
     const auto& where = owner_.owner().resources()[resource].where;
-    // Who lacks memory for one lane lacks it for another.
+    // If memory lacks for one lane, it lacks for another as well.
     if (status == UCS_ERR_NO_MEMORY || !may_change_lane()) {
-        // After a goodbye nobody misses anything but who still sends, and gets the error. A peer
-        // that passed a limit has had its line.
+        // After an orderly close only operations that are still under way miss the peer, and they
+        // get the error. A peer that passed a limit has had its line.
         const bool expected = status == UCS_ERR_NOT_CONNECTED || !is_sent_control_;
         const auto severity = refused_hook.is_linked() ? ucs::log::level::debug
                               : expected               ? ucs::log::level::info
@@ -359,31 +363,32 @@ void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
         fail_all(status);
         return;
     }
-    ucs::log::info(wireup_log, "worker {:x} could not be reached over {}/{} ({}): trying another",
+    ucs::log::info(wireup_log,
+                   "worker {:x} could not be reached over {}/{} ({}): trying another transport",
                    uid_, where.transport, where.device, ucs_status_string(status));
     change_lanes(resource, status, wireup::pairs::allowed);
 }
 
-void peer::change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs which) noexcept {
+void peer::change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs pairs) noexcept {
     if (!exclude(without, failure)) {
         fail_all(failure);
         return;
     }
-    reconnect(which);
+    reconnect(pairs);
 }
 
-// For those who asked for a connection, over whatever is left.
-void peer::reconnect(wireup::pairs which) noexcept {
+// Makes new lanes, over whatever is left, for the endpoints that want to connect.
+void peer::reconnect(wireup::pairs pairs) noexcept {
     const peer_use kept(*this);
-    const std::uint64_t left = owes_a_word() ? pairing_->attempt : 0;
+    const std::uint64_t left = must_notify_peer() ? pairing_->attempt : 0;
     disconnect();
-    if (wanted()) serve(which);
-    if (left != 0) tell_of(left);
+    if (is_wanted()) connect_endpoints(pairs);
+    if (left != 0) notify_attempt_over(left);
 }
 
-void peer::serve(wireup::pairs which) noexcept {
+void peer::connect_endpoints(wireup::pairs pairs) noexcept {
     const bool made = am_.endpoint != nullptr;
-    const ucs_status_t status = made ? UCS_OK : connect_over_what_is_left(which);
+    const ucs_status_t status = made ? UCS_OK : connect_over_what_is_left(pairs);
     if (status != UCS_OK) {
         fail_all(status == UCS_ERR_NO_MEMORY ? status : UCS_ERR_UNREACHABLE);
         return;
@@ -392,21 +397,21 @@ void peer::serve(wireup::pairs which) noexcept {
         each.connect_again();
 }
 
-void peer::hand_waiting_to(peer& given) noexcept {
+void peer::hand_over_waiting(peer& given) noexcept {
     const bool is_elsewhere = !is_part_of(given.packed_) && !given.is_part_of(packed_);
     for (auto next = endpoints_.begin(); next != endpoints_.end();) {
         ep& each = *next++;
         if (!wireup::is_waiting(each.connection())) continue;
         if (is_elsewhere) each.renew_id();
         each.move_to(given);
-        given.was_handed_ = true;
+        given.has_handed_over_ = true;
     }
-    if (given.was_handed_) owner_.go_on_later(given);
+    if (given.has_handed_over_) owner_.go_on_later(given);
 }
 
-// The program's endpoints do not fail because of clients: they try when they are used.
-void peer::serve_handed() noexcept {
-    if (!std::exchange(was_handed_, false) || dead_) return;
+// Endpoints of the program do not fail because of clients: they try to connect when they are used.
+void peer::connect_handed_over() noexcept {
+    if (!std::exchange(has_handed_over_, false) || dead_) return;
     const peer_use kept(*this);
     const ucs_status_t status = connect();
     for (ep& each : endpoints_) {
@@ -433,20 +438,22 @@ void peer::fail_all(ucs_status_t status) {
     is_sent_control_ = false;
     if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
     owner_.forget(*this);
-    const peer_use kept(*this);  // the last endpoint may go while we walk
+    const peer_use kept(*this);  // the last endpoint may be destroyed during the loop
     empty_queue();
-    // None is destroyed before the next slow turn, and none is added to a peer that is forgotten.
-    // Endpoints give memory back to the program, and the peer may not have noticed anything.
+    // No endpoint is destroyed before the next slow turn, and none is added to a forgotten peer.
+    // Endpoints give memory back to the program, and the peer may not have noticed the failure:
+    // abort its access first.
     abort_lanes();
     for (ep& each : endpoints_)
         each.handle(wireup::event::failure, status);
     end_kept();
-    stop_keeping();
+    release_pairing_reference();
 }
 
-// The lane is alive, and so is the peer: it may be writing into our memory, and what waits in the
-// queue still goes. As after closing by force, only that the user is told, and the peer that nobody
-// answers any more: what was lost may have been an answer.
+// The lane and the peer are alive: the peer may be writing into our memory, and queued messages
+// still go. This works as closing by force does, except that the program's error handlers run and
+// that the peer is notified that we answer no more: the message that was lost may have been a
+// reply.
 void peer::fail_alive(ucs_status_t status) {
     if (dead_) return;
     owner_.forget(*this);
@@ -455,8 +462,8 @@ void peer::fail_alive(ucs_status_t status) {
         each.handle(wireup::event::failure, status);
 }
 
-// The last words of endpoints need no memory and wait for room behind nothing. Devices let the peer
-// write no more, so that what it was to write ends, too.
+// Final messages of endpoints need no memory, and nothing waits in front of them. Devices let the
+// peer write no more, so that its writes end as well.
 void peer::fail_for_limit() {
     const peer_use kept(*this);
     is_sent_control_ = false;
@@ -466,11 +473,11 @@ void peer::fail_for_limit() {
     if (dead_) return;
     fail_alive(UCS_ERR_EXCEEDS_LIMIT);
     abort_lanes();
-    owner_.fail_later(*this);  // which ends its connection
+    owner_.fail_later(*this);  // which ends the connection
 }
 
-// Lanes that share the connection fail by themselves.
-void peer::cut_off(ucs_status_t status) {
+// Lanes over the same connection fail by themselves.
+void peer::on_connection_ended(ucs_status_t status) {
     connection_ = 0;
     fail_alive(status);
 }
@@ -495,21 +502,21 @@ void peer::end_kept() {
     }
 }
 
-void peer::keep_lent(std::unique_ptr<lent_memory> still_used) noexcept {
+void peer::keep_lent(std::unique_ptr<exposed_buffer> still_used) noexcept {
     if (!dead_) lent_.push_back(*still_used.release());
 }
 
 void peer::end_lent(std::uint64_t send) noexcept {
-    lent_.remove_and_dispose_if([send](const lent_memory& each) { return each.send == send; },
-                                [](lent_memory* each) { delete each; });
+    lent_.remove_and_dispose_if([send](const exposed_buffer& each) { return each.send == send; },
+                                [](exposed_buffer* each) { delete each; });
 }
 
-// Sends are ended by their endpoints, which hold them too.
+// Sends are ended by their endpoints, which list them as well.
 void peer::drop(uct::pending_request& queued, void*) {
     if (control_message::is(queued)) {
         control_message::drop(queued);
-    } else if (ep::is_last_word(queued)) {
-        ep::drop_last_word(queued);
+    } else if (ep::is_final_message(queued)) {
+        ep::drop_final_message(queued);
     } else if (striped_access::is(queued)) {
         striped_access::drop(queued);
     } else if (rndv_is_read(queued)) {
@@ -525,8 +532,8 @@ void peer::empty_queue() {
     drop_all(pairing_->held);
 }
 
-// What else waits on the lanes belongs to operations, which their endpoints end. A request for data
-// that has not left is no reason to wait for the peer: its receive ends with the endpoint.
+// All other messages that wait on the lanes belong to operations, which their endpoints end. A data
+// request that has not left is no reason to wait for the peer: its receive ends with the endpoint.
 void peer::drop_control() {
     held_list dropped;
     held_list others;
@@ -549,7 +556,7 @@ void peer::drop_control() {
             pairing_->bootstrap.endpoint->pending_purge(sort, &sorted);
         dropped.splice(dropped.end(), pairing_->held);
     }
-    // A receive that ends calls the program.
+    // Ending a receive may call the program, so the lists are complete before.
     while (!dropped.empty()) {
         uct::pending_request& next = dropped.front();
         dropped.pop_front();
@@ -565,38 +572,40 @@ void peer::drop_waiting() noexcept {
 }
 
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
-                        std::span<const std::byte> body, std::uint64_t debtor) noexcept {
+                        std::span<const std::byte> body, std::uint64_t replying_ep) noexcept {
     if (am_.endpoint == nullptr || !is_sent_control_) {
-        answer_left(debtor);
+        answer_left(replying_ep);
         return true;
     }
     if (joined()) [[likely]]
-        return send_over(*am_.endpoint, {id, header, body, debtor});
-    uct::pending_request* const held = control_message::hold(*this, {id, header, body, debtor});
-    if (held == nullptr) return lose_control({id, header, body, debtor});
+        return send_over(*am_.endpoint, {id, header, body, replying_ep});
+    uct::pending_request* const held =
+        control_message::hold(*this, {id, header, body, replying_ep});
+    if (held == nullptr) return lose_control({id, header, body, replying_ep});
     pairing_->held.push_back(*held);
     return true;
 }
 
-bool peer::send_over(uct::ep& over, const control_message::content& what) noexcept {
-    return control_message::send(*this, over, what) || lose_control(what);
+bool peer::send_over(uct::ep& over, const control_message::content& message) noexcept {
+    return control_message::send(*this, over, message) || lose_control(message);
 }
 
-bool peer::lose_control(const control_message::content& what) noexcept {
-    answer_left(what.debtor);
+bool peer::lose_control(const control_message::content& message) noexcept {
+    answer_left(message.replying_ep);
     if (lost_control_) return false;
     lost_control_ = true;
     ucs::log::error(proto_log,
                     "out of memory: a control message ({}) to worker {:x} is lost, its endpoints "
                     "fail",
-                    name_of(what.id), uid_);
+                    name_of(message.id), uid_);
     owner_.fail_later(*this);
     return false;
 }
 
-void peer::answer_left(std::uint64_t debtor) noexcept {
-    if (debtor == 0) return;
-    if (ep* const owing = owner_.find_ep(debtor); owing != nullptr) owing->answer_left();
+void peer::answer_left(std::uint64_t replying_ep) noexcept {
+    if (replying_ep == 0) return;
+    if (ep* const replying = owner_.find_ep(replying_ep); replying != nullptr)
+        replying->answer_left();
 }
 
 void peer::attach(ep& user) noexcept {
@@ -604,12 +613,12 @@ void peer::attach(ep& user) noexcept {
     endpoints_.insert(user);
     if (user.number() >= next_number_ && user.number() < first_apart_number)
         next_number_ = user.number() + 1;
-    stop_keeping();
+    release_pairing_reference();
 }
 
 void peer::detach(ep& user) noexcept {
     endpoints_.erase(endpoints_.iterator_to(user));
-    if (asked_over_ == &user) asked_over_ = nullptr;
+    if (credits_requested_over_ == &user) credits_requested_over_ = nullptr;
     release();
 }
 
@@ -626,10 +635,10 @@ void peer::end_one_uninvited() noexcept {
     const peer_use kept(*this);
     const auto is_uninvited = [](const ep& each) { return each.is_uninvited(); };
     const auto oldest = std::ranges::find_if(endpoints_, is_uninvited);
-    if (oldest != endpoints_.end()) oldest->end_as_one_of_many();
+    if (oldest != endpoints_.end()) oldest->end_for_limit();
     if (!uninvited_.is_stranger() || std::ranges::any_of(endpoints_, is_uninvited)) return;
     uninvited_.set_stranger(false);
-    give_up_pairs();
+    give_up_pairing();
     drop_waiting();
 }
 
@@ -637,12 +646,12 @@ ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexce
     ep* found = nullptr;
     const auto [first, last] = endpoints_.equal_range(number);
     for (auto each = first; each != last; ++each) {
-        const wireup::state at = each->connection();
-        // Asked again, over another lane or because it heard nothing for long. One that was closed
-        // meanwhile has answered.
-        const bool answered = at == wireup::state::ready || at == wireup::state::closing;
+        const wireup::state current = each->connection();
+        // The request is a repeated one: the peer changed its lane, or had no reply for long. An
+        // endpoint that was closed meanwhile has replied already.
+        const bool answered = current == wireup::state::ready || current == wireup::state::closing;
         if (answered && each->remote_id() == remote_ep) return &*each;
-        if (wireup::is_waiting(at) && found == nullptr) found = &*each;
+        if (wireup::is_waiting(current) && found == nullptr) found = &*each;
     }
     return found;
 }

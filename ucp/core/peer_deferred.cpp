@@ -1,5 +1,5 @@
-// Announced messages are bounded, too. The sender's part: tag sends beyond the limit are deferred.
-// The receiver's part: it asks those to go on whose messages it waits for.
+// Limit on RTS messages ahead of receives. Sender side: tagged sends beyond the limit are deferred.
+// Receiver side: it requests more RTS messages from senders whose messages it waits for.
 #include <cstring>
 
 #include "ucp/core/complete.hpp"
@@ -25,12 +25,12 @@ void peer::defer(request& send) noexcept {
     deferred_.push_back(send.pending);
     if (!first) return;
     ucs::log::debug(proto_log,
-                    "worker {:x} does not receive what was announced to it: tag sends wait until "
-                    "it does",
+                    "worker {:x} posts no receives for the messages announced to it: tagged sends "
+                    "wait until it does",
                     uid_);
-    // Nothing with a tag passes by the short way.
+    // No tagged send may overtake the deferred ones by the short path.
     for (ep& each : endpoints_)
-        each.room_changed();
+        each.credits_changed();
 }
 
 void peer::undefer(request& send) noexcept {
@@ -39,18 +39,19 @@ void peer::undefer(request& send) noexcept {
     if (deferred_.empty()) owner_.go_on_later(*this);
 }
 
-bool peer::announcement_answered(request& send) noexcept {
+bool peer::on_rts_answered(request& send) noexcept {
     if (!std::exchange(send.state.send.announced, false)) return false;
     announced_.take_back();
     return !deferred_.empty();
 }
 
-// Whoever breaks a send off may be about to do so with those that are deferred.
+// A caller that aborts a send may be about to abort the deferred ones as well, so they continue
+// later.
 void peer::announcement_lost(request& send) noexcept {
-    if (announcement_answered(send)) owner_.go_on_later(*this);
+    if (on_rts_answered(send)) owner_.go_on_later(*this);
 }
 
-void peer::may_announce_more(std::uint64_t round) {
+void peer::on_more_rts_allowed(std::uint64_t round) {
     if (announced_.raise(round) && !deferred_.empty()) send_deferred();
 }
 
@@ -66,25 +67,26 @@ void peer::send_deferred() {
     }
     if (!deferred_.empty()) return;
     for (ep& each : endpoints_)
-        each.room_changed();
+        each.credits_changed();
 }
 
 void peer::go_on() {
     for (auto next = striped_.begin(); next != striped_.end();)
         (next++)->go_on();
     send_deferred();
-    serve_handed();
+    connect_handed_over();
 }
 
 void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {
-    // It has been asked, and may not have heard it yet.
+    // The peer has been asked already, and may not have received it yet.
     if (its_ep == stopped_ep_ && round == stopped_round_) return;
     stopped_ep_ = its_ep;
     stopped_round_ = round;
     if (!stopped_hook.is_linked()) owner_.matcher().room().stopped(*this);
 }
 
-// Needs no memory, and what waits for room on the lane asks for what is newest then.
+// Needs no memory: a request that waits for room is filled in with the newest values when it
+// leaves.
 void peer::ask_for_more() noexcept {
     if (am_.endpoint == nullptr || dead_ || asking_.pending_hook.is_linked()) return;
     owner_.count(activity::asked_for_more);
@@ -101,7 +103,7 @@ ucs_status_t peer::progress_ask(uct::pending_request& queued) noexcept {
     };
     const ssize_t sent =
         self.am_.endpoint->am_bcopy(wire::rndv_more, pack, const_cast<peer*>(&self));
-    // The loss of the lane is reported to the endpoints by the transport.
+    // The transport reports the loss of the lane to the endpoints.
     return sent == UCS_ERR_NO_RESOURCE ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 

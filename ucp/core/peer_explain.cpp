@@ -1,5 +1,5 @@
-// Why a peer is reached as it is, in words: one text for the log, the print functions and the
-// object tree.
+// Explains the choice of lanes and protocols to a peer: one text for the log, the print functions
+// and the object tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::vector<wireup::local_interface> peer::local_interfaces() const {
         list.push_back({owner_.interface(i), resources[i].where.transport,
                         resources[i].where.device, i,
                         failed == excluded_.end() ? UCS_OK : failed->failure,
-                        resources[i].only_connects, owner_.detour(i)});
+                        resources[i].only_connects, owner_.extra_latency(i)});
     }
     return list;
 }
@@ -78,7 +78,7 @@ std::string peer::explain_lanes() const {
 }
 
 std::string peer::explain_transports() const {
-    if (packed_.empty()) return {};  // nobody is there yet
+    if (packed_.empty()) return {};  // the client does not know its server's worker yet
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return {};
     std::string text = "# Why these transports:\n";

@@ -1,4 +1,5 @@
-// A sender's part in keeping its receiver's memory bounded; the receiver's is ucp/tag/flow.hpp.
+// Eager window, sender side: bounds the memory that eager messages take at the receiver. The
+// receiver side is ucp/tag/flow.hpp.
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
@@ -6,55 +7,57 @@
 
 namespace ucp {
 
-void peer::overdrawn(ep& by) {
+void peer::on_window_spent(ep& sender) {
     if (budget_.next_step() == eager_budget::step::ask) {
-        ask_over(by);
+        request_credits(sender);
     } else {
-        room_changed();
+        credits_changed();
     }
 }
 
 void peer::room_granted(const ep& over) noexcept {
-    // An answer to a question that was put again is not to be taken for that of a later one.
-    if (asked_over_ != &over) return;
-    asked_over_ = nullptr;
-    if (budget_.answered()) room_changed();
+    // A grant for a request that was repeated over another endpoint must not count as the grant of
+    // a later request.
+    if (credits_requested_over_ != &over) return;
+    credits_requested_over_ = nullptr;
+    if (budget_.answered()) credits_changed();
 }
 
-void peer::begin_held() noexcept {
-    if (budget_.hold()) room_changed();
+void peer::begin_without_credits() noexcept {
+    if (budget_.hold()) credits_changed();
 }
 
-void peer::ask_over(ep& ready) {
-    if (!budget_.asked() || asked_over_ != nullptr) return;
-    asked_over_ = &ready;
+void peer::request_credits(ep& ready) {
+    if (!budget_.asked() || credits_requested_over_ != nullptr) return;
+    credits_requested_over_ = &ready;
     ask_for_room(ready);
 }
 
-// When there is no other one, the next that becomes ready asks.
-void peer::ask_again(const ep& ending) {
-    if (asked_over_ != &ending) return;
-    asked_over_ = nullptr;
+// If there is no other working endpoint, the next one that becomes ready requests the credits.
+void peer::request_credits_again(const ep& ending) {
+    if (credits_requested_over_ != &ending) return;
+    credits_requested_over_ = nullptr;
     for (ep& each : endpoints_) {
-        const wireup::state at = each.connection();
-        const bool works = each.failure() == UCS_OK &&
-                           (at == wireup::state::ready || at == wireup::state::peer_closed);
+        const wireup::state current = each.connection();
+        const bool works = each.failure() == UCS_OK && (current == wireup::state::ready ||
+                                                        current == wireup::state::peer_closed);
         if (!works || &each == &ending) continue;
-        ask_over(each);
+        request_credits(each);
         return;
     }
 }
 
-void peer::room_changed() noexcept {
+void peer::credits_changed() noexcept {
     if (budget_.held()) {
-        ucs::log::debug(proto_log,
-                        "worker {:x} does not receive what it is sent: messages are announced "
-                        "until it does",
-                        uid_);
+        ucs::log::debug(
+            proto_log,
+            "worker {:x} posts no receives for the messages sent to it: messages begin with "
+            "a request to send until it does",
+            uid_);
         owner_.count(activity::held_senders);
     }
     for (ep& each : endpoints_)
-        each.room_changed();
+        each.credits_changed();
 }
 
 }  // namespace ucp

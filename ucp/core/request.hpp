@@ -1,4 +1,4 @@
-// The object behind a request handle.
+// The request object behind a request handle of the C interface.
 #pragma once
 
 #include <boost/intrusive/parent_from_member.hpp>
@@ -14,7 +14,7 @@
 #include "ucp/mem/access.hpp"
 #include "ucp/proto/kind.hpp"
 #include "ucp/rndv/lent.hpp"
-#include "ucp/rndv/rate_book.hpp"
+#include "ucp/rndv/rate_history.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/atomic.hpp"
@@ -32,55 +32,55 @@ namespace mem {
 class rkey;
 }
 
-// What a send, or an operation on a peer's memory, needs while it runs.
+// State of a send, or of an operation on a peer's memory, while it runs.
 struct send_state {
-    dt::send_buffer buffer;           // of a get, and of an atomic operation: where the result goes
+    dt::send_buffer buffer;           // of a get or atomic operation: destination of the result
     std::uint64_t what = 0;           // first word of the message, see ucp/proto/kind.hpp
-    const void* header = nullptr;     // the program's, of an active message
+    const void* header = nullptr;     // the program's header of an active message
     std::uint32_t header_length = 0;  // bytes
     send_kind kind = send_kind::tag;
-    std::uint64_t local_id = 0;   // names this request towards the peer; 0: none
+    std::uint64_t local_id = 0;   // id of this request in messages to the peer; 0: none
     std::uint64_t remote_id = 0;  // the peer's receive request (rendezvous)
     std::uint64_t message = 0;    // number on the endpoint (fragments)
     std::size_t offset = 0;       // bytes handed to the transport
     std::size_t end = 0;          // bytes to send in this phase
     const protocol* proto = nullptr;
     uct::completion parts{.done = nullptr, .count = 0};  // pieces in flight
-    void (*fragments_done)(request& send) = nullptr;     // all pieces have left
-    peer* holds = nullptr;                               // aborted: kept until the pieces have left
-    bool guarded = false;                                // `parts` counts the sending loop itself
-    bool aborted = false;                                // only waits for its pieces
-    bool started = false;                                // the first fragment has left
-    bool sent = false;                                   // all fragments have left
-    bool short_pack = false;                             // the user's packing function gave nothing
-    bool blocked = false;                                // waits for reasons other than the lane
-    bool announced = false;                              // counts against the limit of its peer
-    bool header_sent = false;                            // `header` is not read any more
-    bool owns_header = false;                            // `header` is a copy of ours
-    bool lends = false;                                  // `lent` is set
-    bool writes_all = false;                             // the receiver reads nothing
-    bool told = false;                                   // the receiver hears of the end by itself
-    bool counted = false;                                // among what waits for its peer
-    bool copies = false;  // through buffers of the transport: its own memory cannot be registered,
-                          // or at no lower price
+    void (*fragments_done)(request& send) = nullptr;     // called when all pieces have left
+    peer* holds = nullptr;     // aborted: keeps the peer until the pieces have left
+    bool guarded = false;      // `parts` includes one count for the sending loop itself
+    bool aborted = false;      // ended; only its pieces are still under way
+    bool started = false;      // the first fragment has left
+    bool sent = false;         // all fragments have left
+    bool short_pack = false;   // the program's pack callback returned nothing
+    bool blocked = false;      // waits for reasons other than the lane
+    bool announced = false;    // counted in the peer's limit on RTS messages
+    bool header_sent = false;  // `header` is not needed any more
+    bool owns_header = false;  // `header` is our own copy
+    bool lends = false;        // `lent`, an exposed buffer, is set
+    bool writes_all = false;   // the sender writes all of the data
+    bool told = false;         // the receiver is notified of the end by the write itself
+    bool counted = false;      // counted as waiting for its peer
+    bool copies = false;  // the data goes through buffers of the transport: the memory cannot be
+                          // registered, or registering costs more than copying
 
-    // Of an operation on a peer's memory only, and set by whoever begins one.
+    // Only for an operation on a peer's memory, and set by its caller.
     std::uint8_t atomic_what;
     std::uint8_t atomic_size;
     union {
-        std::byte* local_window;  // where the peer's memory is mapped here, or nullptr
-        lent_memory* lent;        // of an announced message
+        std::byte* local_window;  // mapping of the peer's memory in this process, or nullptr
+        exposed_buffer* lent;     // of a rendezvous message
     };
     std::uint64_t memory_id;
     std::uint64_t memory_secret;
 
-    void set_lent(std::unique_ptr<lent_memory> given) noexcept {
+    void set_lent(std::unique_ptr<exposed_buffer> given) noexcept {
         lent = given.release();
         lends = true;
     }
-    // Nobody uses it any more, or somebody else looks after it.
-    [[nodiscard]] std::unique_ptr<lent_memory> take_lent() noexcept {
-        return std::unique_ptr<lent_memory>(std::exchange(lends, false) ? lent : nullptr);
+    // Takes the exposed buffer away: it is not used any more, or has another owner now.
+    [[nodiscard]] std::unique_ptr<exposed_buffer> take_lent() noexcept {
+        return std::unique_ptr<exposed_buffer>(std::exchange(lends, false) ? lent : nullptr);
     }
 
     [[nodiscard]] mem::credentials owner_of_memory() const noexcept {
@@ -90,12 +90,12 @@ struct send_state {
         memory_id = owner.id;
         memory_secret = owner.secret;
     }
-    // Lies where messages have the program's header. Not of a reply.
+    // The remote key; it shares the member of the program's header. Not valid for a reply.
     [[nodiscard]] const mem::rkey& key() const noexcept {
         return *static_cast<const mem::rkey*>(header);
     }
-    void set_key(const mem::rkey& of) noexcept { header = &of; }
-    // The operands lie where other sends have the ids of theirs.
+    void set_key(const mem::rkey& key) noexcept { header = &key; }
+    // The operands share the members that hold the ids of other sends.
     [[nodiscard]] uct::atomic_op atomic() const noexcept {
         return {static_cast<uct::atomic_kind>(atomic_what), atomic_size, message, remote_id};
     }
@@ -107,23 +107,23 @@ struct send_state {
     }
 };
 
-// Which answer of the sender a receive waits for.
-enum class rndv_answer : std::uint8_t {
+// The reply of the sender that a receive waits for.
+enum class rndv_reply : std::uint8_t {
     none,
-    written,    // it was asked to write a part
-    confirmed,  // it was asked whether the send still ran when its memory had been read
+    written,    // the sender was asked to write a part
+    confirmed,  // the sender was asked whether the send still ran when its memory had been read
 };
 
-// What a receive needs while it runs. A short message fills it within one call, which touches the
+// State of a receive while it runs. A short message completes it within one call, which touches the
 // first members only; thousands may be posted, so these lie in two cache lines with the beginning
-// of the request. The rest is set by begin_transfer.
+// of the request. begin_transfer sets the rest.
 struct recv_state : tag::expected_entry {
     recv_state() noexcept {}
 
     ucp_tag_recv_info_t info{};
     dt::recv_buffer buffer;
 
-    // The message comes in pieces from now on.
+    // To be called when the message arrives in pieces.
     void begin_transfer() noexcept {
         local_id = remote_id = remote_address = started = 0;
         offset = end = 0;
@@ -131,30 +131,30 @@ struct recv_state : tag::expected_entry {
         lends = false;
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
-        awaits = rndv_answer::none;
+        awaits = rndv_reply::none;
         confirm = unwritten = keyed = false;
         outcome = UCS_OK;
     }
-    void lend(std::unique_ptr<lent_memory> given) noexcept {
+    void lend(std::unique_ptr<exposed_buffer> given) noexcept {
         lent = given.release();
         lends = true;
     }
-    std::uint64_t local_id;   // names this request towards the sender (rendezvous)
+    std::uint64_t local_id;   // id of this request in messages to the sender (rendezvous)
     std::uint64_t remote_id;  // the sender's request
     union {
-        std::uint64_t remote_address;  // where we read
-        lent_memory* lent;             // or by what, or what the sender writes to
+        std::uint64_t remote_address;  // address that we read from
+        exposed_buffer* lent;  // with keys: the memory that we read, or that the sender writes to
     };
-    std::uint64_t started;  // when the transfer began, for rate_book
-    std::size_t offset;     // bytes received, or asked for
-    std::size_t end;        // of what we read ourselves
-    peer* holds;            // aborted: kept there until the sender has written its part
+    std::uint64_t started;  // when the transfer began, for rate_history
+    std::size_t offset;     // bytes received or requested
+    std::size_t end;        // end of the part that we read ourselves
+    peer* holds;            // aborted: this peer keeps it until the sender has written its part
     uct::completion parts;
     rndv_method method;
-    rndv_answer awaits;
+    rndv_reply awaits;
     bool confirm;          // the sender may take its memory back while we read
-    bool lends;            // `lent` is set
-    bool unwritten;        // the sender could not write its part: we read it after ours
+    bool lends;            // `lent`, an exposed buffer, is set
+    bool unwritten;        // the sender could not write its part: we read it after our part
     bool keyed;            // a device of ours reaches the sender's memory
     ucs_status_t outcome;  // kept while the rest of the message is drained
 };
@@ -163,15 +163,15 @@ struct recv_state : tag::expected_entry {
 struct stream_recv_state {
     dt::recv_buffer buffer;
     std::size_t received = 0;
-    std::size_t unit = 1;  // it ends with whole elements of so many bytes
+    std::size_t unit = 1;  // the receive ends with whole elements of this size
     bool wait_all = false;
     ucs_status_t outcome = UCS_OK;
 };
 
-// Waits for what was started before it on an endpoint.
+// Waits for the operations that were started before it on an endpoint.
 struct flush_state {
-    std::uint64_t until = 0;          // sequence numbers below it must be done
-    bool close_after = false;         // the endpoint is closed as soon as that is so
+    std::uint64_t until = 0;          // operations with lower sequence numbers must be done
+    bool close_after = false;         // the endpoint is closed when the flush ends
     struct request* group = nullptr;  // the flush of the whole worker that this is part of
     std::uint64_t posted = 0;         // see ep::is_confirmed
     bool marked = false;
@@ -188,15 +188,15 @@ enum class request_kind : std::uint8_t {
     none,
     send,
     recv,       // of a tagged message
-    recv_data,  // of data whose length the callback is told
+    recv_data,  // of data; the callback gets the length
     recv_stream,
     flush,
     group,
 };
 
-// One operation in flight. Lives in the worker's pool with the user's area right behind it, or in
-// memory of the user's (then never returned to the pool). The handle that the C interface shows
-// points at the user's area. Owner context.
+// One operation in flight. It lives in the worker's pool with the program's area right behind it,
+// or in memory of the program (then never returned to the pool). The handle that the C interface
+// shows points at the program's area. Owner context.
 struct alignas(16) request {
     union any_callback {
         ucp_send_nbx_callback_t send;
@@ -219,7 +219,7 @@ struct alignas(16) request {
         stream_recv_state stream;
         flush_state flush;
         group_state group;
-    } state;  // behind little else: a receive is matched within two cache lines
+    } state;  // near the beginning: a receive is matched within two cache lines
 
     std::uint64_t sequence;                  // order of sends on `via`, for flush
     ucs::datastruct::list_hook active_hook;  // in via's list of running operations
@@ -235,7 +235,7 @@ struct alignas(16) request {
     [[nodiscard]] void* handle() noexcept { return this + 1; }
     [[nodiscard]] bool is_completed() const noexcept { return flags.is_completed(); }
 
-    // Memory of the user's holds anything before its first use.
+    // Memory of the program has undefined contents before its first use.
     void prepare_hooks() noexcept {
         ::new (&active_hook) ucs::datastruct::list_hook();
         ::new (&pending) uct::pending_request();
@@ -243,10 +243,10 @@ struct alignas(16) request {
 
     send_state& start_send() noexcept {
         kind = request_kind::send;
-        return *::new (&state.send) send_state;  // what has no default is not touched
+        return *::new (&state.send) send_state;  // members without a default stay unset
     }
-    recv_state& start_recv(request_kind what = request_kind::recv) noexcept {
-        kind = what;
+    recv_state& start_recv(request_kind started = request_kind::recv) noexcept {
+        kind = started;
         return *::new (&state.recv) recv_state();
     }
     stream_recv_state& start_stream_recv() noexcept {
@@ -269,7 +269,7 @@ private:
     }
 };
 
-// Users put it on their stack for every blocking call.
+// Programs put it on their stack for every blocking call.
 static_assert(sizeof(request) <= 272 && sizeof(request) % 16 == 0);
 
 }  // namespace ucp

@@ -1,4 +1,4 @@
-// State bits of a request that a thread may read while another changes them.
+// State bits of a request, which one thread may read while another changes them.
 #pragma once
 
 #include <atomic>
@@ -6,19 +6,20 @@
 
 namespace ucp {
 
-// Changed only by whoever holds the worker; `completed` is read by anyone who waits for the request
-// and orders what the operation wrote before it. Plain moves on x86, no locked instructions.
+// Only the thread that holds the worker changes them. Any thread that waits for the request reads
+// `completed`, which orders what the operation wrote before it. Plain moves on x86, no locked
+// instructions.
 class request_flags {
 public:
     enum bit : std::uint16_t {
         completed = 1U << 0,
-        released = 1U << 1,      // the user gave it back: in the pool, or there when it ends
+        released = 1U << 1,  // the program freed it: in the pool, or returned there when it ends
         has_callback = 1U << 2,  // the request's callback is to be called
-        user_memory = 1U << 3,   // memory of the user's
+        user_memory = 1U << 3,   // the request lies in memory of the program
         starting = 1U << 4,      // inside the call that started it: no callback from there
         matched = 1U << 5,       // a receive that has its message: cannot be canceled
-        internal = 1U << 6,      // nobody outside knows it: to the pool when it ends
-        ended = 1U << 7,         // ended while `starting`: what is left is to tell the user
+        internal = 1U << 6,      // not visible to the program: returned to the pool when it ends
+        ended = 1U << 7,         // ended while `starting`: only the callback is missing
     };
 
     [[nodiscard]] bool has(unsigned bits) const noexcept { return (all() & bits) != 0; }

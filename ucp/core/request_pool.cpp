@@ -9,7 +9,8 @@ namespace ucp {
 
 namespace {
 
-// Of every request: no two share a pair of cache lines, which the hardware fetches together.
+// Alignment of every request: no two share a pair of cache lines, which the hardware fetches
+// together.
 constexpr std::size_t alignment = 128;
 
 constexpr std::size_t round_up(std::size_t value) noexcept {

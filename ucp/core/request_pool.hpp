@@ -1,4 +1,4 @@
-// Requests of one worker.
+// Pool of the requests of one worker.
 #pragma once
 
 #include <cstddef>
@@ -42,18 +42,20 @@ public:
         --in_use_;
     }
 
-    // A request that the user will pass to operations as memory of its own; nullptr: no memory.
+    // Takes a request that the program will pass to operations as its own memory. nullptr: there is
+    // no memory.
     [[nodiscard]] request* lend() noexcept;
-    // Whether the request was lent; from now on it is not.
+    // Returns whether the request came from lend(), and forgets that.
     [[nodiscard]] bool reclaim(request& lent) noexcept { return lent_.erase(&lent) != 0; }
 
-    // Bytes that one of them takes.
+    // Bytes per request.
     [[nodiscard]] std::size_t cost() const noexcept { return stride_; }
     // Requests taken and not given back.
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
 private:
-    // A free request keeps the next one where a used one keeps its callback's argument.
+    // A free request stores the next one in the member that holds the callback's argument of a used
+    // one.
     static request*& next_of(request& free) noexcept {
         return reinterpret_cast<request*&>(free.user_data);
     }

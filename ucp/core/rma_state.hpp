@@ -1,4 +1,4 @@
-// Whether the lane that was chosen for access to a peer's memory is used, and why not.
+// State of the memory lane to a peer: used, or the reason why not.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace ucp {
 enum class rma_state : std::uint8_t {
     usable,
     no_endpoint,
-    // For now: the peer has not shown yet that it is the process that its address names.
+    // temporary: the peer has not shown yet that it is the process that its address names
     process_not_shown,
     refused,
     endpoint_failed,
 };
 
-// Why it is not used, for people.
+// The reason why the lane is not used, as text.
 [[nodiscard]] constexpr const char* text_of(rma_state state) noexcept {
     switch (state) {
         case rma_state::usable:

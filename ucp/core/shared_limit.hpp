@@ -15,11 +15,11 @@ private:
     std::uint64_t used_ = 0;
 };
 
-// Counts the bytes that a worker keeps for its peers: of each one, and of all together. A single
-// peer may take all of the limit; when the limit is passed, the peer with the largest share fails.
-// Two limits cannot be counted this way: connection_shares counts by connection, because eager
-// messages name no endpoint and so no peer, and uninvited_peers counts endpoints and lanes, not
-// bytes. Owner context.
+// Counts the bytes that a worker keeps for its peers: for each one, and for all together. A single
+// peer may use the whole limit; when the limit is exceeded, the peer with the largest share fails.
+// Two other limits cannot be counted this way: connection_shares counts by connection, because
+// eager messages name no endpoint and so no peer, and uninvited_peers counts endpoints and lanes,
+// not bytes. Owner context.
 class shared_limit {
 public:
     explicit shared_limit(std::uint64_t most) noexcept : most_(most) {}
@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
     [[nodiscard]] bool is_passed() const noexcept { return used_ > most_; }
-    // Returns whether so many more may be taken.
+    // Returns whether so many more bytes may be taken.
     [[nodiscard]] bool has_room_for(std::uint64_t bytes) const noexcept {
         return !is_passed() && bytes <= most_ - used_;
     }

@@ -26,28 +26,29 @@ void uninvited_peers::part::set_descriptor(bool keeps_descriptor) noexcept {
     all_.file(*this);
 }
 
-void uninvited_peers::file(part& which) noexcept {
-    const std::size_t weight = std::max<std::size_t>(which.endpoints_, which.is_stranger_ ? 1 : 0);
-    size_ += weight - which.weight_;
-    with_descriptor_ -= which.counted_descriptors();
-    which.weight_ = weight;
-    with_descriptor_ += which.counted_descriptors();
-    const std::size_t kind = which.keeps_descriptor_ ? kind_with_descriptor : kind_without;
+void uninvited_peers::file(part& changed) noexcept {
+    const std::size_t weight =
+        std::max<std::size_t>(changed.endpoints_, changed.is_stranger_ ? 1 : 0);
+    size_ += weight - changed.weight_;
+    with_descriptor_ -= changed.counted_descriptors();
+    changed.weight_ = weight;
+    with_descriptor_ += changed.counted_descriptors();
+    const std::size_t kind = changed.keeps_descriptor_ ? kind_with_descriptor : kind_without;
     list* into = nullptr;
     if (weight > 0)
-        into = which.has_sent_ || weight >= yields_before_silent
+        into = changed.has_sent_ || weight >= yields_before_silent
                    ? &by_weight_[kind][weight_class(weight)]
                    : &silent_[kind];
-    if (into == which.list_) return;
-    which.hook_.unlink();
-    which.list_ = into;
-    if (into != nullptr) into->push_back(which);
+    if (into == changed.list_) return;
+    changed.hook_.unlink();
+    changed.list_ = into;
+    if (into != nullptr) into->push_back(changed);
 }
 
-void uninvited_peers::leave(part& which) noexcept {
-    which.endpoints_ = 0;
-    which.is_stranger_ = false;
-    file(which);
+void uninvited_peers::leave(part& changed) noexcept {
+    changed.endpoints_ = 0;
+    changed.is_stranger_ = false;
+    file(changed);
 }
 
 uninvited_peers::list* uninvited_peers::list_of_most(bool only_with_descriptor) noexcept {

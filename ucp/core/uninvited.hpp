@@ -1,5 +1,5 @@
-// Limits what requests of peers make a worker keep: endpoints and lanes that its program has not
-// asked for.
+// Limits the endpoints and lanes that requests of peers make a worker keep although its program has
+// not asked for them.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 namespace ucp {
 
 struct uninvited_limits {
-    // Endpoints of one peer. Programs in order have a few endpoints to a worker.
+    // Endpoints of one peer. Well-behaved programs have a few endpoints to a worker.
     std::size_t most_of_one = 4096;
     // Endpoints and lanes of all peers.
     std::size_t most = most_of_one;
     // Peers whose lanes keep a descriptor, as soon as descriptors are scarce.
     std::size_t most_if_scarce = 16;
 
-    // A peer that is alone with its endpoint takes about 16 KiB with its lanes. `memory`: bytes
-    // that all of them may take.
+    // Returns how many fit into `memory` bytes: a peer with one endpoint takes about 16 KiB with
+    // its lanes.
     [[nodiscard]] static constexpr std::size_t most_in(std::uint64_t memory) noexcept {
         constexpr std::uint64_t bytes_of_one = 16 * 1024;
         return std::max<std::size_t>(uninvited_limits{}.most_of_one, memory / bytes_of_one);
@@ -30,20 +30,20 @@ struct uninvited_limits {
     [[nodiscard]] static uninvited_limits of_process() noexcept;
 };
 
-// Counts what peers have made here that the program has not asked for, and names the peer that has
-// to give something up when a limit is reached:
-//   1. One that has most endpoints, within a factor of two, if that are more than 63: it could push
+// Counts the endpoints and lanes that peers have made here and the program has not asked for, and
+// selects the peer that has to give one up when a limit is reached:
+//   1. A peer with most endpoints, within a factor of two, if it has more than 63: it could push
 //      out many others by as many endpoints of its own.
-//   2. Otherwise one that has sent nothing since its first request; of several the oldest.
-//   3. Otherwise one that has most endpoints, within a factor of two, if that are more than three.
-//   4. Otherwise one that has sent nothing since it was looked at last; of several the one for
-//      which that was longest ago.
-// Whether a peer has sent something is asked of at most 64 peers, and only when a limit is reached:
-// nothing is done per message. The work does not grow with the number of peers. Owner context.
+//   2. Otherwise a peer that has sent nothing since its first request; of several the oldest.
+//   3. Otherwise a peer with most endpoints, within a factor of two, if it has more than three.
+//   4. Otherwise a peer that has sent nothing since the last check of it; of several the one whose
+//      last check is longest ago.
+// At most 64 peers are checked for whether they have sent something, and only when a limit is
+// reached: nothing is done per message. The work does not grow with the number of peers. Owner
+// context.
 class uninvited_peers {
 public:
-    // A peer's part. It leaves when it is destroyed, which must happen before the end of the
-    // uninvited_peers that has it.
+    // The part of one peer. It must be destroyed before the uninvited_peers that it belongs to.
     class part {
     public:
         explicit part(uninvited_peers& all) noexcept : all_(all) {}
@@ -51,17 +51,16 @@ public:
         part(const part&) = delete;
         part& operator=(const part&) = delete;
 
-        // A request of the peer made an endpoint; the program takes one over, or one ends.
+        // add: a request of the peer made an endpoint. remove: the program adopts one, or one ends.
         void add_endpoint() noexcept { change(endpoints_ + 1, is_stranger_); }
         void remove_endpoint() noexcept { change(endpoints_ - 1, is_stranger_); }
         [[nodiscard]] std::size_t endpoints() const noexcept { return endpoints_; }
-        // Says whether the peer object itself exists only because of what the peer has asked for.
+        // Sets whether the peer object itself exists only because of the peer's requests.
         void set_stranger(bool is_stranger) noexcept { change(endpoints_, is_stranger); }
         [[nodiscard]] bool is_stranger() const noexcept { return is_stranger_; }
-        // Returns what the part counts towards the limit: a stranger counts also without an
-        // endpoint.
+        // Returns the part's count towards the limit: a stranger counts even without an endpoint.
         [[nodiscard]] std::size_t weight() const noexcept { return weight_; }
-        // Says whether the lanes to the peer keep a descriptor.
+        // Sets whether the lanes to the peer keep a descriptor.
         void set_descriptor(bool keeps_descriptor) noexcept;
         // Notes how much has come from the peer until now, see uct::ep::received. Only the
         // first call counts.
@@ -78,13 +77,13 @@ public:
 
         uninvited_peers& all_;
         ucs::datastruct::auto_unlink_hook hook_;
-        const void* list_ = nullptr;  // that it is in
+        const void* list_ = nullptr;  // the list that the part is in
         std::size_t endpoints_ = 0;
         std::size_t weight_ = 0;
         std::uint64_t received_ = 0;
         bool is_stranger_ = false;
         bool keeps_descriptor_ = false;
-        bool has_sent_ = false;  // something since its first request, or nobody can tell
+        bool has_sent_ = false;  // sent something since its first request, or that cannot be known
     };
 
     explicit uninvited_peers(const uninvited_limits& limits) noexcept : limits_(limits) {}
@@ -94,7 +93,7 @@ public:
     [[nodiscard]] const uninvited_limits& limits() const noexcept { return limits_; }
     void set_limits(const uninvited_limits& limits) noexcept { limits_ = limits; }
 
-    // Endpoints, and peers that are here without one.
+    // Number of endpoints and of peers without an endpoint.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool is_full() const noexcept { return size_ >= limits_.most; }
     [[nodiscard]] bool is_full_if_scarce() const noexcept {
@@ -102,8 +101,8 @@ public:
     }
 
     // Returns the part whose peer has to give something up, or nullptr if there is none.
-    // `only_with_descriptor`: one whose lanes keep a descriptor. `received` returns what has come
-    // from the peer of a part, or 0 if nobody can tell.
+    // `only_with_descriptor`: considers peers whose lanes keep a descriptor only. `received`
+    // returns the amount that has come from the peer of a part, or 0 if that cannot be known.
     template<class Received>
     [[nodiscard]] part* least(bool only_with_descriptor, const Received& received) noexcept {
         list* most = list_of_most(only_with_descriptor);
@@ -127,7 +126,7 @@ public:
 private:
     using list = ucs::datastruct::auto_list<part, &part::hook_>;
     static constexpr unsigned most_looks = 64;
-    // Endpoints of a peer that make it give one up if no peer is silent, and before silent peers.
+    // A peer with so many endpoints gives one up if no peer is silent, and before silent peers.
     static constexpr std::size_t yields_after_silent = 4;
     static constexpr std::size_t yields_before_silent = 64;
     static constexpr std::size_t kind_without = 0;
@@ -156,14 +155,14 @@ private:
         return nullptr;
     }
     [[nodiscard]] list* list_of_most(bool only_with_descriptor) noexcept;
-    void file(part& which) noexcept;
-    void leave(part& which) noexcept;
+    void file(part& changed) noexcept;
+    void leave(part& changed) noexcept;
 
     uninvited_limits limits_;
     std::size_t size_ = 0;
     std::size_t with_descriptor_ = 0;
-    // Each for peers without and with a descriptor, the oldest first. Peers with many endpoints are
-    // never among the silent ones.
+    // Lists for peers without and with a descriptor, the oldest peer first. Peers with many
+    // endpoints are never among the silent ones.
     std::array<list, 2> silent_;
     std::array<std::array<list, weight_classes>, 2> by_weight_;
 };

@@ -1,11 +1,11 @@
-// Messages between workers: their numbers, and what holds for all of them.
+// Message ids between workers, and the rules that hold for all message formats.
 //
 // Version rule: the worker address carries the protocol version, and workers of different versions
 // do not connect, so messages carry none. It is raised with every change since the first release.
 // All fields are in the byte order of x86-64, the only one that is supported.
 //
 // The layouts are in the wire.hpp of each subsystem: wireup, eager, rndv, am, stream, rma. In all
-// of them `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the
+// of them `ep` is the receiver's endpoint id, given to the sender by wireup; `message` numbers the
 // sender's fragmented messages on that endpoint; `ack`, `request` and `reply` are ids of requests,
 // 0 for none. Ids are looked up in tables: a wrong one finds nothing and the message is dropped.
 #pragma once
@@ -46,7 +46,7 @@ enum id : uct::am_id {
 };
 inline constexpr unsigned id_count = 26;
 
-// The status in a message of a peer, which may send any number.
+// Converts the status in a peer's message, which may hold any number, into a known status.
 [[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {
     const bool known = sent <= 0 && sent > UCS_ERR_LAST;
     return known ? static_cast<ucs_status_t>(sent) : UCS_ERR_IO_ERROR;

@@ -11,19 +11,19 @@
 #include "ucp/core/log.hpp"
 #include "ucp/rma/choice.hpp"
 #include "ucp/rma/target.hpp"
-#include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/replies.hpp"
 #include "ucp/stream/arrivals.hpp"
-#include "ucp/wireup/detour.hpp"
+#include "ucp/wireup/distance.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
 
-ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
+ucs::result<std::unique_ptr<worker>> worker::create(const context& parent,
                                                     const worker_params& params) {
     auto events = ucs::async::event_loop::create();
     if (!events) return events.status();
-    std::unique_ptr<worker> made(new worker(of, params, std::move(*events)));
+    std::unique_ptr<worker> made(new worker(parent, params, std::move(*events)));
     if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
     if (params.event_fd >= 0) {
         if (const ucs_status_t status = made->join_event_set(); status != UCS_OK) return status;
@@ -34,23 +34,23 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
     return made;
 }
 
-// A connection message goes in one piece, so that no state is kept for it; so does the program's
-// header of an active message.
+// Checks that connection messages fit into one message of each transport, so that no state is kept
+// for them. The program's header of an active message must fit as well.
 ucs_status_t worker::check_message_sizes() {
-    // What others report, so that programs need not expect more.
+    // Upper limit, as other libraries report it: programs need not expect more.
     max_am_header_ = wire::am_longest_header;
     const std::size_t needed =
-        sizeof(wire::wireup_header) + full_address_.size() + longest_question();
+        sizeof(wire::wireup_header) + full_address_.size() + longest_pair_request();
     const bool by_keys = std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
         return each != nullptr && each->attr().keyed;
     });
-    const std::size_t beside = wire::am_longest_extra - (by_keys ? 0 : longest_lent_key);
+    const std::size_t other_bytes = wire::am_longest_extra - (by_keys ? 0 : longest_lent_key);
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
             continue;
         const std::size_t longest = interfaces_[i]->attr().max_bcopy;
         if (longest >= needed) {
-            max_am_header_ = std::min(max_am_header_, longest - std::min(longest, beside));
+            max_am_header_ = std::min(max_am_header_, longest - std::min(longest, other_bytes));
             continue;
         }
         const uct::resource& where = context_.resources()[i].where;
@@ -64,8 +64,8 @@ ucs_status_t worker::check_message_sizes() {
     return UCS_OK;
 }
 
-// What a question about lanes in pairs says of one.
-std::size_t worker::longest_question() const {
+// Returns the longest description of lanes in a pair request.
+std::size_t worker::longest_pair_request() const {
     constexpr std::size_t lengths = 6;
     std::size_t longest = 0;
     std::size_t lanes = 0;
@@ -79,21 +79,21 @@ std::size_t worker::longest_question() const {
     return longest * std::min(lanes, context_.options().rails());
 }
 
-worker::worker(const context& of, const worker_params& params,
+worker::worker(const context& parent, const worker_params& params,
                std::unique_ptr<ucs::async::event_loop> events)
-    : context_(of),
+    : context_(parent),
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
-      requests_(of.params().request_area),
+      requests_(parent.params().request_area),
       assembler_(*this),
-      matcher_(std::make_unique<tag_matcher>(*this, unexpected_limits::of(of.options()))),
+      matcher_(std::make_unique<tag_matcher>(*this, unexpected_limits::of(parent.options()))),
       am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
-      visitor_(of.memories()),
-      streaming_(of.costs().copy_cached / 2),
+      visitor_(parent.memories()),
+      streaming_(parent.costs().copy_cached / 2),
       params_(params),
       identity_(ucs::security::key_pair::random()),
       uid_(address::uid_of(identity_.open())),
       events_(std::move(events)),
-      keepalive_(*events_, of.options()),
+      keepalive_(*events_, parent.options()),
       repeater_(*events_, keepalive_.interval()),
       view_(std::make_shared<worker_view>(params.name, params.thread_mode,
                                           [loop = events_.get()] { loop->wake(); })) {}
@@ -138,8 +138,9 @@ ucs_status_t worker::open_interfaces() {
     std::vector<ucs::topology::place> places;
     for (const usable_resource& each : resources)
         places.push_back(each.where.place);
-    detours_ = wireup::detours_to(places);
-    // Handlers may activate interfaces while the lists are walked: they never move.
+    extra_latencies_ = wireup::distances_to(places);
+    // Reserved, because handlers may activate interfaces while the lists are walked: elements must
+    // not move.
     fast_.reserve(resources.size());
     slow_.reserve(resources.size());
     not_opened_.resize(resources.size());
@@ -161,8 +162,8 @@ ucs_status_t worker::open_interfaces() {
         }
         interfaces_[i] = std::move(*made);
         uct::iface& fresh = *interfaces_[i];
-        detours_[i] += wireup::crowd_seconds(fresh.attr().connections_at_hand,
-                                             context_.params().estimated_eps);
+        extra_latencies_[i] += wireup::connection_fetch_seconds(fresh.attr().connections_at_hand,
+                                                                context_.params().estimated_eps);
         wireup::listen(*this, fresh);
         assembler_.listen(fresh);
         matcher_->listen(fresh);
@@ -170,14 +171,14 @@ ucs_status_t worker::open_interfaces() {
         stream_listen(*this, fresh);
         flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
-        rndv_listen_answers(*this, fresh);
+        rndv_listen_replies(*this, fresh);
         rma_listen(*this, fresh);
         rma_listen_answers(*this, fresh);
-        fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
+        fresh.set_error_handler({[](void* arg, uct::ep& failed, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);
-                                     const auto found = self.lanes_.find(&which);
+                                     const auto found = self.lanes_.find(&failed);
                                      if (found != self.lanes_.end())
-                                         found->second->lane_failed(which, status);
+                                         found->second->lane_failed(failed, status);
                                  },
                                  this});
         if (is_home(i)) activate(i);
@@ -188,8 +189,9 @@ ucs_status_t worker::open_interfaces() {
     return UCS_ERR_NO_DEVICE;
 }
 
-// Peers of the same host may write to shared memory at any time, and looking there costs nothing.
-// Others are polled while they have lanes; until then their first words are noticed by rare polls.
+// Peers of the same host may write to shared memory at any time, and polling it costs nothing.
+// Other interfaces are polled while they have lanes; before that, rare polls notice their first
+// messages.
 bool worker::is_home(std::size_t resource) const noexcept {
     const uct::iface_attr& attr = interfaces_[resource]->attr();
     return attr.ops.has(uct::op::am_short) && attr.cost == uct::poll_cost::memory &&
@@ -197,23 +199,23 @@ bool worker::is_home(std::size_t resource) const noexcept {
 }
 
 void worker::activate(std::size_t resource) {
-    uct::iface* which = interfaces_[resource].get();
-    if (!which->attr().ops.has(uct::op::am_short)) return;
-    if (!is_polled(*which))
-        (which->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(which);
+    uct::iface* iface = interfaces_[resource].get();
+    if (!iface->attr().ops.has(uct::op::am_short)) return;
+    if (!is_polled(*iface))
+        (iface->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(iface);
     set_turns();
 }
 
-bool worker::is_polled(const uct::iface& which) const noexcept {
-    const auto has = [&which](const auto& list) {
-        return std::find(list.begin(), list.end(), &which) != list.end();
+bool worker::is_polled(const uct::iface& iface) const noexcept {
+    const auto has = [&iface](const auto& list) {
+        return std::find(list.begin(), list.end(), &iface) != list.end();
     };
     return has(fast_) || has(slow_);
 }
 
 void worker::set_turns() {
     const unsigned shared = context_.options().poll_slow_every;
-    // What nothing else is polled beside is looked at each time.
+    // If no interface is polled by memory loads, the event loop is polled every time.
     const unsigned events = fast_.empty() ? 1 : event_turns;
     slow_turn_ = slow_.empty() ? events : (memory_lanes_ && !fast_.empty() ? shared : 1);
 }
@@ -221,10 +223,10 @@ void worker::set_turns() {
 unsigned worker::progress_slow(unsigned found) {
     if (matcher_->room().is_overfull()) matcher_->relieve();
     const unsigned failed = fail_noted() + fail_for_limits();
-    unsigned events = failed + empty_trash() + let_go_on();
+    unsigned events = failed + empty_trash() + resume_peers();
     for (uct::iface* polled : slow_)
         events += polled->progress();
-    visitor_.leave();  // a put that is received in place, by pieces
+    visitor_.leave();  // ends the access of puts that are received in place, in pieces
     until_events_ += turn_;
     turn_ = 0;
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
@@ -233,7 +235,7 @@ unsigned worker::progress_slow(unsigned found) {
         if (found + events == 0) note_idle();
     }
     // If one peer has failed for a limit, the next one may have to.
-    if (failed > 0 || !failing_peers_.empty() || !going_peers_.empty() ||
+    if (failed > 0 || !failing_peers_.empty() || !resuming_peers_.empty() ||
         matcher_->room().is_overfull())
         turn_ = slow_turn_;
     return events;
@@ -322,11 +324,11 @@ peer* worker::find_peer_with_most(limit_share peer::*share) noexcept {
     return most;
 }
 
-unsigned worker::let_go_on() {
+unsigned worker::resume_peers() {
     unsigned count = 0;
-    while (!going_peers_.empty()) {
-        peer& ready = going_peers_.front();
-        going_peers_.pop_front();
+    while (!resuming_peers_.empty()) {
+        peer& ready = resuming_peers_.front();
+        resuming_peers_.pop_front();
         ready.go_on();
         ++count;
     }
@@ -341,7 +343,7 @@ void worker::update_protocols() {
                 {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
         }
     } catch (const std::bad_alloc&) {
-        // Tables that are not up to date cost time and nothing else.
+        // Outdated tables cost time and nothing else.
         ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
     }
     ep_ids_.for_each([](std::uint64_t, ep* each) { each->refresh_protocols(); });
@@ -366,8 +368,9 @@ void worker::run_ended() {
     }
 }
 
-// Interfaces that carry nothing of ours yet may have been reached by a peer: they are polled like
-// others until nothing comes any more. So are those whose last lane, of connection data, is closed.
+// Interfaces without lanes of ours may have been reached by a peer: they are polled like others
+// until nothing more comes. The same holds for interfaces whose last lane, for connection data, is
+// closed.
 unsigned worker::poll_unused() {
     unsigned events = 0;
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
@@ -401,7 +404,7 @@ void worker::pack_addresses() {
         address::entry entry{resources[i].where.transport,
                              resources[i].where.device,
                              attr.reach,
-                             static_cast<float>(attr.latency + detours_[i]),
+                             static_cast<float>(attr.latency + extra_latencies_[i]),
                              static_cast<float>(attr.bandwidth),
                              static_cast<float>(attr.overhead),
                              std::vector<std::byte>(attr.address_length)};
@@ -475,11 +478,11 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
         return *known;
     }
     if (from == peer::source::claimed) return *known;
-    // It is the first address that was given: what was only claimed counts no more.
+    // This is the first given address: claimed ones no longer count.
     known->confirm();
     for (auto [each, last] = peers_.equal_range(known->uid()); each != last; ++each) {
         peer& other = *each->second;
-        if (other.is_claimed() && other.identity() == identity) other.hand_waiting_to(*known);
+        if (other.is_claimed() && other.identity() == identity) other.hand_over_waiting(*known);
     }
     return *known;
 }
@@ -515,9 +518,9 @@ std::string worker::sender_behind(std::uint64_t connection) const {
 void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
     for (const auto& each : interfaces_)
         if (each != nullptr && each->end_connection(connection, status)) break;
-    // An interface does not know which endpoints send to where a connection comes from.
+    // An interface does not know which endpoints send to the origin of a connection.
     while (peer* const behind = find_peer_behind(connection))
-        behind->cut_off(status);
+        behind->on_connection_ended(status);
 }
 
 peer& worker::intern_asking(const ucs::security::public_key& identity,
@@ -529,13 +532,13 @@ peer& worker::intern_asking(const ucs::security::public_key& identity,
     return asking;
 }
 
-bool worker::is_known(const peer& which) noexcept {
-    return find_in_table(which) != peers_.end();
+bool worker::is_known(const peer& wanted) noexcept {
+    return find_in_table(wanted) != peers_.end();
 }
 
-worker::peer_table::iterator worker::find_in_table(const peer& which) noexcept {
-    for (auto [each, last] = peers_.equal_range(which.uid()); each != last; ++each)
-        if (each->second.get() == &which) return each;
+worker::peer_table::iterator worker::find_in_table(const peer& wanted) noexcept {
+    for (auto [each, last] = peers_.equal_range(wanted.uid()); each != last; ++each)
+        if (each->second.get() == &wanted) return each;
     return peers_.end();
 }
 
@@ -554,7 +557,7 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     if (is_false_own_address(parsed->identity, bytes)) {
         unreachable_.error(wireup_log,
                            "an address with this worker's own key is neither of its two addresses: "
-                           "somebody has changed it");
+                           "it was modified");
         return UCS_ERR_INVALID_ADDR;
     }
     std::string name(params.name);
@@ -601,46 +604,47 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
         return nullptr;
     }
     if (!request_order_.take(parsed->identity, request.order())) {
-        // Its sender asks again with a new number if it still waits.
+        // The sender repeats the request with a new number if it still waits.
         ucs::log::debug(wireup_log,
                         "a connection request of worker {:x} that is older than its last one was "
                         "dropped",
                         request.uid);
         return nullptr;
     }
-    // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
+    // Two endpoints of one worker that connect to each other (NO_LOOPBACK) pair up.
     const bool is_apart = peer::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =
         request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
     peer* from = &intern_asking(parsed->identity, address);
     const peer_use kept(*from);
-    ep* mine = from->find_for_request(number, remote_ep);
-    if (mine == nullptr) {
+    ep* accepted = from->find_for_request(number, remote_ep);
+    if (accepted == nullptr) {
         if (!may_have_one_more(*from)) {
             refuse(evidence::proof, request, address, wire::end_reason::too_many);
             return nullptr;
         }
         make_room_for_endpoint(*from);
-        mine = new ep(*this, *from, number);
-        mine->come_uninvited();
-        if (!is_apart) from->offer(*mine);
+        accepted = new ep(*this, *from, number);
+        accepted->mark_uninvited();
+        if (!is_apart) from->offer(*accepted);
     }
-    // Not by ep::ensure_lanes: an endpoint of the program does not fail because of a request, but
-    // tries again when it is used. The peer came without pairs and is answered without.
-    if (mine->connection() == wireup::state::idle &&
+    // ep::ensure_lanes is not used here: an endpoint of the program does not fail because of a
+    // request, but tries again when it is used. The peer's request came without paired lanes, so
+    // the reply uses none.
+    if (accepted->connection() == wireup::state::idle &&
         from->connect(wireup::pairs::excluded) != UCS_OK) {
-        // A repeated request must not find it any more.
-        if (!mine->owned_by_user()) mine->handle(wireup::event::local_close);
+        // A repeated request must not find this endpoint any more.
+        if (!accepted->owned_by_user()) accepted->handle(wireup::event::local_close);
         return nullptr;
     }
     from->note_lanes();
-    return mine;
+    return accepted;
 }
 
 void worker::destroy_later(ep& done) {
     done.unwanted_hook.unlink();
     trash_eps_.push_back(done);
-    turn_ = slow_turn_;  // the next progress looks after it
+    turn_ = slow_turn_;  // the next progress destroys it
     note_work();
 }
 
@@ -661,8 +665,10 @@ unsigned worker::empty_trash() {
     while (!trash_peers_.empty()) {
         peer* gone = &trash_peers_.front();
         trash_peers_.pop_front();
-        if (gone->is_held() || gone->gives_up()) continue;  // somebody came back
-        const std::unique_ptr<wireup::pairing::question> next = gone->take_next();
+        if (gone->is_held() || gone->notify_before_destruction())
+            continue;  // the peer is in use again
+        const std::unique_ptr<wireup::pairing::postponed_request> postponed =
+            gone->take_postponed();
         const auto known = find_in_table(*gone);
         if (known != peers_.end()) {
             peers_.erase(known);
@@ -670,17 +676,17 @@ unsigned worker::empty_trash() {
             --dead_count_;
             delete gone;
         }
-        if (next != nullptr && !ending_) answer(*next);
+        if (postponed != nullptr && !ending_) answer_postponed(*postponed);
     }
     return 0;
 }
 
-void worker::answer(const wireup::pairing::question& next) noexcept {
+void worker::answer_postponed(const wireup::pairing::postponed_request& postponed) noexcept {
     try {
-        wireup::take_question(*this, next.header, next.body);
+        wireup::take_pair_request(*this, postponed.header, postponed.body);
     } catch (const std::bad_alloc&) {
-        ucs::log::error(wireup_log, "out of memory: worker {:x} is not connected to again",
-                        next.header.uid);
+        ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
+                        postponed.header.uid);
     }
 }
 
@@ -700,7 +706,7 @@ void worker::fail_later(peer& failing) noexcept {
 }
 
 void worker::go_on_later(peer& ready) noexcept {
-    if (!ready.going_hook.is_linked()) going_peers_.push_back(ready);
+    if (!ready.resuming_hook.is_linked()) resuming_peers_.push_back(ready);
     turn_ = slow_turn_;
     note_work();
 }
@@ -708,7 +714,7 @@ void worker::go_on_later(peer& ready) noexcept {
 ucs_status_t worker::start_flush(request& group) {
     group_state& state = group.start_group();
     state.left = 1;
-    // All of them first, so that it begins whole or not at all.
+    // All requests are allocated first, so that the flush begins as a whole or not at all.
     std::size_t needed = 0;
     ep_ids_.for_each([&needed](std::uint64_t, const ep* each) {
         if (each->has_unflushed()) ++needed;

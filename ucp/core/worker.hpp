@@ -1,4 +1,4 @@
-// The progress engine: interfaces, endpoints, requests, matching.
+// A worker, the progress engine: owns interfaces, endpoints, requests and message matching.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/eager/assembler.hpp"
-#include "ucp/rndv/rate_book.hpp"
-#include "ucp/rndv/reuse_book.hpp"
+#include "ucp/rndv/rate_history.hpp"
+#include "ucp/rndv/reuse_history.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/worker_view.hpp"
@@ -43,24 +43,24 @@ namespace cm {
 class manager;
 }
 
-// What ucp_worker_create was asked for, with defaults.
+// Parameters of ucp_worker_create with defaults.
 struct worker_params {
     ucs_thread_mode_t thread_mode = UCS_THREAD_MODE_SINGLE;
     void* user_data = nullptr;
     std::string name;
     std::uint64_t client_id = 0;
-    std::size_t am_alignment = 1;  // of data that handlers see; a power of two
+    std::size_t am_alignment = 1;  // alignment of data that handlers see; a power of two
     bool ignore_request_leak = false;
-    bool wakeup = false;          // threads sleep until there is something to do
-    bool edge_triggered = false;  // in `event_fd`
+    bool wakeup = false;          // the program sleeps until there are events
+    bool edge_triggered = false;  // `event_fd` reports edges
     int event_fd = -1;            // epoll set of the program, or none
 };
 
 // Owns its interfaces, endpoints and requests. In thread mode MULTI every call from outside holds
-// `lock()`; otherwise the caller sees to it that one thread at a time is inside.
+// `lock()`; otherwise the caller ensures that one thread at a time uses the worker.
 class worker final : public ucs::vfs::object {
 public:
-    static ucs::result<std::unique_ptr<worker>> create(const context& of,
+    static ucs::result<std::unique_ptr<worker>> create(const context& parent,
                                                        const worker_params& params);
     ~worker();
     worker(const worker&) = delete;
@@ -72,7 +72,7 @@ public:
         unsigned events = 0;
         for (uct::iface* polled : fast_)
             events += polled->progress();
-        // A worker that waits has time to look for new connections; a busy one hurries.
+        // An idle worker has time to look for new connections; a busy one must be fast.
         turn_ += events == 0 ? idle_weight : 1;
         if (turn_ >= slow_turn_) [[unlikely]]
             events += progress_slow(events);
@@ -80,12 +80,12 @@ public:
             run_ended();
         return events;
     }
-    // Gives the processor to other threads when the last progress found the worker idle and a yield
-    // is due. Thread mode MULTI only, and without lock(): other threads of the program may need it
-    // meanwhile. In the other modes progress yields itself.
+    // Yields the processor to other threads if the last progress found the worker idle and a yield
+    // is due. Thread mode MULTI only, and called without lock(), because other threads of the
+    // program may need it meanwhile. In the other modes progress yields by itself.
     void yield_if_due() noexcept;
-    // Tells the user at the end of the current progress; used where a callback that sends would
-    // pass sends that wait. complete_in_order does so only behind others of this kind.
+    // Completes the request at the end of the current progress; used if a callback that sends could
+    // overtake sends that wait. complete_in_order does so only behind other such requests.
     void complete_later(request& ended) noexcept {
         ended_.push_back(ended);
         note_work();
@@ -95,28 +95,28 @@ public:
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
     [[nodiscard]] am_receiver& messages() noexcept { return *am_; }
-    // Streams that have bytes for the program, the one that was shown longest ago first.
+    // Streams that have bytes for the program; the one that was reported longest ago comes first.
     using stream_list = ucs::datastruct::auto_list<stream_channel, &stream_channel::ready_hook>;
     [[nodiscard]] stream_list& streams() noexcept { return streams_; }
-    // The longest header of an active message of the program's.
+    // The longest header of the program's active messages.
     [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
-    // By which it touches registered memory for peers.
+    // Access to registered memory on behalf of peers.
     [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
 
-    // Endpoints of peers here that the program has not asked for.
+    // Endpoints made by peers' requests that the program has not asked for.
     [[nodiscard]] uninvited_peers& uninvited() noexcept { return uninvited_; }
 
-    // Control messages and replies that wait for room on the lanes to their peers. A peer that asks
-    // and does not read makes any number of them.
+    // Limit on control messages and replies that wait for room on the lanes to their peers. A peer
+    // that sends requests and does not read causes any number of them.
     [[nodiscard]] shared_limit& waiting() noexcept { return waiting_; }
-    // Bytes of streams that lie at endpoints which the program has not asked for, so that it cannot
-    // read them. Each stream has a window, and a peer may make many endpoints.
+    // Limit on stored bytes of streams at endpoints that the program has not asked for, and so
+    // cannot read. Each stream has a window, but a peer may make many endpoints.
     [[nodiscard]] shared_limit& unread() noexcept { return unread_; }
-    // Takes memory that counts towards one of these two limits. When the limit is passed, the peer
+    // Takes memory that counts towards one of these two limits. If the limit is exceeded, the peer
     // with the largest share fails with the next progress, not at once, because the caller is in
-    // the middle of something.
+    // the middle of other work.
     void take(shared_limit& limit, limit_share& share, std::uint64_t bytes) noexcept {
         limit.take(share, bytes);
         if (limit.is_passed()) [[unlikely]] {
@@ -125,23 +125,23 @@ public:
         }
     }
     // Returns the peer with the largest share of a limit, or nullptr if no peer has any. Peers that
-    // have failed already are left out.
+    // have failed already are excluded.
     [[nodiscard]] peer* find_peer_with_most(limit_share peer::*share) noexcept;
 
-    // For lines about what a peer sent wrong, its interfaces' included.
+    // Throttled log for invalid messages of peers, including those of the interfaces.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
-    // For lines about workers that no transport reaches: peers may send any number of addresses.
+    // Throttled log for workers that no transport reaches: peers may send any number of addresses.
     [[nodiscard]] ucs::log::throttle& unreachable() noexcept { return unreachable_; }
-    void count(activity what) noexcept { view_->counters[what].add(); }
-    [[nodiscard]] std::uint64_t counted(activity what) const noexcept {
-        return view_->counters[what].get();
+    void count(activity event) noexcept { view_->counters[event].add(); }
+    [[nodiscard]] std::uint64_t counted(activity event) const noexcept {
+        return view_->counters[event].get();
     }
-    // Of transfers by devices, which reach memory by keys, and of all others.
-    [[nodiscard]] rate_book& rates(bool keyed) noexcept { return rates_[keyed ? 1 : 0]; }
-    [[nodiscard]] reuse_book& reuse() noexcept { return reuse_; }
+    // Rates of transfers by devices, which access memory by keys, or of all other transfers.
+    [[nodiscard]] rate_history& rates(bool keyed) noexcept { return rates_[keyed ? 1 : 0]; }
+    [[nodiscard]] reuse_history& reuse() noexcept { return reuse_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
-    // The endpoint that a peer named, or nullptr.
+    // Returns the endpoint that a peer named, or nullptr.
     [[nodiscard]] ep* find_ep(std::uint64_t id) noexcept {
         ep** found = ep_ids_.find(id);
         return found == nullptr ? nullptr : *found;
@@ -150,51 +150,54 @@ public:
     // --- endpoints and peers ---
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
     std::uint64_t register_ep(ep& fresh);
-    // Returns the new id of the endpoint that had that one, or 0 without memory: it keeps the old.
+    // Replaces an endpoint's id and returns the new one. Returns 0 if there is no memory: the old
+    // id stays valid.
     [[nodiscard]] std::uint64_t renew_ep_id(std::uint64_t id) noexcept;
     [[nodiscard]] wireup::request_order& requests_in_order() noexcept { return request_order_; }
-    // The endpoint that belongs to the peer's request; made when there is none yet.
-    // `remote_ep`: the number of the peer's endpoint, which the request hides.
+    // Returns the endpoint that belongs to the peer's request, and makes it if there is none.
+    // `remote_ep`: the id of the peer's endpoint, which the request hides.
     ep* accept(const wire::wireup_header& request, std::uint64_t remote_ep,
                std::span<const std::byte> address);
-    // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of
-    // a question that the worker is not here. The sender may be anybody, so that few senders are
-    // refused at once; the others ask again (worker_refusals.cpp).
-    enum class evidence : std::uint8_t { none, proof };  // of who has sent a message
+    // Refuses a message. The sender of a request, reply or bind learns that its endpoint has no
+    // counterpart at this worker; the sender of a pair request, that the worker is not here. Any
+    // process may send such messages, so only few senders are refused at the same time; the others
+    // repeat their request (worker_refusals.cpp).
+    enum class evidence : std::uint8_t { none, proof };  // that the sender made the message
     void refuse(evidence from, const wire::wireup_header& unwanted,
                 std::span<const std::byte> address,
                 wire::end_reason reason = wire::end_reason::unspecified);
-    // Destroyed at the end of the current progress: callers may be inside of it.
+    // Destroys an endpoint or peer at the end of the current progress, because callers may still
+    // use it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);
     void forget(peer& dead) noexcept;
-    // With the next progress, see peer::send_control and peer::fail_for_limit.
+    // Fails the peer with the next progress, see peer::send_control and peer::fail_for_limit.
     void fail_later(peer& failing) noexcept;
-    // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
+    // Continues deferred sends to the peer with the next progress, see ucp/core/peer_deferred.cpp.
     void go_on_later(peer& ready) noexcept;
-    // To a question that a peer had put off.
-    void answer(const wireup::pairing::question& next) noexcept;
-    // It belongs to that peer; nullptr: it goes.
+    // Serves a pair request that a peer object had postponed.
+    void answer_postponed(const wireup::pairing::postponed_request& postponed) noexcept;
+    // Registers the peer that a lane belongs to; nullptr: the lane is being closed.
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // Returns the peer with this public key, made from the address when it is new. `packed` begins
-    // with an address that holds the key and can be read. One that was given leads all endpoints to
-    // the worker from then on. One that is claimed leads those that claim the same address, and
-    // only as long as none was given.
+    // with a readable address that holds the key. A given address is used for all endpoints to the
+    // worker from then on. A claimed one is used for the endpoints that claim the same address, as
+    // long as none was given.
     peer& intern(const ucs::security::public_key& identity, peer::source from,
                  std::span<const std::byte> packed);
-    // Does the same for a peer that asks for something in a proven message. If it is new, others
-    // make room for it.
+    // Does the same for the sender of a proven request. If the peer is new, others may have to make
+    // room for it.
     peer& intern_asking(const ucs::security::public_key& identity,
                         std::span<const std::byte> packed);
-    // The peer with this key whose address was given, or nullptr.
+    // Returns the peer with this key whose address was given, or nullptr.
     [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity) noexcept;
-    // The peer that `intern` would return for a claimed address, or nullptr.
+    // Returns the peer that `intern` would return for a claimed address, or nullptr.
     [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity,
                                   std::span<const std::byte> packed) noexcept;
-    // Calls `test` with each peer of this uid until one passes, and returns that or nullptr. Those
-    // whose addresses were given come first.
+    // Calls `test` with each peer of this uid until the test passes, and returns that peer or
+    // nullptr. Peers whose addresses were given come first.
     template<class Test>
     [[nodiscard]] peer* find_peer_if(std::uint64_t uid, const Test& test) {
         for (const bool claimed : {false, true}) {
@@ -205,9 +208,9 @@ public:
         }
         return nullptr;
     }
-    // Does the same for a test of the peer's key that computes a proof. Clients at a listener may
-    // claim any number of keys with one uid, and a key with any number of addresses: of the keys
-    // that are merely claimed a few are tested, each once.
+    // Does the same for a test that computes a proof under the peer's key. Clients at a listener
+    // may claim any number of keys with one uid, and one key with any number of addresses: only a
+    // few of the claimed keys are tested, each once.
     static constexpr std::size_t most_claims_tested = 8;
     template<class Test>
     [[nodiscard]] peer* find_proving_peer(std::uint64_t uid, const Test& test) {
@@ -222,62 +225,64 @@ public:
             return test(each);
         });
     }
-    // Returns whether the key is this worker's own, and the address none of its two. No peer proves
-    // an address to the worker itself, so the worker compares it.
+    // Returns whether the key is this worker's own but the address is none of its two. No peer
+    // proves an address to the worker itself, so the worker compares it.
     [[nodiscard]] bool is_false_own_address(const ucs::security::public_key& identity,
                                             std::span<const std::byte> packed) const noexcept;
-    // Returns whether the peer is the one that its address leads to, and not replaced or passing.
-    [[nodiscard]] bool is_known(const peer& which) noexcept;
+    // Returns whether the peer is in the table of known peers, and not replaced or temporary.
+    [[nodiscard]] bool is_known(const peer& wanted) noexcept;
 
     // --- connections of interfaces, see uct::iface::connection_of ---
-    // Returns that of a message which is being delivered; 0: not known.
+    // Returns the connection of a message that is being delivered; 0: not known.
     [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
-    // Returns the connections of all interfaces that are alive, sorted. May throw
-    // std::bad_alloc.
+    // Returns the open connections of all interfaces, sorted. May throw std::bad_alloc.
     [[nodiscard]] std::vector<std::uint64_t> living_connections() const;
-    // Names the sender, for people.
+    // Name of the sender, for display.
     [[nodiscard]] std::string sender_behind(std::uint64_t connection) const;
-    // Nothing more comes by it, and the endpoints to its sender fail. Not within the progress of an
-    // interface.
+    // Ends a connection: nothing more is received over it, and the endpoints to its sender fail.
+    // Must not be called within the progress of an interface.
     void end_connection(std::uint64_t connection, ucs_status_t status);
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
-    // For a client that does not know its server's worker yet.
+    // Makes the placeholder peer of a client that does not know its server's worker yet.
     [[nodiscard]] peer& add_unknown_peer();
     [[nodiscard]] std::uint64_t next_socket_number() noexcept {
         return peer::first_socket_number | ++socket_numbers_;
     }
-    // The server's bind came to its client, which has the server as its peer from then on. Makes no
-    // lanes. False: the client failed, because the address is malformed or another worker's.
-    bool bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address);
-    // The next progress has something to do.
+    // Handles a server's bind at its client: the client has the server's worker as its peer from
+    // then on. Makes no lanes. Returns false if the client failed, because the address is malformed
+    // or another worker's.
+    bool bind(ep& client, const wire::wireup_header& header, std::span<const std::byte> address);
+    // Makes the next progress look everywhere and wakes a sleeping thread.
     void leave_for_progress() noexcept {
         look_everywhere();
         note_work();
     }
 
     // --- sleeping (worker_sleep.cpp; ucp/wakeup waits) ---
-    // Before a thread sleeps on the descriptor of events(). UCS_OK: progress has nothing to do, and
-    // what comes makes the descriptor readable. UCS_ERR_BUSY: progress first.
+    // To be called before a thread sleeps on the descriptor of events(). UCS_OK: progress has
+    // nothing to do, and new events make the descriptor readable. UCS_ERR_BUSY: call progress
+    // first.
     [[nodiscard]] ucs_status_t arm() noexcept;
-    // Bracket the sleep of a thread in ucp/wakeup.
+    // Begin and end of the sleep of a thread in ucp/wakeup.
     void lie_down() noexcept { ++sleepers_; }
     void rise() noexcept;
-    // A thread in ucp/wakeup is awake.
+    // A thread in ucp/wakeup is awake: clears the wakeup event unless other threads sleep.
     void hear() noexcept {
         if (sleepers_ == 0) events_->hear();
     }
-    // What a thread sleeps for may have been done by the progress of another one.
+    // Wakes sleeping threads: the event that they wait for may have come in another thread's
+    // progress.
     void tell_sleepers() noexcept { note_work(); }
-    // An endpoint begins to wait for its peer's answer (+1), or has it (-1). While one waits, sleep
-    // lasts for moments only: the peer may be a worker of the thread that sleeps.
+    // An endpoint begins to wait for its peer's reply (+1), or has it (-1). While one waits, sleeps
+    // are short: the peer may be a worker of the thread that sleeps.
     void note_connecting(int change) noexcept { connecting_ += change; }
-    // Whether progress would find something, as far as memory loads tell.
+    // Returns whether progress would find work, as far as memory loads show.
     [[nodiscard]] bool has_work() const noexcept;
-    // Whether any progress finds it, without looking everywhere.
+    // Returns whether every progress finds the work, even one that does not look everywhere.
     [[nodiscard]] bool has_polled_work() const noexcept;
-    // With the next progress, at descriptors and timers, too.
+    // Makes the next progress check descriptors and timers as well.
     void look_everywhere() noexcept {
         turn_ = slow_turn_;
         until_events_ = event_turns;
@@ -287,13 +292,13 @@ public:
     [[nodiscard]] wakeup::spin_budget& spinning() noexcept { return spinning_; }
 
     // --- whole worker ---
-    // UCS_OK: everything before is done. UCS_INPROGRESS: `group` is told later, with the first
+    // UCS_OK: everything before is done. UCS_INPROGRESS: `group` completes later, with the first
     // error of an endpoint that fails meanwhile. An endpoint that failed before is not waited for.
     ucs_status_t start_flush(request& group);
-    // Operations on the memory of peers that follow wait for those before, each at its peer. False:
-    // no memory.
+    // Fence: later operations on the memory of each peer wait for earlier ones. Returns false if
+    // there is no memory.
     [[nodiscard]] bool fence();
-    // An endpoint's part of it ended.
+    // The flush of one endpoint, a part of the group, ended.
     void end_part(request& group, ucs_status_t status);
     [[nodiscard]] const std::vector<std::byte>& address(bool net_only) const noexcept {
         return net_only ? net_address_ : full_address_;
@@ -301,74 +306,76 @@ public:
     [[nodiscard]] const context& owner() const noexcept { return context_; }
     [[nodiscard]] const worker_params& params() const noexcept { return params_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
-    // The worker proves connection messages by this pair, see ucp/wireup/proof.hpp.
+    // The key pair by which the worker proves connection messages, see ucp/wireup/proof.hpp.
     [[nodiscard]] const ucs::security::key_pair& identity() const noexcept { return identity_; }
-    // The key of connection messages with the worker that has this public key, see
-    // ucp/wireup/proof.hpp; nothing: no worker can have it. The last answer is kept, because a
-    // request is judged by the same key that its answer is proven by.
+    // Returns the key of connection messages with the worker that has this public key, see
+    // ucp/wireup/proof.hpp. Returns nothing if no worker can have it. The last result is cached,
+    // because a request is verified by the same key that proves its reply.
     [[nodiscard]] std::optional<ucs::security::key> agree(
         const ucs::security::public_key& other) noexcept;
     [[nodiscard]] uct::iface* interface(std::size_t resource) const noexcept {
         return interfaces_[resource].get();
     }
     [[nodiscard]] std::size_t interface_count() const noexcept { return interfaces_.size(); }
-    // Of an interface that is nullptr.
+    // The reason why interface(resource) is nullptr.
     [[nodiscard]] const std::string& why_not_opened(std::size_t resource) const noexcept {
         return not_opened_[resource];
     }
-    // The table for a pair of lanes; `rma` may be nullptr.
+    // Returns the protocol table for a pair of lanes; `rma` may be nullptr.
     const protocol_table& protocols(const uct::iface_attr& am, const uct::iface_attr* rma);
-    // From now on the interface carries traffic that is not covered by the slow polls.
+    // Polls the interface regularly from now on: it carries traffic that the slow polls would find
+    // too late.
     void activate(std::size_t resource);
 
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
-    // Tag sends that wait until their receivers take more announcements.
+    // Number of tagged sends that wait until their receivers take more RTS messages.
     [[nodiscard]] std::size_t deferred_count() const noexcept;
-    // How much farther the resource's device is than one at this processor's own NUMA node,
-    // seconds.
-    [[nodiscard]] double detour(std::size_t resource) const noexcept { return detours_[resource]; }
+    // Extra latency of the resource's device compared with one at this processor's own NUMA node,
+    // in seconds.
+    [[nodiscard]] double extra_latency(std::size_t resource) const noexcept {
+        return extra_latencies_[resource];
+    }
     [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
-    // Returns whether the peer's requests may make one more endpoint, as far as the limit for each
-    // peer goes.
+    // Returns whether the limit for one peer allows its requests to make another endpoint.
     [[nodiscard]] bool may_have_one_more(const peer& asking) noexcept;
-    // Ends endpoints of other peers if there are too many of all peers. A peer that is new has had
-    // room made for its first endpoint when it came.
+    // Ends endpoints of other peers if all peers together have too many. For a new peer, room for
+    // its first endpoint was made when the peer came.
     void make_room_for_endpoint(const peer& asking) noexcept;
     void make_room_for_uninvited() noexcept;
     void end_one_uninvited(bool only_with_descriptor) noexcept;
-    // Makes a peer that is never in the table and goes with its last use.
+    // Makes a temporary peer, which is never in the table and goes with its last use.
     [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
                                          std::span<const std::byte> packed);
-    // The peer by which a worker is refused that is not known otherwise. nullptr: as many workers
-    // are being refused as may be.
+    // Returns the temporary peer for refusing a worker that is not known otherwise. nullptr: the
+    // limit of workers that are being refused is reached.
     [[nodiscard]] peer* passing_peer(evidence from, const ucs::security::public_key& identity,
                                      std::span<const std::byte> packed);
-    [[nodiscard]] peer_table::iterator find_in_table(const peer& which) noexcept;
+    [[nodiscard]] peer_table::iterator find_in_table(const peer& wanted) noexcept;
     [[nodiscard]] peer* find_peer_behind(std::uint64_t connection) const noexcept;
-    worker(const context& of, const worker_params& params,
+    worker(const context& parent, const worker_params& params,
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
     void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
-    // Out of the way of a call that finds nothing, which is what most calls do.
-    // `found` is the number of events that this call of progress has found already.
+    // Not inlined, to keep calls that find nothing short. `found` is the number of events that this
+    // call of progress has found already.
     [[gnu::noinline]] unsigned progress_slow(unsigned found);
     unsigned progress_events();
     void note_idle() noexcept;
     unsigned empty_trash();
     unsigned fail_noted();
     unsigned fail_for_limits();
-    unsigned let_go_on();
+    unsigned resume_peers();
     unsigned poll_unused();
     [[gnu::noinline]] void run_ended();
-    // Something was left for progress, maybe by another thread than the one that sleeps.
+    // Wakes a sleeping thread, because there is work for progress.
     void note_work() noexcept {
         if (asleep_) [[unlikely]]
             wake_up();
@@ -379,23 +386,23 @@ private:
     void update_protocols();
     void set_turns();
     [[nodiscard]] bool is_home(std::size_t resource) const noexcept;
-    [[nodiscard]] bool is_polled(const uct::iface& which) const noexcept;
-    [[nodiscard]] std::size_t longest_question() const;
+    [[nodiscard]] bool is_polled(const uct::iface& iface) const noexcept;
+    [[nodiscard]] std::size_t longest_pair_request() const;
 
-    // How often the event loop (new connections, liveness) is looked at, in calls of progress.
+    // The event loop (new connections, liveness) is polled once in so many calls of progress.
     static constexpr unsigned event_turns = 128;
-    static constexpr unsigned idle_weight = 4;  // what an idle call counts
-    // Looking is a system call, as long as a message takes: a worker that waits for one does not
-    // look again within this time.
+    static constexpr unsigned idle_weight = 4;  // weight of an idle call
+    // Polling the event loop is a system call, which takes as long as a message: a worker that
+    // waits for messages does not poll again within this time.
     static constexpr ucs::time::nanoseconds event_pause = 10 * ucs::time::microsecond;
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
-    bool memory_lanes_ = false;                 // some that are polled by loads are in use
+    bool memory_lanes_ = false;                 // lanes that are polled by memory loads are in use
     std::unique_ptr<cm::manager> connections_;  // made with the first use
     std::uint64_t socket_numbers_ = 0;
     std::uint64_t apart_numbers_ = 0;
-    bool asleep_ = false;    // since arm(); ends with the first thing that wakes
+    bool asleep_ = false;    // since arm(), until the first event
     unsigned sleepers_ = 0;  // threads in ucp/wakeup
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
@@ -405,8 +412,8 @@ private:
     unsigned slow_turn_ = 1;
     unsigned until_events_ = 0;
     ucs::time::nanoseconds events_due_ = 0;
-    std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
-    std::vector<double> detours_;    // of each resource
+    std::vector<uct::iface*> slow_;        // in use, polled by a system call
+    std::vector<double> extra_latencies_;  // of each resource
     const context& context_;
     ucs::sys::optional_lock lock_;
     request_pool requests_;
@@ -424,8 +431,8 @@ private:
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
-    std::array<rate_book, 2> rates_;
-    reuse_book reuse_;
+    std::array<rate_history, 2> rates_;
+    reuse_history reuse_;
     stream_rate streaming_;
     const worker_params params_;
     const ucs::security::key_pair identity_;
@@ -440,17 +447,18 @@ private:
     wireup::request_repeater repeater_;
     const std::shared_ptr<worker_view> view_;
     std::unique_ptr<ucs::vfs::entrance> entrance_;
-    std::vector<std::unique_ptr<uct::iface>> interfaces_;  // by resource; empty: could not open
+    std::vector<std::unique_ptr<uct::iface>>
+        interfaces_;  // by resource; nullptr: could not be opened
     std::vector<std::string> not_opened_;
     std::vector<std::byte> full_address_;
     std::vector<std::byte> net_address_;
     uninvited_peers uninvited_{uninvited_limits::of_process()};
     peer_table peers_;
-    // Out of the map, still referred to; owned.
+    // Peers outside of the table that are still referred to; owned.
     ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
     std::size_t dead_count_ = 0;
-    // Peers by which workers that are not known otherwise are refused, the oldest first: without
-    // and with a proof of theirs.
+    // Temporary peers for refusing unknown workers, the oldest first: index 0 for senders without
+    // proof, 1 for those with.
     using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
@@ -458,7 +466,7 @@ private:
     shared_limit unread_{ucs::sys::most_for_peers()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
-    bool ending_ = false;                   // it is being destroyed
+    bool ending_ = false;                   // the worker is being destroyed
     struct table_key {
         const uct::iface_attr* am;
         const uct::iface_attr* rma;
@@ -468,7 +476,7 @@ private:
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> trash_eps_;
     ucs::datastruct::auto_list<peer, &peer::trash_hook> trash_peers_;
     ucs::datastruct::auto_list<peer, &peer::failing_hook> failing_peers_;
-    ucs::datastruct::auto_list<peer, &peer::going_hook> going_peers_;
+    ucs::datastruct::auto_list<peer, &peer::resuming_hook> resuming_peers_;
 };
 
 // Holds the worker's lock for the duration of a call from outside.

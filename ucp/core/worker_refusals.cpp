@@ -1,6 +1,6 @@
-// What a worker refuses or ends: endpoints and lanes that peers make here without its program, and
-// messages that have no receiver here. Messages for a worker that was here before cannot be proven
-// to this one, so that anybody may send any number of them.
+// Limits of a worker on what peers cause: it ends surplus endpoints and lanes that peers made, and
+// refuses messages for a worker that had this address before. Such messages cannot be proven to
+// this worker, so any process may send any number of them.
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/messages.hpp"
@@ -10,8 +10,9 @@ namespace ucp {
 
 namespace {
 
-constexpr std::ptrdiff_t most_refused = 64;  // workers at once, each over a lane of its own
-// A worker that cannot be told within this time makes room for others.
+constexpr std::ptrdiff_t most_refused =
+    64;  // workers at the same time, each over a lane of its own
+// A worker that could not be refused within this time makes room for others.
 constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 }  // namespace
@@ -21,7 +22,7 @@ bool worker::may_have_one_more(const peer& asking) noexcept {
     if (part.endpoints() < uninvited_.limits().most_of_one) return true;
     rejected_.warn(
         wireup_log,
-        "worker {:x} asks for one endpoint too many: it has made {} here that the program "
+        "worker {:x} exceeds the limit of endpoints: it has made {} here that the program "
         "has not asked for",
         asking.uid(), part.endpoints());
     return false;
@@ -63,7 +64,7 @@ peer& worker::add_passing_peer(const ucs::security::public_key& identity,
     return *fresh.release();
 }
 
-// One that nothing waits for goes at the end of the current progress.
+// A temporary peer without queued messages goes at the end of the current progress.
 peer* worker::passing_peer(evidence from, const ucs::security::public_key& identity,
                            std::span<const std::byte> packed) {
     refused_list& refused = refused_peers_[from == evidence::proof ? 1 : 0];
@@ -90,19 +91,19 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
                     std::span<const std::byte> address, wire::end_reason reason) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid() != unwanted.uid) return;
-    // A peer of the program's that has no lanes yet is not given those that a refusal needs.
+    // If a peer of the program has no lanes yet, none are made for a refusal.
     peer* const known = find_peer(parsed->identity);
     const bool has_lanes = known != nullptr && known->connected();
     peer* const to = has_lanes ? known : passing_peer(from, parsed->identity, address);
     if (to == nullptr || !to->has_room_for_strangers()) {
         dropped_refusals_.warn(
-            wireup_log, "what worker {:x} asked is not answered: as many {} as may", unwanted.uid,
-            to == nullptr ? "workers are being refused" : "refusals to it wait");
+            wireup_log, "a request of worker {:x} is not answered: the limit of {} is reached",
+            unwanted.uid, to == nullptr ? "refused workers" : "waiting refusals to it");
         return;
     }
     const peer_use kept(*to);
     if (unwanted.type == wire::wireup_type::pair) {
-        to->refuse_to_pair(unwanted);
+        to->refuse_pairing(unwanted);
         return;
     }
     if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted, reason);

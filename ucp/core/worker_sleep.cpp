@@ -1,4 +1,4 @@
-// A worker's part in sleeping: whether there is something to do, and who has to know.
+// Sleep support of a worker: whether there is work, and waking the threads that sleep.
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace ucp {
 
 namespace {
-// How long a worker sleeps that waits for a peer to connect.
+// The longest sleep of a worker that waits for a peer to connect.
 constexpr ucs::time::nanoseconds longest_nap = 10 * ucs::time::millisecond;
 }  // namespace
 
 bool worker::has_work() const noexcept {
-    if (!ended_.empty() || !failing_peers_.empty() || !going_peers_.empty() ||
+    if (!ended_.empty() || !failing_peers_.empty() || !resuming_peers_.empty() ||
         !trash_eps_.empty() || !trash_peers_.empty()) {
         return true;
     }
@@ -32,10 +32,10 @@ bool worker::has_polled_work() const noexcept {
 }
 
 ucs_status_t worker::arm() noexcept {
-    // Whatever shows on the descriptors then is found by the next progress, not by a later one.
+    // The next progress, not a later one, must find what the descriptors show then.
     look_everywhere();
     if (has_work()) return UCS_ERR_BUSY;
-    // It rings for threads that have not woken yet, see ucp/wakeup/wait.cpp.
+    // The wakeup event is set for threads that have not woken yet, see ucp/wakeup/wait.cpp.
     if (sleepers_ > 0 && events_->rings()) return UCS_ERR_BUSY;
     for (const auto& each : interfaces_) {
         if (each == nullptr) continue;
@@ -71,7 +71,7 @@ ucs_status_t worker::join_event_set() const {
 }
 
 void worker::leave_event_set() const noexcept {
-    // Fails when the program closed its set first.
+    // Fails if the program has closed its set already.
     static_cast<void>(::epoll_ctl(params_.event_fd, EPOLL_CTL_DEL, events_->fd(), nullptr));
 }
 

@@ -1,4 +1,4 @@
-// A worker's part in endpoints by socket address.
+// Support of a worker for endpoints by socket address.
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
@@ -10,21 +10,22 @@ cm::manager& worker::connections() {
     return *connections_;
 }
 
-// No worker has this key.
+// No worker has this public key.
 peer& worker::add_unknown_peer() {
     return add_passing_peer({}, {});
 }
 
-bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address) {
+bool worker::bind(ep& client, const wire::wireup_header& header,
+                  std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
-    if (!parsed || parsed->uid() != said.uid) {
-        // Why an address cannot be read is told by who reads it.
+    if (!parsed || parsed->uid() != header.uid) {
+        // address::parse has logged why an address cannot be read.
         if (parsed) {
             rejected_.warn(
                 wireup_log,
                 "the server of endpoint {:x} sent the address of worker {:x} in the name "
                 "of worker {:x}: the connection ends",
-                client.id(), parsed->uid(), said.uid);
+                client.id(), parsed->uid(), header.uid);
         }
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;

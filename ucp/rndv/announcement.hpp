@@ -1,4 +1,4 @@
-// An announced message that no receive has yet.
+// A rendezvous message as its receiver knows it from the RTS, also while no receive matches it.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace ucp {
 class ep;
 class worker;
 
-// An announced message as its receiver knows it.
+// The contents of an RTS.
 struct announced {
     std::uint64_t total = 0;
-    std::uint64_t request = 0;  // of the sender
-    std::uint64_t address = 0;  // where the data can be read, or 0
-    bool confirm = false;       // who has read it asks whether the send still ran
-    std::unique_ptr<mem::reached_memory> memory = nullptr;  // to be read by, if it has keys
+    std::uint64_t request = 0;  // the sender's request
+    std::uint64_t address = 0;  // address that the data can be read from, or 0
+    bool confirm = false;       // the receiver must ask, after reading, whether the send still ran
+    std::unique_ptr<mem::reached_memory> memory = nullptr;  // access by keys, if the RTS has keys
 };
 
-// Base of what keeps one until it is wanted. It is in its endpoint's list, so that it learns when
-// the sender is gone. Owner context.
+// Base of the objects that store an RTS until a receive matches it. It is in its endpoint's list,
+// so that it is notified when the sender is gone. Owner context.
 struct kept_announcement {
-    // The sender behind `from` is gone; the announcement is in no list any more.
+    // The sender behind `from` is gone; the object is in no list any more.
     void (*lost)(worker& owner, ep& from, kept_announcement& self) = nullptr;
     ucs::datastruct::auto_unlink_hook sender_hook;
 };

@@ -11,48 +11,49 @@ namespace ucp {
 
 namespace {
 
-// Below this the second message costs more than half a copy saves.
+// Below this length the second message costs more than half a copy saves.
 constexpr std::size_t smallest_split = 64 * 1024;
 
-double& of(rate_book::seconds& costs, rndv_method which) noexcept {
-    return costs[static_cast<std::size_t>(which)];
+double& cost_of(rate_history::seconds& costs, rndv_method method) noexcept {
+    return costs[static_cast<std::size_t>(method)];
 }
 
 struct forecast {
-    rate_book::seconds predicted{-1, -1, -1, -1};
-    rate_book::seconds beside{};
+    rate_history::seconds predicted{-1, -1, -1, -1};
+    rate_history::seconds preparation{};
 };
 
-void add(forecast& to, rndv_method which, double seconds) noexcept {
-    of(to.predicted, which) = seconds;
+void add(forecast& to, rndv_method method, double seconds) noexcept {
+    cost_of(to.predicted, method) = seconds;
 }
 
-// A method whose memory has to be registered first, which costs `price`. What does not last is part
-// of every transfer, and of every observation.
-void add(forecast& to, rndv_method which, double seconds, const uct::preparation& ready,
+// Adds a method whose memory has to be registered first, at the cost `price`. A registration that
+// does not last is part of every transfer, and of every observation.
+void add(forecast& to, rndv_method method, double seconds, const uct::preparation& ready,
          double price) noexcept {
-    of(to.predicted, which) = seconds + (ready.lasts ? 0 : price);
-    of(to.beside, which) = ready.lasts ? price : 0;
+    cost_of(to.predicted, method) = seconds + (ready.lasts ? 0 : price);
+    cost_of(to.preparation, method) = ready.lasts ? price : 0;
 }
 
 double least_of(const forecast& made) noexcept {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < rndv_method_count; ++i) {
-        if (made.predicted[i] >= 0) least = std::min(least, made.predicted[i] + made.beside[i]);
+        if (made.predicted[i] >= 0)
+            least = std::min(least, made.predicted[i] + made.preparation[i]);
     }
     return least;
 }
 
-uct::preparation preparation_of(const request& receive, const peer& from, uct::memory_user by) {
+uct::preparation preparation_of(const request& receive, const peer& from, uct::memory_user user) {
     const recv_state& state = receive.state.recv;
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
     if (buffer == nullptr) return {};
-    return preparation_for(from, {buffer, state.info.length}, uct::memory_access::change, by);
+    return preparation_for(from, {buffer, state.info.length}, uct::memory_access::change, user);
 }
 
-// Where a device moves the data: it is read, or written by the sender. Streaming costs both
-// processors a copy, so not even a trial of it pays, unless registering memory is predicted to cost
-// more than that.
+// Predicts the methods for lanes over which a device moves the data: the receiver reads, or the
+// sender writes. Streaming costs both processors a copy, so not even a trial is worthwhile, unless
+// registering memory is predicted to cost more.
 forecast predict_keyed(const request& receive, const peer& from, const lane_set& lanes,
                        bool readable) {
     const recv_state& state = receive.state.recv;
@@ -62,13 +63,14 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
     const double control = control_seconds(lanes);
     const bool may_move = wanted != rndv_scheme::am;
     const bool read = may_move && readable && (!wants_writing(wanted) || !writable);
-    // Over several rails a message would have to follow the last of them, a request more.
+    // After a write over several rails a notification would have to follow the last of them, which
+    // takes one request more.
     const bool better_read =
         read && (wanted == rndv_scheme::get_zcopy || rails_for(from, length) > 1);
     const bool write = may_move && writable && !better_read;
     const auto to_read = preparation_of(receive, from, uct::memory_user::own);
     const auto to_be_written = preparation_of(receive, from, uct::memory_user::peer);
-    // Who may be written to may read as well: if that is known, both are.
+    // Registration for writing allows reading as well: if that is known, both are.
     const uct::preparation& least = read ? to_read : to_be_written;
     const double price = receive.owner->reuse().price_of(least);
     forecast made;
@@ -78,19 +80,22 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
     if (write) {
         const double writing =
             readable ? write_seconds(lanes, length) : write_copied_seconds(lanes, length);
-        const double more = to_be_written.seconds > 0 && to_read.seconds <= 0
-                                ? to_be_written.seconds  // more rights than it is known with
-                                : price;
+        const double more =
+            to_be_written.seconds > 0 && to_read.seconds <= 0
+                ? to_be_written.seconds  // the memory is registered with fewer rights
+                : price;
         add(made, rndv_method::write, 2 * control + writing, to_be_written, more);
     }
     const double streaming = control + pipeline_seconds(lanes, length);
-    const bool pays = wanted == rndv_scheme::automatic && price > 0 && streaming < least_of(made);
-    if ((!read && !write) || pays) add(made, rndv_method::stream, streaming);
+    const bool is_cheaper =
+        wanted == rndv_scheme::automatic && price > 0 && streaming < least_of(made);
+    if ((!read && !write) || is_cheaper) add(made, rndv_method::stream, streaming);
     return made;
 }
 
-// Halves are shared only where the connection ends with the peer's process or when the peer says
-// so: a sender that is taken for dead must not write into memory any more.
+// Predicts the methods for lanes over which processors copy. The split method is used only if the
+// connection ends with the peer's process or when the peer says so: a sender that is taken for dead
+// must not write into memory any more.
 forecast predict_copied(const request& receive, const lane_set& lanes) {
     const recv_state& state = receive.state.recv;
     const std::size_t length = state.info.length;
@@ -110,10 +115,10 @@ forecast predict_copied(const request& receive, const lane_set& lanes) {
 }  // namespace
 
 uct::preparation preparation_for(const peer& with, std::span<std::byte> bytes,
-                                 uct::memory_access how, uct::memory_user by) noexcept {
+                                 uct::memory_access access, uct::memory_user user) noexcept {
     uct::preparation all;
     for (std::size_t i = 0; i < rails_for(with, bytes.size()); ++i) {
-        const auto one = with.domain_of(with.rail(i))->preparation_of(bytes, how, by);
+        const auto one = with.domain_of(with.rail(i))->preparation_of(bytes, access, user);
         all.seconds += one.seconds;
         all.lasts = all.lasts && one.lasts;
     }
@@ -126,10 +131,10 @@ rndv_method choose_method(const request& receive, const ep& from, bool readable)
     const lane_set lanes = lanes_of(remote, length);
     const forecast made = lanes.rma->keyed ? predict_keyed(receive, remote, lanes, readable)
                                            : predict_copied(receive, lanes);
-    return receive.owner->rates(lanes.rma->keyed).choose(length, made.predicted, made.beside);
+    return receive.owner->rates(lanes.rma->keyed).choose(length, made.predicted, made.preparation);
 }
 
-bool pays_in_place(const request& send, uct::memory_user by) noexcept {
+bool pays_in_place(const request& send, uct::memory_user user) noexcept {
     const peer& to = send.via->remote();
     auto* const buffer = static_cast<const std::byte*>(send.state.send.buffer.contiguous());
     if (to.rail_count() == 0 || buffer == nullptr) return true;
@@ -139,10 +144,10 @@ bool pays_in_place(const request& send, uct::memory_user by) noexcept {
         return lanes.options->scheme != rndv_scheme::put_ppln;
     }
     const double price = send.owner->reuse().price_of(preparation_for(
-        to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, by));
+        to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, user));
     if (price <= 0) return true;
     const double control = control_seconds(lanes);
-    const double in_place = by == uct::memory_user::peer
+    const double in_place = user == uct::memory_user::peer
                                 ? control + read_seconds(lanes, length)
                                 : 2 * control + write_seconds(lanes, length);
     return price + in_place <= 2 * control + write_copied_seconds(lanes, length);

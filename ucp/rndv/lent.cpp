@@ -13,22 +13,23 @@ namespace ucp {
 
 namespace {
 
-// Our memory on the lane that reaches this device of the peer's; nullptr: there is no such lane.
-uct::memory_domain* domain_of_lane_to(const peer& of, std::uint8_t device) noexcept {
-    for (std::size_t i = 0; i < of.rail_count(); ++i) {
-        if (of.rail(i).device == device) return of.domain_of(of.rail(i));
+// Returns our memory domain of the lane that reaches this device of the peer, or nullptr if there
+// is no such lane.
+uct::memory_domain* domain_of_lane_to(const peer& remote, std::uint8_t device) noexcept {
+    for (std::size_t i = 0; i < remote.rail_count(); ++i) {
+        if (remote.rail(i).device == device) return remote.domain_of(remote.rail(i));
     }
     return nullptr;
 }
 
 }  // namespace
 
-std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
-                                  uct::memory_access allowed) noexcept {
+std::unique_ptr<exposed_buffer> expose(const peer& to, std::span<std::byte> bytes,
+                                       uct::memory_access allowed) noexcept {
     if (to.rail_count() == 0) return nullptr;
     const std::size_t rails = rails_for(to, bytes.size());
     try {
-        auto made = std::make_unique<lent_memory>();
+        auto made = std::make_unique<exposed_buffer>();
         for (std::size_t i = 0; i < rails; ++i) {
             const wireup::lane& each = to.rail(i);
             auto shared = to.domain_of(each)->lend(bytes, allowed);
@@ -44,14 +45,14 @@ std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
     }
 }
 
-std::size_t packed_keys_length(const lent_memory& from) noexcept {
+std::size_t packed_keys_length(const exposed_buffer& from) noexcept {
     std::size_t length = 0;
     for (const mem::device_memory& each : from.shared)
         length += 2 + each.shared.key.size();
     return length;
 }
 
-std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept {
+std::size_t pack_keys(const exposed_buffer& from, std::byte* into) noexcept {
     for (const mem::device_memory& each : from.shared) {
         const std::vector<std::byte>& key = each.shared.key;
         into[0] = std::byte{each.device};
@@ -62,11 +63,11 @@ std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept {
     return packed_keys_length(from);
 }
 
-// The peer may still change the keys where they lie.
+// The keys are copied first: the peer may still change them in place.
 std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const std::byte> from_peer,
                                                uct::memory_access wanted) noexcept try {
-    const peer& of = from.remote();
-    if (of.rail_count() == 0 || from_peer.size() > longest_lent_key) return nullptr;
+    const peer& remote = from.remote();
+    if (remote.rail_count() == 0 || from_peer.size() > longest_lent_key) return nullptr;
     const std::vector<std::byte> copy = uct::peer_bytes(from_peer.data(), from_peer.size()).copy();
     std::span<const std::byte> keys(copy);
     auto made = std::make_unique<mem::reached_memory>();
@@ -74,7 +75,7 @@ std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const s
         const auto device = std::to_integer<std::uint8_t>(keys[0]);
         const auto length = std::to_integer<std::size_t>(keys[1]);
         if (length > keys.size() - 2) break;
-        uct::memory_domain* const domain = domain_of_lane_to(of, device);
+        uct::memory_domain* const domain = domain_of_lane_to(remote, device);
         if (domain != nullptr && made->on(device) == nullptr) {
             auto memory = domain->attach(keys.subspan(2, length), wanted);
             if (!memory) break;
@@ -82,7 +83,7 @@ std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const s
         }
         keys = keys.subspan(2 + length);
     }
-    return made->on(of.rma_device()) != nullptr ? std::move(made) : nullptr;
+    return made->on(remote.rma_device()) != nullptr ? std::move(made) : nullptr;
 } catch (const std::bad_alloc&) {
     return nullptr;
 }

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t max_pieces = 16;
 
-// Returns the seconds that such a message costs, 0 when that is not known yet.
+// Records the observed time. Returns the seconds that such a message costs, 0 if that is not known
+// yet.
 double note_rate(const request& receive) {
     const recv_state& state = receive.state.recv;
     if (state.started == 0) return 0;
@@ -41,21 +42,21 @@ void end_read(request& receive, ucs_status_t status) {
     finish_receive(receive, status);
 }
 
-// The sender is done as soon as it hears that its memory was read.
+// The data was read: notifies the sender, which is done then.
 void read_done(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (status == UCS_OK) static_cast<void>(note_rate(receive));
-    if (state.method == rndv_method::write) {  // the sender knows
+    if (state.method == rndv_method::write) {  // the sender knows that it has written all
         end_read(receive, status);
         return;
     }
     if (state.confirm) {
-        // What was read is the message only if the send still ran, and only then a failure to read
-        // it is one.
+        // The data that was read is the message only if the send still ran, and only then a read
+        // error counts.
         state.local_id = receive.owner->recv_ids().add(&receive);
         if (state.local_id != 0) {
             state.outcome = status;
-            state.awaits = rndv_answer::confirmed;
+            state.awaits = rndv_reply::confirmed;
             rndv_tell_sender(*receive.via, state.remote_id, status, state.local_id);
             return;
         }
@@ -74,8 +75,8 @@ void on_confirmed(request& receive, ucs_status_t status) {
     }
 }
 
-// With the key to the receive's buffer, if there is one. False: out of memory, nothing was asked
-// for.
+// Sends a data request, with the key to the receive's buffer if there is one. Returns false if
+// there is no memory; nothing was requested then.
 bool send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
     recv_state& state = receive.state.recv;
     state.local_id = receive.owner->recv_ids().add(&receive);
@@ -103,13 +104,13 @@ void ask_for_data(request& receive) {
     finish_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
-// From here on it is a matter of the method alone.
+// Starts the measurement: from here on the time depends on the method alone.
 void begin_timing(request& receive) noexcept {
     receive.state.recv.started = ucs::time::now();
     receive.owner->rates(receive.state.recv.keyed).begin(receive.state.recv.started);
 }
 
-// Nobody reaches memory by the receive's keys any more.
+// Ends the access by keys that the receive holds or has exposed.
 void end_access(recv_state& state) noexcept {
     if (std::exchange(state.lends, false)) delete state.lent;
 }
@@ -118,7 +119,7 @@ request& of_parts(uct::completion& parts) noexcept {
     return request::of(*boost::intrusive::get_parent_from_member(&parts, &recv_state::parts));
 }
 
-// The way that was chosen does not work: nothing is lost but a choice.
+// The chosen method does not work: streams the data instead.
 void stream_instead(request& receive) {
     rndv_release(receive);
     receive.state.recv.started = 0;
@@ -136,7 +137,7 @@ void read_completed(uct::completion& parts) noexcept {
     request& receive = of_parts(parts);
     const ucs_status_t status = parts.status;
     end_access(receive.state.recv);
-    if (receive.via == nullptr) {  // the endpoint went away meanwhile
+    if (receive.via == nullptr) {  // the endpoint is gone meanwhile
         finish_receive(receive, receive.state.recv.outcome);
         return;
     }
@@ -145,7 +146,7 @@ void read_completed(uct::completion& parts) noexcept {
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
-        // Of a device's writing the sender gives no second key.
+        // After a failed write by a device there is no key to read the data with.
         receive.state.recv.method == rndv_method::split ? read_data(receive)
                                                         : stream_instead(receive);
     } else {
@@ -155,14 +156,14 @@ void read_completed(uct::completion& parts) noexcept {
 
 uct::remote_place source_of(const recv_state& state, const peer& from) noexcept {
     if (!state.lends) return {state.remote_address};
-    return {state.lent->address, state.lent->theirs->on(from.rma_device())};
+    return {state.lent->address, state.lent->reached->on(from.rma_device())};
 }
 
 bool is_wanted(const uct::completion& parts) noexcept {
     return of_parts(const_cast<uct::completion&>(parts)).via != nullptr;
 }
 
-// Reads [state.offset, state.end) over all rails. False: it is for one of them.
+// Reads [state.offset, state.end) over all rails. Returns false if a single rail is to be used.
 bool read_striped(request& receive) noexcept {
     recv_state& state = receive.state.recv;
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
@@ -172,7 +173,7 @@ bool read_striped(request& receive) noexcept {
                             .local = buffer + state.offset,
                             .remote = state.lent->address + state.offset,
                             .length = state.end - state.offset,
-                            .memory = state.lent->theirs.get(),
+                            .memory = state.lent->reached.get(),
                             .most_rails = receive.owner->owner().options().rndv_rails};
     if (!striped_access::begin(from, work, state.parts, is_wanted)) return false;
     state.offset = state.end;
@@ -184,14 +185,14 @@ bool read_striped(request& receive) noexcept {
 ucs_status_t read_pieces(request& receive) {
     recv_state& state = receive.state.recv;
     uct::ep* lane = receive.via->remote().rma();
-    if (lane == nullptr) {  // refused to another receive while this one waited
+    if (lane == nullptr) {  // the system refused another receive meanwhile
         state.parts.status = UCS_ERR_UNSUPPORTED;
         return UCS_OK;
     }
     if (read_striped(receive)) return UCS_OK;
     const uct::iface_attr& attr = receive.via->remote().rma_attr();
     const uct::remote_place from = source_of(state, receive.via->remote());
-    if (attr.keyed && from.in == nullptr) {  // the lanes were made anew while this one waited
+    if (attr.keyed && from.in == nullptr) {  // the lanes were made anew meanwhile
         state.parts.status = UCS_ERR_INVALID_ADDR;
         return UCS_OK;
     }
@@ -218,7 +219,7 @@ ucs_status_t progress_read(uct::pending_request& queued) noexcept {
     return status;
 }
 
-// Reads from state.offset to `end`; one of state.parts is ours and ends with it.
+// Reads from state.offset to `end`; the last count of state.parts is taken back when that is done.
 void read_until(request& receive, std::size_t end) {
     receive.state.recv.end = end;
     receive.pending.progress = progress_read;
@@ -227,48 +228,50 @@ void read_until(request& receive, std::size_t end) {
     }
 }
 
-// Reads what is not here yet.
+// Reads the data that has not arrived yet.
 void read_data(request& receive) {
     recv_state& state = receive.state.recv;
     state.parts = {.done = read_completed, .count = 1};
     read_until(receive, state.info.length);
 }
 
-// The sender writes the second half while we read the first. Pages are not shared, so that the
-// two do not wait for each other in the kernel.
+// Split method: the sender writes the second half while we read the first. The halves share no
+// page, so that the two do not wait for each other in the kernel.
 void split_data(request& receive) {
     constexpr std::size_t page = 4096;
     recv_state& state = receive.state.recv;
     const std::size_t middle = state.info.length / 2 / page * page;
-    state.awaits = rndv_answer::written;
+    state.awaits = rndv_reply::written;
     if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()),
                            middle)) {
-        state.awaits = rndv_answer::none;
+        state.awaits = rndv_reply::none;
         state.method = rndv_method::read;
         read_data(receive);
         return;
     }
-    state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
+    state.parts = {.done = read_completed, .count = 2};  // one count is the sender's part
     read_until(receive, middle);
 }
 
-// The sender's device writes all of it. False: this memory has no key.
+// Write method: requests that the sender's device writes everything. Returns false if there is no
+// key for this memory.
 bool ask_to_write(request& receive) {
     recv_state& state = receive.state.recv;
     std::byte* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
-    // What has to be done for every transfer is part of it, as it is of reading.
+    // A registration that is needed for every transfer belongs to the measured time, as it does for
+    // reading.
     const std::span bytes(buffer, state.info.length);
     const bool lasts = preparation_for(receive.via->remote(), bytes, uct::memory_access::change,
                                        uct::memory_user::peer)
                            .lasts;
     if (!lasts) begin_timing(receive);
-    auto lent = lend(receive.via->remote(), bytes, uct::memory_access::change);
+    auto lent = expose(receive.via->remote(), bytes, uct::memory_access::change);
     if (lent == nullptr) return false;
     state.lend(std::move(lent));
     if (lasts) begin_timing(receive);
-    state.awaits = rndv_answer::written;
+    state.awaits = rndv_reply::written;
     if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(buffer), 0)) {
-        state.awaits = rndv_answer::none;
+        state.awaits = rndv_reply::none;
         end_access(state);
         return false;
     }
@@ -277,12 +280,12 @@ bool ask_to_write(request& receive) {
 }
 
 void end_peer_part(request& receive, ucs_status_t status) {
-    receive.state.recv.awaits = rndv_answer::none;
+    receive.state.recv.awaits = rndv_reply::none;
     rndv_release(receive);
     receive.state.recv.parts.finish(status);
 }
 
-// The sender has written its part, or could not.
+// The sender has written its part, or could not write it.
 void on_written(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (state.holds != nullptr) state.holds->let_go(receive);
@@ -292,27 +295,27 @@ void on_written(request& receive, ucs_status_t status) {
 
 void on_atp(worker& owner, const wire::atp_header& header) {
     request** found = owner.recv_ids().find(header.reply);
-    const rndv_answer awaited = found == nullptr ? rndv_answer::none : (*found)->state.recv.awaits;
+    const rndv_reply awaited = found == nullptr ? rndv_reply::none : (*found)->state.recv.awaits;
     const ucs_status_t status = wire::known_status(header.status);
     switch (awaited) {
-        case rndv_answer::none:
+        case rndv_reply::none:
             ucs::log::debug(proto_log, "an answer for a receive that is gone was dropped");
             break;
-        case rndv_answer::written:
+        case rndv_reply::written:
             on_written(**found, status);
             break;
-        case rndv_answer::confirmed:
+        case rndv_reply::confirmed:
             on_confirmed(**found, status);
             break;
     }
 }
 
-// The receive that this piece of data belongs to, or nullptr.
+// Returns the receive that this piece of data belongs to, or nullptr.
 request* find_receive(worker& owner, const wire::data_header& header, std::size_t length) {
     request** found = owner.recv_ids().find(header.reply);
     if (found == nullptr) return nullptr;
     const recv_state& state = (*found)->state.recv;
-    if (state.awaits != rndv_answer::none) return nullptr;
+    if (state.awaits != rndv_reply::none) return nullptr;
     if (header.offset != state.offset || length > state.info.length - state.offset) return nullptr;
     return *found;
 }
@@ -347,9 +350,9 @@ void deliver_data(void* arg, uct::peer_bytes message) {
     advance(*receive, data.size());
 }
 
-void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
+void* locate_data(void* arg, const void* bytes, std::size_t length) noexcept {
     wire::data_header header;
-    std::memcpy(&header, at, sizeof header);
+    std::memcpy(&header, bytes, sizeof header);
     request* receive = find_receive(*static_cast<worker*>(arg), header, length);
     if (receive == nullptr) return nullptr;
     recv_state& state = receive->state.recv;
@@ -358,15 +361,16 @@ void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
     return static_cast<std::byte*>(base) + header.offset;
 }
 
-void landed_data(void* arg, const void* at, std::size_t length) {
+void landed_data(void* arg, const void* bytes, std::size_t length) {
     wire::data_header header;
-    std::memcpy(&header, at, sizeof header);
+    std::memcpy(&header, bytes, sizeof header);
     request* receive = find_receive(*static_cast<worker*>(arg), header, length);
     if (receive != nullptr) advance(*receive, length);
 }
 
-// So that the transfer itself does not wait for registrations. False: the device that has to work
-// with the buffer cannot; without the others there are fewer rails.
+// Registers the buffer in advance, so that the transfer itself does not wait for it. Returns false
+// if the device of the first rail cannot use the buffer; without other devices there are fewer
+// rails.
 bool prepare(const request& receive, const peer& from) noexcept {
     const recv_state& state = receive.state.recv;
     const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
@@ -380,18 +384,18 @@ bool prepare(const request& receive, const peer& from) noexcept {
     return true;
 }
 
-// Until everything is read. False: no memory.
+// Keeps the keys until everything is read. Returns false if there is no memory.
 bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) noexcept {
-    std::unique_ptr<lent_memory> kept(new (std::nothrow) lent_memory);
+    std::unique_ptr<exposed_buffer> kept(new (std::nothrow) exposed_buffer);
     if (kept == nullptr) return false;
-    kept->theirs = std::move(memory);
+    kept->reached = std::move(memory);
     kept->address = receive.state.recv.remote_address;
     receive.state.recv.lend(std::move(kept));
     return true;
 }
 
-// The lanes may have been made anew since the message was announced, and keys are for devices: the
-// peer may lend none for the one that it is reached by now.
+// The lanes may have been made anew since the RTS, and keys are for devices: the peer may have
+// exposed nothing on the device of today's lane.
 bool is_readable(const peer& from, const announced& message) noexcept {
     if (message.address == 0) return false;
     if (!from.rma_attr().keyed) return true;
@@ -406,37 +410,37 @@ void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
     from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
-void rndv_receive(request& receive, ep& from, announced what) {
+void rndv_receive(request& receive, ep& from, announced message) {
     recv_state& state = receive.state.recv;
-    state.remote_id = what.request;
-    state.remote_address = what.address;
-    state.confirm = what.confirm;
-    if (what.total > state.buffer.capacity()) {
-        // Nothing is moved: the message is consumed, and its sender need not know.
-        rndv_tell_sender(from, what.request, UCS_OK);
+    state.remote_id = message.request;
+    state.remote_address = message.address;
+    state.confirm = message.confirm;
+    if (message.total > state.buffer.capacity()) {
+        // Nothing is moved: the message is consumed, and the sender completes without an error.
+        rndv_tell_sender(from, message.request, UCS_OK);
         finish_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }
-    if (what.total == 0) {
-        // The announcement was all of it, as of an eager message.
-        rndv_tell_sender(from, what.request, UCS_OK);
+    if (message.total == 0) {
+        // The RTS was the whole message.
+        rndv_tell_sender(from, message.request, UCS_OK);
         finish_receive(receive, UCS_OK);
         return;
     }
-    // The lanes of an endpoint that waits for its peer's answer may not be connected yet, and
-    // others may take their place while a read waits in them.
+    // The lanes of an endpoint that waits for its peer's reply may not be connected yet, and they
+    // may be replaced while a read waits in them.
     const bool is_reached =
         wireup::is_established(from.connection()) && from.remote().rma() != nullptr;
     const bool keyed = is_reached && from.remote().rma_attr().keyed;
     const bool readable =
-        is_reached && state.buffer.in_memory() && is_readable(from.remote(), what);
+        is_reached && state.buffer.in_memory() && is_readable(from.remote(), message);
     state.keyed = keyed;
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     switch (state.method) {
         case rndv_method::read:
             receive.owner->count(activity::reads);
             if (!prepare(receive, from.remote())) break;
-            if (keyed && !keep_keys(receive, std::move(what.memory))) break;
+            if (keyed && !keep_keys(receive, std::move(message.memory))) break;
             begin_timing(receive);
             return read_data(receive);
         case rndv_method::split:
@@ -471,13 +475,13 @@ void rndv_unqueue(request& receive) {
 }
 
 void rndv_abandon(request& receive) {
-    end_peer_part(receive, UCS_OK);  // it has its status already
+    end_peer_part(receive, UCS_OK);  // the receive has its status already
 }
 
 bool rndv_forget_peer(request& receive) noexcept {
     recv_state& state = receive.state.recv;
-    if (state.awaits != rndv_answer::written) return state.parts.count != 0;
-    state.awaits = rndv_answer::none;
+    if (state.awaits != rndv_reply::written) return state.parts.count != 0;
+    state.awaits = rndv_reply::none;
     if (--state.parts.count != 0) return true;
     end_access(state);
     return false;
@@ -485,7 +489,7 @@ bool rndv_forget_peer(request& receive) noexcept {
 
 void rndv_request_dropped(worker& owner, std::uint64_t reply) {
     request** const found = owner.recv_ids().find(reply);
-    if (found == nullptr || (*found)->state.recv.awaits != rndv_answer::written) return;
+    if (found == nullptr || (*found)->state.recv.awaits != rndv_reply::written) return;
     request& receive = **found;
     if (receive.state.recv.holds != nullptr) {
         receive.state.recv.holds->let_go(receive);
@@ -522,9 +526,9 @@ void abort_receive(request& receive, ucs_status_t status) {
         finish_receive(receive, status);
         return;
     }
-    // Somebody still writes into the buffer: the receive ends when that is over.
+    // The buffer is still being written: the receive ends when that is over.
     state.outcome = status;
-    const bool written = state.awaits == rndv_answer::written;
+    const bool written = state.awaits == rndv_reply::written;
     if (!written) rndv_release(receive);
     peer& from = receive.via->remote();
     receive.via->remove_recv(receive);
@@ -532,10 +536,10 @@ void abort_receive(request& receive, ucs_status_t status) {
     if (written) from.keep(receive);
 }
 
-void rndv_listen(worker& owner, uct::iface& on) {
-    handler_of<wire::rndv_atp>::install_plain<wire::atp_header, on_atp>(on, owner);
+void rndv_listen(worker& owner, uct::iface& iface) {
+    handler_of<wire::rndv_atp>::install_plain<wire::atp_header, on_atp>(iface, owner);
     handler_of<wire::rndv_data>::install<deliver_data, locate_data, landed_data>(
-        on, &owner, sizeof(wire::data_header));
+        iface, &owner, sizeof(wire::data_header));
 }
 
 }  // namespace ucp

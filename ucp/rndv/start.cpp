@@ -22,7 +22,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     send_state& state = send.state.send;
     const auto address =
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
-    // Whoever handles errors may break the send off, and has its memory back at once.
+    // In mode PEER a send may be aborted at any time, and the program gets its memory back at once.
     const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
     const wire::rts_header header{state.what,
                                   state.buffer.length(),
@@ -32,7 +32,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
                                   lasting ? 0 : wire::rts_confirm,
                                   state.announced ? send.via->remote().stop_mark() : 0};
     std::memcpy(into, &header, sizeof header);
-    if (state.header_length > 0) {  // of an active message
+    if (state.header_length > 0) {  // header of an active message
         std::memcpy(static_cast<std::byte*>(into) + sizeof header, state.header,
                     state.header_length);
         state.header_sent = true;
@@ -44,8 +44,8 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     return place + pack_keys(*state.lent, static_cast<std::byte*>(into) + place);
 }
 
-// Where the peer needs a key, there has to be one that is worth its price. It stays while the
-// announcement waits for room.
+// Returns whether the receiver may read the buffer. If the peer needs a key, the buffer is exposed,
+// provided that this is worthwhile. It stays exposed while the RTS waits for room.
 bool is_readable(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
@@ -54,8 +54,8 @@ bool is_readable(request& send) {
     state.copies = state.copies || !pays_in_place(send, uct::memory_user::peer);
     if (state.copies) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
-    auto lent =
-        lend(to, {const_cast<std::byte*>(bytes), state.buffer.length()}, uct::memory_access::read);
+    auto lent = expose(to, {const_cast<std::byte*>(bytes), state.buffer.length()},
+                       uct::memory_access::read);
     if (lent == nullptr) return false;
     state.set_lent(std::move(lent));
     return true;

@@ -1,31 +1,32 @@
-// Announce; when the receiver asks, stream the data in fragments straight into its buffer. In
-// shared memory both sides copy at the same time through a ring that stays in the cache.
+// Rendezvous protocol rndv/stream: the sender sends an RTS and, when the receiver requests the
+// data, streams it in fragments straight into the receiver's buffer. In shared memory both sides
+// copy at the same time through a ring that stays in the cache.
 #include <cstring>
 
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/proto/rows.hpp"
-#include "ucp/rndv/answers.hpp"
+#include "ucp/rndv/replies.hpp"
 #include "ucp/rndv/start.hpp"
 
 namespace ucp {
 
 namespace {
 
-estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
+estimate probe(const lane_set& lanes, const send_class& sends, std::size_t length) {
     if (length == 0) return estimate::refused("an empty message has nothing to stream");
     if (lanes.options->scheme == rndv_scheme::get_zcopy && lanes.rma != nullptr &&
-        what.contiguous) {
+        sends.contiguous) {
         return estimate::refused("UCX_RNDV_SCHEME=get_zcopy");
     }
-    // Announcement and request, then the data.
+    // RTS and data request, then the data.
     return {2 * control_seconds(lanes) + pipeline_seconds(lanes, length)};
 }
 
-// The receiver may know better how data moves fastest here.
+// The receiver may know better which method is fastest.
 ucs_status_t progress(request& send) {
     const config& options = send.owner->owner().options();
     const peer& to = send.via->remote();
-    // A key has its price.
+    // Exposing memory by keys costs time.
     const bool free_to_read = to.rma() != nullptr && to.rail_count() == 0;
     return send_rts(send, options.scheme == rndv_scheme::automatic && free_to_read);
 }
@@ -41,7 +42,7 @@ ucs_status_t progress_data(request& send) {
     return send_fragments(send, fragments);
 }
 
-// The second phase; never selected, so it has no prediction.
+// The second phase; it is never selected, so it has no prediction.
 constinit const protocol data_phase{"rndv/stream", "", nullptr, progress_data, true};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Messages of the rendezvous protocols: layout first.
+// Wire format of the rendezvous protocols: layout first.
 //
 //   id            header (bytes)                                        then
 //   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          key
@@ -9,18 +9,19 @@
 //   rndv_atp      reply 8, status 8                                     -
 //   rndv_more     ep 8, stopped 8                                       -
 //
-// Who announces what the receiver does not receive stops at a limit, and says so by `stopped` in
-// the announcement that reaches it. A receiver that waits for another message asks for more by the
-// number that it was told last.
+// A sender whose RTS messages are not matched by receives stops at a limit, and says so by
+// `stopped` in the RTS that reaches it. A receiver that waits for another message requests more RTS
+// messages by the latest such number.
 //
-// Who has read the data, or a part of it, says so by rndv_ats, and the send ends. Where the sender
-// was asked to write all of it, it knows itself: the last message is rndv_atp, if that is UCS_OK.
+// A receiver that has read the data, or a part of it, confirms that by rndv_ats, and the send ends.
+// If the sender was requested to write all data, it knows the end itself: the last message is
+// rndv_atp with UCS_OK.
 //
-// Where memory is reached by keys (ucp/rndv/lent.hpp), one follows that goes with the address; in
-// the announcement of an active message behind its header, at a multiple of 8 bytes.
+// If memory is accessed by keys (ucp/rndv/lent.hpp), a key follows that goes with the address; in
+// the RTS of an active message it follows the program's header, at a multiple of 8 bytes.
 //
-// See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is what the message
-// is, see ucp/proto/kind.hpp.
+// See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is the tag or active
+// message id, see ucp/proto/kind.hpp.
 #pragma once
 
 #include "ucp/core/wire.hpp"
@@ -32,24 +33,26 @@ struct rts_header {
     std::uint64_t total;
     std::uint64_t ep;
     std::uint64_t request;
-    std::uint64_t address;  // 0: memory cannot be read directly
+    std::uint64_t address;  // 0: the memory cannot be read directly
     std::uint32_t flags;    // rts_…
-    // Of a tagged message, not 0: the sender defers the tagged messages that follow, on all its
-    // endpoints, until it is answered, or asked for more by this number.
+    // Only for tagged messages. If it is not 0, the sender defers the tagged messages that follow,
+    // on all its endpoints, until it gets a reply, or a request for more by this number.
     std::uint32_t stopped = 0;
 };
 
-// The sender may break the send off and have its memory back at once: who has read it asks by
-// rndv_ats whether it still was the message.
+// Flag of an RTS: the sender may abort the send and reuse its memory at once. A receiver that has
+// read the data asks by rndv_ats whether the memory still held the message.
 inline constexpr std::uint32_t rts_confirm = 1;
 
 struct rtr_header {
     std::uint64_t request;
     std::uint64_t reply;
-    std::uint64_t address;  // 0: stream everything; else write what is behind `from` there
-    std::uint64_t from;     // offset in the message; 0: nothing is read, and rndv_atp is the end
-    std::uint64_t ep;       // the sender's endpoint, so that it can answer when the send is gone
-    std::uint64_t uid;  // of the worker that asks, for that answer when the endpoint is gone, too
+    std::uint64_t address;  // 0: stream everything; otherwise write the data from offset `from` on
+                            // to this address
+    std::uint64_t
+        from;  // offset in the message; 0: the receiver reads nothing, and rndv_atp is the end
+    std::uint64_t ep;   // the sender's endpoint, so that it can answer when the send is gone
+    std::uint64_t uid;  // of the requesting worker, to reply when the endpoint is gone as well
 };
 
 struct data_header {
@@ -59,20 +62,21 @@ struct data_header {
 
 struct ats_header {
     std::uint64_t request;
-    std::int64_t status;  // of the transfer, for the sender's completion
-    std::uint64_t reply;  // not 0: the receive that waits to hear whether the send still ran
-    std::uint64_t ep;     // the sender's endpoint, for that answer
+    std::int64_t status;  // status of the transfer, for the sender's completion
+    std::uint64_t reply;  // not 0: the receive that asks whether the send still ran
+    std::uint64_t ep;     // the sender's endpoint, for the reply to that
 };
 
 struct atp_header {
     std::uint64_t reply;
-    // Of the sender's write, or UCS_OK when the data was read in time. UCS_ERR_CANCELED: the send
-    // is gone, so is the message. Another error: nothing was written, the receiver reads that part.
+    // Status of the sender's write, or UCS_OK if the data was read in time. UCS_ERR_CANCELED: the
+    // send is gone, and so is the message. Another error: nothing was written, and the receiver
+    // reads that part.
     std::int64_t status;
 };
 
 struct more_header {
-    std::uint64_t ep;  // over which it said that it stopped
+    std::uint64_t ep;  // the sender's endpoint whose RTS said that it stopped
     std::uint64_t stopped;
 };
 

@@ -1,5 +1,5 @@
-// The sender writes to the receiver's memory: one half while the receiver reads the other, or,
-// where a device does it, all of it.
+// Rendezvous by writing: the sender writes to the receiver's memory, either one half while the
+// receiver reads the other, or all of it if a device does it.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,72 +7,71 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/rma/striped.hpp"
-#include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/choice.hpp"
+#include "ucp/rndv/replies.hpp"
 
 namespace ucp {
 
 namespace {
 
-std::size_t pack_last_word(void* arg, void* into, std::size_t) {
+std::size_t pack_atp(void* arg, void* into, std::size_t) {
     const send_state& state = static_cast<request*>(arg)->state.send;
     const wire::atp_header header{state.remote_id, UCS_OK};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;
 }
 
-// Everything is written, and the send ends when it has said so: not before, because its endpoint
-// may be closed then.
-ucs_status_t say_last_word(request& send) {
-    const ssize_t said = send.via->lane().am_bcopy(wire::rndv_atp, pack_last_word, &send);
-    if (said == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    // Not UCS_OK: the receiver gave it up meanwhile.
+// Sends the final rndv_atp when everything is written. The send ends afterwards and not before,
+// because its endpoint may be closed then.
+ucs_status_t send_atp(request& send) {
+    const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_atp, pack_atp, &send);
+    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    // The status is not UCS_OK if the receiver gave the transfer up meanwhile.
     const ucs_status_t written = send.state.send.parts.status;
-    finish_send(send, said < 0 ? static_cast<ucs_status_t>(said) : written);
+    finish_send(send, sent < 0 ? static_cast<ucs_status_t>(sent) : written);
     return UCS_OK;
 }
 
-void take_last_word_back(request& send) {
-    answer_receive(send.via->remote(), send.state.send.remote_id, UCS_ERR_CANCELED);
+void cancel_atp(request& send) {
+    notify_receive(send.via->remote(), send.state.send.remote_id, UCS_ERR_CANCELED);
 }
 
-constinit const protocol last_word_phase{"rndv/write",  "",   nullptr,
-                                         say_last_word, true, take_last_word_back};
+constinit const protocol atp_phase{"rndv/write", "", nullptr, send_atp, true, cancel_atp};
 
-// The receiver hears how the writing ended. If it reads a part itself it tells the sender when it
-// has that, and also when it had to do it all.
+// All pieces are written or failed: notifies the receiver. If the receiver reads a part itself, it
+// notifies the sender when that is done, and also when it had to read everything.
 void part_written(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const send_state& state = send.state.send;
     const ucs_status_t status = parts.status;
     if (state.aborted) {
-        if (!state.told) answer_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+        if (!state.told) notify_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
         finish_send(send, status);
         return;
     }
     if (state.writes_all && !state.told && status == UCS_OK) {
-        start_with(send, last_word_phase);
+        start_with(send, atp_phase);
         return;
     }
     if (!state.told) {
-        answer_receive(send.via->remote(), state.remote_id,
+        notify_receive(send.via->remote(), state.remote_id,
                        status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
     }
     const bool over = state.writes_all && state.told;
-    const bool given_up = state.local_id == 0;  // by the receiver, meanwhile
+    const bool given_up = state.local_id == 0;  // by the receiver
     if (over || given_up) finish_send(send, status);
 }
 
-// The receiver's address is kept where the message's own first word was.
+// The receiver's address is stored in the member `what`, in place of the message's own first word.
 uct::remote_place place_of(const request& send) noexcept {
     const send_state& state = send.state.send;
-    const mem::reached_memory* const memory = state.lends ? state.lent->theirs.get() : nullptr;
+    const mem::reached_memory* const memory = state.lends ? state.lent->reached.get() : nullptr;
     const std::uint8_t device = send.via->remote().rma_device();
     return {state.what + state.offset, memory == nullptr ? nullptr : memory->on(device)};
 }
 
-// Writes the rest over all rails. False: it is for one of them.
+// Writes the rest over all rails. Returns false if a single rail is to be used.
 bool write_striped(request& send) noexcept {
     send_state& state = send.state.send;
     if (!state.lends || state.offset == state.end) return false;
@@ -81,7 +80,7 @@ bool write_striped(request& send) noexcept {
                             .local = const_cast<std::byte*>(bytes) + state.offset,
                             .remote = state.what + state.offset,
                             .length = state.end - state.offset,
-                            .memory = state.lent->theirs.get(),
+                            .memory = state.lent->reached.get(),
                             .most_rails = send.owner->owner().options().rndv_rails};
     if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted_by_send))
         return false;
@@ -89,8 +88,8 @@ bool write_striped(request& send) noexcept {
     return true;
 }
 
-// Where one request of the device is enough, another one follows it at once and tells the receiver.
-// UCS_ERR_UNSUPPORTED: that cannot be.
+// If one request of the device is enough, a second one follows it at once and notifies the
+// receiver. UCS_ERR_UNSUPPORTED: that is not possible.
 ucs_status_t write_and_tell(request& send, uct::ep& lane) {
     send_state& state = send.state.send;
     if (state.offset > 0 || !send.via->remote().carries_messages(lane)) return UCS_ERR_UNSUPPORTED;
@@ -130,8 +129,8 @@ std::size_t pack_part(void* arg, void* into, std::size_t capacity) {
     return packed;
 }
 
-// Data in pieces, and what is not worth being registered, goes through the device's buffers; they
-// are filled while others leave.
+// Data in pieces, and data whose registration is not worthwhile, goes through the device's buffers,
+// which are filled while others leave.
 ucs_status_t write_copied(request& send, uct::ep& lane) {
     send_state& state = send.state.send;
     const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(send));
@@ -140,8 +139,8 @@ ucs_status_t write_copied(request& send, uct::ep& lane) {
     return state.short_pack ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
-// Copied pieces tell nobody when they have arrived. What is said afterwards is behind them anyway:
-// a lane that reaches memory by keys is the lane of messages, too (ucp/wireup/select.cpp).
+// Copied pieces report no arrival, so a flush waits for them. Later messages follow them in any
+// case: a lane that accesses memory by keys is the message lane as well (ucp/wireup/select.cpp).
 ucs_status_t await_copied(send_state& state, uct::ep& lane) {
     ++state.parts.count;
     const ucs_status_t status = lane.flush(&state.parts);
@@ -149,8 +148,8 @@ ucs_status_t await_copied(send_state& state, uct::ep& lane) {
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
-// UCS_ERR_NO_RESOURCE: call again. Other refusals and shortages alike: the receiver then gets
-// everything another way.
+// UCS_ERR_NO_RESOURCE: call again. After any other error the receiver gets all data by another
+// method.
 ucs_status_t write_rest(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
@@ -182,27 +181,28 @@ ucs_status_t progress(request& send) {
 // The second phase; never selected, so it has no prediction.
 constinit const protocol write_phase{"rndv/write", "", nullptr, progress, true, nullptr, true};
 
-// The memory that the receiver lends. False: there is none, or no memory for it.
+// Takes the keys to the memory that the receiver exposes. Returns false if there are none, or no
+// memory for them.
 bool take_target(request& send, std::span<const std::byte> keys) {
     send_state& state = send.state.send;
-    auto theirs = take_keys(*send.via, keys, uct::memory_access::change);
-    if (theirs == nullptr) return false;
+    auto reached = take_keys(*send.via, keys, uct::memory_access::change);
+    if (reached == nullptr) return false;
     if (!state.lends) {
-        std::unique_ptr<lent_memory> fresh(new (std::nothrow) lent_memory);
+        std::unique_ptr<exposed_buffer> fresh(new (std::nothrow) exposed_buffer);
         if (fresh == nullptr) return false;
         state.set_lent(std::move(fresh));
     }
-    state.lent->theirs = std::move(theirs);
+    state.lent->reached = std::move(reached);
     return true;
 }
 
 }  // namespace
 
-bool says_last_word(const request& send) noexcept {
-    return send.state.send.proto == &last_word_phase;
+bool is_sending_atp(const request& send) noexcept {
+    return send.state.send.proto == &atp_phase;
 }
 
-void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
+void notify_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
     const wire::atp_header header{reply, status};
     to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
 }
@@ -215,10 +215,10 @@ void rndv_write_part(request& send, const wire::rtr_header& where, std::span<con
         return;
     }
     const peer& to = send.via->remote();
-    const bool known = state.lends;  // to the devices, since it was announced
+    const bool known = state.lends;  // to the devices, since the RTS was sent
     state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
     if (to.rail_count() > 0 && !take_target(send, key)) {
-        answer_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
+        notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }
     state.remote_id = where.reply;

@@ -20,16 +20,17 @@ namespace {
 using wire::wireup_header;
 using wire::wireup_type;
 
-// The sender's packed worker address in a message that holds one. Nothing: it is malformed.
+// Returns the sender's packed worker address in a message that holds one, or nothing if the message
+// is malformed.
 std::optional<std::span<const std::byte>> address_in(wireup_type type,
                                                      std::span<const std::byte> body) {
     if (type != wireup_type::pair) return body;
-    const auto question = parse_question(body);
-    return question ? std::optional(question->address) : std::nullopt;
+    const auto request = parse_pair_request(body);
+    return request ? std::optional(request->address) : std::nullopt;
 }
 
-// Returns whether the sender starts a connection with this message. The lanes to it may lead
-// elsewhere, while an answer shows that they have reached it.
+// Returns whether the sender starts a connection with this message. The lanes to it may then lead
+// to another process, while a reply shows that they have reached the sender.
 bool starts_connection(wireup_type type) {
     return type == wireup_type::request || type == wireup_type::bind || type == wireup_type::pair;
 }
@@ -39,25 +40,27 @@ wireup_type with_flag(wireup_type type, std::uint8_t flag, bool set) {
 }
 
 bool take_flag(wireup_type& type, std::uint8_t flag) {
-    const auto said = static_cast<std::uint8_t>(type);
-    type = static_cast<wireup_type>(said & ~flag);
-    return (said & flag) != 0;
+    const auto bits = static_cast<std::uint8_t>(type);
+    type = static_cast<wireup_type>(bits & ~flag);
+    return (bits & flag) != 0;
 }
 
 // Facts about a proven message that its header does not show.
 struct arrival_facts {
-    std::uint64_t ep = 0;                  // the sender's
-    bool full = false;                     // the sender has no room for more than it has asked for
-    ucs::sys::process_identity process{};  // that sent it, as the kernel says; none: not known
-    std::uint64_t connection = 0;  // by which it came, see uct::iface::connection_of; 0: not known
+    std::uint64_t ep = 0;  // the sender's endpoint id
+    bool full = false;     // the sender grants no credits
+    ucs::sys::process_identity
+        process{};  // the sending process, as the kernel reports; pid 0: not known
+    std::uint64_t connection =
+        0;  // the connection that it came over, see uct::iface::connection_of; 0: not known
 };
 
 void note(const ep& to, const arrival_facts& facts) {
-    // Later it may be a copy of a message that was recorded on its way. What is full then is told
-    // when the endpoint asks.
-    const state at = to.connection();
-    if (at != state::idle && at != state::requested) return;
-    if (facts.full) to.remote().begin_held();
+    // The message counts only before the endpoint is connected: later it may be a recorded copy.
+    // Then the peer's lack of credits shows when the endpoint requests them.
+    const state current = to.connection();
+    if (current != state::idle && current != state::requested) return;
+    if (facts.full) to.remote().begin_without_credits();
     to.remote().learn_process(facts.process);
     if (facts.connection != 0) to.remote().learn_connection(facts.connection);
 }
@@ -74,7 +77,7 @@ ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_b
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     type = with_flag(type, wire::over_pair, connects(type) && from.remote().in_pairs());
-    // The other side sends as soon as it has it.
+    // The peer starts to send as soon as it has this message.
     type = with_flag(type, wire::no_room, !from.owner().matcher().room().has_room());
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
@@ -84,8 +87,7 @@ void send(ep& from, wireup_header header, std::span<const std::byte> body) {
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
-// The message was meant for a worker that had this address before. Nothing in it can be proven
-// here.
+// The message was sent to a worker that had this address before. Nothing in it can be proven here.
 void on_stray(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
     if (!can_be_refused(header.type)) return;
     owner.rejected().warn(wireup_log,
@@ -95,11 +97,11 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
         owner.refuse(worker::evidence::none, header, *address);
 }
 
-// A message that connects makes its endpoint ready, which therefore needs lanes. Its peer object
-// may have none yet: the bind tells a client the peer, and an endpoint may have been handed to
-// another peer object, because the worker has given another address than its client
-// (peer::hand_waiting_to). A message that finds no lanes came without pairs, so these lanes do
-// without them, too.
+// A message that connects makes its endpoint ready, and a ready endpoint needs lanes. Its peer
+// object may have none yet: a bind tells a client its peer only now, and an endpoint may have been
+// moved to another peer object, because the worker has given another address than its client
+// (peer::hand_over_waiting). A message that finds no lanes came without paired lanes, so none are
+// made here.
 bool ensure_lanes(ep& about) {
     return about.ensure_lanes(pairs::excluded);
 }
@@ -113,14 +115,15 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
     accepted->handle(event::request);
 }
 
-// A client by socket address has no peer before its bind: nobody can have an answer for it, whoever
-// he says he is.
+// Returns whether the endpoint expects messages of this worker. A client by socket address has no
+// peer before its bind, so it expects no message, from any uid.
 bool expects(const ep& asked, std::uint64_t uid) {
     const cm::ep_part* part = asked.by_socket();
     return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
 }
 
-// The end of an endpoint that is not, or not any more, the other half of this one.
+// Returns whether the message ends an endpoint that is not, or no longer, the other end of this
+// one.
 bool is_of_another(const ep& to, const wireup_header& header) {
     const bool ends = header.type == wireup_type::close || header.type == wireup_type::failed;
     return ends && is_established(to.connection()) && to.remote_id() != header.ep;
@@ -130,12 +133,13 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
              const arrival_facts& facts) {
     ep* client = owner.find_ep(header.peer_ep_or_number);
     const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
-    const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
+    const bool waits = part != nullptr && part->own_side() == cm::ep_part::side::client &&
                        part->token() == header.token() && client->failure() == UCS_OK;
-    // Asked again over another lane, or for the first time.
-    const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
+    // The bind is a repeated one over another lane, or the first.
+    const bool again = part != nullptr && part->own_side() == cm::ep_part::side::client &&
                        expects(*client, header.uid) && client->remote_id() == facts.ep;
-    // A client that closes tells the server. One that failed may have told nothing that reached it.
+    // A client that closes notifies the server. The final message of a client that failed may not
+    // have arrived.
     if (!waits && again && !is_over(client->connection())) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
         owner.refuse(worker::evidence::proof, header, address);
@@ -150,8 +154,8 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     client->handle(event::request);
 }
 
-// A client at a listener has said where its worker is, and now the worker says so itself. False: it
-// is elsewhere, somebody has changed what the client said, and the connection ends.
+// A client at a listener has claimed its worker's address, and now the worker states it itself.
+// Returns false if the address is another one: the claim was modified, and the connection ends.
 bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& header,
                            std::span<const std::byte> address) {
     const peer& claimed = served.remote();
@@ -161,7 +165,7 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
         return true;
     }
     owner.rejected().warn(wireup_log,
-                          "a client came with an address of worker {:x} that is not the worker's: "
+                          "a client claimed an address of worker {:x} that is not the worker's: "
                           "the connection ends",
                           header.uid);
     served.handle(event::failure, UCS_ERR_REJECTED);
@@ -174,8 +178,8 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
     const bool gone = answered == nullptr || is_over(answered->connection());
     const bool known = !gone && is_established(answered->connection());
     if (gone || (known && answered->remote_id() != facts.ep)) {
-        // Our request outlived its connection, or a repeated one came after the peer had closed
-        // its end: the endpoint that it made has no other half.
+        // Either our request outlived its connection, or a repeated request arrived after the peer
+        // had closed its end: the endpoint that the request made has no other end.
         owner.refuse(worker::evidence::proof, header, address);
         return;
     }
@@ -188,35 +192,35 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
     answered->handle(event::reply);
 }
 
-// The peer's worker has ended or refused an endpoint because it has too many.
-void tell_too_many(worker& owner, const ep& ended) {
+// Logs that the peer's worker has ended or refused an endpoint because it has too many.
+void log_too_many(worker& owner, const ep& ended) {
     if (ended.failure() != UCS_OK) return;
     owner.unreachable().warn(
         wireup_log,
-        "worker {:x} ends the connection: peers have made as many endpoints there as they may that "
-        "its program has not asked for",
+        "worker {:x} ends the connection: peers have made as many endpoints there as its limit "
+        "allows, and its program has not asked for them",
         ended.remote().uid());
 }
 
 void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
     const bool is_one_of_many = reason == wire::end_reason::too_many;
-    if (is_one_of_many) tell_too_many(owner, ended);
+    if (is_one_of_many) log_too_many(owner, ended);
     ended.handle(event::peer_failure,
                  is_one_of_many ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_CONNECTION_RESET);
 }
 
 void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
     if (refused.by_socket() != nullptr) {
-        // A client that asked was there a moment ago.
+        // The client connected to the listener a moment ago, so it has gone since.
         refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
         return;
     }
     if (reason == wire::end_reason::too_many) {
-        tell_too_many(owner, refused);
+        log_too_many(owner, refused);
         refused.handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
         return;
     }
-    if (refused.failure() == UCS_OK) tell_unreachable(owner, refused.remote());
+    if (refused.failure() == UCS_OK) log_unreachable(owner, refused.remote());
     refused.handle(event::failure, UCS_ERR_UNREACHABLE);
 }
 
@@ -227,40 +231,40 @@ void drop_malformed(worker& owner, const wireup_header& header) {
                           header.uid);
 }
 
-// About lanes, which all endpoints to a worker share.
+// Handles messages about lanes, which all endpoints to a worker share.
 void on_pair_message(worker& owner, peer* from, const wireup_header& header,
                      std::span<const std::byte> body) {
     if (header.type == wireup_type::pair) {
-        take_question(owner, header, body);
+        take_pair_request(owner, header, body);
         return;
     }
-    if (from == nullptr) return;  // nobody wants it any more
+    if (from == nullptr) return;  // the peer object is not needed any more
     if (header.type == wireup_type::joined) {
-        from->partner_joined(header.ep);
+        from->on_joined(header.ep);
         return;
     }
     if (header.type == wireup_type::unpaired) {
-        from->unpaired(header.ep, static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
+        from->on_unpaired(header.ep, static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
         return;
     }
-    if (const auto answer = parse_answer(body)) {
-        from->paired(header.ep, *answer);
+    if (const auto reply = parse_pair_reply(body)) {
+        from->on_pair_reply(header.ep, *reply);
     } else {
         drop_malformed(owner, header);
     }
 }
 
-// The verdict on who made a message, found without changing anything.
+// The result of verifying the author of a message. Verification changes nothing.
 enum class origin : std::uint8_t { proven, forged, unknown };
 
-struct judgement {
+struct verification {
     origin verdict = origin::unknown;
-    peer* from = nullptr;       // the sender's peer object that is in use
-    ep* about = nullptr;        // the endpoint here that the message names, if it is the sender's
-    std::uint64_t ep_mask = 0;  // hides the number of the sender's endpoint
+    peer* from = nullptr;       // the sender's peer object in use
+    ep* about = nullptr;        // our endpoint that the message names, if it belongs to the sender
+    std::uint64_t ep_mask = 0;  // hides the id of the sender's endpoint
 };
 
-// The sender may have been given either of the worker's addresses.
+// The sender may know either of the worker's two addresses.
 bool is_proven_to(const worker& owner, const ucs::security::key& shared, const wireup_header& sent,
                   std::span<const std::byte> body) {
     return is_proven(shared, owner.address(false), sent, body) ||
@@ -272,36 +276,37 @@ bool proves(peer& sender, const wireup_header& sent, std::span<const std::byte> 
     return shared != nullptr && is_proven_to(sender.owner(), *shared, sent, body);
 }
 
-origin judge(bool proven) noexcept {
+origin origin_if(bool proven) noexcept {
     return proven ? origin::proven : origin::forged;
 }
 
-// The verdict on a message under this key, if there is one.
-judgement judge_by_key(const worker& owner, const ucs::security::key* shared,
-                       const wireup_header& header, const wireup_header& sent,
-                       std::span<const std::byte> body) {
+// Verifies a message under this key. Without a key it counts as forged.
+verification verify_by_key(const worker& owner, const ucs::security::key* shared,
+                           const wireup_header& header, const wireup_header& sent,
+                           std::span<const std::byte> body) {
     if (shared == nullptr || !is_proven_to(owner, *shared, sent, body)) return {origin::forged};
-    judgement proven{origin::proven};
+    verification proven{origin::proven};
     if (connects(header.type)) proven.ep_mask = make_ep_mask(*shared, header.receipt);
     return proven;
 }
 
-judgement judge_by_key(peer& sender, const wireup_header& header, const wireup_header& sent,
-                       std::span<const std::byte> body) {
-    judgement judged = judge_by_key(sender.owner(), sender.shared_key(), header, sent, body);
-    judged.from = &sender;
-    return judged;
+verification verify_by_key(peer& sender, const wireup_header& header, const wireup_header& sent,
+                           std::span<const std::byte> body) {
+    verification verified = verify_by_key(sender.owner(), sender.shared_key(), header, sent, body);
+    verified.from = &sender;
+    return verified;
 }
 
-// The endpoint or the attempt that is refused was told to the sender by a receipt.
+// Returns whether the header holds our receipt for the endpoint or attempt that is refused: only
+// the receiver of our message has it.
 bool holds_receipt(const wireup_header& header, const ucs::security::key& shared,
                    const worker& asking, std::uint64_t number) {
     return ucs::security::same_tag(make_receipt(shared, asking.uid(), number), header.receipt);
 }
 
-// The number of the endpoint is hidden as in the message that is refused, by the key of this worker
-// and of the one that it asked.
-judgement judge_refusal(worker& owner, const wireup_header& header) {
+// Verifies a refusal. The endpoint id is hidden as in the refused message, by the key of this
+// worker and the addressed one.
+verification verify_refusal(worker& owner, const wireup_header& header) {
     ep* refused = nullptr;
     bool has_any = false;
     const peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
@@ -317,113 +322,117 @@ judgement judge_refusal(worker& owner, const wireup_header& header) {
     return {has_any ? origin::forged : origin::unknown};
 }
 
-// About lanes in pairs, and without an address: the sender is known by the attempt, or else one of
-// those that have this uid and whose key proves the message.
-judgement judge_of_attempt(worker& owner, const wireup_header& header, const wireup_header& sent,
-                           std::span<const std::byte> body) {
+// Verifies a message about paired lanes, which has no address: its sender is the peer that knows
+// the attempt, or else a peer with this uid whose key proves the message.
+verification verify_attempt(worker& owner, const wireup_header& header, const wireup_header& sent,
+                            std::span<const std::byte> body) {
     const bool is_refusal =
         header.type == wireup_type::unpaired &&
         header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here);
-    const auto judge_by_key_of = [&](peer& each) {
-        if (!is_refusal) return judge(proves(each, sent, body));
+    const auto verify_by_key_of = [&](peer& each) {
+        if (!is_refusal) return origin_if(proves(each, sent, body));
         const ucs::security::key* const shared = each.shared_key();
-        return judge(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
+        return origin_if(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
     };
     peer* known = owner.find_peer_if(
         header.uid, [&](const peer& each) { return each.knows_attempt(header.ep); });
-    if (known != nullptr) return {judge_by_key_of(*known), known};
+    if (known != nullptr) return {verify_by_key_of(*known), known};
     known = owner.find_proving_peer(
-        header.uid, [&](peer& each) { return judge_by_key_of(each) == origin::proven; });
+        header.uid, [&](peer& each) { return verify_by_key_of(each) == origin::proven; });
     if (known != nullptr) return {origin::proven, known};
     const bool has_any = owner.find_peer_if(header.uid, [](const peer&) { return true; });
     return {has_any ? origin::forged : origin::unknown};
 }
 
-// The endpoint that the message names, if it belongs to the sender.
+// Returns the endpoint that the message names, if it belongs to the sender.
 ep* named(worker& owner, const wireup_header& header) {
     ep* const found = owner.find_ep(header.peer_ep_or_number);
     return found != nullptr && expects(*found, header.uid) ? found : nullptr;
 }
 
-// The sender has put the address of its worker into the message.
-judgement judge_by_address(worker& owner, const wireup_header& header, const wireup_header& sent,
-                           std::span<const std::byte> body) {
+// Verifies a message that holds the packed address of the sender's worker.
+verification verify_by_address(worker& owner, const wireup_header& header,
+                               const wireup_header& sent, std::span<const std::byte> body) {
     const auto packed = address_in(header.type, body);
     if (!packed) return {origin::forged};
     const auto identity = address::identity_in(*packed);
     if (identity && address::uid_of(*identity) == header.uid) {
         peer* const known = owner.find_peer(*identity, *packed);
-        if (known != nullptr) return judge_by_key(*known, header, sent, body);
+        if (known != nullptr) return verify_by_key(*known, header, sent, body);
         const auto shared = owner.agree(*identity);
-        return judge_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
+        return verify_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
     }
-    // A worker that is known may send the wrong address, which its receiver is told.
-    judgement judged;
+    // A known worker may send a wrong address. Its message is proven all the same, and the handler
+    // of the message logs the address.
+    verification verified;
     const peer* const known = owner.find_proving_peer(header.uid, [&](peer& each) {
-        judged = judge_by_key(each, header, sent, body);
-        return judged.verdict == origin::proven;
+        verified = verify_by_key(each, header, sent, body);
+        return verified.verdict == origin::proven;
     });
-    if (known != nullptr) return judged;
-    const auto theirs = address::parse(*packed, &owner.rejected());
-    return {theirs ? origin::forged : origin::unknown};  // parse() has logged why
+    if (known != nullptr) return verified;
+    const auto parsed = address::parse(*packed, &owner.rejected());
+    return {parsed ? origin::forged : origin::unknown};  // parse() has logged why
 }
 
-// `header` without flags, `sent` as it came.
-judgement origin_of(worker& owner, const wireup_header& header, const wireup_header& sent,
+// Verifies any message. `header` has no flags, `sent` is the header as it came.
+verification verify(worker& owner, const wireup_header& header, const wireup_header& sent,
                     std::span<const std::byte> body) {
     switch (header.type) {
         case wireup_type::refuse:
-            return judge_refusal(owner, header);
+            return verify_refusal(owner, header);
         case wireup_type::request:
         case wireup_type::bind:
         case wireup_type::pair:
-            return judge_by_address(owner, header, sent, body);
+            return verify_by_address(owner, header, sent, body);
         case wireup_type::paired:
         case wireup_type::unpaired:
         case wireup_type::joined:
-            return judge_of_attempt(owner, header, sent, body);
+            return verify_attempt(owner, header, sent, body);
         default:
             break;
     }
     ep* const about = named(owner, header);
     const bool is_of_known = about != nullptr && owner.is_known(about->remote());
-    judgement judged;
+    verification verified;
     if (header.type == wireup_type::reply && !is_of_known) {
-        judged = judge_by_address(owner, header, sent, body);
+        verified = verify_by_address(owner, header, sent, body);
     } else if (about != nullptr) {
-        judged = judge_by_key(about->remote(), header, sent, body);
+        verified = verify_by_key(about->remote(), header, sent, body);
     }
-    judged.about = about;
-    return judged;
+    verified.about = about;
+    return verified;
 }
 
-// An endpoint that is ready sends over the lanes that there are, so what makes it ready has to have
-// come over these: while they become a pair, or when only one side has a pair, because the other
-// has left it or will join it, the two do not mean the same. Then it is asked again.
+// Returns whether a message came over other lanes than those in use, which drops it. A ready
+// endpoint sends over the existing lanes, so the message that makes it ready must have come over
+// these. While lanes become paired, or if only one side has paired lanes because the other has left
+// them or will join them, the two sides use different lanes. The message is then repeated later.
 bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) {
-    const bool fits = from == nullptr ? !over_pair : from->takes_word(over_pair);
+    const bool fits = from == nullptr ? !over_pair : from->accepts_connection_message(over_pair);
     if (!fits) {
-        ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
+        ucs::log::debug(wireup_log,
+                        "a message of worker {:x} about an endpoint came over other lanes",
                         header.uid);
     }
     return !fits;
 }
 
-// The sender may have reached this worker by an address that is not the worker's, and would wait
-// for ever. The receipt tells it, as when the worker is not here any more.
+// Refuses a message that is not proven. The sender may have reached this worker by an address that
+// is not the worker's, and would wait for ever. The receipt proves the refusal to it, as when the
+// worker is not here any more.
 void refuse_unproven(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
     if (header.type != wireup_type::request && header.type != wireup_type::pair) return;
     if (const auto address = address_in(header.type, body))
         owner.refuse(worker::evidence::none, header, *address);
 }
 
-// The lanes to the sender are made anew if an address with its key led them to somebody else.
-// Returns whether its own address is one; if not, one line has said so.
+// Makes the lanes to the sender anew if an address with its key led them to another process.
+// Returns whether the sender's own address is valid; if not, that was logged.
 bool correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
     ucs::log::throttle& rejected = sender.owner().rejected();
     const auto address = address_in(header.type, body);
     if (!address || address::identity_in(*address) != sender.identity()) return true;
-    // One that cannot be read whole must not replace one that can.
+    // An address that cannot be read as a whole must not replace one that can.
     if (!address::parse(*address, &rejected).ok()) return false;
     const auto length = address::packed_length(*address, &rejected);
     if (sender.readdress(address->first(*length))) {
@@ -452,7 +461,8 @@ bool is_believed(worker& owner, const wireup_header& header, origin from) {
 
 void on_message(void* arg, uct::peer_bytes message) {
     auto& owner = *static_cast<worker*>(arg);
-    // Addresses and connection data are parsed, and copied again later: they must not change.
+    // The message is copied first: addresses and connection data are parsed, and copied again
+    // later, so they must not change in between.
     const std::vector<std::byte> copy = message.copy();
     wireup_header header;
     if (!read_header(owner, wire::wireup, {copy.data(), copy.size()}, header)) return;
@@ -464,25 +474,25 @@ void on_message(void* arg, uct::peer_bytes message) {
         on_stray(owner, header, body);
         return;
     }
-    const judgement judged = origin_of(owner, header, sent, body);
-    if (!is_believed(owner, header, judged.verdict)) {
-        if (judged.verdict == origin::forged) refuse_unproven(owner, header, body);
+    const verification verified = verify(owner, header, sent, body);
+    if (!is_believed(owner, header, verified.verdict)) {
+        if (verified.verdict == origin::forged) refuse_unproven(owner, header, body);
         return;
     }
-    // Lanes are known to their interfaces as long as they exist.
-    facts.ep = header.ep ^ judged.ep_mask;
+    // Interfaces know connections only while these exist, so their facts are taken now.
+    facts.ep = header.ep ^ verified.ep_mask;
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
-    if (judged.from != nullptr && starts_connection(header.type) &&
-        !correct_address(*judged.from, header, body))
+    if (verified.from != nullptr && starts_connection(header.type) &&
+        !correct_address(*verified.from, header, body))
         return;
-    if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
+    if (connects(header.type) && is_of_other_lanes(verified.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, facts);
         return;
     }
     if (header.type == wireup_type::reply) {
-        on_reply(owner, judged.about, header, body, facts);
+        on_reply(owner, verified.about, header, body, facts);
         return;
     }
     if (header.type == wireup_type::bind) {
@@ -490,10 +500,10 @@ void on_message(void* arg, uct::peer_bytes message) {
         return;
     }
     if (header.type >= wireup_type::pair && header.type <= wireup_type::joined) {
-        on_pair_message(owner, judged.from, header, body);
+        on_pair_message(owner, verified.from, header, body);
         return;
     }
-    ep* const to = judged.about;
+    ep* const to = verified.about;
     if (is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
@@ -514,25 +524,26 @@ void on_message(void* arg, uct::peer_bytes message) {
 
 }  // namespace
 
-void take_question(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
-    const auto question = parse_question(body);
-    if (!question || header.uid == owner.uid()) {
+void take_pair_request(worker& owner, const wireup_header& header,
+                       std::span<const std::byte> body) {
+    const auto request = parse_pair_request(body);
+    if (!request || header.uid == owner.uid()) {
         drop_malformed(owner, header);
         return;
     }
-    const auto theirs = address::parse(question->address, &owner.rejected());
-    if (!theirs) return;
-    if (theirs->uid() != header.uid) {
+    const auto parsed = address::parse(request->address, &owner.rejected());
+    if (!parsed) return;
+    if (parsed->uid() != header.uid) {
         drop_malformed(owner, header);
         return;
     }
-    peer& from = owner.intern_asking(theirs->identity, question->address);
+    peer& from = owner.intern_asking(parsed->identity, request->address);
     const peer_use kept(from);
-    from.asked_to_pair(header, *question, body);
+    from.on_pair_request(header, *request, body);
     from.note_lanes();
 }
 
-void tell_unreachable(worker& owner, const peer& refusing) noexcept {
+void log_unreachable(worker& owner, const peer& refusing) noexcept {
     try {
         owner.unreachable().warn(
             wireup_log,
@@ -562,14 +573,14 @@ void send_bind(ep& from) {
 }
 
 void send_close(ep& from) {
-    from.say_last(wireup_type::close);
+    from.send_final(wireup_type::close);
 }
 
 void send_failed(ep& from) {
-    from.say_last(wireup_type::failed);
+    from.send_final(wireup_type::failed);
 }
 
-ucs_status_t send_last_word(ep& from, wireup_type type) {
+ucs_status_t send_final_message(ep& from, wireup_type type) {
     const auto pack = [](void* arg, void* into, std::size_t) {
         std::memcpy(into, arg, sizeof(wireup_header));
         return sizeof(wireup_header);
@@ -582,15 +593,15 @@ ucs_status_t send_last_word(ep& from, wireup_type type) {
 }
 
 void send_refusal(peer& to, const wireup_header& unwanted, wire::end_reason reason) {
-    // In the name of whoever was asked: the endpoint that waits knows no other.
+    // The header names the addressed worker as its sender: the waiting endpoint knows no other.
     wireup_header header{wireup_type::refuse, {}, unwanted.peer_uid, unwanted.uid, 0, unwanted.ep,
                          unwanted.receipt};
     header.set_reason(reason);
     to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 
-void listen(worker& owner, uct::iface& on) {
-    handler_of<wire::wireup>::install<on_message>(on, &owner);
+void listen(worker& owner, uct::iface& iface) {
+    handler_of<wire::wireup>::install<on_message>(iface, &owner);
 }
 
 }  // namespace ucp::wireup

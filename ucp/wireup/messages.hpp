@@ -12,31 +12,31 @@ class worker;
 
 namespace ucp::wireup {
 
-// Introduces an endpoint to the peer: who we are, how to reach us.
+// Sends a connection request: our endpoint and our worker's address.
 void send_request(ep& from);
-// Answers a request.
+// Replies to a request.
 void send_reply(ep& from);
-// Introduces a server's endpoint to the client's that asked for it by socket address.
+// Binds a server's endpoint to the client's endpoint that asked for it by socket address.
 void send_bind(ep& from);
-// The endpoint will send nothing more, or it failed. Never lost: the message waits for room in the
-// endpoint, which stays until it has left.
+// Tell the peer that the endpoint will send nothing more, or that it failed. The message is never
+// lost: it waits for room in the endpoint, which stays until the message has left.
 void send_close(ep& from);
 void send_failed(ep& from);
-// One that waited for room: as pending_request::progress.
-[[nodiscard]] ucs_status_t send_last_word(ep& from, wire::wireup_type type);
+// Sends a final message that waited for room; works as pending_request::progress.
+[[nodiscard]] ucs_status_t send_final_message(ep& from, wire::wireup_type type);
 
-// Answers a request for a worker that is not this one, or for one endpoint too many, or a reply to
+// Refuses a request for a worker that is not this one or for one endpoint too many, or a reply to
 // an endpoint that is gone.
 void send_refusal(peer& to, const wire::wireup_header& unwanted, wire::end_reason reason);
 
-// A worker asks for lanes that come in pairs (ucp/wireup/pairing.hpp). Everything may be wrong.
-void take_question(worker& owner, const wire::wireup_header& header,
-                   std::span<const std::byte> body);
+// Handles a pair request (ucp/wireup/pairing.hpp). Everything in it may be wrong.
+void take_pair_request(worker& owner, const wire::wireup_header& header,
+                       std::span<const std::byte> body);
 
-// One line: whoever answers at its address is not the worker that was asked, or refuses.
-void tell_unreachable(worker& owner, const peer& refusing) noexcept;
+// Logs that the process at the peer's address is not the requested worker, or refuses.
+void log_unreachable(worker& owner, const peer& refusing) noexcept;
 
 // Registers the handler of connection messages.
-void listen(worker& owner, uct::iface& on);
+void listen(worker& owner, uct::iface& iface);
 
 }  // namespace ucp::wireup

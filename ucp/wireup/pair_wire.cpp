@@ -21,7 +21,7 @@ void append(std::vector<std::byte>& into, bytes field) {
     into.insert(into.end(), field.begin(), field.end());
 }
 
-// Takes fields off the front; whatever is asked beyond the end is empty, and `ok` false.
+// Takes fields from the front; fields beyond the end are empty, and ok() is false then.
 class reader {
 public:
     explicit reader(bytes from) noexcept : left_(from) {}
@@ -49,7 +49,7 @@ private:
 
 }  // namespace
 
-std::vector<std::byte> pack(const pair_question& from) {
+std::vector<std::byte> pack(const pair_request& from) {
     std::vector<std::byte> made{static_cast<std::byte>(from.lanes.size())};
     for (const pair_lane& each : from.lanes) {
         for (const bytes field : {bytes_of(each.transport), each.to, each.from, each.connection})
@@ -60,37 +60,37 @@ std::vector<std::byte> pack(const pair_question& from) {
     return made;
 }
 
-std::vector<std::byte> pack(const pair_answer& from) {
+std::vector<std::byte> pack(const pair_reply& from) {
     std::vector<std::byte> made{static_cast<std::byte>(from.size())};
-    for (const pair_half& each : from) {
+    for (const pair_reply_lane& each : from) {
         append(made, each.connection);
         made.push_back(std::byte{each.device});
     }
     return made;
 }
 
-std::optional<pair_question> parse_question(bytes from) {
+std::optional<pair_request> parse_pair_request(bytes from) {
     reader in(from);
-    pair_question read;
+    pair_request read;
     const std::size_t count = in.number();
     if (!in.ok() || count > max_paired_lanes) return std::nullopt;
     for (std::size_t i = 0; i < count; ++i) {
         const std::string_view transport = text_of(in.field());
         const bytes to = in.field();
-        const bytes of = in.field();
+        const bytes sender_interface = in.field();
         const bytes connection = in.field();
-        read.lanes.push_back({transport, to, of, connection, in.number()});
+        read.lanes.push_back({transport, to, sender_interface, connection, in.number()});
     }
     if (!in.ok()) return std::nullopt;
     read.address = in.rest();
     return read;
 }
 
-std::optional<pair_answer> parse_answer(bytes from) {
+std::optional<pair_reply> parse_pair_reply(bytes from) {
     reader in(from);
     const std::size_t count = in.number();
     if (!in.ok() || count > max_paired_lanes) return std::nullopt;
-    pair_answer read;
+    pair_reply read;
     for (std::size_t i = 0; i < count; ++i) {
         const bytes connection = in.field();
         read.push_back({connection, in.number()});

@@ -1,25 +1,28 @@
-// Proofs of connection messages: each is tagged under a key that only its two workers can compute.
+// Proofs of connection messages: each message is tagged under a key that only its two workers can
+// compute.
 //
-// Every worker has a key pair, and the public half is in its address (ucp/address/wire.hpp). Two
-// workers agree on a key by the own pair and the other's public half. So a worker that was told the
-// addresses of two others cannot speak to one in the name of the other, and one that was told no
-// address of a worker cannot speak to it at all.
+// Every worker has a key pair, and the public key is in its address (ucp/address/wire.hpp). Two
+// workers agree on a key by the own key pair and the other worker's public key. So a worker that
+// knows the addresses of two others cannot send messages to one in the name of the other, and a
+// worker that does not know the address of another cannot send it messages at all.
 //
-// A message is also tagged with the packed address by which its sender reaches the receiver. One
-// that was sent by an address with the receiver's key and interfaces of somebody else proves
-// nothing, so its maker cannot stand between the two workers and pass their messages on.
+// The tag also covers the packed address by which the sender reaches the receiver. A message that
+// was sent by a modified address, with the receiver's key and the interfaces of another process,
+// proves nothing. So the author of such an address cannot stand between the two workers and pass
+// their messages on.
 //
-// A worker that takes the place of another one cannot make the other one's proofs, yet it has to
-// refuse what comes for it. It returns the receipt that the message holds, which only its receiver
-// has seen.
+// A worker that takes the place of another one cannot make the proofs of that one, yet it has to
+// refuse its messages. It returns the receipt that the message holds, which only its receiver has
+// seen.
 //
-// A message that connects hides the number of the sender's endpoint by the same key. An address
-// with the key of another worker may lead it to somebody else, who would send to the endpoint as
-// that worker. A worker that refuses the message returns the number as it came, hidden.
+// A message that connects hides the id of the sender's endpoint by the same key. Otherwise an
+// address with the key of another worker could lead the message to a third process, which could
+// then send to the endpoint as that worker. A worker that refuses the message returns the id as it
+// came, hidden.
 //
-// A message may be repeated, by its sender or by somebody on the way: the second one changes
-// nothing, because the ids of endpoints and attempts in it are used once, and requests are numbered
-// (ucp/wireup/request_order.hpp).
+// A message may arrive again, repeated by its sender or by an attacker on the way: the second copy
+// changes nothing, because the ids of endpoints and attempts in it are used once, and requests are
+// numbered (ucp/wireup/request_order.hpp).
 #pragma once
 
 #include "ucp/wireup/wire.hpp"
@@ -27,7 +30,7 @@
 
 namespace ucp::wireup {
 
-// The proof of a message, whose own field for it does not count. `reached`: the receiver's packed
+// Computes the proof of a message; its proof field is taken as 0. `reached`: the receiver's packed
 // address. Pure.
 [[nodiscard]] ucs::security::tag prove(const ucs::security::key& shared,
                                        std::span<const std::byte> reached,
@@ -37,17 +40,17 @@ namespace ucp::wireup {
                              const wire::wireup_header& header,
                              std::span<const std::byte> body) noexcept;
 
-// The receipt in messages of worker `from` about its endpoint, or its attempt to pair lanes, of
-// this number. Pure.
+// Computes the receipt in messages of worker `from` about its endpoint or pairing attempt of this
+// number. Pure.
 [[nodiscard]] ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,
                                               std::uint64_t number) noexcept;
 
-// Messages with this receipt show the number of the sender's endpoint only behind this mask, which
-// is combined with it by exclusive or. Pure.
+// Computes the mask that hides the id of the sender's endpoint in messages with this receipt: the
+// message holds the exclusive or of both. Pure.
 [[nodiscard]] std::uint64_t make_ep_mask(const ucs::security::key& shared,
                                          const ucs::security::tag& receipt) noexcept;
 
-// Returns whether messages of this type connect endpoints, and so hide the sender's.
+// Returns whether messages of this type connect endpoints, and so hide the sender's endpoint id.
 [[nodiscard]] constexpr bool connects(wire::wireup_type type) noexcept {
     using enum wire::wireup_type;
     return type == request || type == reply || type == bind;

@@ -18,23 +18,23 @@ void request_repeater::add(ep& asking) noexcept {
     asking.unanswered_hook.unlink();
     waiting_.push_back(asking);
     if (timer_ != 0) return;
-    timer_ = events_.add_timer(interval_, [this] { look(); });
+    timer_ = events_.add_timer(interval_, [this] { repeat_requests(); });
     if (timer_ == 0)
         ucs::log::error(wireup_log, "out of memory: connection requests are not repeated");
 }
 
-void request_repeater::look() noexcept {
+void request_repeater::repeat_requests() noexcept {
     list due;
     due.swap(waiting_);
     while (!due.empty()) {
         ep& asking = due.front();
         due.pop_front();
-        // What still waits for room says enough.
+        // A request that still waits for room on the lane is not repeated.
         const peer& asked = asking.remote();
         if (asked.connected() && asked.joined() && asked.am().sent().queued > 0) {
             waiting_.push_back(asking);
         } else {
-            asking.ask_again();  // adds it once more, if it still waits
+            asking.repeat_request();  // adds it again, if it still waits
         }
     }
     if (!waiting_.empty()) return;

@@ -1,4 +1,4 @@
-// Asking again for connections that nobody answered.
+// Repeats connection requests that had no reply.
 #pragma once
 
 #include "ucp/core/ep.hpp"
@@ -6,25 +6,25 @@
 
 namespace ucp::wireup {
 
-// Lanes lose nothing, but who gets a connection request may lack memory or a descriptor to accept
-// it, or to say that it does not. It is then repeated, once per interval, until it is answered;
-// who accepted it meanwhile answers twice, and the second answer changes nothing. Part of the
-// worker; owner context. Has a timer while an answer is missing, and for one interval more.
+// Lanes lose no messages, but the receiver of a connection request may lack memory or a descriptor
+// to accept or refuse it. Such a request is repeated, once per interval, until it is answered. A
+// receiver that has accepted it meanwhile replies twice, and the second reply changes nothing. Part
+// of the worker; owner context. The timer runs while a reply is missing, and for one interval more.
 class request_repeater {
 public:
-    // interval: 0 for never.
+    // `interval`: 0 for never.
     request_repeater(ucs::async::event_loop& events, ucs::time::nanoseconds interval) noexcept;
     ~request_repeater();
     request_repeater(const request_repeater&) = delete;
     request_repeater& operator=(const request_repeater&) = delete;
 
-    // Its request is on its way.
+    // Watches an endpoint whose request was sent.
     void add(ep& asking) noexcept;
 
 private:
     using list = ucs::datastruct::auto_list<ep, &ep::unanswered_hook>;
 
-    void look() noexcept;
+    void repeat_requests() noexcept;
 
     ucs::async::event_loop& events_;
     const ucs::time::nanoseconds interval_;

@@ -16,7 +16,7 @@ bool request_order::take(const ucs::security::public_key& sender, std::uint64_t 
     const std::uint64_t hash = hash_of(sender);
     place* const first = &table_[hash % sets_ * senders_of_set];
     place* const last = first + senders_of_set - 1;
-    // The places of a set are in the order of their use.
+    // The places of a set are ordered by their last use.
     place* const found =
         std::find_if(first, last, [hash](const place& each) { return each.sender == hash; });
     if (found->sender != hash) *found = {hash, 0};

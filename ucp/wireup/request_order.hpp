@@ -1,4 +1,4 @@
-// Recognizes connection requests that come again by the numbers that their senders give them.
+// Recognizes repeated connection requests by the numbers that their senders give them.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace ucp::wireup {
 
-// A worker numbers every request that it sends, to whatever peer and also when it asks again. The
-// number is under the proof of the request. The receiver takes a request only if its number is
-// higher than that of every other request of the sender that came: a request that somebody has
-// recorded, or that has been held up, takes no endpoint that waits for the sender. The requests of
-// a worker to one peer come in order, because all go over one lane, and the worker asks again with
-// a new number when the lane changes.
+// A worker numbers all requests that it sends, to any peer and also when it repeats one. The proof
+// of the request covers the number. The receiver accepts a request only if its number is higher
+// than that of every other request of the sender that came. So a request that an attacker has
+// recorded, or that was delayed, takes no endpoint that waits for the sender. The requests of a
+// worker to one peer come in order, because all go over one lane, and the worker repeats a request
+// with a new number when the lane changes.
 //
-// The table of senders has one size, so that a server does not grow with each client. It is made
-// for the first request, and the system gives memory only for the pages that are in use. A sender
-// has its place in one of the sets, which forgets the sender that has been silent for longest. A
-// hash that is keyed at random chooses the set, so nobody can aim at the set of another worker.
-// Owner context.
+// The table of senders has a fixed size, so that a server does not grow with each client. It is
+// made for the first request, and the system gives memory only for pages that are used. Each sender
+// has a place in one of the sets; a full set forgets the sender that has been silent for longest. A
+// hash with a random key selects the set, so no sender can aim at the set of another worker. Owner
+// context.
 class request_order {
 public:
     static constexpr std::size_t senders_of_set = 8;
@@ -36,14 +36,14 @@ public:
     [[nodiscard]] std::uint64_t next() noexcept { return ++sent_; }
 
     // Returns whether a request of the worker with this key is newer than all its others that came,
-    // and remembers its number then. The caller has seen the proof of the request. Throws
+    // and stores its number then. The caller has verified the proof of the request. Throws
     // std::bad_alloc if there is no memory for the table.
     [[nodiscard]] bool take(const ucs::security::public_key& sender, std::uint64_t number);
 
 private:
     struct place {
         std::uint64_t sender;  // the hash of its key
-        std::uint64_t last;    // number, 0 in a free place
+        std::uint64_t last;    // the highest number so far, 0 in a free place
     };
     struct release {
         void operator()(place* table) const noexcept { std::free(table); }
@@ -53,7 +53,7 @@ private:
 
     const std::size_t sets_;
     std::uint64_t sent_ = 0;
-    ucs::sys::hash_key secret_{};  // drawn with the table
+    ucs::sys::hash_key secret_{};  // random, made with the table
     std::unique_ptr<place[], release> table_;
 };
 

@@ -13,7 +13,7 @@ struct candidate {
     const address::entry* remote = nullptr;
 
     [[nodiscard]] const uct::iface_attr& attr() const noexcept { return local->iface->attr(); }
-    [[nodiscard]] double latency() const noexcept { return attr().latency + local->detour; }
+    [[nodiscard]] double latency() const noexcept { return attr().latency + local->extra_latency; }
     [[nodiscard]] bool comes_in_pairs() const noexcept { return attr().connection_length > 0; }
     [[nodiscard]] lane_choice choice() const { return {local->resource, remote->iface_address}; }
 };
@@ -22,14 +22,14 @@ bool carries_messages(const uct::iface_attr& attr) {
     return attr.ops.has(uct::op::am_short) && attr.ops.has(uct::op::am_bcopy);
 }
 
-// Small messages decide: lower latency first, then higher bandwidth.
+// Small messages matter most: lower latency first, then higher bandwidth.
 bool better_for_messages(const candidate& a, const candidate& b) {
     if (b.local == nullptr) return true;
     if (a.latency() != b.latency()) return a.latency() < b.latency();
     return a.attr().bandwidth > b.attr().bandwidth;
 }
 
-// Only where the processor that sends cannot do it itself is a device asked for it.
+// A device accesses memory only if the sending processor cannot do it itself.
 bool better_for_memory(const candidate& a, const candidate& b) {
     return b.local == nullptr || a.attr().reach < b.attr().reach;
 }
@@ -38,8 +38,8 @@ std::string title(const local_interface& local) {
     return fmt::format("{}/{}", local.transport, local.device);
 }
 
-// Finds the remote entry that this interface reaches, the peer's quickest of several; notes why
-// there is none.
+// Finds the remote entry that this interface reaches, the one with the lowest latency of several.
+// `why` is the reason if there is none.
 const address::entry* reachable_entry(const local_interface& local,
                                       const address::worker_address& remote, std::string& why) {
     why = "the peer does not offer this transport";
@@ -57,11 +57,12 @@ const address::entry* reachable_entry(const local_interface& local,
     return best;
 }
 
-// Who reaches the peer, and what for.
+// Collects the interfaces that reach the peer, and selects lanes from them.
 class selection {
 public:
-    selection(const address::worker_address& remote, pairs which)
-        : theirs_only_connect_((remote.flags & network_only_connects) != 0), which_(which) {}
+    selection(const address::worker_address& remote, pairs allowed_pairs)
+        : remote_only_connects_((remote.flags & network_only_connects) != 0),
+          pairs_(allowed_pairs) {}
 
     void consider(const candidate& each) {
         usable_.push_back(each);
@@ -69,7 +70,7 @@ public:
         if (!each.comes_in_pairs() && better_for_messages(each, bootstrap_)) bootstrap_ = each;
     }
 
-    // When all were considered: those that come in pairs need one that does not.
+    // To be called when all were considered, because paired lanes need a bootstrap lane.
     lane_selection choose() {
         for (const candidate& each : usable_) {
             if (carries_messages(each.attr()) && why_no_lane(each).empty() &&
@@ -78,7 +79,8 @@ public:
             }
         }
         for (const candidate& each : usable_) {
-            // What needs keys has them for the lane of messages; others have theirs without.
+            // A lane that needs keys accesses memory only as the message lane; other lanes need no
+            // keys.
             const bool reaches = each.attr().ops.has(uct::op::get_zcopy) &&
                                  (!each.attr().keyed || each.local == am_.local);
             if (reaches && why_no_lane(each).empty() && why_no_memory(each).empty() &&
@@ -89,7 +91,8 @@ public:
         lane_selection chosen;
         for (const candidate& each : usable_)
             chosen.notes.push_back(fmt::format("{}: {}", title(*each.local), note_on(each)));
-        if (am_.local == nullptr) return chosen;  // memory access alone is no connection
+        if (am_.local == nullptr)
+            return chosen;  // a lane for memory access alone makes no connection
         chosen.am = am_.choice();
         if (rma_.local != nullptr) chosen.rma = rma_.choice();
         if (bootstrap_.local != nullptr) chosen.bootstrap = bootstrap_.choice();
@@ -98,21 +101,21 @@ public:
     }
 
 private:
-    // Empty: it may become a lane.
+    // Returns the reason why the candidate cannot become a lane; empty: it can.
     [[nodiscard]] std::string why_no_lane(const candidate& each) const {
         if (each.comes_in_pairs()) {
-            if (which_ == pairs::excluded) return "the peer has chosen another one";
+            if (pairs_ == pairs::excluded) return "the peer has chosen another one";
             return bootstrap_.local != nullptr
                        ? ""
                        : "nothing carries the data by which it is connected; tcp would";
         }
         if (each.local->only_connects) return "UCX_TLS or UCX_NET_DEVICES excludes it";
         const bool network = each.attr().reach == uct::scope::network;
-        return network && theirs_only_connect_ ? "the peer uses it for connecting only" : "";
+        return network && remote_only_connects_ ? "the peer uses it for connecting only" : "";
     }
 
-    // Empty: it may access memory. The lane for messages, which carries the proof of the peer's
-    // process, has been chosen.
+    // Returns the reason why the candidate cannot access memory; empty: it can. The message lane,
+    // which carries the proof of the peer's process, has been chosen before.
     [[nodiscard]] std::string why_no_memory(const candidate& each) const {
         const bool is_proven = am_.local != nullptr && am_.attr().shows_processes;
         if (!each.attr().claims_process || is_proven) return "";
@@ -142,40 +145,40 @@ private:
                            each.latency() * 1e6, am_.latency() * 1e6);
     }
 
-    const bool theirs_only_connect_;
-    const pairs which_;
+    const bool remote_only_connects_;
+    const pairs pairs_;
     std::vector<candidate> usable_;
     candidate am_;
     candidate rma_;
     candidate bootstrap_;
 };
 
-// Other devices of the transport that carries messages and reaches memory by keys, each to one of
-// the peer's that no other rail has.
+// Adds other devices of the message lane's transport, if it accesses memory by keys. Each rail
+// reaches a device of the peer that no other rail reaches.
 void add_rails(lane_selection& chosen, std::span<const local_interface> local,
                const address::worker_address& remote, std::size_t most) {
     if (!chosen.paired || !chosen.rma || chosen.rma->resource != chosen.am->resource) return;
     const auto main = std::ranges::find(local, chosen.am->resource, &local_interface::resource);
     std::vector<const std::vector<std::byte>*> taken{&chosen.am->address};
-    std::vector<const local_interface*> ours;
+    std::vector<const local_interface*> local_interfaces;
     for (const local_interface& each : local) {
         if (&each != &*main && each.transport == main->transport && each.failure == UCS_OK &&
             each.iface->attr().keyed)
-            ours.push_back(&each);
+            local_interfaces.push_back(&each);
     }
-    std::vector<const address::entry*> theirs;
+    std::vector<const address::entry*> remote_entries;
     for (const address::entry& entry : remote.entries)
-        theirs.push_back(&entry);
-    // Near ones first, at both ends.
-    std::ranges::stable_sort(ours, {}, [](const local_interface* each) {
-        return each->iface->attr().latency + each->detour;
+        remote_entries.push_back(&entry);
+    // Devices with low latency come first, at both ends.
+    std::ranges::stable_sort(local_interfaces, {}, [](const local_interface* each) {
+        return each->iface->attr().latency + each->extra_latency;
     });
-    std::ranges::stable_sort(theirs, {}, &address::entry::latency);
-    for (const local_interface* const which : ours) {
-        const local_interface& each = *which;
+    std::ranges::stable_sort(remote_entries, {}, &address::entry::latency);
+    for (const local_interface* const own : local_interfaces) {
+        const local_interface& each = *own;
         if (taken.size() >= most) break;
-        for (const address::entry* const at : theirs) {
-            const address::entry& entry = *at;
+        for (const address::entry* const remote_entry : remote_entries) {
+            const address::entry& entry = *remote_entry;
             const auto same = [&](const std::vector<std::byte>* other) {
                 return *other == entry.iface_address;
             };
@@ -197,9 +200,9 @@ void add_rails(lane_selection& chosen, std::span<const local_interface> local,
 }  // namespace
 
 lane_selection select_lanes(std::span<const local_interface> local,
-                            const address::worker_address& remote, pairs which,
+                            const address::worker_address& remote, pairs allowed_pairs,
                             std::size_t most_rails) {
-    selection reachable(remote, which);
+    selection reachable(remote, allowed_pairs);
     std::vector<std::string> unreachable;
     for (const local_interface& each : local) {
         std::string why;

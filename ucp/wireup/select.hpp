@@ -1,4 +1,4 @@
-// Choosing the lanes to a peer.
+// Lane selection: chooses the transports by which a peer is reached.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,15 @@ struct local_interface {
     std::string_view transport;
     std::string_view device;
     std::size_t resource;
-    ucs_status_t failure;        // by which its lane to this peer was lost before, or UCS_OK
-    bool only_connects = false;  // opened for connection data alone
-    double detour = 0;           // seconds, see ucp/wireup/detour.hpp
+    ucs_status_t failure;        // why its lane to this peer was lost before, or UCS_OK
+    bool only_connects = false;  // opened for connection data only
+    double extra_latency = 0;    // seconds, see ucp/wireup/distance.hpp
 };
 
-// Flag of an address: its interfaces on the network whose endpoints do not come in pairs are there
-// for connection data alone.
+// Flag of an address: its network interfaces without paired lanes serve connection data only.
 inline constexpr std::uint32_t network_only_connects = 1U << 0;
 
-// Whether a lane may come in a pair with one of the peer's, for which they have to be connected.
+// Allows or excludes paired lanes, which require an exchange of connection data.
 enum class pairs : std::uint8_t { allowed, excluded };
 
 struct lane_choice {
@@ -34,19 +33,20 @@ struct lane_choice {
 };
 
 struct lane_selection {
-    std::optional<lane_choice> am;        // carries messages; none: unreachable
-    std::optional<lane_choice> rma;       // moves memory without the peer's processor; may be am's
-    std::vector<lane_choice> more_rails;  // other devices that move memory as am's does
-    // Carries connection data to the peer; none: no transport does without.
+    std::optional<lane_choice> am;   // carries messages; none: unreachable
+    std::optional<lane_choice> rma;  // accesses memory without the peer's processor; may equal `am`
+    std::vector<lane_choice> more_rails;  // other devices that access memory as am's device does
+    // Carries connection data to the peer. None: every transport needs connection data.
     std::optional<lane_choice> bootstrap;
-    bool paired = false;             // am has to be connected first, over bootstrap
-    std::vector<std::string> notes;  // one line per transport: why chosen, why not
+    bool paired = false;             // `am` has to be connected first, over `bootstrap`
+    std::vector<std::string> notes;  // one line per transport: the reason why it was chosen or not
 };
 
-// Considers every pair of a local interface and an entry of the remote address. Pure.
-// `most_rails`: devices that move memory at once, am's included.
+// Considers every pair of a local interface and an entry of the remote address. Pure. `most_rails`:
+// number of devices that access memory in parallel, am's included.
 [[nodiscard]] lane_selection select_lanes(std::span<const local_interface> local,
                                           const address::worker_address& remote,
-                                          pairs which = pairs::allowed, std::size_t most_rails = 1);
+                                          pairs allowed_pairs = pairs::allowed,
+                                          std::size_t most_rails = 1);
 
 }  // namespace ucp::wireup

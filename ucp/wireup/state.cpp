@@ -84,20 +84,20 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
 
 }  // namespace
 
-transition step(state from, event what) noexcept {
-    return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(what)];
+transition step(state from, event input) noexcept {
+    return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(input)];
 }
 
-const char* name(state which) noexcept {
+const char* name(state value) noexcept {
     static constexpr std::array<const char*, state_count> names{
         "idle", "requested", "ready", "peer_closed", "abandoned", "closing", "failed", "closed"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(value)];
 }
 
-const char* name(event which) noexcept {
+const char* name(event value) noexcept {
     static constexpr std::array<const char*, event_count> names{
         "use", "request", "reply", "peer_close", "local_close", "failure", "peer_failure"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace ucp::wireup

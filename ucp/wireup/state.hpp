@@ -1,4 +1,4 @@
-// The life of a connection: states, events, one transition table.
+// State machine of a connection: states, events, one transition table.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 namespace ucp::wireup {
 
 enum class state : std::uint8_t {
-    idle,         // made, nothing sent yet
-    requested,    // our request is on its way
+    idle,         // created, nothing sent yet
+    requested,    // our request was sent
     ready,        // both sides know each other's endpoint
     peer_closed,  // ready, but the peer will send nothing more
     abandoned,    // closed by the user before the answer came
-    closing,      // closed by the user, the peer was told
+    closing,      // closed by the user, the peer was notified
     failed,       // the peer or every lane to it is gone
     closed,       // nothing left to do: the endpoint may be destroyed
 };
@@ -19,27 +19,27 @@ enum class state : std::uint8_t {
 enum class event : std::uint8_t {
     use,           // the user sends, or flushes
     request,       // the peer's request came
-    reply,         // the answer to ours came
-    peer_close,    // the peer told that it closed
+    reply,         // the reply to our request came
+    peer_close,    // the peer has closed
     local_close,   // the user closed
     failure,       // lane error, refusal, or a shortage or limit on this side
-    peer_failure,  // the peer told that its endpoint failed on its side
+    peer_failure,  // the peer's endpoint failed on its side
 };
 
-// What the owner of the connection has to do on a transition.
+// Action of the endpoint on a transition.
 enum class action : std::uint8_t {
     none,
     send_request,
     become_ready,            // queued sends may go
-    become_ready_and_reply,  // the same, and the peer waits for a reply
-    reply,                   // the peer asks again
+    become_ready_and_reply,  // the same, and reply to the peer
+    reply,                   // the peer repeated its request
     send_close,
-    reply_and_close,  // answer the peer's request, then tell it that we closed
+    reply_and_close,  // reply to the peer's request, then notify it that we closed
     tell_user,        // the peer closed: error callback in PEER mode
-    fail,             // complete everything with the error
-    fail_and_tell,    // the same, and the peer hears that this end is over
-    tell_failure,     // only that: the user has closed
-    unexpected,       // log: the peer breaks the protocol
+    fail,             // complete all operations with the error
+    fail_and_tell,    // the same, and notify the peer that this end is over
+    tell_failure,     // only notify the peer: the user has closed
+    unexpected,       // log that the peer breaks the protocol
 };
 
 struct transition {
@@ -48,22 +48,22 @@ struct transition {
 };
 
 // Total: every pair of state and event has an entry.
-[[nodiscard]] transition step(state from, event what) noexcept;
+[[nodiscard]] transition step(state from, event input) noexcept;
 
-// Both sides know each other's endpoint.
-[[nodiscard]] constexpr bool is_established(state which) noexcept {
-    return which == state::ready || which == state::peer_closed || which == state::closing;
+// Returns whether both sides know each other's endpoint.
+[[nodiscard]] constexpr bool is_established(state value) noexcept {
+    return value == state::ready || value == state::peer_closed || value == state::closing;
 }
-// The other side has not answered yet.
-[[nodiscard]] constexpr bool is_waiting(state which) noexcept {
-    return which == state::idle || which == state::requested || which == state::abandoned;
+// Returns whether the peer has not replied yet.
+[[nodiscard]] constexpr bool is_waiting(state value) noexcept {
+    return value == state::idle || value == state::requested || value == state::abandoned;
 }
-// Nothing comes of it any more.
-[[nodiscard]] constexpr bool is_over(state which) noexcept {
-    return which == state::failed || which == state::closed;
+// Returns whether the connection has ended.
+[[nodiscard]] constexpr bool is_over(state value) noexcept {
+    return value == state::failed || value == state::closed;
 }
 
-[[nodiscard]] const char* name(state which) noexcept;
-[[nodiscard]] const char* name(event which) noexcept;
+[[nodiscard]] const char* name(state value) noexcept;
+[[nodiscard]] const char* name(event value) noexcept;
 
 }  // namespace ucp::wireup

@@ -1,4 +1,4 @@
-// Connection messages: layout first.
+// Wire format of connection messages: layout first.
 //
 //   request  type 1, order 7, uid 8 (of the sender), peer_uid 8, ep 8 (the sender's endpoint id),
 //            number 8, then the sender's packed worker address. The order is higher in every
@@ -6,44 +6,48 @@
 //   reply    type 1, unused 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id),
 //            then the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
-//   failed   like close, and the reason (end_reason) in the first of the unused bytes: the sender's
-//            endpoint `ep` failed on its side, and answers nothing more
-//   refuse   like failed, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
-//            worker that is not here, or a reply or bind for an endpoint that is gone
+//   failed   like close, with the reason (end_reason) in the first of the unused bytes: the
+//            sender's endpoint `ep` failed on its side, and replies to nothing more
+//   refuse   like failed, with ep 0, the receipt of the refused message and its peer_uid as uid:
+//            refuses a request for a worker that is not here, or a reply or bind for an endpoint
+//            that is gone
 //   bind     like reply, with token 7 in the unused bytes: the server's endpoint belongs to the
-//            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
+//            client's endpoint that asked with this token (ucp/cm/wire.hpp). A reply answers it
 //
-// Before all of them, where the lanes come in pairs (ucp/wireup/pairing.hpp), over another
-// transport:
+// Paired lanes (ucp/wireup/pairing.hpp) need these messages first, over another transport:
 //   pair     uid 8, peer_uid 8, attempt 8, 0, then lanes and the sender's packed worker address
-//            (ucp/wireup/pair_wire.hpp). Without lanes: the sender does without lanes in pairs,
-//            and the attempt is the last one that it has asked or answered before. Whoever has no
-//            lanes of that attempt says again what it waits for; also behind unpaired
-//   paired   the same with the attempt that it answers, then the connection data of its lanes
-//   unpaired the same, and the reason (unpaired_reason) in the last field: they cannot be
-//            connected; also of whoever has given up asking, or has lost its half
-//   joined   like paired without data, the first message on the lane itself: whoever was asked may
-//            send over it
+//            (ucp/wireup/pair_wire.hpp). Without lanes: the sender declines paired lanes, and the
+//            attempt is the last one that it has requested or replied to before. A receiver
+//            without lanes of that attempt repeats its pending request; so it does after unpaired
+//   paired   the same with the attempt that it replies to, then the connection data of its lanes
+//   unpaired the same, with the reason (unpaired_reason) in the last field: the lanes cannot be
+//            connected. Also sent by a requester that has given up, and by a side that has lost its
+//            lanes
+//   joined   like paired without data, the first message on the lane itself: the responder may send
+//            over the lane
 //
-// The bit `over_pair` of the type of request, reply and bind tells that they went over a lane that
-// comes in a pair. What comes over other lanes than the receiver has is dropped, see messages.cpp.
+// The bit `over_pair` of the type of request, reply and bind tells that the message went over a
+// paired lane. The receiver drops a message that came over other lanes than it has, see
+// messages.cpp.
 //
-// The highest bit of the type (`no_room`) tells that the sender stores as many messages as it may:
-// the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
+// The highest bit of the type (`no_room`) tells that the sender gives no credits: it stores as many
+// messages as it may. The receiver begins its messages with an RTS until it has requested credits
+// and got them, see ucp/eager/wire.hpp.
 //
 // Request, reply and bind hide the sender's endpoint id behind a mask that only the two workers can
-// compute, and refuse holds it as it came (make_ep_mask in ucp/wireup/proof.hpp).
+// compute, and refuse holds the id as it came (make_ep_mask in ucp/wireup/proof.hpp).
 //
 // All of them end their header with two fields of 16 bytes, see ucp/wireup/proof.hpp:
-//   receipt  of request, reply, bind and pair: the receiver returns it where it refuses them
+//   receipt  of request, reply, bind and pair: the receiver returns it if it refuses them
 //            (`refuse`, and `unpaired` because the worker is not here). Otherwise 0
 //   proof    that the worker `uid` has made this message for the worker `peer_uid`: a tag over the
-//            header, with 0 in this place, and over what follows. 0 where the receipt is the proof
+//            header, with 0 in this place, and over the data behind it. 0 if the receipt is the
+//            proof
 // A message without its proof is dropped.
 //
-// `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
-// same number belong together, so simultaneous connects meet in one connection. From 1 << 62 on
-// they count those that want no endpoint of the receiver's program as their other end, all even.
+// `number` counts the endpoints that the sender made to this peer. The endpoints of both sides with
+// the same number belong together, so simultaneous connects result in one connection. From 1 << 62
+// on the numbers, all even, count endpoints whose other end no program at the receiver adopts.
 #pragma once
 
 #include <cstdint>
@@ -68,15 +72,14 @@ enum class wireup_type : std::uint8_t {
 };
 
 enum class unpaired_reason : std::uint64_t {
-    not_here = 0,  // the worker that was asked
+    not_here = 0,  // the requested worker is not at this address
     cannot = 1,    // the lanes could not be made, or others are in use
 };
 
-// Of failed and refuse.
+// Reason in failed and refuse.
 enum class end_reason : std::uint8_t {
     unspecified = 0,
-    too_many =
-        1,  // peers have made as many endpoints as they may that the program has not asked for
+    too_many = 1,  // peers have made as many endpoints as the limit allows
 };
 
 inline constexpr std::uint8_t no_room = 0x80;
@@ -87,8 +90,8 @@ struct wireup_header {
     std::uint8_t detail[7];  // order, token or reason, see below; otherwise 0
     std::uint64_t uid;
     std::uint64_t peer_uid;
-    std::uint64_t ep;                 // of the messages of pairs: the attempt
-    std::uint64_t peer_ep_or_number;  // of unpaired: the reason
+    std::uint64_t ep;                 // in messages of paired lanes: the attempt
+    std::uint64_t peer_ep_or_number;  // in unpaired: the reason
     ucs::security::tag receipt{};
     ucs::security::tag proof{};
 

@@ -1,4 +1,4 @@
-// Binds that no client asked for, and answers to ours.
+// Tests of binds that no client requested, and of answers to our own binds.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -16,15 +16,15 @@ namespace wire = ucp::wire;
 
 namespace {
 
-// The bind that the client's server would send.
+// Returns the bind that the client's server would send.
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
-    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
+    wire::wireup_header bind{wire::wireup_type::bind, {}, in.peer.uid(),
                              in.worker->uid(),        55, client.id()};
-    said.set_token(client.by_socket()->token());
-    return said;
+    bind.set_token(client.by_socket()->token());
+    return bind;
 }
 
-// A client whose request the program has accepted, and the end of its socket.
+// A client whose request the program has accepted, and the other end of its socket.
 struct accepted_client {
     explicit accepted_client(const raw_world& in) {
         int ends[2];
@@ -59,7 +59,7 @@ struct accepted_client {
 
 }  // namespace
 
-TEST_CASE("a bind for an endpoint that is none of a client, or gone, is refused", "[cm]") {
+TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[cm]") {
     raw_world in({});
     const std::size_t endpoints = in.worker->endpoint_count();
     const bool gone = GENERATE(false, true);
@@ -79,16 +79,16 @@ TEST_CASE("a bind for an endpoint that is none of a client, or gone, is refused"
 
 TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") {
     raw_world in({});
-    const std::uint64_t asked = in.worker->uid() + 1;
+    const std::uint64_t wanted_uid = in.worker->uid() + 1;
     in.peer.send(
         wire::wireup,
-        wire::wireup_header{wire::wireup_type::bind, {}, in.peer.uid(), asked, 55, in.ep_id()},
+        wire::wireup_header{wire::wireup_type::bind, {}, in.peer.uid(), wanted_uid, 55, in.ep_id()},
         in.peer.address());
     in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
-    CHECK(answers[1].uid == asked);
+    CHECK(answers[1].uid == wanted_uid);
 }
 
 TEST_CASE("an endpoint that the server closed stays for its client when their socket ends",
@@ -102,29 +102,28 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
     REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*client.made), &force) == nullptr);
     // The client has answered the bind when the socket breaks.
-    const auto say = [&](wire::wireup_type what) {
+    const auto send_message = [&](wire::wireup_type type) {
         in.peer.send(wire::wireup,
-                     wire::wireup_header{what, {}, in.peer.uid(), in.worker->uid(), 55, id},
+                     wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), 55, id},
                      in.peer.address());
         in.settle();
     };
-    say(wire::wireup_type::reply);
+    send_message(wire::wireup_type::reply);
     client.socket.reset();
     in.worker->look_everywhere();
     in.settle();
     CHECK(in.worker->endpoint_count() == before + 1);
-    say(wire::wireup_type::close);
+    send_message(wire::wireup_type::close);
     CHECK(in.worker->endpoint_count() == before);
 }
 
-TEST_CASE("a client that does not answer after it was accepted ends in time, with one line",
-          "[cm]") {
+TEST_CASE("an accepted client that does not answer ends in time, with one line", "[cm]") {
     const test::log_capture log;
     raw_world in({});
     const std::size_t before = in.worker->endpoint_count();
     accepted_client silent(in);
     const std::uint64_t id = silent.made->id();
-    // A minute of this side's own time: that it makes no progress itself counts once.
+    // The limit is a minute of this side's own time: a period without progress counts once.
     const auto pass = [&](ucs::time::nanoseconds time) {
         in.network.advance(time);
         in.worker->look_everywhere();
@@ -141,7 +140,7 @@ TEST_CASE("a client that does not answer after it was accepted ends in time, wit
     INFO(log.text());
     CHECK(silent.failure == UCS_ERR_TIMED_OUT);
     CHECK(log.count("has not answered since it was accepted", ucs::log::level::warn) == 1);
-    // Its answer comes too late.
+    // The client's answer comes too late.
     in.peer.send(
         wire::wireup,
         wire::wireup_header{wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
@@ -155,7 +154,7 @@ TEST_CASE("a client that does not answer after it was accepted ends in time, wit
     CHECK(in.worker->endpoint_count() == before);
 }
 
-TEST_CASE("a client that answers after it was accepted has no further deadline", "[cm]") {
+TEST_CASE("an accepted client that has answered has no further deadline", "[cm]") {
     raw_world in({});
     accepted_client slow(in);
     const auto pass = [&](int seconds) {
@@ -175,7 +174,7 @@ TEST_CASE("a client that answers after it was accepted has no further deadline",
     CHECK(slow.failure == UCS_OK);
 }
 
-TEST_CASE("clients that do not answer after they were accepted are bounded in number", "[cm]") {
+TEST_CASE("the number of accepted clients that do not answer is bounded", "[cm]") {
     const test::log_capture log;
     raw_world in({});
     std::deque<accepted_client> all;
@@ -192,16 +191,16 @@ TEST_CASE("clients that do not answer after they were accepted are bounded in nu
     CHECK(log.count("have not answered since they were accepted", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("a client that nobody has bound takes no answer, in whose name it may come", "[cm]") {
+TEST_CASE("a client without a bind takes no answer of any worker", "[cm]") {
     raw_world in({});
     const loopback_server server;
     const ucp::ep& client = server.client_of(in);
-    // The peer object of those that wait says 0.
+    // The placeholder peer of waiting clients has uid 0.
     const std::uint64_t uid = GENERATE(false, true) ? in.peer.uid() : 0;
-    const auto what =
+    const auto type =
         GENERATE(wire::wireup_type::reply, wire::wireup_type::close, wire::wireup_type::refuse);
     in.peer.send(wire::wireup,
-                 wire::wireup_header{what, {}, uid, in.worker->uid(), 55, client.id()},
+                 wire::wireup_header{type, {}, uid, in.worker->uid(), 55, client.id()},
                  in.peer.address());
     in.settle();
     CHECK(client.connection() == ucp::wireup::state::requested);
@@ -223,11 +222,11 @@ TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
-    const wire::wireup_header said = bind_of(in, client);
-    const wire::wireup_header sealed = in.peer.sealed(said, in.peer.address());
+    const wire::wireup_header bind = bind_of(in, client);
+    const wire::wireup_header sealed = in.peer.sealed(bind, in.peer.address());
     const test::log_capture log;
-    in.peer.send_as_it_is(said, in.peer.address());         // no proof
-    in.peer.send_as_it_is(sealed, address_of_another(in));  // of another message
+    in.peer.send_as_it_is(bind, in.peer.address());         // without a proof
+    in.peer.send_as_it_is(sealed, address_of_another(in));  // with the proof of another message
     in.settle();
     INFO(log.text());
     CHECK(client.connection() == ucp::wireup::state::requested);
@@ -237,15 +236,15 @@ TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
     CHECK(client.connection() == ucp::wireup::state::ready);
 }
 
-TEST_CASE("a bind with an address that is not the server's ends the connection, with one line",
+TEST_CASE("a bind with an address that is not the server's ends the connection with one line",
           "[cm]") {
     raw_world in({});
     const loopback_server server;
     const ucp::ep& client = server.client_of(in);
     const bool readable = GENERATE(false, true);
-    const wire::wireup_header said = bind_of(in, client);
+    const wire::wireup_header bind = bind_of(in, client);
     const test::log_capture log;
-    in.peer.send(wire::wireup, said,
+    in.peer.send(wire::wireup, bind,
                  readable ? address_of_another(in) : std::vector<std::byte>(20, std::byte{0xee}));
     in.settle();
     INFO(log.text());
@@ -255,17 +254,17 @@ TEST_CASE("a bind with an address that is not the server's ends the connection, 
     CHECK(in.worker->rejected().count() == 1);
 }
 
-TEST_CASE("a bind that comes again for a client that has failed is refused", "[cm]") {
-    // The client had answered, and failed with its lanes before the server heard either.
+TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
+    // The client had replied, and failed with its lanes before the server received either.
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
-    const wire::wireup_header said = bind_of(in, client);
-    in.peer.send(wire::wireup, said, in.peer.address());
+    const wire::wireup_header bind = bind_of(in, client);
+    in.peer.send(wire::wireup, bind, in.peer.address());
     in.settle();
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
-    in.peer.send(wire::wireup, said, in.peer.address());
+    in.peer.send(wire::wireup, bind, in.peer.address());
     in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 3);
@@ -273,8 +272,8 @@ TEST_CASE("a bind that comes again for a client that has failed is refused", "[c
     CHECK(answers[2].peer_ep_or_number == 55);
 }
 
-TEST_CASE("a peer that asked first and that a client then connects to is no stranger", "[cm]") {
-    // The lane of the program's endpoint was emptied for newcomers.
+TEST_CASE("a peer that connected first and that a client then connects to is no stranger", "[cm]") {
+    // Regression: the lane of the program's endpoint was emptied for new peers.
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
@@ -287,15 +286,15 @@ TEST_CASE("a peer that asked first and that a client then connects to is no stra
         asker.address());
     in.settle();
     CHECK(in.worker->uninvited().size() == 1);
-    wire::wireup_header said = bind_of(in, client);
-    said.uid = asker.uid();
-    asker.send(wire::wireup, said, asker.address());
+    wire::wireup_header bind = bind_of(in, client);
+    bind.uid = asker.uid();
+    asker.send(wire::wireup, bind, asker.address());
     in.settle();
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     CHECK_FALSE(client.remote().uninvited().is_stranger());
 }
 
-TEST_CASE("a client fails by the bind of a server that no transport reaches", "[cm]") {
+TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]") {
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
@@ -304,10 +303,10 @@ TEST_CASE("a client fails by the bind of a server that no transport reaches", "[
     far.reach(*in.worker);
     auto unreachable = *ucp::address::parse(std::span<const std::byte>(far.address()));
     unreachable.entries.clear();
-    wire::wireup_header said = bind_of(in, client);
-    said.uid = far.uid();
+    wire::wireup_header bind = bind_of(in, client);
+    bind.uid = far.uid();
     const test::log_capture log;
-    far.send(wire::wireup, said, ucp::address::pack(unreachable, false));
+    far.send(wire::wireup, bind, ucp::address::pack(unreachable, false));
     in.settle();
     INFO(log.text());
     CHECK(client.connection() == ucp::wireup::state::failed);
@@ -316,7 +315,7 @@ TEST_CASE("a client fails by the bind of a server that no transport reaches", "[
 }
 
 TEST_CASE("messages that begin before the bind count for the server from then on", "[cm][am]") {
-    // They counted for a peer that the bind had destroyed.
+    // Regression: the messages counted for a peer object that the bind had destroyed.
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
@@ -325,12 +324,12 @@ TEST_CASE("messages that begin before the bind count for the server from then on
                        const ucp_am_recv_param_t*) { return UCS_OK; },
             .arg = nullptr,
             .whole = true});
-    const std::uint64_t word = wire::to_what({5, 0, 0});
-    const bool announces = GENERATE(false, true);
-    if (announces) {
-        in.peer.send(wire::am_rts, wire::rts_header{word, 100, client.id(), 9, 0, 0});
+    const std::uint64_t am_id = wire::to_what({5, 0, 0});
+    const bool is_rendezvous = GENERATE(false, true);
+    if (is_rendezvous) {
+        in.peer.send(wire::am_rts, wire::rts_header{am_id, 100, client.id(), 9, 0, 0});
     } else {
-        in.peer.send(wire::am_first, wire::eager_first_header{word, 100, client.id(), 1, 0},
+        in.peer.send(wire::am_first, wire::eager_first_header{am_id, 100, client.id(), 1, 0},
                      std::vector<std::byte>(10));
     }
     in.settle();
@@ -343,7 +342,7 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     CHECK(limit.used() == begun);
     CHECK(client.remote().arriving_share.used() == begun);
-    if (announces) {
+    if (is_rendezvous) {
         client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     } else {
         in.peer.send(wire::eager_data, wire::eager_data_header{client.id(), 1, 10},

@@ -1,4 +1,4 @@
-// Listeners and clients with and without a job key, each against a raw socket.
+// Tests of listeners and clients with and without a job key, each against a raw socket.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -29,7 +29,7 @@ key job_key(const char* text = key_text) {
     return key::from_text(text);
 }
 
-// A worker that listens.
+// A worker with a listener.
 struct server : raw_world {
     explicit server(const settings& options) : raw_world(options) {
         const sockaddr_in any = loopback();
@@ -45,7 +45,7 @@ struct server : raw_world {
         ucp_listener_attr_t attr{};
         attr.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
         REQUIRE(ucp_listener_query(listener, &attr) == UCS_OK);
-        std::memcpy(&at, &attr.sockaddr, sizeof at);
+        std::memcpy(&bound, &attr.sockaddr, sizeof bound);
     }
     ~server() { ucp_listener_destroy(listener); }
 
@@ -53,9 +53,10 @@ struct server : raw_world {
         worker->look_everywhere();
         settle();
     }
-    [[nodiscard]] std::unique_ptr<ucp::cm::channel> knock() const {
+    [[nodiscard]] std::unique_ptr<ucp::cm::channel> connect_client() const {
         ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+        REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&bound), sizeof bound) ==
+                0);
         return ucp::cm::tcp_channel(std::move(socket));
     }
     [[nodiscard]] std::vector<std::byte> request() const {
@@ -69,17 +70,17 @@ struct server : raw_world {
     }
 
     ucp_listener_h listener = nullptr;
-    sockaddr_in at{};
+    sockaddr_in bound{};
     std::deque<ucp_conn_request_h> requests;
 };
 
-// Plays the client of an opening to its end.
-opening_failure open_with(server& at, ucp::cm::channel& client, const key* shared) {
-    opening mine(opening::role::client, shared, ucp::cm::wire::opening_purpose);
-    for (int turn = 0; turn < 10 && client.advance(mine) == opening::step::incomplete; ++turn)
-        at.turn();
-    REQUIRE(mine.now() != opening::step::incomplete);
-    return mine.failure();
+// Plays the client's part of an opening to its end.
+opening_failure open_with(server& in, ucp::cm::channel& client, const key* shared) {
+    opening own(opening::role::client, shared, ucp::cm::wire::opening_purpose);
+    for (int turn = 0; turn < 10 && client.advance(own) == opening::step::incomplete; ++turn)
+        in.turn();
+    REQUIRE(own.now() != opening::step::incomplete);
+    return own.failure();
 }
 
 void turn(raw_world& in) {
@@ -102,101 +103,102 @@ std::size_t descriptors() {
 }  // namespace
 
 TEST_CASE("a client that proves the job key reaches the program", "[cm]") {
-    server at(with_key);
+    server in(with_key);
     const test::log_capture log;
     const key shared = job_key();
-    const auto client = at.knock();
-    CHECK(open_with(at, *client, &shared) == opening_failure::none);
-    at.turn();
-    CHECK(at.requests.empty());
-    REQUIRE(client->send(at.request()));
-    at.turn();
-    CHECK(at.requests.size() == 1);
+    const auto client = in.connect_client();
+    CHECK(open_with(in, *client, &shared) == opening_failure::none);
+    in.turn();
+    CHECK(in.requests.empty());
+    REQUIRE(client->send(in.request()));
+    in.turn();
+    CHECK(in.requests.size() == 1);
     CHECK(log.count("", ucs::log::level::warn) == 0);
 }
 
 TEST_CASE("a client may send its request together with its proof", "[cm]") {
-    server at(with_key);
+    server in(with_key);
     const key shared = job_key();
-    const auto client = at.knock();
-    opening mine(opening::role::client, &shared, ucp::cm::wire::opening_purpose);
-    while (client->advance(mine, true) == opening::step::incomplete)
-        at.turn();
-    REQUIRE(mine.now() == opening::step::agreed);
-    std::vector<std::byte> message(mine.output().begin(), mine.output().end());
-    const auto request = at.request();
+    const auto client = in.connect_client();
+    opening own(opening::role::client, &shared, ucp::cm::wire::opening_purpose);
+    while (client->advance(own, true) == opening::step::incomplete)
+        in.turn();
+    REQUIRE(own.now() == opening::step::agreed);
+    std::vector<std::byte> message(own.output().begin(), own.output().end());
+    const auto request = in.request();
     message.insert(message.end(), request.begin(), request.end());
     REQUIRE(client->send(message));
-    at.turn();
-    CHECK(at.requests.size() == 1);
+    in.turn();
+    CHECK(in.requests.size() == 1);
 }
 
 TEST_CASE("without the listener's job key no request reaches the program", "[cm]") {
-    server at(with_key);
+    server in(with_key);
     const test::log_capture log;
-    const auto client = at.knock();
+    const auto client = in.connect_client();
     SECTION("a request without any opening") {
-        REQUIRE(client->send(at.request()));
-        at.turn();
-        inbox said;
-        REQUIRE(client->read(said) == ucp::cm::channel::input::frame);
-        CHECK(said.header().kind == ucp::cm::wire::kind::refusal);
-        CHECK(said.header().reason == reason::key_missing);
+        REQUIRE(client->send(in.request()));
+        in.turn();
+        inbox answer;
+        REQUIRE(client->read(answer) == ucp::cm::channel::input::frame);
+        CHECK(answer.header().kind == ucp::cm::wire::kind::refusal);
+        CHECK(answer.header().reason == reason::key_missing);
         CHECK(log.count("has no job key and this process has one", ucs::log::level::warn) == 1);
     }
     SECTION("an opening without a key") {
-        CHECK(open_with(at, *client, nullptr) == opening_failure::own_key_missing);
+        CHECK(open_with(in, *client, nullptr) == opening_failure::own_key_missing);
         CHECK(log.count("it has no job key and this process has one") == 1);
     }
     SECTION("another key") {
         const key other = job_key("the key of another job entirely");
-        CHECK(open_with(at, *client, &other) == opening_failure::keys_differ);
+        CHECK(open_with(in, *client, &other) == opening_failure::keys_differ);
     }
     SECTION("a wrong proof") {
         const key shared = job_key();
-        opening mine(opening::role::client, &shared, "another kind of connection");
-        while (client->advance(mine, true) == opening::step::incomplete)
-            at.turn();
-        CHECK(mine.failure() == opening_failure::keys_differ);
+        opening own(opening::role::client, &shared, "another kind of connection");
+        while (client->advance(own, true) == opening::step::incomplete)
+            in.turn();
+        CHECK(own.failure() == opening_failure::keys_differ);
     }
-    SECTION("the answer to no challenge") {
+    SECTION("invalid bytes") {
         REQUIRE(client->send(std::vector<std::byte>(300, std::byte{1})));
-        at.turn();
+        in.turn();
         CHECK(log.count("sent no message of this protocol") == 1);
     }
-    at.turn();
+    in.turn();
     INFO(log.text());
     CHECK(log.count("", ucs::log::level::warn) == 1);
-    CHECK(at.worker->rejected().count() == 1);
-    CHECK(at.requests.empty());
+    CHECK(in.worker->rejected().count() == 1);
+    CHECK(in.requests.empty());
 }
 
-TEST_CASE("a listener without a job key tells a client with one", "[cm]") {
-    server at(without_key);
+TEST_CASE("a listener without a job key notifies a client with one", "[cm]") {
+    server in(without_key);
     const test::log_capture log;
     const key shared = job_key();
-    const auto client = at.knock();
-    CHECK(open_with(at, *client, &shared) == opening_failure::peer_key_missing);
+    const auto client = in.connect_client();
+    CHECK(open_with(in, *client, &shared) == opening_failure::peer_key_missing);
     CHECK(log.count("it has a job key and this process has none", ucs::log::level::warn) == 1);
-    CHECK(at.requests.empty());
+    CHECK(in.requests.empty());
 }
 
-TEST_CASE("a client with a job key tells a server nothing that does not prove it", "[cm]") {
+TEST_CASE("a client with a job key sends nothing to a server that does not prove it", "[cm]") {
     raw_world in(with_key);
-    const loopback_server there;
+    const loopback_server raw_server;
     const test::log_capture log;
-    const ucp::ep& client = there.client_of(in);
-    const ucs::unique_fd socket = there.accept();
+    const ucp::ep& client = raw_server.client_of(in);
+    const ucs::unique_fd socket = raw_server.accept();
     turn(in);
     const key other = job_key("the key of another job entirely");
     const bool has_key = GENERATE(false, true);
-    opening theirs(opening::role::server, has_key ? &other : nullptr,
-                   ucp::cm::wire::opening_purpose);
-    const std::size_t hello = theirs.space().size();
+    opening server_opening(opening::role::server, has_key ? &other : nullptr,
+                           ucp::cm::wire::opening_purpose);
+    const std::size_t hello = server_opening.space().size();
     CHECK(bytes_waiting(socket) == hello);
-    REQUIRE(::recv(socket.get(), theirs.space().data(), hello, 0) == static_cast<ssize_t>(hello));
-    theirs.take(hello);
-    const auto answer = theirs.output();
+    REQUIRE(::recv(socket.get(), server_opening.space().data(), hello, 0) ==
+            static_cast<ssize_t>(hello));
+    server_opening.take(hello);
+    const auto answer = server_opening.output();
     REQUIRE(::send(socket.get(), answer.data(), answer.size(), 0) ==
             static_cast<ssize_t>(answer.size()));
     turn(in);
@@ -207,34 +209,34 @@ TEST_CASE("a client with a job key tells a server nothing that does not prove it
     CHECK(bytes_waiting(socket) <= opening::longest_record);
 }
 
-TEST_CASE("a client without the server's job key is told so", "[cm]") {
+TEST_CASE("a client without the server's job key fails with that reason", "[cm]") {
     raw_world in(without_key);
-    const loopback_server there;
+    const loopback_server raw_server;
     const test::log_capture log;
-    const ucp::ep& client = there.client_of(in);
-    const ucs::unique_fd socket = there.accept();
+    const ucp::ep& client = raw_server.client_of(in);
+    const ucs::unique_fd socket = raw_server.accept();
     turn(in);
-    const auto said =
+    const auto refusal =
         ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::key_missing}
             .pack();
-    REQUIRE(::send(socket.get(), said.data(), said.size(), 0) == std::ssize(said));
+    REQUIRE(::send(socket.get(), refusal.data(), refusal.size(), 0) == std::ssize(refusal));
     turn(in);
     CHECK(client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count("the server has a job key and this process has none", ucs::log::level::warn) ==
           1);
 }
 
-TEST_CASE("a refusal counts more than the reset that follows it", "[cm]") {
+TEST_CASE("a refusal takes precedence over the reset that follows it", "[cm]") {
     raw_world in(without_key);
-    const loopback_server there;
+    const loopback_server raw_server;
     const test::log_capture log;
-    const ucp::ep& client = there.client_of(in);
-    ucs::unique_fd socket = there.accept();
-    // The client is connected and has not noticed when the server refuses and resets.
-    const auto said =
+    const ucp::ep& client = raw_server.client_of(in);
+    ucs::unique_fd socket = raw_server.accept();
+    // The server refuses and resets before the client has noticed that it is connected.
+    const auto refusal =
         ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::not_served}
             .pack();
-    REQUIRE(::send(socket.get(), said.data(), said.size(), 0) == std::ssize(said));
+    REQUIRE(::send(socket.get(), refusal.data(), refusal.size(), 0) == std::ssize(refusal));
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     socket.reset();
@@ -244,24 +246,25 @@ TEST_CASE("a refusal counts more than the reset that follows it", "[cm]") {
     CHECK(log.count("the server does not listen any more") == 1);
 }
 
-TEST_CASE("clients that come faster than the program is told of them wait", "[cm]") {
-    server at(without_key);
+TEST_CASE("clients wait when they come faster than the program is offered their requests", "[cm]") {
+    server in(without_key);
     const test::log_capture log;
     constexpr std::size_t count = 600;
     std::vector<std::unique_ptr<ucp::cm::channel>> clients;
     for (std::size_t i = 0; i < count; ++i) {
-        clients.push_back(at.knock());
-        REQUIRE(clients.back()->send(at.request()));
+        clients.push_back(in.connect_client());
+        REQUIRE(clients.back()->send(in.request()));
     }
     const std::size_t before = descriptors();
-    // The event loop alone accepts; progress tells the program.
+    // The event loop alone accepts clients; progress offers them to the program.
     for (int i = 0; i < 100; ++i)
-        at.worker->events().poll(0);
-    CHECK(at.requests.empty());
+        in.worker->events().poll(0);
+    CHECK(in.requests.empty());
     CHECK(descriptors() <= before + 256);
-    CHECK(log.count("clients wait until the program is told of them", ucs::log::level::warn) == 1);
-    for (int i = 0; i < 100 && at.requests.size() < count; ++i)
-        at.turn();
-    CHECK(at.requests.size() == count);
+    CHECK(log.count("clients wait until the program handles their requests",
+                    ucs::log::level::warn) == 1);
+    for (int i = 0; i < 100 && in.requests.size() < count; ++i)
+        in.turn();
+    CHECK(in.requests.size() == count);
     CHECK(log.count("", ucs::log::level::warn) == 1);
 }

@@ -19,7 +19,7 @@ wire::request good_request() {
             .address = std::vector<std::byte>(200, std::byte{5})};
 }
 
-// What an inbox makes of a frame that comes in pieces of random lengths.
+// Feeds a frame to an inbox in pieces of random lengths and returns the result.
 inbox::result feed(inbox& into, std::span<const std::byte> bytes, std::mt19937& random) {
     inbox::result result = inbox::result::incomplete;
     while (!bytes.empty() && result == inbox::result::incomplete) {
@@ -36,20 +36,20 @@ inbox::result feed(inbox& into, std::span<const std::byte> bytes, std::mt19937& 
 
 }  // namespace
 
-TEST_CASE("a request comes back as it was, in whatever pieces", "[cm]") {
+TEST_CASE("a request survives packing and parsing in any pieces", "[cm]") {
     const auto frame = good_request().pack();
     for (unsigned seed = 0; seed < 100; ++seed) {
         std::mt19937 random(seed);
         inbox box;
         REQUIRE(feed(box, frame, random) == inbox::result::frame);
-        const auto said = wire::parse_request(box.header(), box.body());
-        REQUIRE(said);
-        CHECK(said->uid == 1);
-        CHECK(said->ep == 2);
-        CHECK(said->token == 3);
-        CHECK(said->client_id == 4);
-        CHECK(said->shows_client_id);
-        CHECK(said->address == good_request().address);
+        const auto request = wire::parse_request(box.header(), box.body());
+        REQUIRE(request);
+        CHECK(request->uid == 1);
+        CHECK(request->ep == 2);
+        CHECK(request->token == 3);
+        CHECK(request->client_id == 4);
+        CHECK(request->shows_client_id);
+        CHECK(request->address == good_request().address);
         box.clear();
         REQUIRE(feed(box, wire::header{.kind = wire::kind::established}.pack(), random) ==
                 inbox::result::frame);
@@ -73,7 +73,7 @@ TEST_CASE("every wrong field of a header is refused with a reason", "[cm]") {
     SECTION("length") {
         bytes[9] = std::byte{0x11};
     }
-    SECTION("a body of what has none") {
+    SECTION("a body in a frame without one") {
         bytes[6] = std::byte{2};
     }
     const auto answer = wire::parse_header(bytes);
@@ -82,22 +82,22 @@ TEST_CASE("every wrong field of a header is refused with a reason", "[cm]") {
 }
 
 TEST_CASE("every wrong field of a request is refused", "[cm]") {
-    wire::request said = good_request();
+    wire::request request = good_request();
     wire::header header{.flags = wire::request::has_client_id};
     const auto parse = [&] {
-        const auto frame = said.pack();
+        const auto frame = request.pack();
         header.length = static_cast<std::uint32_t>(frame.size() - wire::header_size);
         return wire::parse_request(header, std::span(frame).subspan(wire::header_size));
     };
     REQUIRE(parse());
     SECTION("uid") {
-        said.uid = 0;
+        request.uid = 0;
     }
     SECTION("endpoint") {
-        said.ep = 0;
+        request.ep = 0;
     }
     SECTION("token") {
-        said.token = std::uint64_t{1} << 56;
+        request.token = std::uint64_t{1} << 56;
     }
     SECTION("flags") {
         header.flags = 2;
@@ -106,12 +106,12 @@ TEST_CASE("every wrong field of a request is refused", "[cm]") {
         header.reason = wire::reason::rejected;
     }
     SECTION("no address") {
-        said.address.clear();
+        request.address.clear();
     }
     CHECK_FALSE(parse());
 }
 
-TEST_CASE("a body that is too short is no request", "[cm]") {
+TEST_CASE("a body that is too short is malformed", "[cm]") {
     const auto frame = good_request().pack();
     for (std::size_t length = 0; length <= 32; ++length) {
         CHECK_FALSE(wire::parse_request({}, std::span(frame).subspan(wire::header_size, length)));

@@ -1,4 +1,4 @@
-// What each option takes, of all tables.
+// Tests of the option tables: the values that each option accepts.
 #include "ucp/core/config.hpp"
 
 #include <catch2/catch.hpp>
@@ -34,7 +34,7 @@ struct expectation {
     texts refused;
 };
 
-// Any word is a good value of these: a name of something that is not here is no error.
+// Returns whether every text is a valid value of the option: an unknown name in it is no error.
 bool is_free_text(std::string_view name) {
     return name == "TLS" || name == "NET_DEVICES" || name == "CONFIG_DIR" || name == "LOG_FILE" ||
            name == "MODULE_DIR" || name == "VFS_SOCK_PATH" || name == "JOB_KEY" ||
@@ -194,7 +194,7 @@ void check_all(const option& which, const texts& values, verdict wanted) {
 
 }  // namespace
 
-TEST_CASE("every option has a right default, a range that is one, and a help text") {
+TEST_CASE("every option has a valid default, a valid range and a help text") {
     for_all([](const option& each) {
         INFO(each.name);
         CHECK(each.check(each.default_value) == verdict::good);
@@ -205,7 +205,7 @@ TEST_CASE("every option has a right default, a range that is one, and a help tex
     });
 }
 
-TEST_CASE("every option takes, limits and refuses the values that it should") {
+TEST_CASE("every option accepts, limits and refuses the expected values") {
     std::size_t seen = 0;
     for_all([&](const option& each) {
         INFO(each.name << " has no line in the table of this test");
@@ -219,7 +219,7 @@ TEST_CASE("every option takes, limits and refuses the values that it should") {
     CHECK(seen == std::size(expectations));
 }
 
-TEST_CASE("the table of OpenUCX's options names those that this library has") {
+TEST_CASE("the table of OpenUCX's options contains the options of this library") {
     std::size_t common = 0;
     for (const ucs::config::openucx_option& each : ucs::config::openucx_options()) {
         INFO(each.name);
@@ -230,7 +230,7 @@ TEST_CASE("the table of OpenUCX's options names those that this library has") {
     CHECK(common > 50);
 }
 
-TEST_CASE("options of RDMA transports go by the short names that the field writes") {
+TEST_CASE("options of RDMA transports are also found by their short names") {
     const test::log_capture quiet;
     std::size_t short_names = 0;
     for_all([&](const option& each) {
@@ -275,7 +275,7 @@ TEST_CASE("sizes by reach and by type of memory") {
     CHECK(threshold->check(printed) == verdict::good);
 }
 
-TEST_CASE("a context refuses what makes no sense to a transport, with one line") {
+TEST_CASE("a context refuses invalid values of transports' options with one line") {
     test::log_capture captured;
     for (const auto& [name, text] : {std::pair{"TCP_AF_PRIO", "foo"},
                                      {"TCP_MAX_IOV", "0"},

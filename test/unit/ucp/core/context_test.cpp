@@ -1,4 +1,4 @@
-// What a context says about the transports and devices that the options name.
+// Tests of a context's log lines about the transports and devices that the options name.
 #include "ucp/core/context.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// A transport that finds what the test gave it. No test opens it.
+// A transport with the devices that the test gives it. No test opens it.
 class listed_component final : public uct::component {
 public:
     listed_component(const char* name, uct::listing found)
@@ -50,69 +50,68 @@ struct scene {
 
 }  // namespace
 
-TEST_CASE("a device that is there and does not work is not taken for one that does not exist") {
-    scene here;
-    SECTION("beside another one") {
-        CHECK(here.make("all", "eth0,ib0") == UCS_OK);
-        CHECK(here.log.count("names 'ib0', which is left out: interface is down") == 1);
+TEST_CASE("a device that does not work is reported differently from one that does not exist") {
+    scene in;
+    SECTION("with another device") {
+        CHECK(in.make("all", "eth0,ib0") == UCS_OK);
+        CHECK(in.log.count("names 'ib0', which is left out: interface is down") == 1);
     }
     SECTION("alone") {
-        CHECK(here.make("tcp", "ib0") == UCS_ERR_NO_DEVICE);
-        CHECK(here.log.count("tcp/ib0: interface is down") == 1);
+        CHECK(in.make("tcp", "ib0") == UCS_ERR_NO_DEVICE);
+        CHECK(in.log.count("tcp/ib0: interface is down") == 1);
     }
-    INFO(here.log.text());
-    CHECK(here.log.count("does not exist") == 0);
-    CHECK(here.log.count("", ucs::log::level::warn) == 1);
+    INFO(in.log.text());
+    CHECK(in.log.count("does not exist") == 0);
+    CHECK(in.log.count("", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("a device that does not work and that nobody asked for costs no line") {
-    scene here;
+TEST_CASE("a device that does not work and was not requested is not logged") {
+    scene in;
     const char* devices = GENERATE("all", "eth0", "^ib0", "^eth0");
-    CHECK(here.make("all", devices) == UCS_OK);
-    INFO(here.log.text());
-    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+    CHECK(in.make("all", devices) == UCS_OK);
+    INFO(in.log.text());
+    CHECK(in.log.count("", ucs::log::level::warn) == 0);
 }
 
-TEST_CASE("a device that does not exist is named beside those that do") {
-    scene here;
-    CHECK(here.make("all", "eth0,moon0") == UCS_OK);
-    INFO(here.log.text());
-    CHECK(here.log.count("names 'moon0', which does not exist here; there is: eth0, ib0") == 1);
+TEST_CASE("an unknown device is reported with the existing ones") {
+    scene in;
+    CHECK(in.make("all", "eth0,moon0") == UCS_OK);
+    INFO(in.log.text());
+    CHECK(in.log.count("names 'moon0', which does not exist here; there is: eth0, ib0") == 1);
 }
 
-TEST_CASE("a transport that only copies memory is no connection, and the error says so") {
-    scene here;
-    CHECK(here.make("cma", "all") == UCS_ERR_NO_DEVICE);
-    INFO(here.log.text());
-    CHECK(here.log.count("no transport is usable: cma carries no messages by itself") == 1);
-    here.log.clear();
-    CHECK(here.make("self", "all") == UCS_ERR_NO_DEVICE);
-    CHECK(here.log.count("carries no messages") == 0);
+TEST_CASE("a transport that only copies memory cannot connect, and the error says so") {
+    scene in;
+    CHECK(in.make("cma", "all") == UCS_ERR_NO_DEVICE);
+    INFO(in.log.text());
+    CHECK(in.log.count("no transport is usable: cma carries no messages by itself") == 1);
+    in.log.clear();
+    CHECK(in.make("self", "all") == UCS_ERR_NO_DEVICE);
+    CHECK(in.log.count("carries no messages") == 0);
 }
 
-TEST_CASE("'^' inside a list is told from a name") {
-    scene here;
-    CHECK(here.make("tcp,^posix", "eth0") == UCS_OK);
-    INFO(here.log.text());
-    CHECK(here.log.count("UCX_TLS names '^posix': '^' counts only in front of the whole list") ==
-          1);
-    CHECK(here.log.count("", ucs::log::level::warn) == 1);
+TEST_CASE("'^' inside a list is not taken for a name") {
+    scene in;
+    CHECK(in.make("tcp,^posix", "eth0") == UCS_OK);
+    INFO(in.log.text());
+    CHECK(in.log.count("UCX_TLS names '^posix': '^' counts only in front of the whole list") == 1);
+    CHECK(in.log.count("", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("devices cannot be judged where no transport uses them") {
-    scene here;
-    CHECK(here.make("posix", "eth0") == UCS_OK);
-    INFO(here.log.text());
-    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+TEST_CASE("unknown devices are not reported if no transport uses devices") {
+    scene in;
+    CHECK(in.make("posix", "eth0") == UCS_OK);
+    INFO(in.log.text());
+    CHECK(in.log.count("", ucs::log::level::warn) == 0);
 }
 
-TEST_CASE("a context has the job's key, and none is made where that cannot be used") {
-    scene here;
+TEST_CASE("a context has the job's key, and an invalid key fails its creation") {
+    scene in;
     const auto make = [&](const char* text) {
         ucs::config::source source = ucs::config::source::empty();
         source.set("HOST_PROBE", "n");
         source.set("JOB_KEY", text);
-        return ucp::context::create({}, std::move(source), here.all);
+        return ucp::context::create({}, std::move(source), in.all);
     };
     const auto without = make("");
     REQUIRE(without.ok());
@@ -121,7 +120,7 @@ TEST_CASE("a context has the job's key, and none is made where that cannot be us
     REQUIRE(with.ok());
     REQUIRE((*with)->job_key() != nullptr);
     CHECK(*(*with)->job_key() == ucs::security::key::from_text("a text that is long enough"));
-    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+    CHECK(in.log.count("", ucs::log::level::warn) == 0);
     CHECK(make("short").status() == UCS_ERR_INVALID_PARAM);
-    CHECK(here.log.count("UCX_JOB_KEY", ucs::log::level::error) == 1);
+    CHECK(in.log.count("UCX_JOB_KEY", ucs::log::level::error) == 1);
 }

@@ -1,4 +1,5 @@
-// Flushes that cover several sends or endpoints, and how they end when one of them fails.
+// Tests of flushes that cover several sends or endpoints, and of their result when one of these
+// fails.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@ namespace wire = ucp::wire;
 
 namespace {
 
-// Whose first flush closes the endpoint when it ends. What ended, in order.
+// Closes the endpoint in the callback of its first flush. Records the operations that end, in
+// order.
 struct closer {
     explicit closer(ucp_ep_h which) : ep(which) {}
 
@@ -46,7 +48,7 @@ struct closer {
 }  // namespace
 
 TEST_CASE("a worker's flush reports that an endpoint failed meanwhile") {
-    // It reported success.
+    // Regression: the flush reported success.
     raw_world in({});
     const std::vector<std::byte> data(100);
     told sent;
@@ -63,11 +65,11 @@ TEST_CASE("a worker's flush reports that an endpoint failed meanwhile") {
     CHECK(flushed.status == UCS_ERR_CANCELED);
 }
 
-TEST_CASE("a worker's flush does not wait for what failed before, nor report it again") {
+TEST_CASE("a worker's flush neither waits for earlier failures nor reports them again") {
     raw_world in({});
-    ucp::ep_params how;
-    how.error_mode = UCP_ERR_HANDLING_MODE_PEER;
-    in.ep().adopt(how);
+    ucp::ep_params params;
+    params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
+    in.ep().adopt(params);
     const std::vector<std::byte> data(100);
     told sent;
     in.send_sync(data, sent);
@@ -80,9 +82,10 @@ TEST_CASE("a worker's flush does not wait for what failed before, nor report it 
     CHECK(UCS_PTR_IS_ERR(ucp_ep_flush_nbx(in.ep_handle(), &none)));
 }
 
-TEST_CASE("an endpoint that is closed in the callback of a flush ends behind the other flushes") {
-    // Closing passed them: they ended afterwards, and where the peer had closed before with
-    // UCS_ERR_CONNECTION_RESET, though all that they cover had arrived.
+TEST_CASE("an endpoint that is closed in the callback of a flush ends after the other flushes") {
+    // Regression: the close overtook the other flushes. They ended after it, and with
+    // UCS_ERR_CONNECTION_RESET if the peer had closed before, although all data that they cover had
+    // arrived.
     const bool peer_closes_first = GENERATE(false, true);
     CAPTURE(peer_closes_first);
     raw_world in(settings{{"RNDV_THRESH", "inf"}});

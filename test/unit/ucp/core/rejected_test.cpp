@@ -1,4 +1,4 @@
-// A peer that sends nonsense without end does not fill the log.
+// Tests that a peer which keeps sending invalid messages does not fill the log.
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -15,7 +15,7 @@ namespace wire = ucp::wire;
 using wire::wireup_header;
 using wire::wireup_type;
 
-// A world in which a send waits that was announced.
+// A world with one send whose RTS waits for a reply.
 struct scene : raw_world {
     scene() : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}}) {
         const ucp_request_param_t param = sent.on_send();
@@ -28,7 +28,7 @@ struct scene : raw_world {
     ~scene() {
         peer.send(wire::rndv_ats, wire::ats_header{announced, UCS_OK, 0, 0});
         settle();
-        CHECK(sent.times == 1);  // the nonsense did it no harm
+        CHECK(sent.times == 1);  // the invalid messages did not harm the send
     }
     [[nodiscard]] wireup_header connection_message(wireup_type type) const {
         return {type, {}, peer.uid(), worker->uid(), peer_ep, ep_id()};
@@ -39,13 +39,13 @@ struct scene : raw_world {
     std::uint64_t announced = 0;
 };
 
-struct nonsense {
-    const char* what;
+struct invalid_message {
+    const char* name;
     std::function<void(scene&)> send;
 };
 
-std::vector<nonsense> all_nonsense() {
-    std::vector<nonsense> list;
+std::vector<invalid_message> all_invalid_messages() {
+    std::vector<invalid_message> list;
     for (uct::am_id id = wire::wireup; id <= wire::rndv_atp; ++id)
         list.push_back({"too short", [id](scene& in) { in.peer.send(id, char{1}); }});
     list.push_back({"no such id", [](scene& in) { in.peer.send(uct::am_id{20}, char{1}); }});
@@ -98,9 +98,9 @@ void no_memory(void*, uct::peer_bytes) {
 
 }  // namespace
 
-TEST_CASE("every kind of nonsense is counted, and told less and less often") {
-    for (const nonsense& kind : all_nonsense()) {
-        INFO(kind.what);
+TEST_CASE("every kind of invalid message is counted, and logged less and less often") {
+    for (const invalid_message& kind : all_invalid_messages()) {
+        INFO(kind.name);
         scene in;
         const test::log_capture log;
         for (int times = 0; times < 120; ++times) {
@@ -116,7 +116,7 @@ TEST_CASE("every kind of nonsense is counted, and told less and less often") {
     }
 }
 
-TEST_CASE("messages that a handler has no memory for are told of less and less often") {
+TEST_CASE("messages lost for lack of memory are logged less and less often") {
     raw_world in({});
     ucp::handler_of<wire::eager_only>::install<no_memory>(*in.worker->interface(0),
                                                           in.worker.get());
@@ -130,7 +130,7 @@ TEST_CASE("messages that a handler has no memory for are told of less and less o
     CHECK(log.count("out of memory") == ucs::log::throttle::first_lines + 2);
 }
 
-TEST_CASE("workers that cannot be reached are told of less and less often") {
+TEST_CASE("unreachable workers are logged less and less often") {
     raw_world in({});
     const test::log_capture log;
     for (std::uint64_t stranger = 1; stranger <= 120; ++stranger) {
@@ -151,12 +151,12 @@ TEST_CASE("workers that cannot be reached are told of less and less often") {
     CHECK(log.count("is unreachable") <= ucs::log::throttle::first_lines + 4);
 }
 
-TEST_CASE("a line about a message that is lost says what it was") {
+TEST_CASE("the log line about a lost message names its kind") {
     raw_world in({});
     const test::log_capture log;
     ucp::message_lost(*in.worker, ucp::wire::stream_credit, 16);
     ucp::message_lost(*in.worker, ucp::wire::room_answer, 8);
     CHECK(log.count("out of memory: a message of 16 bytes (stream credit) was dropped") == 1);
-    CHECK(log.count("out of memory: a message of 8 bytes (grant of room) was dropped") == 1);
+    CHECK(log.count("out of memory: a message of 8 bytes (grant of credits) was dropped") == 1);
     CHECK(ucp::name_of(255) == std::string("unknown"));
 }

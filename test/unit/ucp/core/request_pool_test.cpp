@@ -1,4 +1,4 @@
-// Requests and the user's area behind them.
+// Tests of the request pool and of the user's area behind each request.
 #include "ucp/core/request_pool.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// The user's callbacks have no argument of their own.
+// Globals, because the user's callbacks have no argument of their own.
 std::set<void*> alive;
 unsigned made = 0;
 unsigned doubled = 0;
@@ -35,7 +35,7 @@ ucp::request_pool::user_area area() {
 
 }  // namespace
 
-TEST_CASE("Init runs once per object, cleanup once when the pool goes", "[request_pool]") {
+TEST_CASE("Init runs once per object, cleanup once when the pool is destroyed", "[request_pool]") {
     const counted fresh;
     {
         ucp::request_pool pool(area());
@@ -59,7 +59,7 @@ TEST_CASE("Init runs once per object, cleanup once when the pool goes", "[reques
     REQUIRE(doubled == 0);
 }
 
-TEST_CASE("What the user keeps in the area survives reuse", "[request_pool]") {
+TEST_CASE("Contents of the user's area survive reuse", "[request_pool]") {
     const counted fresh;
     ucp::request_pool pool(area());
     ucp::request* first = pool.get();
@@ -73,12 +73,14 @@ TEST_CASE("What the user keeps in the area survives reuse", "[request_pool]") {
     pool.put(*again);
 }
 
-TEST_CASE("What a short message touches of its receive lies in two cache lines", "[request_pool]") {
+TEST_CASE("The members that a short message's receive uses lie in two cache lines",
+          "[request_pool]") {
     ucp::request_pool pool({});
     ucp::request* receive = pool.get();
     ucp::recv_state& state = receive->start_recv();
     const auto* begin = reinterpret_cast<const std::byte*>(receive);
-    constexpr std::size_t contiguous_buffer = 24;  // its first members: all that plain memory needs
+    constexpr std::size_t contiguous_buffer =
+        24;  // its first members, the only ones that plain memory needs
     CHECK(reinterpret_cast<const std::byte*>(&state.buffer) + contiguous_buffer - begin <= 128);
     CHECK(reinterpret_cast<const std::byte*>(&state.info + 1) - begin <= 128);
     CHECK(reinterpret_cast<const std::byte*>(&receive->via + 1) - begin <= 128);

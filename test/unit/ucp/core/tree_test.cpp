@@ -1,4 +1,4 @@
-// What a worker and its endpoints show of themselves in the object tree.
+// Tests of the object tree of a worker and its endpoints.
 #include "ucs/vfs/tree.hpp"
 
 #include <netinet/in.h>
@@ -21,9 +21,9 @@ namespace {
 using namespace ucp_test;
 namespace vfs = ucs::vfs;
 
-// The worker answers here, as it does in its progress.
-vfs::answer ask(const raw_world& in, vfs::verb what, const std::string& path) {
-    return vfs::answer_below(*in.worker, {what, path, {}});
+// The worker answers directly, as it does in its progress.
+vfs::answer ask(const raw_world& in, vfs::verb verb, const std::string& path) {
+    return vfs::answer_below(*in.worker, {verb, path, {}});
 }
 
 std::string value(const raw_world& in, const std::string& path) {
@@ -49,7 +49,7 @@ std::string only_folder(const std::string& path) {
     return path + "/" + items->front().name;
 }
 
-// Of so many stored messages of 100 bytes.
+// Returns the memory of so many stored messages of 100 bytes, as text.
 std::string memory_of(std::size_t messages) {
     return std::to_string(messages * (100 + ucp::eager_budget::message_cost));
 }
@@ -66,7 +66,7 @@ TEST_CASE("a worker shows how many of its sends are deferred") {
     CHECK(value(in, "deferred") == "2");
 }
 
-TEST_CASE("the name that a peer has given itself drives no terminal") {
+TEST_CASE("a peer's name is shown without terminal control characters") {
     const raw_world in({});
     auto named = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     named.identity = ucs::security::key_pair::random().open();
@@ -144,13 +144,13 @@ TEST_CASE("taking stored messages gives their bytes back") {
     ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 8, 8, 1, &info);
     REQUIRE(taken != nullptr);
     CHECK(value(in, "unexpected") == "1");
-    CHECK(value(in, "unexpected_bytes") == memory_of(2));  // it still takes some
+    CHECK(value(in, "unexpected_bytes") == memory_of(2));  // the taken message still counts
     (void)ucp_tag_msg_recv_nbx(in.worker_handle(), data.data(), 100, taken, &on_recv);
     CHECK(value(in, "unexpected_bytes") == memory_of(1));
     in.settle();
 }
 
-TEST_CASE("an endpoint shows its lanes with what went over them") {
+TEST_CASE("an endpoint shows its lanes with their traffic") {
     raw_world in({});
     const std::string ep = only_folder(in, "ep");
     const std::string lane = ep + "/lane/0";
@@ -173,7 +173,7 @@ TEST_CASE("an endpoint shows its lanes with what went over them") {
     CHECK(value(in, lane + "/queued") == "0");
 }
 
-TEST_CASE("the parts of an endpoint's page are its files") {
+TEST_CASE("the parts of an endpoint's info text are files") {
     raw_world in({});
     const std::string ep = only_folder(in, "ep");
     const std::string page = in.ep().info();
@@ -197,7 +197,7 @@ TEST_CASE("transports of a worker are also found under uct") {
     CHECK(got.items.front().target.ends_with("/iface"));
 }
 
-TEST_CASE("others read a worker while it works, until it is gone") {
+TEST_CASE("other threads read a worker while it works, until it is destroyed") {
     raw_world in({});
     const std::string shown = only_folder(only_folder("ucp/context") + "/worker");
     std::atomic<int> answers{0};
@@ -212,14 +212,15 @@ TEST_CASE("others read a worker while it works, until it is gone") {
     });
     const std::vector<std::byte> data(100);
     const ucp_request_param_t plain{};
-    // The peer receives nothing: what it was sent stays, and describing it costs more and more.
+    // The peer receives nothing: its messages stay, and describing the worker takes longer and
+    // longer.
     for (unsigned left = 1000; answers<10; left -= left> 0 ? 1 : 0) {
         if (left > 0) {
             void* const one = ucp_tag_send_nbx(in.ep_handle(), data.data(), 20, 1, &plain);
             if (UCS_PTR_IS_PTR(one)) ucp_request_free(one);
         }
         in.settle();
-        in.network.advance(20 * ucs::time::microsecond);  // descriptors are looked at now and then
+        in.network.advance(20 * ucs::time::microsecond);  // descriptors are polled now and then
     }
     in.worker.reset();
     in.context.reset();
@@ -228,7 +229,8 @@ TEST_CASE("others read a worker while it works, until it is gone") {
     CHECK(!vfs::list(shown));
 }
 
-TEST_CASE("a worker shows who handles its active messages and what the program keeps of them") {
+TEST_CASE(
+    "a worker shows the handlers of its active messages and the messages that the program keeps") {
     raw_world in({});
     CHECK(value(in, "am/handlers").empty());
     CHECK(value(in, "am/kept") == "0");
@@ -305,7 +307,7 @@ TEST_CASE("an endpoint that is used as a stream shows it") {
         if (UCS_PTR_IS_PTR(each)) ucp_request_free(each);
 }
 
-TEST_CASE("a worker shows its listeners and who knocks") {
+TEST_CASE("a worker shows its listeners and their waiting clients") {
     raw_world in({});
     CHECK(ask(in, vfs::verb::list, "listener").items.empty());
     ucp::cm::listener_params params;
@@ -313,24 +315,25 @@ TEST_CASE("a worker shows its listeners and who knocks") {
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     params.at = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
-    int told = 0;
-    params.on_request = {[](ucp_conn_request_h, void* arg) { ++*static_cast<int*>(arg); }, &told};
+    int offered = 0;
+    params.on_request = {[](ucp_conn_request_h, void* arg) { ++*static_cast<int*>(arg); },
+                         &offered};
     auto opened = ucp::cm::listener::open(in.worker->connections(), params);
     REQUIRE(opened.ok());
-    const ucp::cm::listener& door = **opened;
+    const ucp::cm::listener& listener = **opened;
     in.worker->connections().add(std::move(*opened));
     const std::string folder = only_folder(in, "listener");
-    CHECK(value(in, folder + "/address") == door.address().text());
+    CHECK(value(in, folder + "/address") == listener.address().text());
     CHECK(value(in, folder + "/accepted") == "0");
 
     const ucs::unique_fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    REQUIRE(::connect(silent.get(), door.address().data(), door.address().size()) == 0);
+    REQUIRE(::connect(silent.get(), listener.address().data(), listener.address().size()) == 0);
     for (unsigned turn = 0; turn < 100'000 && value(in, folder + "/silent") != "1"; ++turn)
         in.worker->events().poll(1);
     CHECK(value(in, folder + "/silent") == "1");
     CHECK(value(in, folder + "/accepted") == "1");
     CHECK(value(in, folder + "/waiting") == "0");
     CHECK(value(in, folder + "/told") == "0");
-    in.worker->connections().remove(door);
+    in.worker->connections().remove(listener);
     CHECK(ask(in, vfs::verb::list, "listener").items.empty());
 }

@@ -1,4 +1,5 @@
-// A worker that cannot be reached: the line has every transport with the reason why not.
+// Tests the log line about an unreachable worker: it lists every transport with the reason why it
+// is not used.
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -8,7 +9,8 @@
 
 namespace {
 
-// Usable by what the system says, but it does not open; and a device that does not even do that.
+// A component whose first device is usable but cannot be opened, and whose second device is not
+// usable.
 class broken_component final : public uct::component {
 public:
     const char* name() const noexcept override { return "broken"; }
@@ -36,7 +38,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("unreachable comes with every transport and its reason") {
+TEST_CASE("the line about an unreachable worker lists every transport with its reason") {
     const test::log_capture log;
     uct::sim::fabric network(1, {});
     const uct::sim::sim_component sim(network);

@@ -1,4 +1,4 @@
-// Answers to peers that do not read them.
+// Tests of the limits on replies that wait for peers which do not read.
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -16,8 +16,8 @@ namespace wire = ucp::wire;
 using wire::wireup_header;
 using wire::wireup_type;
 
-// Sends by one interface, and gives the address of another one, which is read when the test says
-// so.
+// A peer that sends by one interface and states the address of another one, which is read only when
+// the test says so.
 class slow_reader {
 public:
     explicit slow_reader(uct::sim::fabric& network) : sender(network), reader_(network) {}
@@ -38,7 +38,7 @@ public:
             each = sender.unmasked(each);
         return all;
     }
-    [[nodiscard]] std::size_t answers() const {
+    [[nodiscard]] std::size_t replies() const {
         return reader_.received<wire::room_header>(wire::room_answer).size();
     }
 
@@ -48,7 +48,7 @@ private:
     raw_peer reader_;
 };
 
-// Few messages wait in the network for a peer that does not read.
+// Only few messages fit into the network's queue to a peer that does not read.
 uct::sim::parameters short_queues() {
     uct::sim::parameters network;
     network.rx_queue = 4;
@@ -74,7 +74,7 @@ struct waiting_world : raw_world {
         REQUIRE(made.id() == to.connection_messages().back().ep);
         return made;
     }
-    // Messages that the peer has sent arrive.
+    // Delivers the messages that the peer has sent.
     void deliver(slow_reader& from) {
         do {
             settle();
@@ -88,23 +88,23 @@ struct waiting_world : raw_world {
         }
         deliver(from);
     }
-    void ask(slow_reader& from, const ucp::ep& over, unsigned times) {
+    void request_credits(slow_reader& from, const ucp::ep& over, unsigned times) {
         send_often(from, wire::room_question, wire::room_header{over.id()}, times);
     }
-    // The peer of the base class asks, reads, and has its answer.
+    // Checks that the peer of the base class gets a reply to its request.
     void check_serves_others() {
-        const auto answers = [&] {
+        const auto replies = [&] {
             return peer.received<wire::room_header>(wire::room_answer).size();
         };
-        const std::size_t before = answers();
+        const std::size_t before = replies();
         peer.send(wire::room_question, wire::room_header{ep_id()});
         settle();
-        CHECK(answers() == before + 1);
+        CHECK(replies() == before + 1);
         CHECK(ep().failure() == UCS_OK);
     }
 };
 
-// A reader to which the program has an endpoint.
+// A slow reader to which the program has an endpoint.
 struct connected_reader : slow_reader {
     explicit connected_reader(waiting_world& in) : slow_reader(in.network), ep(in.connect(*this)) {}
     const ucp::ep& ep;
@@ -112,27 +112,27 @@ struct connected_reader : slow_reader {
 
 }  // namespace
 
-TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]") {
+TEST_CASE("a peer that sends requests and does not read fails, and others continue", "[ucp]") {
     waiting_world in;
     connected_reader greedy(in);
     connected_reader busy(in);
     const test::log_capture log;
     in.worker->waiting().set_most(40'000);
-    in.ask(busy, busy.ep, 60);
+    in.request_credits(busy, busy.ep, 60);
     const std::uint64_t kept = in.worker->waiting().used();
     CHECK(kept > 60 * 64 / 2);
-    in.ask(greedy, greedy.ep, 40);
+    in.request_credits(greedy, greedy.ep, 40);
     CHECK(in.worker->waiting().used() > kept);
     CHECK(greedy.ep.failure() == UCS_OK);
-    in.ask(greedy, greedy.ep, 1000);
+    in.request_credits(greedy, greedy.ep, 1000);
     CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->waiting().used() == kept);
     CHECK(log.count("does not take the answers that it asks for") == 1);
     CHECK(busy.ep.failure() == UCS_OK);
     in.check_serves_others();
-    // The busy one reads again and has lost nothing, the greedy one hears of its end.
+    // The busy peer reads again and has lost nothing; the greedy peer is notified of its end.
     busy.read(in);
-    CHECK(busy.answers() == 60);
+    CHECK(busy.replies() == 60);
     CHECK(in.worker->waiting().used() == 0);
     greedy.read(in);
     CHECK(greedy.connection_messages().back().type == wireup_type::failed);
@@ -140,7 +140,7 @@ TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]")
     CHECK(busy.sender.can_send());
 }
 
-TEST_CASE("gets whose data nobody reads count among the answers that wait", "[ucp][rma]") {
+TEST_CASE("gets whose data is not read count as waiting replies", "[ucp][rma]") {
     waiting_world in;
     connected_reader greedy(in);
     std::vector<std::byte> bytes(4096);
@@ -155,7 +155,7 @@ TEST_CASE("gets whose data nobody reads count among the answers that wait", "[uc
             times);
     };
     const std::size_t cost = in.worker->requests().cost();
-    SECTION("until they are read") {
+    SECTION("until their data is read") {
         get(100);
         CHECK(in.worker->waiting().used() > 50 * cost);
         greedy.read(in);
@@ -171,11 +171,11 @@ TEST_CASE("gets whose data nobody reads count among the answers that wait", "[uc
     in.context->memories().remove(**made);
 }
 
-TEST_CASE("a receive that could not ask for its data ends with an endpoint that passed the limit",
+TEST_CASE("a receive whose data request has not left ends when its endpoint passes the limit",
           "[ucp][rndv]") {
     waiting_world in;
     connected_reader greedy(in);
-    in.ask(greedy, greedy.ep, 40);
+    in.request_credits(greedy, greedy.ep, 40);
     constexpr std::size_t length = 1 << 20;
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
@@ -185,24 +185,23 @@ TEST_CASE("a receive that could not ask for its data ends with an endpoint that 
     in.settle();
     CHECK(received.times == 0);
     in.worker->waiting().set_most(1000);
-    in.ask(greedy, greedy.ep, 1);
+    in.request_credits(greedy, greedy.ep, 1);
     CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->recv_ids().size() == 0);
 }
 
-TEST_CASE("a device that was to write for a peer that passed a limit writes no more",
-          "[ucp][rndv]") {
-    // The receive waited for a peer that says nothing.
+TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]") {
+    // Regression: the receive waited for a peer that sends nothing.
     paired_world in(1, {}, UCP_FEATURE_TAG, {{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "put_zcopy"}});
     const ucp_ep_h sender = in.connect(1);
     const std::vector<std::byte> from(1 << 20, std::byte{1});
     std::vector<std::byte> into(from.size());
     told sent;
     told received;
-    const ucp_request_param_t of_send = sent.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, &of_send)));
+    const ucp_request_param_t send_params = sent.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, &send_params)));
     REQUIRE(in.driver.run_until_quiet());
     const auto progress = [&] {
         for (int i = 0; i < 100; ++i) {
@@ -213,9 +212,9 @@ TEST_CASE("a device that was to write for a peer that passed a limit writes no m
     ucp::worker& receiver = *in.workers[0];
     ucp::peer* const greedy = receiver.find_peer(in.workers[1]->identity().open());
     REQUIRE(greedy != nullptr);
-    const ucp_request_param_t of_receive = received.on_recv();
+    const ucp_request_param_t receive_params = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
-                                            1, ~0ULL, &of_receive)));
+                                            1, ~0ULL, &receive_params)));
     progress();
     REQUIRE(receiver.counted(ucp::activity::writes) == 1);
     REQUIRE(received.times == 0);
@@ -228,7 +227,8 @@ TEST_CASE("a device that was to write for a peer that passed a limit writes no m
     CHECK(sent.status != UCS_OK);
 }
 
-TEST_CASE("a worker that is only refused and does not read goes when too much waits", "[ucp]") {
+TEST_CASE("the peer object of a refused worker that does not read goes when too much waits",
+          "[ucp]") {
     waiting_world in;
     slow_reader greedy(in.network);
     greedy.sender.reach(*in.worker);
@@ -250,30 +250,31 @@ TEST_CASE("a worker that is only refused and does not read goes when too much wa
     in.check_serves_others();
 }
 
-TEST_CASE("stored bytes of an endpoint that its peer has closed count no more", "[ucp][stream]") {
-    // Its last word waited for a peer that did not read, so that others failed for its bytes.
+TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "[ucp][stream]") {
+    // Regression: the endpoint's final message waited for a peer that did not read, so that others
+    // failed for its bytes.
     waiting_world in;
     slow_reader greedy(in.network);
     greedy.sender.reach(*in.worker);
-    const auto say = [&](wireup_type type, std::uint64_t remote_ep) {
+    const auto send_message = [&](wireup_type type, std::uint64_t remote_ep) {
         greedy.sender.send(
             wire::wireup,
             wireup_header{type, {}, greedy.sender.uid(), in.worker->uid(), 88, remote_ep},
             type == wireup_type::request ? greedy.address() : std::vector<std::byte>());
         in.deliver(greedy);
     };
-    say(wireup_type::request, 0);
+    send_message(wireup_type::request, 0);
     greedy.read(in);
     const ucp::ep* const made = in.worker->find_ep(greedy.connection_messages().back().ep);
     REQUIRE(made != nullptr);
-    in.ask(greedy, *made, 32);
+    in.request_credits(greedy, *made, 32);
     REQUIRE(in.worker->waiting().used() > 0);
     greedy.sender.send(wire::stream_data, wire::stream_data_header{made->id()},
                        std::vector<std::byte>(1000));
     in.deliver(greedy);
     REQUIRE(in.worker->unread().used() > 0);
-    say(wireup_type::close, made->id());
-    REQUIRE(in.worker->find_ep(made->id()) == made);  // its last word waits
+    send_message(wireup_type::close, made->id());
+    REQUIRE(in.worker->find_ep(made->id()) == made);  // its final message waits
     CHECK(in.worker->unread().used() == 0);
     const std::uint64_t id = made->id();
     greedy.read(in);
@@ -281,7 +282,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed count no more", 
 }
 
 TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
-    // It was chosen again and again, and no other peer failed.
+    // Regression: the same peer was chosen again and again, and no other peer failed.
     waiting_world in;
     const connected_reader first(in);
     const connected_reader second(in);
@@ -304,11 +305,11 @@ TEST_CASE("a peer whose share of a limit stays fails once, and then the others",
 }
 
 TEST_CASE("a peer that lost a control message and then its lane fails alone", "[ucp]") {
-    // Its connection ended as well, and with it the worker's next one there.
+    // Regression: its connection ended as well, and with it the next connection of that worker.
     raw_world in({});
     ucp::peer& lost = in.ep().remote();
     REQUIRE(lost.connection() != 0);
-    in.worker->fail_later(lost);  // as for a control message for which memory lacks
+    in.worker->fail_later(lost);  // as for a control message that is lost for lack of memory
     lost.lane_failed(lost.am(), UCS_ERR_NO_MEMORY);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
     in.peer.send(wire::wireup,
@@ -326,29 +327,30 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     CHECK(again->failure() == UCS_OK);
 }
 
-TEST_CASE("nobody makes answers wait for another worker until it fails", "[ucp][rndv]") {
+TEST_CASE("a worker does not fail because of replies to requests that others send in its name",
+          "[ucp][rndv]") {
     waiting_world in;
-    slow_reader busy(in.network);  // has asked for nothing
+    slow_reader busy(in.network);  // has sent no request
     const ucp::ep& to_busy = in.connect(busy);
     raw_peer other(in.network);
     in.drive([&] { return other.progress(); });
     other.reach(*in.worker);
     const test::log_capture log;
     in.worker->waiting().set_most(80'000);
-    const wire::rtr_header question{
+    const wire::rtr_header request{
         .request = 4711, .reply = 1, .address = 1, .from = 0, .ep = 0, .uid = busy.sender.uid()};
     for (int i = 0; i < 2000; ++i) {
-        other.send(wire::rndv_rtr, question);
+        other.send(wire::rndv_rtr, request);
         in.handle_arrivals();
         other.progress();
     }
     in.settle();
     CHECK(to_busy.failure() == UCS_OK);
-    CHECK(log.count("for whose receiver enough answers wait", ucs::log::level::warn) > 0);
-    // Its own questions are answered, however many wait.
+    CHECK(log.count("too many replies wait for its receiver", ucs::log::level::warn) > 0);
+    // The worker's own requests get replies, however many wait.
     in.worker->waiting().set_most(1'000'000);
     const std::uint64_t before = in.worker->waiting().used();
-    in.send_often(busy, wire::rndv_rtr, question, 100);
+    in.send_often(busy, wire::rndv_rtr, request, 100);
     CHECK(in.worker->waiting().used() > before);
     CHECK(to_busy.failure() == UCS_OK);
 }

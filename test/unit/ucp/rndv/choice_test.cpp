@@ -1,4 +1,5 @@
-// Registering memory has its price: where it is too high, data goes by buffers that are known.
+// Tests of the choice between registered memory and copies: if registration costs too much, data
+// goes through registered buffers.
 #include "ucp/rndv/choice.hpp"
 
 #include <algorithm>
@@ -17,21 +18,21 @@ using uct::sim::parameters;
 
 constexpr std::size_t length = 100'000;
 
-parameters that_registers_in(double seconds) {
-    parameters how;
-    how.paired.registration_time = seconds;
-    how.ops.remove(uct::op::get_zcopy);  // nobody else reaches memory
-    how.ops.remove(uct::op::put_zcopy);
-    return how;
+parameters with_registration_time(double seconds) {
+    parameters params;
+    params.paired.registration_time = seconds;
+    params.ops.remove(uct::op::get_zcopy);  // no other transport accesses memory
+    params.ops.remove(uct::op::put_zcopy);
+    return params;
 }
 
 struct world : ucp_test::paired_world {
     world(std::uint64_t seed, double seconds, const settings& options)
-        : paired_world(seed, that_registers_in(seconds), UCP_FEATURE_TAG, options),
+        : paired_world(seed, with_registration_time(seconds), UCP_FEATURE_TAG, options),
           to(connect(0)) {}
     ~world() { workers.clear(); }
 
-    // One message, the data of which is checked.
+    // Passes one message and checks its data.
     void pass() {
         std::vector<std::byte> source(length);
         std::vector<std::byte> target(length);
@@ -50,7 +51,7 @@ struct world : ucp_test::paired_world {
         CHECK(received.status == UCS_OK);
         CHECK(source == target);
     }
-    [[nodiscard]] std::uint64_t count(activity what) const { return workers[1]->counted(what); }
+    [[nodiscard]] std::uint64_t count(activity event) const { return workers[1]->counted(event); }
 
     const ucp_ep_h to;
 };
@@ -69,14 +70,14 @@ TEST_CASE("memory that costs nothing to register is never streamed") {
     CHECK(both.count(activity::reads) + both.count(activity::writes) == 200);
 }
 
-TEST_CASE("memory that costs more to register than to copy goes through known buffers") {
+TEST_CASE("memory that costs more to register than to copy goes through registered buffers") {
     world both(1, 1.0, with_scheme("auto"));
     for (int i = 0; i < 200; ++i)
         both.pass();
     CHECK(both.count(activity::streams) == 200);
 }
 
-TEST_CASE("a scheme that was asked for is kept to, whatever registering costs") {
+TEST_CASE("a configured scheme is used whatever registration costs") {
     for (const double price : {0.0, 1.0}) {
         world read(1, price, with_scheme("get_zcopy"));
         read.pass();

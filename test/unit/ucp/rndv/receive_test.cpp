@@ -1,4 +1,4 @@
-// Rendezvous with a peer that breaks it off at any point, or asks for what it may not have.
+// Tests of rendezvous with a peer that aborts it at any point, or sends invalid requests.
 #include "ucp/rndv/receive.hpp"
 
 #include <array>
@@ -22,34 +22,35 @@ raw_world near() {
     return raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
 }
 
-// A running send and its name.
+// Starts a send and returns its id.
 std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data, told& sent) {
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, &param)));
     in.settle();
-    const auto announcements = in.peer.received<wire::rts_header>(wire::rndv_rts);
-    REQUIRE(announcements.size() == 1);
-    return announcements[0].request;
+    const auto messages = in.peer.received<wire::rts_header>(wire::rndv_rts);
+    REQUIRE(messages.size() == 1);
+    return messages[0].request;
 }
 
-// A receive that reads one half and waits for the peer to write the other one.
+// Starts a receive that reads one half and waits for the peer to write the other half. Returns the
+// data request.
 wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
                              const std::vector<std::byte>& from, told& received) {
     in.post_receive(into, received);
     in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
     in.settle();
-    const auto asked = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
-    REQUIRE(asked.size() == 1);
-    REQUIRE(asked[0].address != 0);
-    CHECK(asked[0].ep == raw_world::peer_ep);
-    return asked[0];
+    const auto request = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
+    REQUIRE(request.size() == 1);
+    REQUIRE(request[0].address != 0);
+    CHECK(request[0].ep == raw_world::peer_ep);
+    return request[0];
 }
 
 }  // namespace
 
-TEST_CASE("who asks for a part of a send that is gone is told that nothing was written") {
-    // The receive waited for ever for the sender's half.
-    // Nor may its endpoint be there any more.
+TEST_CASE("a request to write for a send that is gone is answered with an error") {
+    // Regression: the receive waited for the sender's half for ever. The endpoint of the send may
+    // be gone as well.
     raw_world in = near();
     const bool endpoint_is_gone = GENERATE(false, true);
     std::vector<std::byte> buffer(length);
@@ -63,7 +64,7 @@ TEST_CASE("who asks for a part of a send that is gone is told that nothing was w
     CHECK(answers[0].status == UCS_ERR_CANCELED);
 }
 
-TEST_CASE("a send that is broken off while it writes a part tells the end of the writing") {
+TEST_CASE("a send that is aborted while it writes a part reports the end of the writing") {
     raw_world in = near();
     const bool by_us = GENERATE(true, false);
     const std::vector<std::byte> data(length, std::byte{1});
@@ -77,7 +78,7 @@ TEST_CASE("a send that is broken off while it writes a part tells the end of the
         in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_ERR_CONNECTION_RESET, 0, 0});
     in.handle_arrivals();
     if (by_us) in.close_by_force();
-    CHECK(sent.times == 0);  // its memory is still read
+    CHECK(sent.times == 0);  // the send's memory is still read
     CHECK(in.peer.received<wire::atp_header>(wire::rndv_atp).empty());
     in.settle();
     CHECK(in.peer.received<wire::atp_header>(wire::rndv_atp).size() == 1);
@@ -85,7 +86,7 @@ TEST_CASE("a send that is broken off while it writes a part tells the end of the
     CHECK(sent.status == (by_us ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET));
 }
 
-TEST_CASE("a send that was asked to write everything ends when it has told so") {
+TEST_CASE("a send that writes everything ends when it has notified the receiver") {
     raw_world in = near();
     const std::vector<std::byte> data(length, std::byte{1});
     std::vector<std::byte> buffer(length);
@@ -103,7 +104,7 @@ TEST_CASE("a send that was asked to write everything ends when it has told so") 
     CHECK(buffer == data);
 }
 
-TEST_CASE("wrong requests for data are rejected with one line, and the send goes on") {
+TEST_CASE("wrong data requests are rejected with one line, and the send continues") {
     raw_world in = near();
     const std::vector<std::byte> data(length);
     told sent;
@@ -127,20 +128,20 @@ TEST_CASE("wrong requests for data are rejected with one line, and the send goes
     CHECK(sent.status == UCS_OK);
 }
 
-TEST_CASE("a receive that is broken off ends when the peer does not write into it any more") {
+TEST_CASE("an aborted receive ends when the peer writes into it no more") {
     raw_world in = near();
-    enum class way { it_says_so, it_dies };
-    const way ending = GENERATE(way::it_says_so, way::it_dies);
+    enum class end { it_says_so, it_dies };
+    const end ending = GENERATE(end::it_says_so, end::it_dies);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     told received;
-    const wire::rtr_header asked = start_split(in, into, from, received);
+    const wire::rtr_header request = start_split(in, into, from, received);
     in.close_by_force();
     in.peer_closes();
     CHECK(received.times == 0);
     CHECK(in.worker->endpoint_count() == 0);
-    if (ending == way::it_says_so) {
-        in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_CANCELED});
+    if (ending == end::it_says_so) {
+        in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
     } else {
         in.network.kill(in.peer.uid());
     }
@@ -151,20 +152,20 @@ TEST_CASE("a receive that is broken off ends when the peer does not write into i
     CHECK(in.worker->peer_count() == 0);
 }
 
-TEST_CASE("a receive whose sender broke off while it was asked to write ends with an error") {
+TEST_CASE("a receive whose sender aborts a requested write ends with an error") {
     raw_world in = near();
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     told received;
-    const wire::rtr_header asked = start_split(in, into, from, received);
-    in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_CANCELED});
+    const wire::rtr_header request = start_split(in, into, from, received);
+    in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
     in.settle();
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("a message that was announced and probed before its sender closed cannot be received") {
-    // Its data was asked for, and nobody answered.
+TEST_CASE("a rendezvous message that was probed before its sender closed cannot be received") {
+    // Regression: the data was requested, and no reply came.
     raw_world in = near();
     in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0, 0});
     in.settle();
@@ -180,13 +181,14 @@ TEST_CASE("a message that was announced and probed before its sender closed cann
     CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("an endpoint that both sides have closed begins nothing more") {
-    // It lives on until the next slow turn, or for its last word, and no receive may wait for it.
+TEST_CASE("an endpoint that both sides have closed starts no operation") {
+    // The endpoint lives on until the next slow turn, or for its final message, and no receive may
+    // wait for it.
     raw_world in = near();
     std::vector<std::byte> into(length);
     told received;
     void* const receive = in.post_receive(into, received);
-    // One that the user has never asked for, so that the peer's close ends it.
+    // The program has not asked for this endpoint, so the peer's close ends it.
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     const auto connection_message = [&](wire::wireup_type type, std::uint64_t last) {
         in.peer.send(wire::wireup,
@@ -211,12 +213,13 @@ TEST_CASE("an endpoint that both sides have closed begins nothing more") {
     CHECK(received.times == 1);
 }
 
-TEST_CASE("an endpoint that handles errors confirms that its send ran when it was read") {
+TEST_CASE(
+    "an endpoint in error handling mode PEER confirms that its send still ran when it was read") {
     const auto mode = GENERATE(UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
     raw_world in = near();
-    ucp::ep_params how;
-    how.error_mode = mode;
-    in.ep().adopt(how);
+    ucp::ep_params params;
+    params.error_mode = mode;
+    in.ep().adopt(params);
     const std::vector<std::byte> data(length);
     told sent;
     const std::uint64_t send = start_send(in, data, sent);
@@ -236,27 +239,27 @@ TEST_CASE("an endpoint that handles errors confirms that its send ran when it wa
     CHECK(answers[1].status == UCS_ERR_CANCELED);  // the send was gone
 }
 
-TEST_CASE("a receive that read memory which may have been taken back waits for confirmation") {
+TEST_CASE("a receive waits for confirmation if the memory that it read may have been reused") {
     raw_world in = near();
-    enum class way { confirmed, broken_off, closed };
-    const way ending = GENERATE(way::confirmed, way::broken_off, way::closed);
+    enum class end { confirmed, broken_off, closed };
+    const end ending = GENERATE(end::confirmed, end::broken_off, end::closed);
     const std::vector<std::byte> from(100, std::byte{1});
     std::vector<std::byte> into(100);
     told received;
     in.post_receive(into, received);
     in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
     in.settle();
-    const auto asked = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(asked.size() == 1);
-    CHECK(asked[0].request == 9);
-    CHECK(asked[0].ep == raw_world::peer_ep);
-    CHECK(asked[0].reply != 0);
+    const auto request = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(request.size() == 1);
+    CHECK(request[0].request == 9);
+    CHECK(request[0].ep == raw_world::peer_ep);
+    CHECK(request[0].reply != 0);
     CHECK(received.times == 0);
-    if (ending == way::closed) {
+    if (ending == end::closed) {
         in.close_by_force();
     } else {
-        const ucs_status_t answer = ending == way::confirmed ? UCS_OK : UCS_ERR_CANCELED;
-        in.peer.send(wire::rndv_atp, wire::atp_header{asked[0].reply, answer});
+        const ucs_status_t answer = ending == end::confirmed ? UCS_OK : UCS_ERR_CANCELED;
+        in.peer.send(wire::rndv_atp, wire::atp_header{request[0].reply, answer});
     }
     in.settle();
     CHECK(received.times == 1);
@@ -266,16 +269,17 @@ TEST_CASE("a receive that read memory which may have been taken back waits for c
     CHECK(in.worker->recv_ids().size() == 0);
 }
 
-TEST_CASE("what the sender could not write is read, and reading goes on") {
-    // The whole message was asked for once more, and this peer was never read from again.
+TEST_CASE("a part that the sender could not write is read, and later messages are read as well") {
+    // Regression: the whole message was requested again, and this peer's memory was never read
+    // again.
     raw_world in = near();
     std::vector<std::byte> from(length);
     for (std::size_t i = 0; i < length; ++i)
         from[i] = static_cast<std::byte>(i * 7 + i / 4096);
     std::vector<std::byte> into(length);
     told received;
-    const wire::rtr_header asked = start_split(in, into, from, received);
-    in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_UNSUPPORTED});
+    const wire::rtr_header request = start_split(in, into, from, received);
+    in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_UNSUPPORTED});
     in.settle();
     CHECK(received.status == UCS_OK);
     CHECK(into == from);
@@ -286,7 +290,7 @@ TEST_CASE("what the sender could not write is read, and reading goes on") {
     CHECK(in.ep().remote().rma() != nullptr);
 }
 
-TEST_CASE("the sender writes no part when the connection can be lost while it lives") {
+TEST_CASE("the sender writes no part if its connection can be lost while it lives") {
     uct::sim::parameters network;
     network.reach = uct::scope::network;
     raw_world in({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);

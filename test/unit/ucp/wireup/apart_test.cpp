@@ -1,4 +1,5 @@
-// Endpoints that are no other endpoint's other half.
+// Tests of endpoints with a private connection, which are never paired with an endpoint that the
+// peer's program made.
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/paired_world.hpp"
@@ -8,11 +9,11 @@ using namespace ucp_test;
 
 namespace {
 
-struct heard {
+struct error_count {
     unsigned errors = 0;
 };
 
-ucp_ep_h connect(paired_world& in, std::size_t from, unsigned flags, heard& by) {
+ucp_ep_h connect(paired_world& in, std::size_t from, unsigned flags, error_count& counted) {
     const std::vector<std::byte> address = in.workers[1 - from]->address(false);
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -20,20 +21,21 @@ ucp_ep_h connect(paired_world& in, std::size_t from, unsigned flags, heard& by) 
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {
-        [](void* arg, ucp_ep_h, ucs_status_t) { ++static_cast<heard*>(arg)->errors; }, &by};
+        [](void* arg, ucp_ep_h, ucs_status_t) { ++static_cast<error_count*>(arg)->errors; },
+        &counted};
     params.flags = flags;
     ucp_ep_h made = nullptr;
     REQUIRE(ucp_ep_create(ucp::capi::handle(*in.workers[from]), &params, &made) == UCS_OK);
     return made;
 }
 
-// From a worker to the other one.
-bool deliver(paired_world& in, std::size_t from, ucp_ep_h by) {
+// Sends a message from one worker to the other. Returns whether it arrived.
+bool deliver(paired_world& in, std::size_t from, ucp_ep_h over) {
     const char sent = 'x';
     char seen = 0;
     told out, back;
     const ucp_request_param_t send = out.on_send();
-    paired_world::note(ucp_tag_send_nbx(by, &sent, 1, 5, &send), out);
+    paired_world::note(ucp_tag_send_nbx(over, &sent, 1, 5, &send), out);
     const ucp_request_param_t receive = back.on_recv();
     paired_world::note(ucp_tag_recv_nbx(ucp::capi::handle(*in.workers[1 - from]), &seen, 1, 5,
                                         ~ucp_tag_t{0}, &receive),
@@ -44,24 +46,24 @@ bool deliver(paired_world& in, std::size_t from, ucp_ep_h by) {
 
 }  // namespace
 
-TEST_CASE("an endpoint apart does not end with those that the peer made to its worker") {
+TEST_CASE("an endpoint with a private connection does not end with those of the peer's program") {
     const bool apart = GENERATE(false, true);
     const bool crossing = GENERATE(false, true);
     CAPTURE(apart, crossing);
     const unsigned flags = apart ? ucp::capi::ep_flag_apart : 0;
     paired_world in(3, {}, UCP_FEATURE_TAG);
-    heard mine, theirs;
-    // Theirs is made while ours waits for its answer, or when it is connected.
-    const ucp_ep_h first = connect(in, 0, flags, mine);
+    error_count first_errors, second_errors;
+    // The peer's endpoint is made while ours waits for its reply, or when ours is connected.
+    const ucp_ep_h first = connect(in, 0, flags, first_errors);
     ucp_ep_h second = nullptr;
-    if (crossing) second = connect(in, 1, flags, theirs);
+    if (crossing) second = connect(in, 1, flags, second_errors);
     CHECK(deliver(in, 0, first));
-    if (!crossing) second = connect(in, 1, flags, theirs);
+    if (!crossing) second = connect(in, 1, flags, second_errors);
     CHECK(deliver(in, 1, second));
     told closed;
     paired_world::close(second, false, closed);
     REQUIRE(in.driver.run_until_quiet());
-    CHECK(mine.errors == (apart ? 0 : 1));
+    CHECK(first_errors.errors == (apart ? 0 : 1));
     if (apart) CHECK(deliver(in, 0, first));
     told last;
     paired_world::close(first, true, last);

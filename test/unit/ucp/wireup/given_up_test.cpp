@@ -1,5 +1,5 @@
-// What one side says while the other one still has lanes in pairs that it has given up, or has such
-// lanes that it has not heard of.
+// Tests of messages between a side that has given up paired lanes and a side that still has them,
+// or that has made paired lanes unknown to the other.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -27,17 +27,17 @@ std::unique_ptr<ucp::context> make_context(const uct::component& by_address,
                                            const uct::component& in_pairs) {
     ucs::config::source source = ucs::config::source::empty();
     source.set("HOST_PROBE", "n");
-    source.set("RNDV_SCHEME", "get_zcopy");  // by keys, if any way
+    source.set("RNDV_SCHEME", "get_zcopy");  // access by keys, if possible
     ucp::context_params params;
     params.features = UCP_FEATURE_TAG;
     const uct::component* list[] = {&by_address, &in_pairs};
     return std::move(*ucp::context::create(params, std::move(source), list));
 }
 
-// The raw peer's half of lanes in pairs: it takes what comes over it.
-class raw_half {
+// The raw peer's end of paired lanes: records the messages that arrive over it.
+class raw_paired_iface {
 public:
-    raw_half(uct::sim::fabric& network, const raw_peer& whole)
+    raw_paired_iface(uct::sim::fabric& network, const raw_peer& whole)
         : whole_(whole),
           component_(network),
           events_(std::move(*ucs::async::event_loop::create())),
@@ -48,24 +48,24 @@ public:
         iface_->set_am_handler(wire::wireup,
                                {.deliver =
                                     [](void* arg, void* data, std::size_t) {
-                                        auto& self = *static_cast<raw_half*>(arg);
+                                        auto& self = *static_cast<raw_paired_iface*>(arg);
                                         wireup_header header;
                                         std::memcpy(&header, data, sizeof header);
-                                        self.heard_.push_back(self.whole_.unmasked(header));
+                                        self.received_.push_back(self.whole_.unmasked(header));
                                     },
                                 .arg = this});
         iface_->set_am_handler(
             wire::rndv_rtr,
             {.deliver = [](void* arg, void*,
-                           std::size_t) { ++static_cast<raw_half*>(arg)->data_requests_; },
+                           std::size_t) { ++static_cast<raw_paired_iface*>(arg)->data_requests_; },
              .arg = this});
     }
     // Makes the endpoint to the worker.
     void reach(std::span<const std::byte> iface_address) {
         ep_ = std::move(*iface_->create_ep(iface_address));
     }
-    void connect_to(std::span<const std::byte> theirs) {
-        REQUIRE(ep_->connect_to(theirs) == UCS_OK);
+    void connect_to(std::span<const std::byte> connection) {
+        REQUIRE(ep_->connect_to(connection) == UCS_OK);
     }
     [[nodiscard]] std::vector<std::byte> address() const {
         std::vector<std::byte> made(iface_->attr().address_length);
@@ -77,16 +77,16 @@ public:
         ep_->pack_connection(made);
         return made;
     }
-    void send(const wireup_header& what, const std::vector<std::byte>& body) {
-        const wireup_header sealed = whole_.sealed(what, body);
+    void send(const wireup_header& header, const std::vector<std::byte>& body) {
+        const wireup_header sealed = whole_.sealed(header, body);
         send_raw(*ep_, wire::wireup, &sealed, sizeof sealed, body);
     }
-    void announce(const wire::rts_header& what, const std::vector<std::byte>& keys) {
-        send_raw(*ep_, wire::rndv_rts, &what, sizeof what, keys);
+    void send_rts(const wire::rts_header& header, const std::vector<std::byte>& keys) {
+        send_raw(*ep_, wire::rndv_rts, &header, sizeof header, keys);
     }
     void leave() { ep_.reset(); }
     unsigned progress() { return iface_->progress(); }
-    [[nodiscard]] const std::vector<wireup_header>& heard() const noexcept { return heard_; }
+    [[nodiscard]] const std::vector<wireup_header>& received() const noexcept { return received_; }
     [[nodiscard]] unsigned data_requests() const noexcept { return data_requests_; }
 
 private:
@@ -96,126 +96,127 @@ private:
     ucs::config::source config_;
     std::unique_ptr<uct::iface> iface_;
     std::unique_ptr<uct::ep> ep_;
-    std::vector<wireup_header> heard_;
+    std::vector<wireup_header> received_;
     unsigned data_requests_ = 0;
 };
 
-// A worker with both transports, and a peer of both that the test plays.
+// A worker with both transports, and a peer with both that the test plays.
 struct world {
-    explicit world(const uct::sim::parameters& how = {}) : network(1, how) {
+    explicit world(const uct::sim::parameters& params = {}) : network(1, params) {
         driver.add([this] { return worker->progress(); });
         driver.add([this] { return peer.progress(); });
-        driver.add([this] { return half.progress(); });
+        driver.add([this] { return paired.progress(); });
         peer.reach(*worker);
         const auto all = ucp::address::parse(std::span<const std::byte>(worker->address(false)));
         REQUIRE(all);
-        const auto paired =
-            std::find_if(all->entries.begin(), all->entries.end(),
-                         [](const auto& each) { return each.transport == "simrc"; });
-        REQUIRE(paired != all->entries.end());
-        worker_half = paired->iface_address;
-        half.reach(worker_half);
+        const auto entry = std::find_if(all->entries.begin(), all->entries.end(),
+                                        [](const auto& each) { return each.transport == "simrc"; });
+        REQUIRE(entry != all->entries.end());
+        worker_paired = entry->iface_address;
+        paired.reach(worker_paired);
         let_connect();
     }
 
     void settle() { REQUIRE(driver.run_until_quiet()); }
-    // What the test plays sends no sooner than it may.
+    // Waits until the played peer may send.
     void let_connect() { network.advance(network.network().max_connect_time); }
 
-    // Of the peer with both transports.
+    // The address of the peer with both transports.
     [[nodiscard]] std::vector<std::byte> address() const {
         ucp::address::worker_address all =
             *ucp::address::parse(std::span<const std::byte>(peer.address()));
         all.entries.push_back(
-            {"simrc", "rnode", uct::scope::network, 1e-7F, 1e10F, 0, half.address()});
+            {"simrc", "rnode", uct::scope::network, 1e-7F, 1e10F, 0, paired.address()});
         return ucp::address::pack(all, false);
     }
-    [[nodiscard]] wireup_header about(type what, std::uint64_t ep, std::uint64_t last) const {
-        return {what, {}, peer.uid(), worker->uid(), ep, last};
+    [[nodiscard]] wireup_header about(type message, std::uint64_t ep, std::uint64_t last) const {
+        return {message, {}, peer.uid(), worker->uid(), ep, last};
     }
-    // The peer asks for lanes in pairs.
-    void ask(std::uint64_t attempt) { ask(attempt, worker_half, address()); }
-    void ask(std::uint64_t attempt, std::span<const std::byte> to,
-             const std::vector<std::byte>& own) {
-        const std::vector<std::byte> from = half.address();
-        const std::vector<std::byte> connection = half.connection();
+    // The peer sends a pair request.
+    void request_pairing(std::uint64_t attempt) {
+        request_pairing(attempt, worker_paired, address());
+    }
+    void request_pairing(std::uint64_t attempt, std::span<const std::byte> to,
+                         const std::vector<std::byte>& own) {
+        const std::vector<std::byte> from = paired.address();
+        const std::vector<std::byte> connection = paired.connection();
         peer.send(wire::wireup, about(type::pair, attempt, 0),
                   ucp::wireup::pack(
-                      ucp::wireup::pair_question{{{"simrc", to, from, connection, 0}}, own}));
+                      ucp::wireup::pair_request{{{"simrc", to, from, connection, 0}}, own}));
         settle();
     }
-    // The peer connects its half, as soon as its question is answered, and tells so.
+    // The peer connects its lane when its request got a reply, and confirms with `joined`.
     void join(std::uint64_t attempt) {
         const std::vector<std::byte>& bytes = peer.last_received();
-        wireup_header answer;
-        REQUIRE(bytes.size() > sizeof answer);
-        std::memcpy(&answer, bytes.data(), sizeof answer);
-        REQUIRE(answer.type == type::paired);
-        const auto theirs = ucp::wireup::parse_answer(std::span(bytes).subspan(sizeof answer));
-        REQUIRE(theirs);
-        half.connect_to(theirs->front().connection);
+        wireup_header reply;
+        REQUIRE(bytes.size() > sizeof reply);
+        std::memcpy(&reply, bytes.data(), sizeof reply);
+        REQUIRE(reply.type == type::paired);
+        const auto lanes = ucp::wireup::parse_pair_reply(std::span(bytes).subspan(sizeof reply));
+        REQUIRE(lanes);
+        paired.connect_to(lanes->front().connection);
         let_connect();
-        half.send(about(type::joined, attempt, 0), {});
+        paired.send(about(type::joined, attempt, 0), {});
         settle();
     }
-    // The peer says that it does without.
-    void do_without(std::uint64_t last_attempt) {
+    // The peer declines paired lanes: sends a pair request without lanes.
+    void decline_pairs(std::uint64_t last_attempt) {
         const std::vector<std::byte> own = address();
         peer.send(wire::wireup, about(type::pair, last_attempt, 0),
-                  ucp::wireup::pack(ucp::wireup::pair_question{{}, own}));
+                  ucp::wireup::pack(ucp::wireup::pair_request{{}, own}));
         settle();
     }
-    // The peer asks for an endpoint of the worker, over lanes without or with a pair.
+    // The peer sends a connection request, over lanes without or with a pair.
     void request(std::uint64_t ep) {
         peer.send(wire::wireup, about(type::request, ep, 0), address());
         settle();
     }
     void request_over_pair(std::uint64_t ep) {
-        half.send(about(over_pair(type::request), ep, 0), address());
+        paired.send(about(over_pair(type::request), ep, 0), address());
         settle();
     }
-    // The peer has no lanes of that attempt, or no more.
+    // The peer sends `unpaired`: it has no lanes of that attempt.
     void leave(std::uint64_t attempt) {
         peer.send(wire::wireup, about(type::unpaired, attempt,
                                       static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
         settle();
     }
-    // The worker's, to the peer.
+    // Makes an endpoint of the worker to the peer.
     [[nodiscard]] ucp::ep& make_ep() { return **worker->create_ep(address().data(), {}); }
-    // The worker's question, which is the last word that the peer has heard.
-    [[nodiscard]] std::uint64_t question() const {
-        const wireup_header last = heard().back();
+    // Returns the attempt of the worker's pair request, the last message that the peer has
+    // received.
+    [[nodiscard]] std::uint64_t requested_attempt() const {
+        const wireup_header last = received().back();
         REQUIRE(last.type == type::pair);
         return last.ep;
     }
-    // The peer answers it, says which of its devices that is, and hears that the worker has joined
-    // the lanes.
-    void answer(std::uint8_t device = 0) {
-        const std::uint64_t attempt = question();
+    // The peer replies to that request, names its device, and receives `joined` from the worker.
+    void reply_to_pairing(std::uint8_t device = 0) {
+        const std::uint64_t attempt = requested_attempt();
         const std::vector<std::byte> bytes = peer.last_received();
-        const auto asked =
-            ucp::wireup::parse_question(std::span(bytes).subspan(sizeof(wireup_header)));
-        REQUIRE(asked);
-        half.connect_to(asked->lanes.front().connection);
-        const std::vector<std::byte> ours = half.connection();
+        const auto request =
+            ucp::wireup::parse_pair_request(std::span(bytes).subspan(sizeof(wireup_header)));
+        REQUIRE(request);
+        paired.connect_to(request->lanes.front().connection);
+        const std::vector<std::byte> ours = paired.connection();
         peer.send(wire::wireup, about(type::paired, attempt, 0),
-                  ucp::wireup::pack(ucp::wireup::pair_answer{{ours, device}}));
+                  ucp::wireup::pack(ucp::wireup::pair_reply{{ours, device}}));
         settle();
-        REQUIRE(std::ranges::any_of(half.heard(), [attempt](const wireup_header& each) {
+        REQUIRE(std::ranges::any_of(paired.received(), [attempt](const wireup_header& each) {
             return each.type == type::joined && each.ep == attempt;
         }));
     }
-    // What came over the lane that needs no pairs.
-    [[nodiscard]] std::vector<wireup_header> heard() const {
+    // The messages that arrived over the lane without pairs.
+    [[nodiscard]] std::vector<wireup_header> received() const {
         return peer.received<wireup_header>(wire::wireup);
     }
     [[nodiscard]] std::size_t count(type which) const {
-        const auto all = heard();
+        const auto all = received();
         return static_cast<std::size_t>(std::count_if(
             all.begin(), all.end(), [which](const auto& each) { return each.type == which; }));
     }
 
-    // A worker with a higher uid than the peer, so that the peer's question counts.
+    // Makes a worker with a higher uid than the peer, so that the peer's request counts.
     [[nodiscard]] std::unique_ptr<ucp::worker> make_worker_above(std::uint64_t uid) const {
         std::unique_ptr<ucp::worker> made;
         do {
@@ -231,57 +232,57 @@ struct world {
     std::unique_ptr<ucp::context> context = make_context(by_address, in_pairs);
     raw_peer peer{network};
     std::unique_ptr<ucp::worker> worker = make_worker_above(peer.uid());
-    raw_half half{network, peer};
-    std::vector<std::byte> worker_half;
+    raw_paired_iface paired{network, peer};
+    std::vector<std::byte> worker_paired;
     uct::sim::driver driver{network};
 };
 
 }  // namespace
 
-TEST_CASE("given up: a word from before the lanes in pairs does not end them") {
-    // It had been overtaken by the question that came after it: one side gave up its half of lanes
-    // that the other one was ready on already, and its endpoint waited for ever.
+TEST_CASE("given up: a message from before the paired lanes does not end them") {
+    // Regression: the message had been overtaken by a later pair request. One side gave up lanes on
+    // which the other side was ready already, and that side's endpoint waited for ever.
     constexpr std::uint64_t given_up = 70;
     constexpr std::uint64_t agreed = 71;
     const bool joins_before = GENERATE(false, true);
     CAPTURE(joins_before);
     world in;
-    in.ask(agreed);
+    in.request_pairing(agreed);
     if (!joins_before) {
-        in.do_without(given_up);
+        in.decline_pairs(given_up);
         in.join(agreed);
     } else {
         in.join(agreed);
-        in.do_without(given_up);
+        in.decline_pairs(given_up);
     }
     in.request_over_pair(5);
-    REQUIRE(in.half.heard().size() == 1);
-    CHECK(in.half.heard()[0].type == over_pair(type::reply));
-    CHECK(in.half.heard()[0].peer_ep_or_number == 5);
+    REQUIRE(in.paired.received().size() == 1);
+    CHECK(in.paired.received()[0].type == over_pair(type::reply));
+    CHECK(in.paired.received()[0].peer_ep_or_number == 5);
 }
 
-TEST_CASE("given up: whoever does without lanes in pairs is answered without") {
+TEST_CASE("given up: a peer that declines paired lanes gets its reply without them") {
     constexpr std::uint64_t attempt = 71;
     const bool joins_before = GENERATE(false, true);
     CAPTURE(joins_before);
     world in;
-    in.ask(attempt);
+    in.request_pairing(attempt);
     if (joins_before) in.join(attempt);
-    in.do_without(attempt);
+    in.decline_pairs(attempt);
     in.request(5);
     CHECK(in.count(type::reply) == 1);
 }
 
-TEST_CASE("given up: who asked for pairs and comes without is asked whether it still wants them") {
-    // Its goodbye had gone over a path that carries nothing, so that its next requests were dropped
-    // until the half that nobody wanted was given up, after minutes or never.
+TEST_CASE("given up: a requester that comes without paired lanes gets the pair reply again") {
+    // Regression: the peer's final message was lost on a dead path. Its next requests were dropped
+    // until the unused lanes were given up, after minutes or never.
     constexpr std::uint64_t attempt = 71;
     world in;
-    in.ask(attempt);
+    in.request_pairing(attempt);
     REQUIRE(in.count(type::paired) == 1);
     in.request(5);
     REQUIRE(in.count(type::paired) == 2);
-    CHECK(in.heard().back().ep == attempt);
+    CHECK(in.received().back().ep == attempt);
     CHECK(in.count(type::reply) == 0);
     in.peer.send(wire::wireup, in.about(type::unpaired, attempt,
                                         static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
@@ -289,39 +290,40 @@ TEST_CASE("given up: who asked for pairs and comes without is asked whether it s
     CHECK(in.count(type::reply) == 1);
 }
 
-TEST_CASE("given up: who asked for pairs and still wants them goes on") {
+TEST_CASE("given up: a requester that still wants paired lanes continues") {
     constexpr std::uint64_t attempt = 71;
     world in;
-    in.ask(attempt);
+    in.request_pairing(attempt);
     in.request(4);
     in.join(attempt);
     in.request_over_pair(5);
-    REQUIRE(in.half.heard().size() == 1);
-    CHECK(in.half.heard()[0].peer_ep_or_number == 5);
+    REQUIRE(in.paired.received().size() == 1);
+    CHECK(in.paired.received()[0].peer_ep_or_number == 5);
 }
 
-TEST_CASE("given up: what was dropped while lanes in pairs stood is asked for when they are over") {
-    // The peer had left them already, and could not make others: its next request came before its
-    // goodbye.
+TEST_CASE(
+    "given up: messages that paired lanes made us drop are requested again when these are over") {
+    // The peer had left the lanes already and could not make others: its next request came before
+    // its final message.
     constexpr std::uint64_t attempt = 71;
     world in;
-    in.ask(attempt);
+    in.request_pairing(attempt);
     in.join(attempt);
     in.request_over_pair(5);
-    REQUIRE(in.half.heard().size() == 1);
+    REQUIRE(in.paired.received().size() == 1);
     in.request(6);
     REQUIRE(in.count(type::reply) == 0);
-    in.half.send(in.about(type::close, 5, in.half.heard()[0].ep), {});
+    in.paired.send(in.about(type::close, 5, in.paired.received()[0].ep), {});
     in.settle();
-    REQUIRE(in.heard().back().type == type::pair);
-    CHECK(in.heard().back().ep == attempt);
+    REQUIRE(in.received().back().type == type::pair);
+    CHECK(in.received().back().ep == attempt);
     in.request(6);
     CHECK(in.count(type::reply) == 1);
 }
 
-TEST_CASE("given up: who answered says that it does without, when its half fails") {
-    // The answer may never have left: the asker waited for it for ever, and dropped what came over
-    // other lanes.
+TEST_CASE("given up: a responder whose paired lanes fail declines them") {
+    // Regression: the reply may never have left. The requester waited for it for ever, and dropped
+    // messages over other lanes.
     constexpr std::uint64_t attempt = 71;
     const bool had_asked = GENERATE(false, true);
     CAPTURE(had_asked);
@@ -329,12 +331,12 @@ TEST_CASE("given up: who answered says that it does without, when its half fails
     ucp::ep& ours = in.make_ep();
     if (had_asked) ours.handle(ucp::wireup::event::use);
     in.settle();
-    in.ask(attempt);
+    in.request_pairing(attempt);
     REQUIRE(in.count(type::paired) == 1);
     in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
                           *in.network.find_node(in.peer.uid(), 1), 0);
     in.settle();
-    auto all = in.heard();
+    auto all = in.received();
     if (had_asked) {
         CHECK(all.back().type == type::request);
         all.pop_back();
@@ -343,55 +345,55 @@ TEST_CASE("given up: who answered says that it does without, when its half fails
     CHECK(all.back().ep == attempt);
 }
 
-TEST_CASE("given up: who asked and has never heard of its partner says that it goes") {
-    // Its path carried nothing, neither that it had joined the lanes nor its goodbye.
+TEST_CASE("given up: a requester that never heard from the peer notifies it when it closes") {
+    // The path was dead: neither `joined` nor the final message arrived.
     world in;
     ucp::ep& asking = in.make_ep();
     REQUIRE(asking.remote().connect() == UCS_OK);
     in.settle();
-    const std::uint64_t attempt = in.question();
-    in.answer();
+    const std::uint64_t attempt = in.requested_attempt();
+    in.reply_to_pairing();
     asking.handle(ucp::wireup::event::local_close);
     in.settle();
-    CHECK(in.heard().back().type == type::unpaired);
-    CHECK(in.heard().back().ep == attempt);
+    CHECK(in.received().back().type == type::unpaired);
+    CHECK(in.received().back().ep == attempt);
 }
 
-TEST_CASE("given up: who has asked for a connection without lanes in pairs is asked for none") {
-    // The peer accepts what it hears, and is ready over the lanes that there were.
+TEST_CASE("given up: a worker with a request over lanes without pairs refuses paired lanes") {
+    // The peer accepts the request that it receives, and is ready over the lanes of that time.
     constexpr std::uint64_t late = 71;
     world in;
     in.make_ep().handle(ucp::wireup::event::use);
     in.settle();
-    in.leave(in.question());
+    in.leave(in.requested_attempt());
     REQUIRE(in.count(type::request) == 1);
-    in.ask(late);
+    in.request_pairing(late);
     CHECK(in.count(type::paired) == 0);
-    CHECK(in.heard().back().type == type::unpaired);
-    CHECK(in.heard().back().ep == late);
+    CHECK(in.received().back().type == type::unpaired);
+    CHECK(in.received().back().ep == late);
 }
 
-TEST_CASE("given up: who asks hears that older lanes are over, and asks again") {
-    // Its question may have been put aside for that of the other side, which has left since.
+TEST_CASE("given up: a requester repeats its pair request when older lanes are over") {
+    // Our pair request may have been dropped in favour of the peer's, which has left since.
     const bool by_failure = GENERATE(false, true);
     CAPTURE(by_failure);
     constexpr std::uint64_t older = 70;
     world in;
     in.make_ep().handle(ucp::wireup::event::use);
     in.settle();
-    const std::uint64_t attempt = in.question();
+    const std::uint64_t attempt = in.requested_attempt();
     if (by_failure) {
         in.leave(older);
     } else {
-        in.do_without(older);
+        in.decline_pairs(older);
     }
     CHECK(in.count(type::pair) == 2);
-    CHECK(in.question() == attempt);
+    CHECK(in.requested_attempt() == attempt);
 }
 
-TEST_CASE("given up: who refuses new lanes when the old ones fail connects over others") {
-    // The new peer went on as one that only refuses: its endpoints waited for ever. Where the next
-    // lanes come in pairs, too, the refusal that waited for room was lost.
+TEST_CASE("given up: after a refusal of paired lanes endpoints connect over other lanes") {
+    // Regression: the new peer object remained one that only refuses, so its endpoints waited for
+    // ever. If the next lanes were paired as well, the refusal that waited for room was lost.
     constexpr std::uint64_t attempt = 71;
     constexpr std::uint64_t impossible = 72;
     const bool offers_pairs = GENERATE(false, true);
@@ -400,16 +402,16 @@ TEST_CASE("given up: who refuses new lanes when the old ones fail connects over 
     slow.max_connect_time = 10'000;
     world in(slow);
     const std::vector<std::byte> own = offers_pairs ? in.address() : in.peer.address();
-    in.ask(attempt, in.worker_half, own);
+    in.request_pairing(attempt, in.worker_paired, own);
     in.join(attempt);
     in.make_ep().handle(ucp::wireup::event::use);
     in.settle();
-    REQUIRE(in.half.heard().size() == 1);
-    in.ask(impossible, std::vector<std::byte>(in.worker_half.size()), own);
+    REQUIRE(in.paired.received().size() == 1);
+    in.request_pairing(impossible, std::vector<std::byte>(in.worker_paired.size()), own);
     in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
                           *in.network.find_node(in.peer.uid(), 1), 0);
     in.settle();
-    const auto all = in.heard();
+    const auto all = in.received();
     CHECK(std::any_of(all.begin(), all.end(), [](const wireup_header& each) {
         return each.type == type::unpaired && each.ep == impossible;
     }));
@@ -417,13 +419,13 @@ TEST_CASE("given up: who refuses new lanes when the old ones fail connects over 
     CHECK(in.count(type::pair) == 1);
 }
 
-TEST_CASE("given up: lanes in pairs that nobody here wants make room for those of others") {
+TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     constexpr std::uint64_t attempt = 71;
     const bool joins_before = GENERATE(false, true);
     CAPTURE(joins_before);
     world in;
     in.worker->uninvited().set_limits({.most = 1});
-    in.ask(attempt);
+    in.request_pairing(attempt);
     REQUIRE(in.count(type::paired) == 1);
     if (joins_before) in.join(attempt);
     CHECK(in.worker->uninvited().size() == 1);
@@ -439,17 +441,17 @@ TEST_CASE("given up: lanes in pairs that nobody here wants make room for those o
     const auto answers = newcomer.received<wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].type == type::reply);
-    // Joined lanes tell the peer themselves.
+    // Joined lanes notify the peer by themselves.
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
     CHECK(in.worker->uninvited().size() == 1);
     CHECK(in.worker->peer_count() == 1);
     CHECK(in.worker->find_ep(answers[0].ep) != nullptr);
 }
 
-TEST_CASE("given up: lanes in pairs count once, and not when the program wants the peer") {
+TEST_CASE("given up: paired lanes count once, and not when the program uses the peer") {
     world in;
     in.worker->uninvited().set_limits({.most = 10});
-    in.ask(71);
+    in.request_pairing(71);
     REQUIRE(in.count(type::paired) == 1);
     CHECK(in.worker->uninvited().size() == 1);
     in.join(71);
@@ -460,32 +462,33 @@ TEST_CASE("given up: lanes in pairs count once, and not when the program wants t
 }
 
 TEST_CASE("given up: a message is not read by keys of lanes that were given up") {
-    uct::sim::parameters messages;  // by address; only lanes in pairs reach memory
+    uct::sim::parameters
+        messages;  // the transport by address carries messages only; paired lanes access memory
     messages.ops = {static_cast<std::uint32_t>(uct::op::am_short) |
                     static_cast<std::uint32_t>(uct::op::am_bcopy)};
     world in(messages);
     ucp::ep& asking = in.make_ep();
     asking.handle(ucp::wireup::event::use);
     in.settle();
-    in.answer(1);
+    in.reply_to_pairing(1);
     REQUIRE(asking.connection() == ucp::wireup::state::requested);
     const std::vector<std::byte> data(1U << 20);
     const std::uint64_t key[] = {reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                                  std::uint64_t{1} << 32U | 5};  // version 1
-    std::vector<std::byte> lent(2 + sizeof key);
-    lent[0] = std::byte{1};
-    lent[1] = std::byte{sizeof key};
-    std::memcpy(lent.data() + 2, key, sizeof key);
-    in.half.announce(rts_of(data, asking.id()), lent);
+    std::vector<std::byte> keys(2 + sizeof key);
+    keys[0] = std::byte{1};
+    keys[1] = std::byte{sizeof key};
+    std::memcpy(keys.data() + 2, key, sizeof key);
+    in.paired.send_rts(rts_of(data, asking.id()), keys);
     in.settle();
-    in.half.leave();
+    in.paired.leave();
     in.settle();
     REQUIRE(asking.announced.size() == 1);
-    in.half.reach(in.worker_half);
+    in.paired.reach(in.worker_paired);
     in.let_connect();
-    in.answer(2);
+    in.reply_to_pairing(2);
     REQUIRE(asking.remote().rail_count() == 1);
-    in.half.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
+    in.paired.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
     in.settle();
     REQUIRE(asking.connection() == ucp::wireup::state::ready);
     std::vector<std::byte> into(data.size());
@@ -494,7 +497,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
         ucp_tag_recv_nbx(ucp::capi::handle(*in.worker), into.data(), into.size(), 0, 0, &param);
     REQUIRE(UCS_PTR_IS_PTR(posted));
     in.settle();
-    CHECK(in.half.data_requests() == 1);
+    CHECK(in.paired.data_requests() == 1);
     ucp_request_cancel(ucp::capi::handle(*in.worker), posted);
     ucp_request_free(posted);
 }

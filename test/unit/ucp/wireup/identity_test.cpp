@@ -1,5 +1,6 @@
-// Addresses of a worker that hold another key or lead elsewhere, from the program, from clients of
-// a listener that have proven nothing, and in messages for a worker that is not here.
+// Tests of wrong addresses of a worker, which hold another key or lead to another process: from the
+// program, from clients of a listener that have proven nothing, and in messages for a worker that
+// is not here.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -33,16 +34,16 @@ bytes with_another_key(const bytes& address) {
     return ucp::address::pack(changed, false);
 }
 
-// The peer's key with the interface of another one.
+// The address with the peer's key and the interface of another peer.
 bytes with_interface_of(const bytes& address, const raw_peer& other) {
     auto changed = *ucp::address::parse(std::span<const std::byte>(address));
     changed.entries = ucp::address::parse(std::span<const std::byte>(other.address()))->entries;
     return ucp::address::pack(changed, false);
 }
 
-// A worker that knows the addresses that the test gives it, and no other.
+// A worker that knows only the addresses that the test gives it.
 struct lone_world : raw_world {
-    explicit lone_world(const uct::sim::parameters& how = {}) : raw_world({}, how) {
+    explicit lone_world(const uct::sim::parameters& params = {}) : raw_world({}, params) {
         peer_closes();
         close_by_force();
         settle();
@@ -53,8 +54,9 @@ struct lone_world : raw_world {
     [[nodiscard]] ucp::ep& make_ep_to(const bytes& address) const {
         return **worker->create_ep(address.data(), {});
     }
-    // The endpoint asks for a connection. Returns the newest request that the peer has heard.
-    [[nodiscard]] wireup_header ask(ucp::ep& asking) {
+    // The endpoint sends a connection request. Returns the newest request that the peer has
+    // received.
+    [[nodiscard]] wireup_header send_request(ucp::ep& asking) {
         asking.handle(ucp::wireup::event::use);
         settle();
         wireup_header request{};
@@ -62,17 +64,17 @@ struct lone_world : raw_world {
             if (each.type == wireup_type::request) request = each;
         return request;
     }
-    // The peer answers for its endpoint `own_ep`.
+    // The peer sends a reply for its endpoint `own_ep`.
     void reply_to(std::uint64_t ep_id, std::uint64_t own_ep) {
         peer.send(wire::wireup,
                   wireup_header{wireup_type::reply, {}, peer.uid(), worker->uid(), own_ep, ep_id},
                   peer.address());
         settle();
     }
-    // An endpoint from the right address connects, whichever side asks.
+    // Checks that an endpoint from the right address connects, whichever side sends the request.
     void check_connects() {
         ucp::ep& asking = make_ep_to(peer.address());
-        const wireup_header request = ask(asking);
+        const wireup_header request = send_request(asking);
         REQUIRE(request.type == wireup_type::request);
         REQUIRE(request.ep == asking.id());
         reply_to(request.ep, 501);
@@ -91,12 +93,12 @@ struct lone_world : raw_world {
         CHECK(answer.peer_ep_or_number == 502);
     }
 
-    // A client at a listener, whose program accepts it.
+    // Adds a client at a listener, which the program accepts.
     [[nodiscard]] ucs::result<ucp::ep*> accept_claim(std::uint64_t uid, const bytes& address) {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
         clients.emplace_back(ends[0]);
-        auto asked =
+        auto request =
             std::make_unique<ucp::cm::conn_request>(ucp::cm::wire::request{.uid = uid,
                                                                            .ep = 55,
                                                                            .token = 1,
@@ -104,13 +106,13 @@ struct lone_world : raw_world {
                                                                            .shows_client_id = false,
                                                                            .address = address},
                                                     uct::tcp::socket_address());
-        asked->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
-        auto made = ucp::cm::accept(*worker, std::move(asked), {});
+        request->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
+        auto made = ucp::cm::accept(*worker, std::move(request), {});
         settle();
         return made;
     }
 
-    // The worker handles what was sent.
+    // Lets the worker handle the messages that were sent.
     void take_arrivals() {
         network.advance(100'000);
         for (int i = 0; i < 20; ++i) {
@@ -128,16 +130,18 @@ TEST_CASE("a worker is reached after an endpoint was made from its uid with anot
     lone_world in;
     ucp::ep& wrong = in.make_ep_to(with_another_key(in.peer.address()));
     if (GENERATE(false, true)) {
-        const wireup_header request = in.ask(wrong);
+        const wireup_header request = in.send_request(wrong);
         CHECK(request.type == wireup_type::request);
-        in.reply_to(wrong.id(), 88);  // under the right key, which is not that of the endpoint
+        in.reply_to(wrong.id(),
+                    88);  // proven under the right key, which is not the key of the endpoint
         CHECK(wrong.connection() == state::requested);
     }
     in.check_connects();
     CHECK(wrong.connection() != state::ready);
 }
 
-TEST_CASE("an endpoint from a worker's uid with another key does not disturb the worker's own") {
+TEST_CASE(
+    "an endpoint with a worker's uid and another key does not disturb the worker's own endpoint") {
     raw_world in({});
     ucp::ep& wrong = **in.worker->create_ep(with_another_key(in.peer.address()).data(), {});
     CHECK(&wrong.remote() != &in.ep().remote());
@@ -151,7 +155,8 @@ TEST_CASE("an endpoint from a worker's uid with another key does not disturb the
     CHECK(in.ep().connection() == state::peer_closed);
 }
 
-TEST_CASE("what a client claims of a worker keeps no endpoint of the program from it", "[cm]") {
+TEST_CASE("a client's claim of a worker's identity does not keep the program from that worker",
+          "[cm]") {
     lone_world in;
     raw_peer stranger(in.network);
     const bool other_key = GENERATE(false, true);
@@ -175,7 +180,7 @@ TEST_CASE("what a client claims of a worker keeps no endpoint of the program fro
     }
 }
 
-TEST_CASE("a client is served beside another one that claims to be the same worker", "[cm]") {
+TEST_CASE("a client is served although another one claims to be the same worker", "[cm]") {
     lone_world in;
     raw_peer stranger(in.network);
     const auto claim =
@@ -188,26 +193,26 @@ TEST_CASE("a client is served beside another one that claims to be the same work
     REQUIRE(bind.ep == (*served)->id());
     in.reply_to(bind.ep, 55);
     CHECK((*served)->connection() == state::ready);
-    // It has proven itself: endpoints of the program share its lanes.
+    // The client is proven: endpoints of the program share its lanes.
     const ucp::ep& own = in.make_ep_to(in.peer.address());
     CHECK(&own.remote() == &(*served)->remote());
     CHECK((*claim)->connection() != state::ready);
 }
 
-TEST_CASE("a client that waits goes on over the address that the program gives", "[cm]") {
+TEST_CASE("a waiting client continues over the address that the program gives", "[cm]") {
     lone_world in;
     raw_peer stranger(in.network);
     const auto served =
         in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
     REQUIRE(served.ok());
-    const std::uint64_t told_to_stranger = (*served)->id();
+    const std::uint64_t id_known_to_stranger = (*served)->id();
     const ucp::ep& own = in.make_ep_to(in.peer.address());
     in.settle();
     CHECK(&own.remote() == &(*served)->remote());
     const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
     REQUIRE(bind.type == wireup_type::bind);
     CHECK(bind.ep == (*served)->id());
-    CHECK(bind.ep != told_to_stranger);
+    CHECK(bind.ep != id_known_to_stranger);
     in.reply_to(bind.ep, 55);
     CHECK((*served)->connection() == state::ready);
     raw_world::close_by_force(ucp::capi::handle(**served));
@@ -215,7 +220,7 @@ TEST_CASE("a client that waits goes on over the address that the program gives",
     CHECK(in.worker->peer_count() == 1);
 }
 
-TEST_CASE("a client whose worker says that it is elsewhere is not served", "[cm]") {
+TEST_CASE("a client whose worker has another address is not served", "[cm]") {
     lone_world in;
     raw_peer stranger(in.network);
     const auto served =
@@ -226,7 +231,7 @@ TEST_CASE("a client whose worker says that it is elsewhere is not served", "[cm]
     CHECK(in.peer.received<wireup_header>(wire::wireup).back().type == wireup_type::refuse);
 }
 
-TEST_CASE("many clients that claim one uid cost a connection message few proofs", "[cm]") {
+TEST_CASE("many clients with one claimed uid cost few proofs per connection message", "[cm]") {
     lone_world in;
     const ucp::ep& own = in.make_ep_to(in.peer.address());
     auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
@@ -234,7 +239,7 @@ TEST_CASE("many clients that claim one uid cost a connection message few proofs"
     const bool has_one_key = GENERATE(false, true);
     for (unsigned i = 1; i <= 100; ++i) {
         if (!has_one_key) claimed.identity[8] = static_cast<std::byte>(i);
-        claimed.name = std::to_string(i);  // so that the addresses differ
+        claimed.name = std::to_string(i);  // makes the addresses differ
         REQUIRE(in.accept_claim(in.peer.uid(), ucp::address::pack(claimed, false)).ok());
     }
     REQUIRE(in.worker->peer_count() == 101);
@@ -276,7 +281,7 @@ TEST_CASE("a client that claims the server's own key with another address is ref
         CHECK(in.accept_claim(in.worker->uid(), in.worker->address(net_only)).ok());
 }
 
-TEST_CASE("connection messages that are not proven leave no peer") {
+TEST_CASE("unproven connection messages leave no peer object") {
     lone_world in;
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     for (const wireup_type type : {wireup_type::request, wireup_type::reply, wireup_type::bind,
@@ -285,7 +290,7 @@ TEST_CASE("connection messages that are not proven leave no peer") {
         const bytes packed = ucp::address::pack(address, false);
         in.peer.send(wire::wireup, wireup_header{type, {}, address.uid(), in.worker->uid(), 66, 0},
                      type == wireup_type::pair
-                         ? ucp::wireup::pack(ucp::wireup::pair_question{{}, packed})
+                         ? ucp::wireup::pack(ucp::wireup::pair_request{{}, packed})
                          : packed);
         in.take_arrivals();
         CHECK(in.worker->peer_count() == 0);
@@ -294,21 +299,21 @@ TEST_CASE("connection messages that are not proven leave no peer") {
 
 namespace {
 
-// A message for a worker that was here before, as of the worker with this key. No proof of it
-// means anything to its receiver.
+// A message for a worker that had this address before, sent in the name of the worker with this
+// key. Its receiver cannot verify any proof of it.
 struct stray {
     ucs::security::public_key identity;
-    const raw_peer& at;
+    const raw_peer& address_of;
     wireup_type type = wireup_type::request;
     std::uint64_t ep = 66;
 
     void send(lone_world& in) const {
-        auto address = *ucp::address::parse(std::span<const std::byte>(at.address()));
+        auto address = *ucp::address::parse(std::span<const std::byte>(address_of.address()));
         address.identity = identity;
         const bytes packed = ucp::address::pack(address, false);
         in.peer.send_as_it_is({type, {}, address.uid(), in.worker->uid() + 1, ep, 0},
                               type == wireup_type::pair
-                                  ? ucp::wireup::pack(ucp::wireup::pair_question{{}, packed})
+                                  ? ucp::wireup::pack(ucp::wireup::pair_request{{}, packed})
                                   : packed);
         in.take_arrivals();
     }
@@ -318,7 +323,7 @@ ucs::security::public_key any_identity() {
     return ucs::security::key_pair::random().open();
 }
 
-// Messages wait for an interface that never answers.
+// A world with an interface that never answers, so that messages to it wait.
 struct flooded_world : lone_world {
     flooded_world() : lone_world(patient()) { network.cut_off(silent.uid()); }
     static uct::sim::parameters patient() {
@@ -332,7 +337,7 @@ struct flooded_world : lone_world {
 
 }  // namespace
 
-TEST_CASE("messages for a worker that is not here keep few peers, and others are refused") {
+TEST_CASE("messages for a worker that is not here keep few peer objects, and others are refused") {
     flooded_world in;
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
     const test::log_capture log;
@@ -343,7 +348,7 @@ TEST_CASE("messages for a worker that is not here keep few peers, and others are
     }
     CHECK(most == 64);
     INFO(log.text());
-    CHECK(log.count("as many workers are being refused as may", ucs::log::level::warn) >= 1);
+    CHECK(log.count("the limit of refused workers is reached", ucs::log::level::warn) >= 1);
     CHECK(log.count("", ucs::log::level::warn) <= 25);
     in.network.advance(3 * ucs::time::second);
     stray{any_identity(), in.peer, type, 4711}.send(in);
@@ -382,23 +387,24 @@ TEST_CASE("messages of one worker for another that is not here share one lane") 
         most = std::max(most, in.worker->peer_count());
     }
     CHECK(most == 1);
-    CHECK(log.count("as many refusals to it wait as may") >= 1);
+    CHECK(log.count("the limit of waiting refusals to it is reached") >= 1);
     CHECK(log.count("", ucs::log::level::warn) <= 25);
     in.settle();
     CHECK(in.worker->peer_count() == 0);
 }
 
-TEST_CASE("what a false address is told is worth nothing to its maker") {
-    // Its maker could write into the other worker's stream, and end the endpoint later.
+TEST_CASE("the author of a false address gains nothing from the messages that it receives") {
+    // Regression: the author of the address could write into the other worker's stream, and end the
+    // endpoint later.
     lone_world in;
-    raw_peer liar(in.network);  // a peer of the job, which has the addresses of both workers
+    raw_peer liar(in.network);  // a peer of the job, which knows the addresses of both workers
     in.drive([&] { return liar.progress(); });
     ucp::ep& asking = in.make_ep_to(with_interface_of(in.peer.address(), liar));
     asking.handle(ucp::wireup::event::use);
     in.settle();
-    const auto heard = liar.received<wireup_header>(wire::wireup);
-    REQUIRE(heard.size() == 1);
-    const wireup_header request = heard.front();
+    const auto received = liar.received<wireup_header>(wire::wireup);
+    REQUIRE(received.size() == 1);
+    const wireup_header request = received.front();
     REQUIRE(request.type == wireup_type::request);
     CHECK(request.ep != asking.id());
     const auto streams = [&](std::uint64_t to) {
@@ -417,9 +423,9 @@ TEST_CASE("what a false address is told is worth nothing to its maker") {
     REQUIRE(asking.connection() == state::ready);
     REQUIRE(asking.remote_id() == 88);
     CHECK(in.peer.received<wireup_header>(wire::wireup).back().ep == asking.id());
-    SECTION("the number of the endpoint") {
+    SECTION("the endpoint id") {
         CHECK_FALSE(streams(request.ep));
-        REQUIRE(streams(asking.id()));  // whoever knows it is believed
+        REQUIRE(streams(asking.id()));  // a sender that knows the id is accepted
     }
     SECTION("the receipt") {
         wireup_header no{wireup_type::refuse, {}, in.peer.uid(), in.worker->uid(), 0, request.ep};
@@ -435,7 +441,7 @@ TEST_CASE("what a false address is told is worth nothing to its maker") {
 
 namespace {
 
-// The peer's address with the interfaces of another one beside its own.
+// The peer's address with the interfaces of another peer in addition to its own.
 bytes with_more_interfaces(const bytes& address, const raw_peer& other) {
     auto made = *ucp::address::parse(std::span<const std::byte>(address));
     const auto more = *ucp::address::parse(std::span<const std::byte>(other.address()));
@@ -445,7 +451,7 @@ bytes with_more_interfaces(const bytes& address, const raw_peer& other) {
 
 }  // namespace
 
-TEST_CASE("a client's endpoint is asked for by no request, whatever its number", "[cm]") {
+TEST_CASE("no request reaches a client's endpoint, whatever its number", "[cm]") {
     lone_world in;
     const raw_peer other(in.network);
     const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
@@ -461,18 +467,17 @@ TEST_CASE("a client's endpoint is asked for by no request, whatever its number",
     CHECK(log.count("belongs to a client by socket address", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("a client that was handed to an address without lanes is connected by its answer",
-          "[cm]") {
+TEST_CASE("a client that was moved to an address without lanes is connected by its reply", "[cm]") {
     lone_world in;
     const raw_peer other(in.network);
     const bytes address = in.peer.address();
     const auto served = in.accept_claim(in.peer.uid(), with_more_interfaces(address, other));
     REQUIRE(served.ok());
     const auto id = (*served)->id();
-    // The first one gives the address, and the second one comes before that was used.
+    // The first message gives the address, and the second one arrives before that address was used.
     in.peer.send(wire::wireup,
                  wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
-                 ucp::wireup::pack(ucp::wireup::pair_question{{}, address}));
+                 ucp::wireup::pack(ucp::wireup::pair_request{{}, address}));
     in.peer.send(wire::wireup,
                  wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
                  address);
@@ -481,8 +486,9 @@ TEST_CASE("a client that was handed to an address without lanes is connected by 
     CHECK((*served)->remote().connected());
 }
 
-TEST_CASE("half a message of a client that is handed to another address keeps no receive", "[cm]") {
-    // A receive that took it ended with nothing, not even with the endpoint.
+TEST_CASE("a partial message of a client that moves to another address keeps no receive", "[cm]") {
+    // Regression: a receive that matched the partial message never ended, not even with the
+    // endpoint.
     lone_world in;
     const raw_peer other(in.network);
     const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
@@ -506,8 +512,9 @@ TEST_CASE("half a message of a client that is handed to another address keeps no
     CHECK(received.times == 1);
 }
 
-TEST_CASE("receives of a client that is handed to another address wait in no lane", "[cm]") {
-    // One that waited in a lane of the old address was looked for in those of the new one.
+TEST_CASE("receives of a client that moves to another address wait in no lane", "[cm]") {
+    // Regression: a receive that waited in a lane of the old address was looked for in the lanes of
+    // the new one.
     uct::sim::parameters network;
     network.tx_window = 2;
     network.progress_batch = 100'000;
@@ -522,7 +529,7 @@ TEST_CASE("receives of a client that is handed to another address wait in no lan
     std::array<told, 5> receives;
     std::array<bytes, 5> into;
     const auto deliver = [&] {
-        // The worker takes all in one progress, later.
+        // The worker handles all messages in one progress, later.
         int turn = 0;
         do {
             in.network.advance(20'000'000);
@@ -535,16 +542,16 @@ TEST_CASE("receives of a client that is handed to another address wait in no lan
         in.peer.send(wire::rndv_rts, rts_of(data, id));
         deliver();
     }
-    constexpr std::size_t window = 64;  // messages of a stream
+    constexpr std::size_t window = 64;  // number of stream messages
     for (std::size_t i = 0; i < window; ++i) {
         in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
         deliver();
     }
     in.peer.send(wire::wireup,
                  wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
-                 ucp::wireup::pack(ucp::wireup::pair_question{{}, address}));
+                 ucp::wireup::pack(ucp::wireup::pair_request{{}, address}));
     deliver();
-    // One more than there is room for: the endpoint fails.
+    // One message more than the window allows: the endpoint fails.
     in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
     deliver();
     in.take_arrivals();

@@ -1,4 +1,5 @@
-// Connection messages that come when their endpoint is gone.
+// Tests of connection messages that arrive when their endpoint is gone, and of final messages and
+// repeated requests.
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -13,8 +14,9 @@ namespace wire = ucp::wire;
 
 }  // namespace
 
-TEST_CASE("a reply to an endpoint that is gone is refused, so that its other half does not stay") {
-    // The request had outlived its connection; the endpoint that it made waited for ever.
+TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end does not stay") {
+    // Regression: the request had outlived its connection, and the endpoint that it made waited for
+    // ever.
     raw_world in({});
     in.peer.send(
         wire::wireup,
@@ -49,8 +51,10 @@ TEST_CASE("an endpoint that the peer's request made ends when the peer refuses t
     CHECK(in.worker->endpoint_count() == 1);
 }
 
-TEST_CASE("a request for another worker is refused in that worker's name, which the asker knows") {
-    // The answer used to come in the own name: the asker dropped it and waited for ever.
+TEST_CASE(
+    "a request for another worker is refused in that worker's name, which the requester knows") {
+    // Regression: the refusal used to name this worker, so the requester dropped it and waited for
+    // ever.
     raw_world in({});
     const std::uint64_t asked = in.worker->uid() + 1;
     in.peer.send(wire::wireup,
@@ -95,7 +99,7 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     CHECK(log.size() == 1);
     CHECK(log.count("is unreachable: the process at its address refuses", ucs::log::level::warn) ==
           1);
-    CHECK(log.count("sim/") == 1);  // what became of each transport
+    CHECK(log.count("sim/") == 1);  // the line lists each transport
 }
 
 namespace {
@@ -106,8 +110,9 @@ wire::wireup_header from_peer(const raw_world& in, wire::wireup_type type) {
 
 }  // namespace
 
-TEST_CASE("what waits for a peer whose endpoint failed on its side ends, and it is told nothing") {
-    // In error handling mode NONE a close ends nothing that waits for an answer.
+TEST_CASE(
+    "operations end when the peer's endpoint failed on its side, and the peer is not notified") {
+    // In error handling mode NONE a close ends no operation that waits for a reply.
     raw_world in({});
     told sent;
     in.send_sync(std::vector<std::byte>(10), sent);
@@ -123,31 +128,33 @@ TEST_CASE("what waits for a peer whose endpoint failed on its side ends, and it 
     CHECK(in.worker->endpoint_count() == 0);
 }
 
-TEST_CASE("a connection message that is lost for want of memory fails the peer's endpoint, too") {
+TEST_CASE("a connection message lost for lack of memory fails the peer's endpoint as well") {
     raw_world in({});
     in.ep().remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(said.size() == 2);
-    CHECK(said.back().type == wire::wireup_type::failed);
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(messages.size() == 2);
+    CHECK(messages.back().type == wire::wireup_type::failed);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
 }
 
-TEST_CASE("an endpoint that was closed tells of a failure as well: its peer still asks it") {
+TEST_CASE(
+    "a closed endpoint also notifies the peer of a failure, because the peer may still send "
+    "requests") {
     raw_world in({});
     ucp::peer& remote = in.ep().remote();
     in.close_by_force();
     in.settle();
     remote.fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(said.size() == 3);
-    CHECK(said[1].type == wire::wireup_type::close);
-    CHECK(said[2].type == wire::wireup_type::failed);
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(messages.size() == 3);
+    CHECK(messages[1].type == wire::wireup_type::close);
+    CHECK(messages[2].type == wire::wireup_type::failed);
     CHECK(in.worker->endpoint_count() == 0);
 }
 
-TEST_CASE("the last word of an endpoint waits for room, and the endpoint for it") {
+TEST_CASE("the final message of an endpoint waits for room, and the endpoint waits for it") {
     uct::sim::parameters narrow;
     narrow.tx_window = 1;
     raw_world in({}, narrow);
@@ -157,16 +164,16 @@ TEST_CASE("the last word of an endpoint waits for room, and the endpoint for it"
     in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::close));
     SECTION("until there is room") {
         in.settle();
-        const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
-        REQUIRE(said.size() == 2);
-        CHECK(said.back().type == wire::wireup_type::close);
+        const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
+        REQUIRE(messages.size() == 2);
+        CHECK(messages.back().type == wire::wireup_type::close);
     }
     SECTION("or until the lane goes") {
         const auto node = [&](std::uint64_t uid) { return *in.network.find_node(uid); };
         in.network.fail_after(node(in.worker->uid()), node(in.peer.uid()), 1);
         const test::log_capture log;
         in.settle();
-        // An endpoint that is over wants no other lane, so nobody is missed.
+        // An endpoint that is over needs no other lane, so nothing is logged as missing.
         CHECK(log.count("unreachable") == 0);
     }
     SECTION("or until the worker goes") {
@@ -176,7 +183,7 @@ TEST_CASE("the last word of an endpoint waits for room, and the endpoint for it"
     CHECK(in.worker->endpoint_count() == 0);
 }
 
-TEST_CASE("a connection request that nobody answers is repeated, once per interval") {
+TEST_CASE("an unanswered connection request is repeated once per interval") {
     raw_world in(settings{{"KEEPALIVE_INTERVAL", "20s"}});
     const ucp_ep_h asking = in.make_ep();
     ucp::capi::from(asking).handle(ucp::wireup::event::use);
@@ -217,40 +224,41 @@ TEST_CASE("a connection request that nobody answers is repeated, once per interv
             if (each.type == wire::wireup_type::refuse) all.push_back(each.peer_ep_or_number);
         return all;
     };
-    SECTION("until it is") {
+    SECTION("until the reply arrives") {
         reply(88);
         CHECK(ucp::capi::from(asking).connection() == ucp::wireup::state::ready);
         pass(60);
         CHECK(requests().size() == 3);
     }
-    SECTION("and a second answer changes nothing") {
+    SECTION("and a second reply changes nothing") {
         reply(88);
         reply(88);
         CHECK(refused().empty());
         CHECK(ucp::capi::from(asking).remote_id() == 88);
     }
-    SECTION("and one of another endpoint, made when the first had closed, is refused") {
+    SECTION("and the reply of another endpoint, made after the first had closed, is refused") {
         reply(88);
         reply(89);
         CHECK(refused() == std::vector<std::uint64_t>{89});
         CHECK(ucp::capi::from(asking).remote_id() == 88);
     }
-    SECTION("until it goes") {
+    SECTION("until the worker ends") {
         raw_world::close_by_force(asking);
         pass(20);
-        CHECK(requests().size() == 4);  // the peer may have accepted it: only its answer ends it
+        CHECK(requests().size() ==
+              4);  // the peer may have accepted the request, so only its reply ends the endpoint
         in.worker.reset();
     }
 }
 
-TEST_CASE("an endpoint that was closed before it was connected does not mind room at its peer") {
+TEST_CASE("an endpoint that was closed before it was connected ignores credits of its peer") {
     raw_world in({});
     const ucp_ep_h asking = in.make_ep();
     ucp::ep& closed = ucp::capi::from(asking);
     closed.handle(ucp::wireup::event::use);
     in.settle();
     const std::uint64_t id = closed.id();
-    // As ucp_ep_close_nbx does where there is no memory for a request that waits.
+    // As ucp_ep_close_nbx does if there is no memory for a request that waits.
     closed.detach_user();
     closed.close_flushed();
     in.peer.send(
@@ -260,13 +268,13 @@ TEST_CASE("an endpoint that was closed before it was connected does not mind roo
     in.settle();
     REQUIRE(closed.connection() == ucp::wireup::state::closing);
     ucp::peer& remote = in.ep().remote();
-    remote.begin_held();
-    remote.ask_over(in.ep());
+    remote.begin_without_credits();
+    remote.request_credits(in.ep());
     remote.room_granted(in.ep());
     CHECK_FALSE(remote.budget().held());
 }
 
-TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no other one") {
+TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no new one") {
     raw_world in({});
     in.close_by_force();
     in.settle();
@@ -282,7 +290,7 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
     CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == before);
 }
 
-TEST_CASE("an endpoint does not end with one of the peer that is not its other half") {
+TEST_CASE("an endpoint does not end with an endpoint of the peer that is not its other end") {
     raw_world in({});
     const auto type = GENERATE(wire::wireup_type::failed, wire::wireup_type::close);
     in.peer.send(
@@ -293,16 +301,16 @@ TEST_CASE("an endpoint does not end with one of the peer that is not its other h
     CHECK(in.ep().connection() == ucp::wireup::state::ready);
 }
 
-TEST_CASE("an answer about lanes in pairs that nobody waits for is told to be in vain") {
-    // The question had come late, when its asker had given it up: who answered waited for ever, and
-    // dropped all that came over other lanes.
+TEST_CASE("an unexpected pair reply is refused") {
+    // Regression: the pair request had arrived after the requester had given it up. The responder
+    // waited for ever, and dropped all messages over other lanes.
     raw_world in({});
     const std::byte connection[] = {std::byte{1}, std::byte{2}};
-    const ucp::wireup::pair_answer answer{{connection, 0}};
+    const ucp::wireup::pair_reply reply{{connection, 0}};
     in.peer.send(wire::wireup,
                  wire::wireup_header{
                      wire::wireup_type::paired, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
-                 ucp::wireup::pack(answer));
+                 ucp::wireup::pack(reply));
     in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
@@ -312,28 +320,28 @@ TEST_CASE("an answer about lanes in pairs that nobody waits for is told to be in
 
 namespace {
 
-// One endpoint is connected, and another one has asked. The peer, whose endpoints to this worker
-// are other ones, asks for lanes in pairs, or says that it does without.
-struct asked_for_pairs : raw_world {
-    asked_for_pairs() : raw_world({}) {
+// One endpoint is connected, and another one has sent a request. The peer, whose endpoints to this
+// worker are other ones, sends a pair request, with or without lanes.
+struct pairing_world : raw_world {
+    pairing_world() : raw_world({}) {
         ucp::capi::from(make_ep()).handle(ucp::wireup::event::use);
         settle();
     }
-    void ask(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {
+    void request_pairing(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {
         const std::vector<std::byte> own = peer.address();
         peer.send(
             wire::wireup,
             wire::wireup_header{wire::wireup_type::pair, {}, peer.uid(), worker->uid(), attempt, 0},
-            ucp::wireup::pack(ucp::wireup::pair_question{lanes, own}));
+            ucp::wireup::pack(ucp::wireup::pair_request{lanes, own}));
         settle();
     }
-    void answer(std::uint64_t attempt) {
+    void reply_to_pairing(std::uint64_t attempt) {
         const std::byte connection[] = {std::byte{1}, std::byte{2}};
-        const ucp::wireup::pair_answer answer{{connection, 0}};
+        const ucp::wireup::pair_reply reply{{connection, 0}};
         peer.send(wire::wireup,
                   wire::wireup_header{
                       wire::wireup_type::paired, {}, peer.uid(), worker->uid(), attempt, 0},
-                  ucp::wireup::pack(answer));
+                  ucp::wireup::pack(reply));
         settle();
     }
     void leave(std::uint64_t attempt) {
@@ -343,8 +351,8 @@ struct asked_for_pairs : raw_world {
                       wire::wireup_type::unpaired, {}, peer.uid(), worker->uid(), attempt, why});
         settle();
     }
-    // What was heard since the first reply.
-    [[nodiscard]] std::vector<wire::wireup_type> heard() const {
+    // The messages that the peer received since the first reply.
+    [[nodiscard]] std::vector<wire::wireup_type> received() const {
         std::vector<wire::wireup_type> types;
         for (const auto& each : peer.received<wire::wireup_header>(wire::wireup))
             types.push_back(each.type);
@@ -354,29 +362,32 @@ struct asked_for_pairs : raw_world {
 
 }  // namespace
 
-TEST_CASE("who refuses lanes in pairs says its requests again when the asker has given them up") {
-    // They had come over other lanes than it was about to have, were dropped and never answered.
-    asked_for_pairs in;
+TEST_CASE(
+    "a worker that refused paired lanes repeats its requests when the requester has given up") {
+    // The requests had arrived over other lanes than the peer was about to have. They were dropped
+    // and got no reply.
+    pairing_world in;
     using enum wire::wireup_type;
-    in.ask(4711, {{"simrc", {}, {}, {}, 0}});
-    CHECK(in.heard() == std::vector{request, unpaired});
+    in.request_pairing(4711, {{"simrc", {}, {}, {}, 0}});
+    CHECK(in.received() == std::vector{request, unpaired});
     in.leave(4711);
-    CHECK(in.heard() == std::vector{request, unpaired, request});
+    CHECK(in.received() == std::vector{request, unpaired, request});
 }
 
-TEST_CASE("requests are said again to who does without lanes in pairs, beside others that stand") {
-    asked_for_pairs in;
+TEST_CASE("requests are repeated to a peer that declines paired lanes") {
+    pairing_world in;
     using enum wire::wireup_type;
-    in.ask(4711, {});
-    CHECK(in.heard() == std::vector{request, request});
+    in.request_pairing(4711, {});
+    CHECK(in.received() == std::vector{request, request});
 }
 
-TEST_CASE("who is reminded of lanes in pairs says its requests again when both have left them") {
-    // Once: each of them that had come over other lanes is a reason to remind it.
-    asked_for_pairs in;
+TEST_CASE("requests are repeated once when both sides have left the paired lanes") {
+    // The requests are repeated once, although each one that came over other lanes causes a
+    // reminder.
+    pairing_world in;
     using enum wire::wireup_type;
-    in.answer(4711);
-    in.answer(4711);
+    in.reply_to_pairing(4711);
+    in.reply_to_pairing(4711);
     in.leave(4711);
-    CHECK(in.heard() == std::vector{request, unpaired, unpaired, request});
+    CHECK(in.received() == std::vector{request, unpaired, unpaired, request});
 }

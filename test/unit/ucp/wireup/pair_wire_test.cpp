@@ -30,10 +30,10 @@ const std::vector<std::byte> address = bytes({7, 8, 9, 10});
 
 }  // namespace
 
-TEST_CASE("a question about lanes in pairs survives its way") {
+TEST_CASE("a pair request survives packing and parsing") {
     const std::vector<std::byte> packed = pack(
-        pair_question{{{"rc_verbs", to, from, connection, 3}, {"x", {}, {}, {}, 255}}, address});
-    const auto read = parse_question(packed);
+        pair_request{{{"rc_verbs", to, from, connection, 3}, {"x", {}, {}, {}, 255}}, address});
+    const auto read = parse_pair_request(packed);
     REQUIRE(read);
     REQUIRE(read->lanes.size() == 2);
     CHECK(read->lanes[0].transport == "rc_verbs");
@@ -43,46 +43,46 @@ TEST_CASE("a question about lanes in pairs survives its way") {
     CHECK(read->lanes[0].device == 3);
     CHECK(read->lanes[1].device == 255);
     CHECK(std::ranges::equal(read->address, address));
-    const std::vector<std::byte> empty = pack(pair_question{{}, address});
-    const auto none = parse_question(empty);
+    const std::vector<std::byte> empty = pack(pair_request{{}, address});
+    const auto none = parse_pair_request(empty);
     REQUIRE(none);
     CHECK(none->lanes.empty());
 }
 
-TEST_CASE("an answer about lanes in pairs survives its way") {
-    const std::vector<std::byte> packed = pack(pair_answer{{connection, 1}, {to, 2}});
-    const auto read = parse_answer(packed);
+TEST_CASE("a pair reply survives packing and parsing") {
+    const std::vector<std::byte> packed = pack(pair_reply{{connection, 1}, {to, 2}});
+    const auto read = parse_pair_reply(packed);
     REQUIRE(read);
     REQUIRE(read->size() == 2);
     CHECK(std::ranges::equal((*read)[0].connection, connection));
     CHECK((*read)[1].device == 2);
 }
 
-TEST_CASE("what is cut is no question and no answer, and is not read behind its end") {
-    const std::vector<std::byte> question =
-        pack(pair_question{{{"rc_verbs", to, from, connection, 3}}, {}});
-    const std::vector<std::byte> answer = pack(pair_answer{{connection, 1}, {to, 2}});
-    for (std::size_t length = 0; length <= std::max(question.size(), answer.size()); ++length) {
+TEST_CASE("truncated pair requests and replies are malformed, and are not read beyond their end") {
+    const std::vector<std::byte> request =
+        pack(pair_request{{{"rc_verbs", to, from, connection, 3}}, {}});
+    const std::vector<std::byte> reply = pack(pair_reply{{connection, 1}, {to, 2}});
+    for (std::size_t length = 0; length <= std::max(request.size(), reply.size()); ++length) {
         bool good = true;
-        if (length < question.size()) {
-            exactly({question.begin(), question.begin() + static_cast<std::ptrdiff_t>(length)},
-                    parse_question, good);
+        if (length < request.size()) {
+            exactly({request.begin(), request.begin() + static_cast<std::ptrdiff_t>(length)},
+                    parse_pair_request, good);
             CHECK_FALSE(good);
         }
-        if (length < answer.size()) {
-            exactly({answer.begin(), answer.begin() + static_cast<std::ptrdiff_t>(length)},
-                    parse_answer, good);
+        if (length < reply.size()) {
+            exactly({reply.begin(), reply.begin() + static_cast<std::ptrdiff_t>(length)},
+                    parse_pair_reply, good);
             CHECK_FALSE(good);
         }
     }
-    std::vector<std::byte> longer = answer;
+    std::vector<std::byte> longer = reply;
     longer.push_back(std::byte{0});
-    CHECK_FALSE(parse_answer(longer));
+    CHECK_FALSE(parse_pair_reply(longer));
 }
 
-TEST_CASE("more lanes than there may be are no question") {
-    pair_question many;
+TEST_CASE("too many lanes are malformed") {
+    pair_request many;
     many.lanes.resize(max_paired_lanes + 1);
-    CHECK_FALSE(parse_question(pack(many)));
-    CHECK_FALSE(parse_answer(pack(pair_answer(max_paired_lanes + 1))));
+    CHECK_FALSE(parse_pair_request(pack(many)));
+    CHECK_FALSE(parse_pair_reply(pack(pair_reply(max_paired_lanes + 1))));
 }

@@ -1,5 +1,5 @@
-// Lanes that come in pairs: whatever goes wrong while they are made, messages arrive over what is
-// left, and no side keeps what the other does not want.
+// Tests of paired lanes: in spite of failures while lanes are made, messages arrive over the
+// remaining transports, and no side keeps lanes that the other does not use.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -13,18 +13,19 @@ using ucp_test::told;
 using uct::sim::parameters;
 
 struct world : ucp_test::paired_world {
-    world(std::uint64_t seed, const parameters& how) : paired_world(seed, how, UCP_FEATURE_TAG) {}
+    world(std::uint64_t seed, const parameters& params)
+        : paired_world(seed, params, UCP_FEATURE_TAG) {}
 
-    // The buffer is static, so that nobody has to keep it.
+    // The buffer is static, so it outlives every send.
     static void send(ucp_ep_h over, told& sent) {
         static const char text[] = "paired";
         const ucp_request_param_t param = sent.on_send();
         note(ucp_tag_send_nbx(over, text, sizeof text, 1, &param), sent);
     }
-    void receive(std::size_t at, told& received) {
+    void receive(std::size_t index, told& received) {
         static char text[64];
         const ucp_request_param_t param = received.on_recv();
-        note(ucp_tag_recv_nbx(handle(*workers[at]), text, sizeof text, 0, 0, &param), received);
+        note(ucp_tag_recv_nbx(handle(*workers[index]), text, sizeof text, 0, 0, &param), received);
     }
     [[nodiscard]] bool forgotten() const {
         return workers[0]->peer_count() == 0 && workers[1]->peer_count() == 0;
@@ -32,22 +33,22 @@ struct world : ucp_test::paired_world {
 };
 
 parameters unsteady() {
-    parameters how;
-    how.delay_probability = 0.3;
-    how.refusal = 0.3;
-    how.tx_window = 1;
-    how.rx_queue = 2;
-    how.max_connect_time = 50'000;
-    return how;
+    parameters params;
+    params.delay_probability = 0.3;
+    params.refusal = 0.3;
+    params.tx_window = 1;
+    params.rx_queue = 2;
+    params.max_connect_time = 50'000;
+    return params;
 }
 
-// Both connect, send and receive at once, and close.
-void exchange(std::uint64_t seed, const parameters& how) {
+// Both sides connect, send and receive at the same time, and close.
+void exchange(std::uint64_t seed, const parameters& params) {
     CAPTURE(seed);
     told sent[4];
     told received[4];
     told closed[2];
-    world both(seed, how);
+    world both(seed, params);
     ucp_ep_h eps[2];
     for (std::size_t i = 0; i < 2; ++i) {
         eps[i] = both.connect(i);
@@ -75,39 +76,39 @@ void exchange(std::uint64_t seed, const parameters& how) {
 
 }  // namespace
 
-TEST_CASE("pairing: both sides connect at once") {
+TEST_CASE("pairing: both sides connect at the same time") {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         exchange(seed, {});
         exchange(seed, unsteady());
     }
 }
 
-TEST_CASE("pairing: one side has no room for its half, and the other one hears so") {
+TEST_CASE("pairing: one side cannot make its lane, and the other one is notified") {
     const test::log_capture log;
-    parameters how = unsteady();
-    how.paired.creation_failure = 0.5;
+    parameters params = unsteady();
+    params.paired.creation_failure = 0.5;
     for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        exchange(seed, how);
+        exchange(seed, params);
 }
 
-TEST_CASE("pairing: on a path that carries nothing nobody sends over the pair") {
+TEST_CASE("pairing: no messages go over paired lanes on a dead path") {
     const test::log_capture log;
-    parameters how = unsteady();
-    how.paired.dead_path = 1;
+    parameters params = unsteady();
+    params.paired.dead_path = 1;
     for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        exchange(seed, how);
+        exchange(seed, params);
 }
 
-TEST_CASE("pairing: who asked and does not want the answer any more says so") {
+TEST_CASE("pairing: a requester that closes before the reply notifies the responder") {
     const test::log_capture log;
     for (const double dead : {0.0, 1.0}) {
         for (std::uint64_t seed = 1; seed <= 50; ++seed) {
             CAPTURE(dead, seed);
-            parameters how = unsteady();
-            how.paired.dead_path = dead;
+            parameters params = unsteady();
+            params.paired.dead_path = dead;
             told sent;
             told closed;
-            world both(seed, how);
+            world both(seed, params);
             const ucp_ep_h ep = both.connect(0);
             world::send(ep, sent);
             std::uint64_t left = both.network.dice().below(60);
@@ -120,7 +121,7 @@ TEST_CASE("pairing: who asked and does not want the answer any more says so") {
     }
 }
 
-TEST_CASE("pairing: one that closes and connects again gets new lanes") {
+TEST_CASE("pairing: an endpoint that closes and connects again gets new lanes") {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         CAPTURE(seed);
         constexpr std::size_t rounds = 4;

@@ -1,5 +1,5 @@
-// Single copies reach the process that an address names only once the kernel has shown that the
-// peer is that process.
+// Tests that single copies are used only after the kernel has shown that the peer is the process
+// which its address names.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -38,16 +38,16 @@ bytes naming_process(const bytes& address, pid_t process) {
 struct two_workers {
     std::unique_ptr<ucp::context> context =
         make_context({&uct::posix::posix_component(), &uct::cma::cma_component()}, {});
-    std::unique_ptr<ucp::worker> here = make_worker(*context);
-    std::unique_ptr<ucp::worker> there = make_worker(*context);
+    std::unique_ptr<ucp::worker> near = make_worker(*context);
+    std::unique_ptr<ucp::worker> far = make_worker(*context);
 
-    // `here` reaches `there` by this address of it.
+    // Connects `near` to `far` by this address of `far`.
     ucp::ep& connect(const bytes& address) const {
-        ucp::ep& made = **here->create_ep(address.data(), {});
+        ucp::ep& made = **near->create_ep(address.data(), {});
         made.handle(ucp::wireup::event::use);
         while (made.connection() == state::requested) {
-            here->progress();
-            there->progress();
+            near->progress();
+            far->progress();
         }
         REQUIRE(made.connection() == state::ready);
         return made;
@@ -56,22 +56,22 @@ struct two_workers {
 
 }  // namespace
 
-TEST_CASE("single copies are used once the peer has shown which process it is") {
+TEST_CASE("single copies are used once the kernel has shown the peer's process") {
     if (!cma_works_here()) return;
     const two_workers in;
-    ucp::ep& made = **in.here->create_ep(in.there->address(false).data(), {});
+    ucp::ep& made = **in.near->create_ep(in.far->address(false).data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(made.remote().rma() == nullptr);
-    const ucp::ep& connected = in.connect(in.there->address(false));
+    const ucp::ep& connected = in.connect(in.far->address(false));
     CHECK(&connected.remote() == &made.remote());
     CHECK(made.remote().rma() != nullptr);
 }
 
-TEST_CASE("an address that names the process of somebody else leads to no single copy") {
+TEST_CASE("an address that names another process leads to no single copy") {
     if (!cma_works_here()) return;
     const two_workers in;
-    const bytes address = naming_process(in.there->address(false), ::getppid());
-    ucp::ep& made = **in.here->create_ep(address.data(), {});
+    const bytes address = naming_process(in.far->address(false), ::getppid());
+    ucp::ep& made = **in.near->create_ep(address.data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(made.remote().explain().find("it has not shown yet") != std::string::npos);
     made.remote().learn_process({::getpid(), *ucs::sys::start_time(::getpid())});
@@ -79,13 +79,13 @@ TEST_CASE("an address that names the process of somebody else leads to no single
     CHECK(made.remote().explain().find("rma (not used)") != std::string::npos);
 }
 
-TEST_CASE("a peer that shows no process is not reached by single copies") {
+TEST_CASE("single copies are not used for a peer whose process is unknown") {
     if (!cma_works_here()) return;
     raw_world in({}, {}, {&uct::cma::cma_component()});
     in.peer_closes();
     in.close_by_force();
     in.settle();
-    // This process itself, with the cookie of the worker: what is read there is all right.
+    // The address names this process itself, with the worker's cookie: reading there would succeed.
     auto own = *ucp::address::parse(std::span<const std::byte>(in.worker->address(false)));
     auto hostile = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     for (const auto& entry : own.entries)

@@ -1,4 +1,5 @@
-// Connection messages that their sender cannot prove, altered ones, and ones that come again.
+// Tests of connection messages that their sender cannot prove, of altered ones, and of repeated
+// ones.
 #include "ucp/wireup/proof.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,16 +20,16 @@ using wire::wireup_header;
 using wire::wireup_type;
 using state = ucp::wireup::state;
 
-// A worker with an endpoint of its own that has asked the peer for a connection, beside the one
-// that the peer has asked for.
+// A worker with an endpoint of its own that has sent a request to the peer, in addition to the
+// endpoint that the peer has requested.
 struct asking_world : raw_world {
     asking_world() : raw_world({}) {
         handle = make_ep();
         asking().handle(ucp::wireup::event::use);
         settle();
-        const auto heard = peer.received<wireup_header>(wire::wireup);
-        REQUIRE(heard.back().type == wireup_type::request);
-        request = heard.back();
+        const auto received = peer.received<wireup_header>(wire::wireup);
+        REQUIRE(received.back().type == wireup_type::request);
+        request = received.back();
     }
     [[nodiscard]] ucp::ep& asking() const { return ucp::capi::from(handle); }
     [[nodiscard]] wireup_header to_asking(wireup_type type) const {
@@ -37,20 +38,20 @@ struct asking_world : raw_world {
     [[nodiscard]] wireup_header to_ready(wireup_type type) const {
         return {type, {}, peer.uid(), worker->uid(), peer_ep, ep_id()};
     }
-    [[nodiscard]] std::size_t said() const {
+    [[nodiscard]] std::size_t message_count() const {
         return peer.received<wireup_header>(wire::wireup).size();
     }
-    [[nodiscard]] wireup_header last_said() const {
+    [[nodiscard]] wireup_header last_message() const {
         return peer.received<wireup_header>(wire::wireup).back();
     }
-    // Nothing has changed, and the worker has said no more than this.
-    void check_untouched(std::size_t said_before) const {
+    // Checks that nothing has changed, and that the worker has sent no more messages.
+    void check_untouched(std::size_t count_before) const {
         CHECK(asking().connection() == state::requested);
         CHECK(asking().failure() == UCS_OK);
         CHECK(ep().connection() == state::ready);
         CHECK(ep().failure() == UCS_OK);
         CHECK(worker->endpoint_count() == 2);
-        CHECK(said() == said_before);
+        CHECK(message_count() == count_before);
     }
 
     ucp_ep_h handle = nullptr;
@@ -62,9 +63,9 @@ struct forgery {
     std::function<std::pair<wireup_header, std::vector<std::byte>>(const asking_world&)> make;
 };
 
-std::vector<std::byte> question(const asking_world& in) {
+std::vector<std::byte> pack_pair_request(const asking_world& in) {
     const std::vector<std::byte> own = in.peer.address();
-    return ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, own});
+    return ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, own});
 }
 
 std::vector<forgery> forgeries() {
@@ -88,7 +89,7 @@ std::vector<forgery> forgeries() {
         list.push_back({"about lanes in pairs", [type](const asking_world& in) {
                             return std::pair(
                                 wireup_header{type, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
-                                type == pair ? question(in) : std::vector<std::byte>());
+                                type == pair ? pack_pair_request(in) : std::vector<std::byte>());
                         }});
     }
     return list;
@@ -114,22 +115,22 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
             header = in.peer.sealed(header, body);
             header.ep ^= 1;
         }
-        const std::size_t before = in.said();
+        const std::size_t before = in.message_count();
         const test::log_capture log;
         in.peer.send_as_it_is(header, body);
         in.settle();
         INFO(log.text());
-        // The sender of a request may have a wrong address of the worker, and is told so.
+        // The sender of a request may have a wrong address of the worker, and is notified.
         const bool is_refused =
             header.type == wireup_type::request || header.type == wireup_type::pair;
         in.check_untouched(before + (is_refused ? 1 : 0));
-        if (is_refused) CHECK(in.last_said().receipt == header.receipt);
+        if (is_refused) CHECK(in.last_message().receipt == header.receipt);
         CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
         CHECK(in.worker->rejected().count() == 1);
     }
 }
 
-TEST_CASE("a reply counts with its proof, once, and again without effect") {
+TEST_CASE("a proven reply counts once, and has no effect when repeated") {
     asking_world in;
     const std::vector<std::byte> address = in.peer.address();
     const wireup_header reply = in.peer.sealed(in.to_asking(wireup_type::reply), address);
@@ -144,7 +145,7 @@ TEST_CASE("a reply counts with its proof, once, and again without effect") {
     CHECK(log.size() == 0);
 }
 
-TEST_CASE("a request that comes again disturbs no connection that it has made") {
+TEST_CASE("a repeated request does not disturb the connection that it has made") {
     raw_world in({});
     const std::vector<std::byte> address = in.peer.address();
     const wireup_header request = in.peer.sealed(
@@ -159,13 +160,13 @@ TEST_CASE("a request that comes again disturbs no connection that it has made") 
     }
 }
 
-TEST_CASE("a request that comes again after its endpoint has ended takes none that waits") {
+TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint") {
     enum class end { closed_by_peer, failed_there, failed_here, before_many_others };
-    const auto how =
+    const auto cause =
         GENERATE(end::closed_by_peer, end::failed_there, end::failed_here, end::before_many_others);
     raw_world in({});
     const std::vector<std::byte> address = in.peer.address();
-    // Makes the peer ask, and returns what it has sent.
+    // Makes the peer send a request, and returns the message.
     const auto request = [&](std::uint64_t ep, std::uint64_t number) {
         const wireup_header sent = in.peer.sealed(
             {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, number}, address);
@@ -180,14 +181,14 @@ TEST_CASE("a request that comes again after its endpoint has ended takes none th
     };
     const wireup_header recorded = request(raw_world::peer_ep, 0);
     REQUIRE(in.worker->endpoint_count() == 1);
-    if (how == end::failed_here) {
-        // The peer says nothing about that.
+    if (cause == end::failed_here) {
+        // The peer sends no message about that.
         in.ep().handle(ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
     } else {
-        end_of(how == end::failed_there ? wireup_type::failed : wireup_type::close,
+        end_of(cause == end::failed_there ? wireup_type::failed : wireup_type::close,
                raw_world::peer_ep, in.ep_id());
     }
-    for (std::uint64_t i = 0; how == end::before_many_others && i < 5000; ++i) {
+    for (std::uint64_t i = 0; cause == end::before_many_others && i < 5000; ++i) {
         request(1000 + i, 1 + i);
         wireup_header reply;
         std::memcpy(&reply, in.peer.last_received().data(), sizeof reply);
@@ -204,13 +205,13 @@ TEST_CASE("a request that comes again after its endpoint has ended takes none th
     CHECK(waiting.connection() == state::idle);
     CHECK(waiting.failure() == UCS_OK);
     CHECK(in.worker->endpoint_count() == 1);
-    // A new endpoint of the same worker gets what it asks for.
+    // A new endpoint of the same worker is served.
     request(raw_world::peer_ep + 1, waiting.number());
     CHECK(waiting.remote_id() == raw_world::peer_ep + 1);
     CHECK(in.worker->endpoint_count() == 1);
 }
 
-TEST_CASE("a request that is older than another one of its sender takes no endpoint") {
+TEST_CASE("a request older than another one of its sender takes no endpoint") {
     raw_world in({});
     const std::vector<std::byte> address = in.peer.address();
     const auto sealed = [&](std::uint64_t ep, std::uint64_t number) {
@@ -224,25 +225,26 @@ TEST_CASE("a request that is older than another one of its sender takes no endpo
     in.peer.send_as_it_is(held_up, address);
     in.settle();
     CHECK(in.worker->endpoint_count() == 2);
-    // Its sender asks again.
+    // The sender repeats the request.
     in.peer.send_as_it_is(sealed(88, 1), address);
     in.settle();
     CHECK(in.worker->endpoint_count() == 3);
 }
 
-TEST_CASE("a worker numbers each of its requests higher, also when it asks again") {
+TEST_CASE("a worker numbers each request higher, even a repeated one") {
     asking_world in;
     in.asking().connect_again();
     in.settle();
-    const wireup_header again = in.last_said();
+    const wireup_header again = in.last_message();
     CHECK(again.type == wireup_type::request);
     CHECK(again.ep == in.request.ep);
     CHECK(again.order() > in.request.order());
     CHECK(in.request.order() > 0);
 }
 
-TEST_CASE("a request that comes again by another connection leaves the peer its own") {
-    // Who had recorded it filled the receiver's memory, and the peer was cut off for that.
+TEST_CASE("a repeated request over another connection does not change the peer's connection") {
+    // Regression: the process that had recorded the request filled the receiver's memory, and the
+    // peer was cut off for that.
     raw_world in({});
     raw_peer other(in.network);
     other.reach(*in.worker);
@@ -260,7 +262,7 @@ TEST_CASE("a request that comes again by another connection leaves the peer its 
 
 namespace {
 
-// A worker, another one, and a peer that has the other one's public key and its own interfaces.
+// A worker, a second worker, and a peer with the second worker's public key and its own interfaces.
 struct mixed_world : raw_world {
     mixed_world() : raw_world({}) {
         drive([this] { return victim->progress(); });
@@ -279,7 +281,7 @@ struct mixed_world : raw_world {
 
 }  // namespace
 
-TEST_CASE("nobody stands between two workers by an address with the key of one") {
+TEST_CASE("an address with a worker's key does not let its author stand between two workers") {
     mixed_world in;
     raw_peer& between = in.between;
     between.reach(*in.victim);
@@ -288,23 +290,24 @@ TEST_CASE("nobody stands between two workers by an address with the key of one")
     ucp::ep& asking = **in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
     asking.handle(ucp::wireup::event::use);
     in.settle();
-    // Passes the request on as it is.
-    const std::vector<std::byte>& heard = between.last_received();
+    // The peer passes the request on unchanged.
+    const std::vector<std::byte>& received = between.last_received();
     wireup_header request;
-    REQUIRE(heard.size() > sizeof request);
-    std::memcpy(&request, heard.data(), sizeof request);
+    REQUIRE(received.size() > sizeof request);
+    std::memcpy(&request, received.data(), sizeof request);
     REQUIRE(request.type == wireup_type::request);
     const test::log_capture log;
-    between.send_as_it_is(request, {heard.begin() + sizeof request, heard.end()});
+    between.send_as_it_is(request, {received.begin() + sizeof request, received.end()});
     in.settle();
     CHECK(in.victim->endpoint_count() == 0);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
-    // It does not wait for ever.
+    // The endpoint does not wait for ever.
     CHECK(asking.failure() == UCS_ERR_UNREACHABLE);
 }
 
-TEST_CASE("an address with the worker's own key that leads elsewhere is none") {
-    // No message had to be proven, and what the worker sent to itself went to somebody else.
+TEST_CASE("an address with the worker's own key that leads elsewhere is invalid") {
+    // Regression: no message had to be proven, and messages of the worker to itself went to another
+    // process.
     raw_world in({});
     auto mixed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     mixed.identity = in.worker->identity().open();
@@ -320,8 +323,8 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is none") {
     }
 }
 
-TEST_CASE("the address that was given last counts until an endpoint is connected") {
-    // An endpoint by a wrong address spoilt those by the right one.
+TEST_CASE("the last given address counts until an endpoint is connected") {
+    // Regression: an endpoint by a wrong address broke the endpoints by the right one.
     uct::sim::parameters network;
     network.reach = uct::scope::host;
     raw_world in({}, network);
@@ -339,13 +342,13 @@ TEST_CASE("the address that was given last counts until an endpoint is connected
     CHECK(&second.remote() == &first.remote());
     in.settle();
     CHECK(first.connection() == state::ready);
-    // One of its other forms changes nothing, and neither does a wrong one any more.
+    // Another form of the right address changes nothing, and neither does a wrong one any more.
     CHECK_FALSE(first.remote().readdress(wanted->address(true)));
     CHECK_FALSE(first.remote().readdress(ucp::address::pack(wrong, false)));
 }
 
 TEST_CASE("a peer without lanes is reached by the interfaces that its full address adds") {
-    // The interface is only for the own host, so the address for other hosts leads nowhere.
+    // The interface works inside the host only, so the address for other hosts leads nowhere.
     uct::sim::parameters network;
     network.reach = uct::scope::host;
     raw_world in({}, network);
@@ -371,23 +374,23 @@ TEST_CASE("every message that starts a connection corrects a wrong address of it
     const ucp::ep& made = **in.worker->create_ep(ucp::address::pack(wrong, false).data(), {});
     const std::vector<std::byte> own = wanted.address();
     const test::log_capture log;
-    // For an endpoint that is not here: it does nothing else.
+    // The message names an endpoint that is not here, so it has no other effect.
     const std::uint64_t last = type == wireup_type::bind ? 4711 : 0;
     wanted.send(wire::wireup, wireup_header{type, {}, wanted.uid(), in.worker->uid(), 88, last},
                 type == wireup_type::pair
-                    ? ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, own})
+                    ? ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, own})
                     : own);
     in.settle();
     CHECK(made.remote().has_address(own));
     CHECK(log.count("has another address than the program was given", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("a worker that connects by itself is not answered by a wrong address with its key") {
+TEST_CASE("a worker that connects by itself gets its reply although a wrong address has its key") {
     mixed_world in;
     raw_peer& between = in.between;
 
     auto mixed = in.mixed_address();
-    if (GENERATE(false, true)) {  // beside the victim's own interface
+    if (GENERATE(false, true)) {  // in addition to the victim's own interface
         const auto own =
             *ucp::address::parse(std::span<const std::byte>(in.victim->address(false)));
         mixed.name = own.name;
@@ -397,14 +400,14 @@ TEST_CASE("a worker that connects by itself is not answered by a wrong address w
     }
     ucp_ep_h handle =
         ucp::capi::handle(**in.worker->create_ep(ucp::address::pack(mixed, false).data(), {}));
-    // The wrong lanes may exist already, and requests wait on them.
+    // The wrong lanes may exist already, with requests waiting on them.
     const auto has_asked = GENERATE(true, false);
     if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
     in.settle();
-    ucp::ep& theirs = **in.victim->create_ep(in.worker->address(false).data(), {});
-    theirs.handle(ucp::wireup::event::use);
+    ucp::ep& victims_ep = **in.victim->create_ep(in.worker->address(false).data(), {});
+    victims_ep.handle(ucp::wireup::event::use);
     in.settle();
-    CHECK(theirs.connection() == state::ready);
+    CHECK(victims_ep.connection() == state::ready);
     CHECK(ucp::capi::from(handle).connection() == state::ready);
     CHECK(between.received<wireup_header>(wire::wireup).size() == (has_asked ? 1 : 0));
     const std::vector<std::byte> data(8);
@@ -440,14 +443,14 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
     CHECK_FALSE(is_answered(other));
 }
 
-TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
+TEST_CASE("the proof of a reply covers every byte, and none may be missing") {
     asking_world in;
     const std::vector<std::byte> address = in.peer.address();
     const wireup_header reply = in.peer.sealed(in.to_asking(wireup_type::reply), address);
     std::vector<std::byte> whole(sizeof reply);
     std::memcpy(whole.data(), &reply, sizeof reply);
     whole.insert(whole.end(), address.begin(), address.end());
-    const std::size_t before = in.said();
+    const std::size_t before = in.message_count();
     const auto send = [&](const std::vector<std::byte>& bytes) {
         if (bytes.size() < sizeof reply) return;
         wireup_header header;
@@ -457,11 +460,11 @@ TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
     };
     const test::log_capture log;
     // A message for another worker is refused: the receiver cannot tell whether it is proven.
-    const auto names_receiver = [](std::size_t at) { return at >= 16 && at < 24; };
-    for (std::size_t at = 0; at < whole.size(); ++at) {
-        if (names_receiver(at)) continue;
+    const auto names_receiver = [](std::size_t offset) { return offset >= 16 && offset < 24; };
+    for (std::size_t offset = 0; offset < whole.size(); ++offset) {
+        if (names_receiver(offset)) continue;
         std::vector<std::byte> changed = whole;
-        changed[at] ^= std::byte{1};
+        changed[offset] ^= std::byte{1};
         send(changed);
     }
     for (std::size_t length = 0; length < whole.size(); ++length)
@@ -473,8 +476,8 @@ TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
 
 namespace {
 
-// The address with one more byte at its end, which makes it malformed, and the header and checksum
-// of what it is.
+// The address with one more byte at its end, which makes it malformed; header and checksum match
+// it.
 std::vector<std::byte> lengthened(std::vector<std::byte> address, std::byte last) {
     namespace format = ucp::address::wire;
     address.push_back(last);
@@ -495,7 +498,7 @@ std::vector<std::vector<std::byte>> damaged_forms(const std::vector<std::byte>& 
     std::fill_n(forms[0].begin(), ucp::address::wire::header_size, std::byte{0});
     forms[0].resize(up_to_key);
     forms[1].back() ^= std::byte{1};
-    // The header claims more than there is.
+    // The header states a longer address.
     forms[2].resize(up_to_key);
     forms[2][ucp::address::wire::length_at] = std::byte{0};
     forms[2][ucp::address::wire::length_at + 1] = std::byte{4};
@@ -513,12 +516,12 @@ TEST_CASE("a proven message with a damaged address is dropped") {
     asking_world in;
     const std::vector<std::byte> address = damaged_forms(in.peer.address())[form];
     const std::vector<std::byte> body =
-        type == wireup_type::pair ? ucp::wireup::pack(ucp::wireup::pair_question{{}, address})
+        type == wireup_type::pair ? ucp::wireup::pack(ucp::wireup::pair_request{{}, address})
                                   : address;
     wireup_header header = in.to_ready(type);
     header.ep = 99;
     header.peer_ep_or_number = 7;
-    const std::size_t before = in.said();
+    const std::size_t before = in.message_count();
     const test::log_capture log;
     in.peer.send(wire::wireup, header, body);
     in.settle();
@@ -527,8 +530,8 @@ TEST_CASE("a proven message with a damaged address is dropped") {
     CHECK(log.count("", ucs::log::level::warn) <= 1);
 }
 
-TEST_CASE("malformed addresses in proven messages replace no good one and write few lines") {
-    // They were taken for new addresses of their sender.
+TEST_CASE("malformed addresses in proven messages replace no valid one and log few lines") {
+    // Regression: the malformed addresses replaced the sender's address.
     const auto type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
     raw_world in({});
     raw_peer sender(in.network);
@@ -542,7 +545,7 @@ TEST_CASE("malformed addresses in proven messages replace no good one and write 
         sender.send(
             wire::wireup, wireup_header{type, {}, sender.uid(), in.worker->uid(), 100 + i, 4711},
             type == wireup_type::pair
-                ? ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, bad})
+                ? ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, bad})
                 : bad);
         in.settle();
     }
@@ -552,20 +555,20 @@ TEST_CASE("malformed addresses in proven messages replace no good one and write 
     CHECK(in.worker->rejected().count() == 1000);
 }
 
-TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no other") {
+TEST_CASE("a refusal by another worker counts only with the right receipt") {
     asking_world in;
     wireup_header refusal{wireup_type::refuse, {}, in.peer.uid(),
                           in.worker->uid(),    0,  in.request.ep};
-    const std::size_t before = in.said();
+    const std::size_t before = in.message_count();
     const auto other = GENERATE(false, true);
     const test::log_capture log;
-    // No receipt, or that of another endpoint.
+    // The refusal has no receipt, or the receipt of another endpoint.
     if (other) refusal.receipt = in.peer.received<wireup_header>(wire::wireup).front().receipt;
     in.peer.send_as_it_is(in.peer.unmasked(refusal));
     in.settle();
     in.check_untouched(before);
     refusal.receipt = in.request.receipt;
-    // The worker that refuses cannot see the number of the endpoint.
+    // The refusing worker cannot see the id of the endpoint.
     in.peer.send_as_it_is(refusal);
     in.settle();
     in.check_untouched(before);
@@ -575,7 +578,7 @@ TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no
     CHECK(in.ep().failure() == UCS_OK);
 }
 
-TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer of a stranger") {
+TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer object") {
     raw_world in({});
     const std::size_t peers = in.worker->peer_count();
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
@@ -586,7 +589,7 @@ TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer of 
     const std::vector<std::byte> packed = ucp::address::pack(address, false);
     in.peer.send_as_it_is(asked, type == wireup_type::request
                                      ? packed
-                                     : ucp::wireup::pack(ucp::wireup::pair_question{{}, packed}));
+                                     : ucp::wireup::pack(ucp::wireup::pair_request{{}, packed}));
     in.settle();
     const auto refusal = in.peer.received<wireup_header>(wire::wireup).back();
     CHECK(refusal.type ==

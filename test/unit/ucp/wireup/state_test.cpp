@@ -1,4 +1,4 @@
-// The life of a connection, pair by pair.
+// Tests of the connection's state machine.
 #include "ucp/wireup/state.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,24 +22,24 @@ bool is(transition got, state next, action todo) {
 
 }  // namespace
 
-TEST_CASE("Every state and event has a name and an answer") {
+TEST_CASE("Every state and event has a name and a transition") {
     std::set<std::string> names;
     for (const state from : all_states) {
         REQUIRE(names.insert(name(from)).second);
-        for (const event what : all_events) {
-            const transition taken = step(from, what);
-            INFO(name(from) << " on " << name(what));
+        for (const event input : all_events) {
+            const transition taken = step(from, input);
+            INFO(name(from) << " on " << name(input));
             REQUIRE(static_cast<unsigned>(taken.next) <= static_cast<unsigned>(state::closed));
             REQUIRE(static_cast<unsigned>(taken.todo) <= static_cast<unsigned>(action::unexpected));
-            // What is unexpected changes nothing.
+            // An unexpected event changes nothing.
             if (taken.todo == action::unexpected) REQUIRE(taken.next == from);
         }
     }
-    for (const event what : all_events)
-        REQUIRE(std::strlen(name(what)) > 0);
+    for (const event input : all_events)
+        REQUIRE(std::strlen(name(input)) > 0);
 }
 
-TEST_CASE("A connection that was asked for becomes ready once, by request or by reply") {
+TEST_CASE("A requested connection becomes ready once, by request or by reply") {
     REQUIRE(is(step(state::idle, event::use), state::requested, action::send_request));
     REQUIRE(is(step(state::requested, event::use), state::requested, action::none));
     REQUIRE(is(step(state::requested, event::reply), state::ready, action::become_ready));
@@ -49,29 +49,30 @@ TEST_CASE("A connection that was asked for becomes ready once, by request or by 
     REQUIRE(is(step(state::ready, event::request), state::ready, action::reply));
 }
 
-TEST_CASE("A closed endpoint waits for the peer's word, whatever the order") {
+TEST_CASE("A closed endpoint waits for the peer's close, in either order") {
     REQUIRE(is(step(state::ready, event::local_close), state::closing, action::send_close));
     REQUIRE(is(step(state::closing, event::peer_close), state::closed, action::none));
     REQUIRE(is(step(state::ready, event::peer_close), state::peer_closed, action::tell_user));
     REQUIRE(is(step(state::peer_closed, event::local_close), state::closed, action::send_close));
-    // Closed while our request was under way: the peer is told as soon as it can be named.
+    // Closed while our request was under way: the peer is notified as soon as its endpoint is
+    // known.
     REQUIRE(is(step(state::requested, event::local_close), state::abandoned, action::none));
     REQUIRE(is(step(state::abandoned, event::reply), state::closing, action::send_close));
     REQUIRE(is(step(state::abandoned, event::request), state::closing, action::reply_and_close));
 }
 
-TEST_CASE("Every open state fails, and only states of the user's are told so") {
+TEST_CASE("Every open state fails, and the user is notified only in the user's states") {
     // The peer has no endpoint to these yet.
     for (const state from : {state::idle, state::requested})
         REQUIRE(is(step(from, event::failure), state::failed, action::fail));
     for (const state from : {state::ready, state::peer_closed})
         REQUIRE(is(step(from, event::failure), state::failed, action::fail_and_tell));
-    // The user has closed these: only the peer is left to be told, where it waits.
+    // The user has closed these endpoints: only the peer has to be notified, if it waits.
     REQUIRE(is(step(state::abandoned, event::failure), state::closed, action::none));
     REQUIRE(is(step(state::closing, event::failure), state::closed, action::tell_failure));
 }
 
-TEST_CASE("A peer that says that its endpoint failed is not told the same") {
+TEST_CASE("A peer whose endpoint failed is not notified of the same") {
     for (const state from : {state::requested, state::ready, state::peer_closed})
         REQUIRE(is(step(from, event::peer_failure), state::failed, action::fail));
     for (const state from : {state::abandoned, state::closing})
@@ -87,6 +88,6 @@ TEST_CASE("Every state reaches closed by a local close and a failure") {
 }
 
 TEST_CASE("Nothing leaves closed") {
-    for (const event what : all_events)
-        REQUIRE(is(step(state::closed, what), state::closed, action::none));
+    for (const event input : all_events)
+        REQUIRE(is(step(state::closed, input), state::closed, action::none));
 }

@@ -1,4 +1,4 @@
-// Endpoints that a peer's requests make and the program does not ask for.
+// Tests of endpoints that requests of peers make and the program does not ask for.
 #include "ucp/core/uninvited.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,12 +19,12 @@ using ucp::wire::wireup_type;
 
 constexpr std::size_t most = uninvited_limits{}.most_of_one;
 
-// Asks the worker for one endpoint after the other.
+// A peer that requests one endpoint after the other.
 class asker {
 public:
     asker(raw_world& in, raw_peer& peer) : in_(in), peer_(peer) {}
 
-    // Returns what kind of answer it gets.
+    // Sends a request and returns the worker's reply.
     wireup_header ask() {
         ++asked_;
         const std::uint64_t number =
@@ -35,20 +35,20 @@ public:
                 wireup_type::request, {}, peer_.uid(), in_.worker->uid(), asked_ + 100, number},
             peer_.address());
         in_.settle();
-        for (const wireup_header& each : heard())
+        for (const wireup_header& each : received_messages())
             if (each.peer_ep_or_number == asked_ + 100) return each;
         FAIL("no answer");
         return {};
     }
-    // Returns whether the endpoint that it asked for as the n-th, from 1, has failed as one of
+    // Returns whether the endpoint of the n-th request, from 1, has failed because there were too
     // many.
     [[nodiscard]] bool was_ended(std::size_t n) const {
-        for (const wireup_header& each : heard())
+        for (const wireup_header& each : received_messages())
             if (each.type == wireup_type::failed && each.peer_ep_or_number == n + 100)
                 return each.reason() == end_reason::too_many;
         return false;
     }
-    [[nodiscard]] std::vector<wireup_header> heard() const {
+    [[nodiscard]] std::vector<wireup_header> received_messages() const {
         return peer_.received<wireup_header>(ucp::wire::wireup);
     }
     bool asks_apart = false;
@@ -79,7 +79,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a peer makes a bounded number of endpoints that nobody asks for") {
+TEST_CASE("a peer makes a bounded number of uninvited endpoints") {
     asking_world in;
     in.first.asks_apart = GENERATE(false, true);
     const test::log_capture log;
@@ -91,23 +91,23 @@ TEST_CASE("a peer makes a bounded number of endpoints that nobody asks for") {
     CHECK(refused.type == wireup_type::refuse);
     CHECK(refused.reason() == end_reason::too_many);
     CHECK(in.worker->endpoint_count() == before + most);
-    CHECK(log.count("asks for one endpoint too many") == 1);
+    CHECK(log.count("exceeds the limit of endpoints") == 1);
     if (in.first.asks_apart) return;
-    // The program asks for one of them.
+    // The program adopts one of them.
     CHECK(in.make_ep() != nullptr);
     CHECK(in.worker->endpoint_count() == before + most);
     CHECK(in.first.ask().type == wireup_type::reply);
     CHECK(in.first.ask().type == wireup_type::refuse);
 }
 
-TEST_CASE("endpoints of all peers that nobody asks for take the memory that peers may fill") {
+TEST_CASE("uninvited endpoints of all peers are bounded by memory") {
     constexpr std::uint64_t gigabyte = std::uint64_t{1} << 30;
     CHECK(uninvited_limits::most_in(2 * gigabyte) == 131'072);
     CHECK(uninvited_limits::most_in(64 * gigabyte) == 4'194'304);
     CHECK(uninvited_limits::most_in(0) == most);
 }
 
-TEST_CASE("a newcomer is taken where peers have made as many endpoints as they may") {
+TEST_CASE("a new peer is accepted when the limit of uninvited endpoints is reached") {
     asking_world in(3);
     const test::log_capture log;
     std::vector<asker*> peers;
@@ -129,7 +129,7 @@ TEST_CASE("a newcomer is taken where peers have made as many endpoints as they m
     CHECK(log.count("which is the limit") == 3);
 }
 
-TEST_CASE("the peer that has most endpoints gives one up for a newcomer") {
+TEST_CASE("the peer that has most endpoints gives one up for a new peer") {
     asking_world in(10);
     asker& alone = in.newcomer();
     REQUIRE(alone.ask().type == wireup_type::reply);
@@ -148,7 +148,7 @@ TEST_CASE("the peer that has most endpoints gives one up for a newcomer") {
     CHECK(in.worker->uninvited().size() == 10);
 }
 
-TEST_CASE("an endpoint that the program has asked for meanwhile is not counted") {
+TEST_CASE("an endpoint that the program has adopted is not counted") {
     asking_world in(1);
     REQUIRE(in.first.ask().type == wireup_type::reply);
     CHECK(in.worker->uninvited().size() == 1);
@@ -158,7 +158,7 @@ TEST_CASE("an endpoint that the program has asked for meanwhile is not counted")
     CHECK_FALSE(in.first.was_ended(1));
 }
 
-TEST_CASE("who has been ended, or refused, as one of many is told so") {
+TEST_CASE("a peer whose endpoint is ended or refused for the limit gets that status") {
     const auto type = GENERATE(wireup_type::failed, wireup_type::refuse);
     asking_world in;
     const test::log_capture log;
@@ -172,7 +172,7 @@ TEST_CASE("who has been ended, or refused, as one of many is told so") {
                       type == wireup_type::failed ? raw_world::peer_ep : 0,
                       in.ep_id()};
     if (type == wireup_type::refuse) {
-        // The receipt that the worker has put into its request for this endpoint.
+        // The receipt from the worker's request for this endpoint.
         in.ep().connect_again();
         end.receipt = in.peer.received<wireup_header>(ucp::wire::wireup).back().receipt;
     }
@@ -180,10 +180,10 @@ TEST_CASE("who has been ended, or refused, as one of many is told so") {
     in.settle();
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(sent.status == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(log.count("peers have made as many endpoints there as they may") == 1);
+    CHECK(log.count("peers have made as many endpoints there as its limit allows") == 1);
 }
 
-// --- which one has to give something up, without any network ---
+// --- choice of the peer that has to give an endpoint up, without a network ---
 
 namespace {
 
@@ -205,19 +205,19 @@ struct pool {
     member* least(bool only_with_descriptor = false) {
         return static_cast<member*>(
             all.least(only_with_descriptor, [this](const uninvited_peers::part& each) {
-                ++looks;
+                ++checks;
                 return static_cast<const member&>(each).received;
             }));
     }
 
     uninvited_peers all;
     std::list<member> members;
-    unsigned looks = 0;
+    unsigned checks = 0;
 };
 
 }  // namespace
 
-TEST_CASE("a peer that has sent nothing since it came gives up first, the oldest of them") {
+TEST_CASE("the oldest peer that has sent nothing gives an endpoint up first") {
     pool in;
     pool::member& talks = in.add(1);
     pool::member& has_many = in.add(63);
@@ -231,8 +231,8 @@ TEST_CASE("a peer that has sent nothing since it came gives up first, the oldest
     CHECK(in.least() == &has_many);
 }
 
-TEST_CASE("a peer with many endpoints gives them up before others that are silent") {
-    // It drove out all the others by asking for more, silent or not.
+TEST_CASE("a peer with many endpoints gives them up before silent peers do") {
+    // Regression: it displaced all others by more requests, silent or not.
     pool in;
     pool::member& silent = in.add(1);
     pool::member& greedy = in.add(65);
@@ -244,7 +244,8 @@ TEST_CASE("a peer with many endpoints gives them up before others that are silen
     CHECK(in.least() == &silent);
 }
 
-TEST_CASE("of peers that have sent something one with most gives up, if it has more than three") {
+TEST_CASE(
+    "among active peers the one with most endpoints gives one up, if it has more than three") {
     pool in;
     std::vector<pool::member*> few;
     for (std::size_t i = 0; i < 10; ++i)
@@ -258,7 +259,8 @@ TEST_CASE("of peers that have sent something one with most gives up, if it has m
         has_most.remove_endpoint();
     CHECK(in.least() == &has_some);
     has_some.remove_endpoint();
-    // All have few: the first one that has sent nothing since the last look.
+    // All peers have few endpoints: the first one that has sent nothing since the last check is
+    // chosen.
     for (pool::member* each : few)
         each->received = 3;
     CHECK(in.least() == &has_most);
@@ -267,7 +269,7 @@ TEST_CASE("of peers that have sent something one with most gives up, if it has m
     CHECK(in.least() == few[0]);
 }
 
-TEST_CASE("peers of which no transport tells what they have sent count as if they had") {
+TEST_CASE("peers whose traffic is unknown count as active") {
     pool in;
     pool::member& untold = in.add(1, 0);
     pool::member& silent = in.add(1);
@@ -276,22 +278,22 @@ TEST_CASE("peers of which no transport tells what they have sent count as if the
     CHECK(in.least() == &untold);
 }
 
-TEST_CASE("few peers are looked at, however many there are") {
+TEST_CASE("few peers are checked, however many there are") {
     pool in;
     for (int i = 0; i < 10'000; ++i)
         in.add(1);
     for (pool::member& each : in.members)
         ++each.received;
     for (int i = 0; i < 100; ++i) {
-        in.looks = 0;
+        in.checks = 0;
         REQUIRE(in.least() != nullptr);
-        CHECK(in.looks <= 64);
+        CHECK(in.checks <= 64);
         for (pool::member& each : in.members)
             ++each.received;
     }
 }
 
-TEST_CASE("only peers whose lanes keep a descriptor give one up") {
+TEST_CASE("with a shortage of descriptors only peers whose lanes keep one give an endpoint up") {
     pool in({.most = 100, .most_if_scarce = 2});
     pool::member& without = in.add(50);
     CHECK(in.least(true) == nullptr);
@@ -311,7 +313,7 @@ TEST_CASE("only peers whose lanes keep a descriptor give one up") {
     CHECK(in.least() == &without);
 }
 
-TEST_CASE("a stranger counts without an endpoint, and once with its first") {
+TEST_CASE("a stranger counts without an endpoint, and once with its first endpoint") {
     pool in({.most = 2});
     pool::member& stranger = in.add(0);
     CHECK(in.least() == nullptr);

@@ -1,4 +1,4 @@
-// The header of connection messages, byte by byte.
+// Tests of the header of connection messages, byte by byte.
 #include "ucp/wireup/wire.hpp"
 
 #include <algorithm>

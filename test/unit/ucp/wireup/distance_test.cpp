@@ -1,4 +1,4 @@
-#include "ucp/wireup/detour.hpp"
+#include "ucp/wireup/distance.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -6,10 +6,10 @@
 #include "ucs/topology/machine.hpp"
 #include "ucs/topology/place.hpp"
 
-using ucp::wireup::detour_seconds;
+using ucp::wireup::distance_seconds;
 using ucs::topology::place;
 
-TEST_CASE("a device on another NUMA node is as much farther as the firmware says") {
+TEST_CASE("the distance of a device on another NUMA node follows the firmware's table") {
     const test::temp_dir root;
     root.write("sys/devices/system/cpu/online", "0-3\n");
     root.write("sys/devices/system/node/online", "0-1\n");
@@ -17,9 +17,9 @@ TEST_CASE("a device on another NUMA node is as much farther as the firmware says
     root.write("sys/devices/system/node/node0/distance", "10 21\n");
     root.write("sys/devices/system/node/node1/cpulist", "2-3\n");
     root.write("sys/devices/system/node/node1/distance", "21 10\n");
-    const auto here = ucs::topology::machine::read(root.path());
+    const auto host = ucs::topology::machine::read(root.path());
     const auto seconds = [&](int from, int to) {
-        return detour_seconds(here, from, place{.numa_node = to});
+        return distance_seconds(host, from, place{.numa_node = to});
     };
     CHECK(seconds(0, 0) == 0);
     CHECK(seconds(0, 1) == Approx(99e-9));
@@ -27,24 +27,24 @@ TEST_CASE("a device on another NUMA node is as much farther as the firmware says
     CHECK(seconds(-1, 1) == 0);
     CHECK(seconds(0, -1) == 0);
     CHECK(seconds(0, 7) == 0);  // there is no such node
-    CHECK(detour_seconds(here, 0, place{.numa_node = 1, .switches = 2}) == Approx(319e-9));
+    CHECK(distance_seconds(host, 0, place{.numa_node = 1, .switches = 2}) == Approx(319e-9));
 }
 
-TEST_CASE("each switch makes a device farther, also where no node is known") {
+TEST_CASE("each switch adds to a device's distance, even if its node is unknown") {
     const place devices[] = {{}, {.switches = 1}, {.switches = 3}};
-    const std::vector<double> seconds = ucp::wireup::detours_to(devices);
+    const std::vector<double> seconds = ucp::wireup::distances_to(devices);
     REQUIRE(seconds.size() == 3);
     CHECK(seconds[0] == 0);
     CHECK(seconds[1] == Approx(110e-9));
     CHECK(seconds[2] == Approx(330e-9));
 }
 
-TEST_CASE("connections beyond those at hand cost a fetch") {
-    CHECK(ucp::wireup::crowd_seconds(256, 256) == 0);
-    CHECK(ucp::wireup::crowd_seconds(256, 257) == Approx(1e-6));
+TEST_CASE("connections beyond those that the device keeps cost a fetch") {
+    CHECK(ucp::wireup::connection_fetch_seconds(256, 256) == 0);
+    CHECK(ucp::wireup::connection_fetch_seconds(256, 257) == Approx(1e-6));
 }
 
-TEST_CASE("devices of no known place are near") {
+TEST_CASE("devices of unknown place have no distance") {
     const place devices[] = {{}, {}};
-    CHECK(ucp::wireup::detours_to(devices) == std::vector<double>{0, 0});
+    CHECK(ucp::wireup::distances_to(devices) == std::vector<double>{0, 0});
 }

@@ -1,4 +1,4 @@
-#include "ucp/cm/exchange.hpp"
+#include "ucp/cm/handshake.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ constexpr std::size_t event_count = 12;
 using P = phase;
 using A = action;
 
-// Rows: phase. Columns: connected, agreed, request, refusal, established, nonsense, end, deadline,
+// Rows: phase. Columns: connected, agreed, request, refusal, established, malformed, end, deadline,
 // accept, reject, ready, cancel.
 constexpr std::array<std::array<transition, event_count>, phase_count> table{{
     // connecting
@@ -31,7 +31,7 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::drop}}},
     // proving
     {{{P::proving, A::none},
-      {P::asked, A::send_request},
+      {P::requested, A::send_request},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
@@ -42,22 +42,22 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::proving, A::none},
       {P::over, A::drop},
       {P::over, A::drop}}},
-    // asked
-    {{{P::asked, A::none},
-      {P::asked, A::none},
+    // requested
+    {{{P::requested, A::none},
+      {P::requested, A::none},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
-      {P::asked, A::none},
-      {P::asked, A::none},
-      {P::asked, A::none},
+      {P::requested, A::none},
+      {P::requested, A::none},
+      {P::requested, A::none},
       {P::over, A::send_established},
       {P::over, A::drop}}},
     // unproven
     {{{P::unproven, A::none},
-      {P::greeting, A::none},
+      {P::awaiting_request, A::none},
       {P::over, A::refuse},
       {P::over, A::refuse},
       {P::over, A::refuse},
@@ -68,18 +68,18 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::drop},
       {P::unproven, A::none},
       {P::over, A::drop}}},
-    // greeting
-    {{{P::greeting, A::none},
-      {P::greeting, A::none},
+    // awaiting_request
+    {{{P::awaiting_request, A::none},
+      {P::awaiting_request, A::none},
       {P::offered, A::offer},
       {P::over, A::refuse},
       {P::over, A::refuse},
       {P::over, A::refuse},
       {P::over, A::drop},
       {P::over, A::drop},
-      {P::greeting, A::none},
+      {P::awaiting_request, A::none},
       {P::over, A::refuse},
-      {P::greeting, A::none},
+      {P::awaiting_request, A::none},
       {P::over, A::refuse}}},
     // offered
     {{{P::offered, A::none},
@@ -124,21 +124,22 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
 
 }  // namespace
 
-transition step(phase from, event what) noexcept {
-    return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(what)];
+transition step(phase from, event input) noexcept {
+    return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(input)];
 }
 
-const char* name(phase which) noexcept {
+const char* name(phase value) noexcept {
     static constexpr std::array<const char*, phase_count> names{
-        "connecting", "proving", "asked", "unproven", "greeting", "offered", "accepted", "over"};
-    return names[static_cast<std::size_t>(which)];
+        "connecting",       "proving", "requested", "unproven",
+        "awaiting_request", "offered", "accepted",  "over"};
+    return names[static_cast<std::size_t>(value)];
 }
 
-const char* name(event which) noexcept {
+const char* name(event value) noexcept {
     static constexpr std::array<const char*, event_count> names{
-        "connected", "agreed",   "request", "refusal", "established", "nonsense",
+        "connected", "agreed",   "request", "refusal", "established", "malformed",
         "end",       "deadline", "accept",  "reject",  "ready",       "cancel"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace ucp::cm

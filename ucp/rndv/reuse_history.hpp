@@ -1,4 +1,4 @@
-// Whether a program uses its memory again.
+// Statistics of how often a program uses the same memory again for transfers.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace ucp {
 
-// What registering memory costs counts only as far as it serves one transfer alone. Of memory that
-// a device does not know, it is expected to be as the last transfers were: those whose memory was
-// known used it again. One decision is one transfer, whatever it does afterwards. Value type, one
-// per worker; owner context.
-class reuse_book {
+// The cost of registering memory counts only for the share of transfers that do not use the memory
+// again. Memory that a device does not know is expected to behave as the memory of the last
+// transfers did: if it was known, the program had used it again. One decision counts as one
+// transfer, whatever follows. Value type, one per worker; owner context.
+class reuse_history {
 public:
-    // Seconds that count of those which making memory ready takes.
+    // Returns the share of the preparation's seconds that counts.
     [[nodiscard]] double price_of(const uct::preparation& ready) noexcept {
         if (!ready.lasts) return ready.seconds;
         if (ready.seconds <= 0) {
@@ -21,7 +21,8 @@ public:
             return 0;
         }
         note(unknown_);
-        // Now and then it is trusted whatever happened, so that a change is noticed.
+        // Now and then the memory is registered in any case, so that a change of behaviour is
+        // noticed.
         if (asked_++ % benefit_of_doubt == 0) return 0;
         return ready.seconds * unknown_ / (known_ + unknown_ + trusted);
     }
@@ -31,8 +32,8 @@ private:
     static constexpr double memory = 256;  // transfers, after which older ones count half
     static constexpr std::uint32_t benefit_of_doubt = 64;
 
-    void note(double& which) noexcept {
-        which += 1;
+    void note(double& count) noexcept {
+        count += 1;
         if (known_ + unknown_ < memory) return;
         known_ /= 2;
         unknown_ /= 2;

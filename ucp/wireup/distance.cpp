@@ -1,4 +1,4 @@
-#include "ucp/wireup/detour.hpp"
+#include "ucp/wireup/distance.hpp"
 
 #include <algorithm>
 
@@ -10,38 +10,38 @@ namespace {
 
 constexpr double seconds_per_switch = 110e-9;
 
-double seconds_between(const ucs::topology::machine& here, int from, int to) noexcept {
+double seconds_between(const ucs::topology::machine& host, int from, int to) noexcept {
     constexpr unsigned local = 10;
     constexpr double seconds_per_unit = 90e-9 / local;
-    const unsigned distance = from < 0 || to < 0 ? 0 : here.distance(from, to);
+    const unsigned distance = from < 0 || to < 0 ? 0 : host.distance(from, to);
     return distance > local ? (distance - local) * seconds_per_unit : 0;
 }
 
 }  // namespace
 
-double detour_seconds(const ucs::topology::machine& here, int from,
-                      const ucs::topology::place& to) noexcept {
-    return seconds_between(here, from, to.numa_node) + to.switches * seconds_per_switch;
+double distance_seconds(const ucs::topology::machine& host, int from,
+                        const ucs::topology::place& to) noexcept {
+    return seconds_between(host, from, to.numa_node) + to.switches * seconds_per_switch;
 }
 
-std::vector<double> detours_to(std::span<const ucs::topology::place> devices) {
+std::vector<double> distances_to(std::span<const ucs::topology::place> devices) {
     std::vector<double> seconds(devices.size());
-    // Most hosts have nothing to be far from: their files need not be read.
+    // Most hosts have one node and no switches: their topology files need not be read.
     if (std::ranges::all_of(devices, [](const ucs::topology::place& each) {
             return each.numa_node < 0 && each.switches == 0;
         })) {
         return seconds;
     }
-    const ucs::topology::machine here = ucs::topology::machine::read();
+    const ucs::topology::machine host = ucs::topology::machine::read();
     const int bound = ucs::topology::memory_node();
     const int from = bound >= 0 ? bound : ucs::topology::current_node();
     std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::place& to) {
-        return detour_seconds(here, from, to);
+        return distance_seconds(host, from, to);
     });
     return seconds;
 }
 
-double crowd_seconds(std::size_t at_hand, std::size_t expected) noexcept {
+double connection_fetch_seconds(std::size_t at_hand, std::size_t expected) noexcept {
     constexpr double round_trip = 0.5e-6;
     return expected > at_hand ? 2 * round_trip : 0;
 }

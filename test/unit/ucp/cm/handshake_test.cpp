@@ -1,5 +1,5 @@
-// The exchange of client and server as pure machines on a simulated socket.
-#include "ucp/cm/exchange.hpp"
+// Tests of the handshake of client and server: two state machines on a simulated socket.
+#include "ucp/cm/handshake.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -12,77 +12,78 @@ using namespace ucp::cm;
 
 namespace {
 
-constexpr std::array all_phases{phase::connecting, phase::proving, phase::asked,    phase::unproven,
-                                phase::greeting,   phase::offered, phase::accepted, phase::over};
+constexpr std::array all_phases{
+    phase::connecting,       phase::proving, phase::requested, phase::unproven,
+    phase::awaiting_request, phase::offered, phase::accepted,  phase::over};
 constexpr std::array all_events{event::connected, event::agreed,      event::request,
-                                event::refusal,   event::established, event::nonsense,
+                                event::refusal,   event::established, event::malformed,
                                 event::end,       event::deadline,    event::accept,
                                 event::reject,    event::ready,       event::cancel};
 
-// One end of the simulated socket, what it was told to do, and what becomes of its endpoint.
+// One end of the simulated socket, the results of its actions, and the state of its endpoint.
 struct side {
-    phase at;
+    phase now;
     std::deque<event> inbox{};
     bool open = true;
     bool failed = false;
-    bool told_program = false;
+    bool offered = false;
     bool has_key = false;
-    bool was_challenged = false;  // by the client's first record
+    bool was_challenged = false;  // the client's first record has arrived
     std::string story{};
 };
 
-void close(side& mine, side& other) {
-    if (mine.open) other.inbox.push_back(event::end);
-    mine.open = false;
+void close(side& self, side& other) {
+    if (self.open) other.inbox.push_back(event::end);
+    self.open = false;
 }
 
-void apply(side& mine, side& other, event what) {
-    const transition taken = step(mine.at, what);
-    mine.story += std::string(name(mine.at)) + " on " + name(what) + "; ";
-    mine.at = taken.next;
+void apply(side& self, side& other, event input) {
+    const transition taken = step(self.now, input);
+    self.story += std::string(name(self.now)) + " on " + name(input) + "; ";
+    self.now = taken.next;
     switch (taken.todo) {
         case action::none:
             break;
         case action::open:
-            if (!mine.has_key) return apply(mine, other, event::agreed);
+            if (!self.has_key) return apply(self, other, event::agreed);
             other.was_challenged = true;
             break;
         case action::send_request:
-            if (mine.has_key) other.inbox.push_back(event::agreed);
+            if (self.has_key) other.inbox.push_back(event::agreed);
             other.inbox.push_back(event::request);
             break;
         case action::offer:
-            mine.told_program = true;
+            self.offered = true;
             break;
         case action::send_established:
             other.inbox.push_back(event::established);
-            close(mine, other);
+            close(self, other);
             break;
         case action::refuse:
             other.inbox.push_back(event::refusal);
-            close(mine, other);
+            close(self, other);
             break;
         case action::fail:
-            mine.failed = true;
+            self.failed = true;
             [[fallthrough]];
         case action::drop:
-            close(mine, other);
+            close(self, other);
             break;
     }
 }
 
 }  // namespace
 
-TEST_CASE("the table is total, and what is over stays over", "[cm]") {
+TEST_CASE("the table is total, and the phase `over` is final", "[cm]") {
     for (const phase from : all_phases) {
-        for (const event what : all_events) {
-            const transition taken = step(from, what);
-            INFO(name(from) << " on " << name(what));
+        for (const event input : all_events) {
+            const transition taken = step(from, input);
+            INFO(name(from) << " on " << name(input));
             if (from == phase::over) {
                 CHECK(taken.next == phase::over);
                 CHECK(taken.todo == action::none);
             }
-            // Whatever ends the exchange closes the socket, and only that.
+            // An action that ends the handshake closes the socket, and no other action does.
             const bool ends = taken.todo != action::none && taken.todo != action::open &&
                               taken.todo != action::send_request && taken.todo != action::offer;
             if (from != phase::over) CHECK(ends == (taken.next == phase::over));
@@ -90,42 +91,43 @@ TEST_CASE("the table is total, and what is over stays over", "[cm]") {
     }
 }
 
-TEST_CASE("nothing that the other side sends is ignored while it is waited for", "[cm]") {
+TEST_CASE("no unexpected input of the other side is ignored", "[cm]") {
     for (const phase from : all_phases) {
         if (from == phase::over) continue;
-        for (const event what : {event::refusal, event::established, event::nonsense, event::end}) {
-            INFO(name(from) << " on " << name(what));
-            CHECK(step(from, what).next == phase::over);
+        for (const event input :
+             {event::refusal, event::established, event::malformed, event::end}) {
+            INFO(name(from) << " on " << name(input));
+            CHECK(step(from, input).next == phase::over);
         }
     }
 }
 
-TEST_CASE("nothing is asked or offered before the job key is proven", "[cm]") {
+TEST_CASE("nothing is requested or offered before the job key is proven", "[cm]") {
     CHECK(step(phase::connecting, event::connected).todo == action::open);
-    for (const event what : all_events) {
-        INFO(name(what));
-        if (what == event::agreed) continue;
+    for (const event input : all_events) {
+        INFO(name(input));
+        if (input == event::agreed) continue;
         for (const phase from : {phase::connecting, phase::proving, phase::unproven}) {
-            const action todo = step(from, what).todo;
+            const action todo = step(from, input).todo;
             CHECK(todo != action::send_request);
             CHECK(todo != action::offer);
         }
     }
 }
 
-TEST_CASE("client and server come to the same end, whatever happens when", "[cm]") {
+TEST_CASE("client and server reach consistent ends in any order of events", "[cm]") {
     unsigned connected = 0, kept_out = 0;
     for (unsigned seed = 0; seed < 5000; ++seed) {
         std::mt19937 random(seed);
         const bool has_key = random() % 2 == 0;
         const bool keys_fit = random() % 4 != 0;
-        side client{.at = phase::connecting, .has_key = has_key};
-        side server{.at = has_key ? phase::unproven : phase::greeting, .has_key = has_key};
+        side client{.now = phase::connecting, .has_key = has_key};
+        side server{.now = has_key ? phase::unproven : phase::awaiting_request, .has_key = has_key};
         const auto answer_challenge = [&] {
             if (!server.open || !std::exchange(server.was_challenged, false)) return;
-            client.inbox.push_back(keys_fit ? event::agreed : event::nonsense);
+            client.inbox.push_back(keys_fit ? event::agreed : event::malformed);
         };
-        // The connection itself is made by other messages, in this order.
+        // Other messages make the connection itself, in this order.
         bool bind_sent = false, client_ready = false, server_ready = false;
         bool client_gone = false, server_gone = false;
         const bool rejects = random() % 4 == 0;
@@ -144,20 +146,20 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
             switch (random() % 6) {
                 case 0:
                 case 1: {
-                    side& mine = random() % 2 == 0 ? client : server;
-                    side& other = &mine == &client ? server : client;
-                    if (!mine.open || mine.inbox.empty()) break;
-                    // The program's half of a request is not looked at while it decides.
-                    if (mine.at == phase::offered) break;
-                    const event next = mine.inbox.front();
-                    mine.inbox.pop_front();
-                    apply(mine, other, next);
+                    side& self = random() % 2 == 0 ? client : server;
+                    side& other = &self == &client ? server : client;
+                    if (!self.open || self.inbox.empty()) break;
+                    // The socket of a request is not read while the program decides.
+                    if (self.now == phase::offered) break;
+                    const event next = self.inbox.front();
+                    self.inbox.pop_front();
+                    apply(self, other, next);
                     break;
                 }
                 case 2:
-                    if (server.at != phase::offered) break;
+                    if (server.now != phase::offered) break;
                     apply(server, client, rejects ? event::reject : event::accept);
-                    bind_sent = server.at == phase::accepted;
+                    bind_sent = server.now == phase::accepted;
                     break;
                 case 3:
                     if (!bind_sent || client_gone || client.failed || client_ready) break;
@@ -174,19 +176,19 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
                     break;
             }
         }
-        // Let everything happen that is left.
+        // Process all remaining events.
         for (unsigned i = 0; i < 10; ++i) {
             answer_challenge();
-            for (side* mine : {&client, &server}) {
-                side& other = mine == &client ? server : client;
-                if (mine->at == phase::offered) {
-                    apply(*mine, other, rejects ? event::reject : event::accept);
-                    bind_sent = bind_sent || mine->at == phase::accepted;
+            for (side* self : {&client, &server}) {
+                side& other = self == &client ? server : client;
+                if (self->now == phase::offered) {
+                    apply(*self, other, rejects ? event::reject : event::accept);
+                    bind_sent = bind_sent || self->now == phase::accepted;
                 }
-                while (mine->open && !mine->inbox.empty()) {
-                    const event next = mine->inbox.front();
-                    mine->inbox.pop_front();
-                    apply(*mine, other, next);
+                while (self->open && !self->inbox.empty()) {
+                    const event next = self->inbox.front();
+                    self->inbox.pop_front();
+                    apply(*self, other, next);
                 }
             }
             if (bind_sent && !client_gone && !client.failed && !client_ready) {
@@ -199,11 +201,11 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
             }
         }
         INFO("seed " << seed << ", client: " << client.story << " server: " << server.story);
-        CHECK(client.at == phase::over);
-        CHECK(server.at == phase::over);
-        // Nobody is left waiting, and nobody fails who is connected.
+        CHECK(client.now == phase::over);
+        CHECK(server.now == phase::over);
+        // No side is left waiting, and no connected side fails.
         CHECK((client_ready || client.failed || client_gone));
-        if (server.told_program && !rejects) {
+        if (server.offered && !rejects) {
             CHECK((server_ready || server.failed || server_gone));
         }
         CHECK_FALSE((client_ready && client.failed));
@@ -211,7 +213,7 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
         if (client_ready && server_ready) ++connected;
         if (!has_key || keys_fit) continue;
         CHECK_FALSE(client_ready);
-        CHECK_FALSE(server.told_program);
+        CHECK_FALSE(server.offered);
         if (client.failed) ++kept_out;
     }
     CHECK(connected > 500);
