@@ -8,17 +8,16 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
-# Everything is hidden but what public headers declare (ucs/sys/compiler_def.h).
+# All symbols are hidden except those that public headers declare (ucs/sys/compiler_def.h).
 add_compile_definitions(HAWSER_EXPORT_C_DECLS)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # The sloppiness that precompiled headers need; and the list of headers comes from the compiler
-  # itself, so that what is not in the cache is not preprocessed twice. Clones and worktrees share what they have
-  # compiled: paths are told relative to the folder of the sources, and a debugger may be led to the clone that
-  # compiled an object first.
+  # ccache needs these relaxed checks for precompiled headers. The compiler itself lists the headers, so files that are
+  # not in the cache are preprocessed only once. Clones and worktrees share compiled objects: paths are relative to the
+  # source folder, and a debugger may show the clone that compiled an object first.
   set(ccache "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
     "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
   set(CMAKE_C_COMPILER_LAUNCHER "${ccache}")

@@ -1,11 +1,9 @@
-# Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose
-# libraries are loaded when they are needed (uct/ib/base/verbs_library.hpp), libsodium (linked
-# dynamically; only ucs/security includes its headers).
-# CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them; without FUSE
-# there is no module for ucx_vfs.
+# Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose libraries are loaded on
+# demand (uct/ib/base/verbs_library.hpp), and libsodium (linked dynamically; only ucs/security includes its headers).
+# CUDA and FUSE are detected (cmake/detected.cmake) and not required; without FUSE the module of ucx_vfs is not built.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
-# Boost::headers has it, too; targets that share precompiled headers must agree on it.
+# Boost::headers defines it, too. Targets that share precompiled headers must have the same definitions.
 add_compile_definitions(BOOST_ALL_NO_LIB)
 
 find_path(HAWSER_VERBS_HEADERS infiniband/verbs.h REQUIRED DOC "Headers of libibverbs")
@@ -26,9 +24,9 @@ if(fmt_VERSION VERSION_LESS 9 OR fmt_VERSION VERSION_GREATER_EQUAL 10)
     "functions that other major versions have in another form. Set fmt_DIR to a fmt 9.")
 endif()
 
-# fmt's compiled part, built here rather than in every file that formats.
+# fmt's compiled part, built once instead of in every file that formats.
 add_library(hawser_fmt STATIC "${PROJECT_SOURCE_DIR}/ucs/log/fmt.cpp")
-# Not fmt::fmt, which is the system's libfmt.so.
+# Not fmt::fmt, because that is the system's libfmt.so.
 target_include_directories(hawser_fmt SYSTEM PUBLIC
   "$<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>")
 hawser_lto(hawser_fmt)

@@ -1,7 +1,6 @@
-# What this machine has beyond what the build needs: detected, never required. FUSE is used by the
-# module that ucx_vfs needs, RDMA when a program runs, PMIx where a launcher starts the ranks of a group;
-# CUDA is for transports that are not built yet.
-# `ucx_info -b` shows it as DETECTED_<NAME>.
+# Optional features of this machine: detected, never required. The module of ucx_vfs uses FUSE, programs use RDMA at run
+# time, launchers start ranks of a group by PMIx; CUDA is for transports that are not built yet. `ucx_info -b` shows
+# each as DETECTED_<NAME>.
 find_program(HAWSER_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin DOC "CUDA compiler")
 find_library(HAWSER_CUDART cudart
   HINTS "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64 DOC "CUDA run time")
@@ -13,7 +12,7 @@ find_path(HAWSER_PMIX_HEADERS pmix.h
 mark_as_advanced(HAWSER_PMIX_HEADERS HAWSER_NVCC HAWSER_CUDART HAWSER_VERBS HAWSER_FUSE_HEADERS
   HAWSER_FUSE)
 
-# hawser_detected(name text found...): one line of the summary; all of `found` must be there.
+# hawser_detected(name text found...): prints one line of the summary. All values of `found` must be present.
 function(hawser_detected name text)
   set(all 1)
   set(state "${ARGN}")

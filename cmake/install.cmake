@@ -1,8 +1,8 @@
-# What "cmake --install" puts below the prefix besides the libraries, which layer.cmake installs:
-# public headers, pkg-config files, the CMake package "ucx" and an example of ucx.conf.
+# Files that "cmake --install" installs besides the libraries, which layer.cmake installs: public headers, pkg-config
+# files, the CMake package "ucx" and an example of ucx.conf.
 include(CMakePackageConfigHelpers)
 
-# In these folders every .h is public; everything else ends in .hpp.
+# In these folders every .h is public; all other headers end in .hpp.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/ucm/*.h" "${PROJECT_SOURCE_DIR}/ucs/*.h" "${PROJECT_SOURCE_DIR}/uct/*.h"
   "${PROJECT_SOURCE_DIR}/ucp/*.h" "${PROJECT_SOURCE_DIR}/ucg/*.h")

@@ -1,5 +1,5 @@
-# hawser_layer(name USES layer...): an object library for one layer. Layers are kept apart as
-# build targets (and by contrib/check-layers); libucp.so.0 links them into one LTO unit.
+# hawser_layer(name USES layer...): an object library for one layer. The build targets (and contrib/check-layers) keep
+# layers separate; libucp.so.0 links them into one LTO unit.
 function(hawser_layer name)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   add_library(hawser_${name} OBJECT)
@@ -43,15 +43,15 @@ function(hawser_library name)
   install(TARGETS ${name} EXPORT ucx-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
-# hawser_brings(name library...): a program that links libNAME.so.0 alone can use these libraries, too.
-# libNAME.so.0 names them as needed although it takes no symbol from them.
+# hawser_brings(name library...): a program that links libNAME.so.0 alone can use these libraries, too, because
+# libNAME.so.0 lists them as needed, although it imports no symbol from them.
 function(hawser_brings name)
   target_link_libraries(${name} PRIVATE
     -Wl,--push-state,--no-as-needed ${ARGN} -Wl,--pop-state)
 endfunction()
 
-# hawser_module(name SOURCES file... LINKS target...): lib/hawser/NAME.so, which the library loads
-# when it is needed. It links nothing of ours and exports one symbol (ucs/sys/module.hpp).
+# hawser_module(name SOURCES file... LINKS target...): lib/hawser/NAME.so, which the library loads on demand. It does
+# not link our libraries and exports one symbol (ucs/sys/module.hpp).
 function(hawser_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_library(hawser_module_${name} MODULE ${ARG_SOURCES})

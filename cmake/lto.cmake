@@ -1,7 +1,8 @@
-# Link-time optimisation, where speed is what people get: the libraries and ucx_perftest. An object of a
-# layer is in each of them, in the tests and in the other tools; optimising it anew for every one of these is
-# most of the time of a release build, so GCC puts machine code beside the code for the linker, and
-# whoever does not ask for the optimisation links that. Clang's objects have one or the other: there all ask.
+# Link-time optimisation for targets whose speed matters to users: the libraries and ucx_perftest. Each of them, the
+# tests and the other tools contain the objects of the layers, and optimising these for every target would be most of
+# the time of a release build. So GCC writes machine code next to the intermediate code, and targets without this
+# optimisation link the machine code. Clang's objects contain only one of both, so there all targets use the
+# optimisation.
 if(HAWSER_LTO)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(asks $<BOOL:$<TARGET_PROPERTY:INTERPROCEDURAL_OPTIMIZATION>>)
@@ -12,7 +13,7 @@ if(HAWSER_LTO)
   endif()
 endif()
 
-# hawser_lto(target): the target asks.
+# hawser_lto(target): enables link-time optimisation for the target.
 function(hawser_lto target)
   if(HAWSER_LTO)
     set_property(TARGET ${target} PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)

@@ -1,13 +1,13 @@
-# hawser_unit_test(name SOURCES file... USES layer-or-target...): a Catch2 program whose test cases
-# ctest lists one by one under the label "unit". A name of a layer links all objects of the layer
-# and of those below it. In a build with a sanitizer the program is one test of ctest: the sanitizer's
-# run time takes longer to start than a case to run.
+# hawser_unit_test(name SOURCES file... USES layer-or-target...): a Catch2 program. ctest lists its test cases one by
+# one under the label "unit". The name of a layer links all objects of the layer and of those below it. In a build with
+# a sanitizer the program is one test of ctest, because the sanitizer's run time takes longer to start than a case to
+# run.
 include_guard(GLOBAL)
 find_package(Catch2 2.13 REQUIRED)
 include(Catch)
 
-# hawser_link_layers(target layer-or-target...): an object library gives its objects only to whoever
-# links it directly, so the layers below those named are linked by name, too.
+# hawser_link_layers(target layer-or-target...): an object library passes its objects only to targets that link it
+# directly, so the layers below the named ones are linked by name, too.
 function(hawser_link_layers target)
   set(pending ${ARGN})
   set(done)
@@ -31,11 +31,11 @@ function(hawser_link_layers target)
   endwhile()
 endfunction()
 
-# THREADED: names of the cases that have threads, where ThreadSanitizer needs to look at no others.
+# THREADED: names of the test cases with threads; ThreadSanitizer builds run only these.
 function(hawser_unit_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;THREADED" "SOURCES;USES" ${ARGN})
   if(NOT ARG_SOURCES OR ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${name}: no sources, or words that nobody reads: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "${name}: no sources, or unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)

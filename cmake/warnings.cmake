@@ -1,7 +1,7 @@
 # hawser_warnings(target): the warning set of our own code; every warning is an error.
 #
-# GCC before 13 warns of "text" + std::string, when it optimises, as if the string were longer than
-# memory (its bug 105651).
+# If GCC before 13 optimises, it warns of "text" + std::string as if the string were longer than memory (GCC bug
+# 105651).
 function(hawser_warnings target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Werror

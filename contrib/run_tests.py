@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds the presets and runs all tests, stage by stage; contrib/run-tests starts it.
 
-A run without options tests the builds that find most: the release build (what people install) and those with
-sanitizers. What only the build for development adds (unit, conformance, sim: the asan stage runs the same tests)
-is left to --quick, --long and --only.
+A run without options tests the builds that find most problems: the release build, which users install, and those
+with sanitizers. The tests of the development build (unit, conformance, sim: the asan stage runs the same tests) run
+only with --quick, --long and --only.
 The last line is always "N passed, N failed, N skipped"; every skipped test is listed before it with its
 reason. The exit code is 0 only when nothing failed.
 """
@@ -22,14 +22,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
-# What the sanitizer stages run, folders of test/.
+# Folders of test/ that the sanitizer stages run.
 ASAN = ["unit", "conformance", "sim"]
 TSAN = ["unit/ucm", "unit/ucs", "unit/uct/sm", "unit/ucp/threads", "unit/ucg/node", "unit/ucg/threads",
         "integration/api"]
 TSAN_LONG = ["unit/uct", "conformance"]  # with --long
-# A test that says nothing about its own limit ends after this many seconds.
+# Limit in seconds for a test without a limit of its own.
 TEST_LIMIT = "300"
-# The exit code of contrib/make-venv for a folder that another user can change.
+# Exit code of contrib/make-venv for a folder that another user can change.
 UNSAFE_VENVS = 3
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -39,11 +39,11 @@ SANITIZERS = {
 
 
 class Results:
-    """What passed, failed and was skipped so far; each test has one line."""
+    """Numbers of passed, failed and skipped tests so far; each test has one line."""
 
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
-        self.seconds = {}  # of each stage
+        self.seconds = {}  # per stage
 
     def add(self, name, reason=None):
         if reason is None:
@@ -55,7 +55,7 @@ class Results:
         self.skipped.append(f"{name}: {reason}")
 
     def add_junit(self, stage, path):
-        """Counts every test of a ctest result file; False when it holds none."""
+        """Counts every test of a ctest result file; returns False if it holds none."""
         cases = list(xml.parse(path).getroot().iter("testcase"))
         for case in cases:
             name = f"{stage}: {case.get('name')}"
@@ -65,8 +65,8 @@ class Results:
             if case.get("status") == "run":
                 self.add(name)
             elif message.startswith(("SKIP_", "Disabled")) or case.get("status") == "disabled":
-                said = re.search(r"^SKIP: (.*)$", output, re.M)
-                self.skip(name, said.group(1) if said else message or "disabled")
+                reason = re.search(r"^SKIP: (.*)$", output, re.M)
+                self.skip(name, reason.group(1) if reason else message or "disabled")
             else:
                 failure = case.find("failure")
                 text = failure.get("message", "") if failure is not None else ""
@@ -74,7 +74,7 @@ class Results:
         return bool(cases)
 
     def add_line(self, stage, line):
-        """Counts a test that test/vm/run says a line about; False when the line is something else."""
+        """Counts a test from a line of test/vm/run; returns False for other lines."""
         ended = re.match(r"(ok|FAILED) (\S+) [\d.]+ s$", line)
         skipped = re.match(r"skipped (\S+): (.*)$", line)
         if ended:
@@ -84,9 +84,9 @@ class Results:
         return bool(ended or skipped)
 
     def finish(self):
-        whole = sum(self.seconds.values())
-        if whole > 0:
-            print(f"\nTime: {whole:.0f} s; " +
+        total = sum(self.seconds.values())
+        if total > 0:
+            print(f"\nTime: {total:.0f} s; " +
                   ", ".join(f"{name} {seconds:.0f}" for name, seconds in self.seconds.items()))
         for title, lines in (("Skipped", self.skipped), ("Failed", self.failed)):
             if lines:
@@ -96,7 +96,7 @@ class Results:
 
 
 class Run:
-    """One run of the stages; knows which presets are built already."""
+    """One run of the stages; remembers which presets are built."""
 
     def __init__(self, args):
         self.args, self.results = args, Results()
@@ -114,15 +114,15 @@ class Run:
         return ["cmake", "--preset", preset, "-DHAWSER_TESTS=ON"]
 
     def building(self, preset, *folders):
-        """The line that builds the libraries and the test folders."""
-        # Tests start tools, which no test links; those under tsan do not.
+        """The command that builds the libraries and the test folders."""
+        # Tests start tools, which no test links. Tests under tsan start no tools.
         targets = ([] if preset == "tsan" else LAYERS) + [f"test/{folder}/all" for folder in folders]
         return ["cmake", "--build", "--preset", preset, "-j", self.jobs, "--target", *targets]
 
     @contextlib.contextmanager
     def building_ahead(self):
-        """In the time that nobody else wants, builds what the sanitizer stages will need. Whatever it has not built
-        at the end they build themselves, errors included."""
+        """Builds the sanitizer presets in advance, with idle processor time. The stages build the remaining targets
+        themselves and report errors."""
         wanted = [("asan", self.building("asan", "fuzz", *ASAN)), ("tsan", self.building("tsan", *TSAN))]
         lines = [line for preset, build in wanted if preset in self.chosen for line in (self.configuring(preset), build)]
         if not lines:
@@ -137,10 +137,10 @@ class Run:
                 yield
             finally:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(ahead.pid, signal.SIGTERM)  # ninja leaves nothing half written
+                    os.killpg(ahead.pid, signal.SIGTERM)  # ninja removes incomplete files
 
     def build(self, preset, *folders):
-        """Configures the preset once and builds the libraries and the test folders; False on failure."""
+        """Configures the preset once and builds the libraries and the test folders; returns False on failure."""
         if preset in self.broken:
             return False
         if preset not in self.configured:
@@ -176,7 +176,7 @@ class Run:
             self.results.skip(f"{stage}: test/{folder}", "no test fits " + (" ".join(selection) or "here"))
 
     def fuzz(self):
-        """Replays the collected inputs, then lets each target search for the given time."""
+        """Replays the collected inputs, then runs each fuzz target for the given time."""
         if not (ROOT / "test/fuzz/CMakeLists.txt").is_file():
             self.results.skip("fuzz", "there is no test/fuzz in this version")
             return
@@ -208,8 +208,8 @@ class Run:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def of_others(self, stage, *labels, folder="integration", **more):
-        """A stage that runs programs of others. What the Python package index does not give leaves its tests skipped, each
-        with the reason. If another user can change these programs, the stage fails."""
+        """A stage that runs third-party programs. If the Python package index lacks one, its tests are skipped with the
+        reason. If another user can change these programs, the stage fails."""
         made = subprocess.run([ROOT / "contrib/make-venv"], cwd=ROOT, env=self.env, check=False)
         if made.returncode == UNSAFE_VENVS:
             self.results.add(f"{stage}: contrib/make-venv", "another user can change the folder of its programs")
@@ -217,7 +217,7 @@ class Run:
         self.ctest(stage, "release", folder, *labels, **more)
 
     def guest(self):
-        """Tests with RDMA devices, in guests; test/vm/run says a line about each."""
+        """Tests with RDMA devices, in guests; test/vm/run prints a line for each."""
         if not self.build("release", "conformance", "integration", "vm"):
             self.results.add("guest: build", "preset release does not build")
             return
@@ -226,9 +226,9 @@ class Run:
         counted = 0
         with self.building_ahead(), subprocess.Popen(line, cwd=ROOT, env=self.env, text=True, errors="replace", stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT) as runner:
-            for said in runner.stdout:
-                print(said, end="", flush=True)
-                counted += self.results.add_line("guest", said)
+            for report in runner.stdout:
+                print(report, end="", flush=True)
+                counted += self.results.add_line("guest", report)
         if not counted or runner.returncode not in (0, 1):
             self.results.add("guest: test/vm/run", f"ended with {runner.returncode} after {counted} tests")
 
@@ -239,12 +239,12 @@ class Run:
             self.ctest("asan", "asan", folder, "-L", "sanitizer", *([] if self.args.long else ["-LE", "long"]))
 
     def tsan(self):
-        """What has threads; the rest would run on one and find nothing."""
+        """Tests with threads; the others have one thread, so ThreadSanitizer finds nothing."""
         for folder in TSAN + (TSAN_LONG if self.args.long else []):
             self.ctest("tsan", "tsan", folder, *(["-L", "sanitizer"] if folder == "integration/api" else []))
 
     def quickstart(self):
-        """What the README tells a newcomer first, on the build of the stages before."""
+        """The first steps of the README, with the build of the earlier stages."""
         line = [ROOT / "contrib/quickstart", "--no-install", ROOT / "build/quickstart"]
         print("+", *line, flush=True)
         said = ""
@@ -260,7 +260,7 @@ class Run:
         self.configured.discard("release")  # it was configured without the tests
 
     def coverage(self):
-        """The preset builds a small program that leaves counts of executed lines."""
+        """Builds a small program with the preset, which counts executed lines."""
         folder, name = ROOT / "build/coverage", "ucm_unit_tests"
         for old in folder.rglob("*.gcda"):
             old.unlink()
@@ -279,7 +279,7 @@ class Run:
             self.results.add("contrib/check-symbols", "preset asan does not build")
 
     def stages(self):
-        """Name and action of every stage, in order."""
+        """Name and function of every stage, in order."""
         mpi = ["-L", "mpi"] + (["-L", "short"] if self.args.quick else [] if self.args.long else ["-LE", "long"])
         return {
             "format": lambda: self.script("check-format"),
@@ -313,7 +313,7 @@ LONG = ["coverage"]  # only with --long
 
 
 def left_out(name, args):
-    """Why a run leaves this stage out; None where it does not."""
+    """Returns the reason why a run leaves this stage out, or None."""
     if args.only:
         return None if name in args.only else "not among --only"
     if args.quick:

@@ -31,10 +31,10 @@ def includes(headers):
 
 
 class Declarations:
-    """What one syntax tree declares under our prefixes."""
+    """Declarations of one syntax tree with our prefixes."""
 
     def __init__(self, tree):
-        self.types = {}        # how to write the type in C -> its RecordDecl or EnumDecl
+        self.types = {}        # spelling of the type in C -> its RecordDecl or EnumDecl
         self.enumerators = set()
         self.functions = {}
         self.variables = {}
@@ -79,7 +79,7 @@ class Declarations:
             self.aliases[name] = node["type"]["qualType"]
 
     def finish(self, tree):
-        """Typedefs written before the structure is complete find it now."""
+        """Resolves typedefs that were written before the structure was complete."""
         complete = {name.split()[1]: node for name, node in self.types.items() if " " in name}
         for name, written in list(self.aliases.items()):
             match = re.match(r"^(struct|union|enum) (\w+)$", written)
@@ -89,7 +89,7 @@ class Declarations:
 
 
 def fields(record, path=""):
-    """Yields (path, C type) of every member, those of unnamed structures by their full path."""
+    """Yields (path, C type) of every member; members of unnamed structures have their full path."""
     unnamed = None
     for node in record.get("inner", []):
         if node["kind"] == "RecordDecl":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what a shared library exports and needs.
+"""Checks the symbols that a shared library exports and the libraries that it needs.
 
 Its dynamic symbols must be exactly those of a list (one per line, '#' starts a comment), each of
 them declared by a public header. It must need certain other libraries, must not need others, and

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what a program finds that opens one library of the family only, as Python's clients do.
+"""Checks the functions that a program finds if it opens only one library of the family, as Python's clients do.
 
 Each check runs in a process of its own: libraries that are loaded stay loaded.
 """
@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-# Library that is opened -> functions that are found through it, and the library that has them.
+# Opened library -> functions that are found through it, and the library that defines them.
 REACHED = {
     "libucp.so": {"ucp_get_version": "libucp", "ucs_status_string": "libucs", "ucs_log_dispatch": "libucs",
                   "uct_query_components": "libuct", "ucm_set_event_handler": "libucm"},
@@ -44,10 +44,10 @@ def reached_through(folder, name):
             yield f"{function} of {name} comes from {place}"
 
 
-def beside_openucx(folder, theirs):
-    """Problems of this libucp in a process that has loaded OpenUCX's libucs and libuct before."""
+def beside_openucx(folder, openucx_folder):
+    """Problems of this libucp in a process that loaded OpenUCX's libucs and libuct before."""
     for name in ("libucs.so.0", "libuct.so.0"):
-        ctypes.CDLL(os.path.join(theirs, name), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(os.path.join(openucx_folder, name), ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(os.path.join(folder, "libucp.so"), ctypes.RTLD_GLOBAL)
     place = library_of(library.ucp_config_read)
     if not place.startswith(os.path.realpath(folder)):
@@ -70,8 +70,8 @@ def in_a_process(folder, *check):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", required=True, help="of this library's files")
-    parser.add_argument("--theirs", default="/usr/lib/x86_64-linux-gnu", help="of OpenUCX's files")
+    parser.add_argument("--folder", required=True, help="folder of this library's files")
+    parser.add_argument("--theirs", default="/usr/lib/x86_64-linux-gnu", help="folder of OpenUCX's files")
     parser.add_argument("--check", nargs="+", help="one check, in this process")
     args = parser.parse_args()
     if args.check:

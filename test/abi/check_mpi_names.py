@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that a libucg_mpi exports what the MPI that it was built for needs it to, and nothing else.
+"""Checks that a libucg_mpi exports the functions that its MPI needs, and nothing else.
 
-One that exports nothing can be loaded as well, and programs then run on the MPI alone; and a blocking function that
-is forgotten lets the other ranks wait for ever now and then. The functions are those that the MPI's headers declare, so
-that its version is looked at by itself; mpi-names.txt says which of them need not be there.
+A library that exports nothing can be loaded, too, but programs would then run on the MPI alone. A missing blocking
+function would sometimes let the other ranks wait for ever. The functions are those that the MPI's headers declare, so
+they follow its version; mpi-names.txt lists functions that need not be exported.
 """
 import argparse
 import re
@@ -16,7 +16,7 @@ HEADERS = ("mpi.h", "mpi_proto.h", "mpio.h", "mpi-ext.h", "openmpi/mpiext/mpiext
 
 
 def rules(path):
-    """Patterns of what is served, of what is local, and of what another version of the MPI has."""
+    """Patterns of functions that are served, of local ones, and of functions of another version of the MPI."""
     found = {"serves": [], "local": [], "other": []}
     for line in Path(path).read_text().splitlines():
         words = line.split("#")[0].split()
@@ -54,12 +54,12 @@ def main():
     if not (Path(args.include) / "mpi.h").exists():
         print(f"SKIP: there is no {args.include}/mpi.h")
         return 77
-    have, there = exported(args.library, args.nm), declared(args.include)
+    have, declared_names = exported(args.library, args.nm), declared(args.include)
     serves, local, other = rules(args.names)
-    want = needed(there, serves, local)
+    want = needed(declared_names, serves, local)
     problems = [f"does not export {name}" for name in sorted(want - have)]
-    problems += [f"exports {name}, which needs nobody's help" for name in sorted((have - want) & there)]
-    problems += [f"exports {name}, which the MPI does not have" for name in sorted(have - want - there)
+    problems += [f"exports {name}, which libucg_mpi does not need to serve" for name in sorted((have - want) & declared_names)]
+    problems += [f"exports {name}, which the MPI does not have" for name in sorted(have - want - declared_names)
                  if not one_of(other, name)]
     if len(want) < 100:
         problems.append(f"has {len(want)} functions to export only: {args.include} is no folder of an MPI's headers")

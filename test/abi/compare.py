@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares our public headers with Debian's and with the table of newer versions.
 
-Nothing may be missing, different or added without a line in one of the tables beside this file.
+Nothing may be missing, different or added without a line in one of the tables in this folder.
 Exit status: 0 equal, 1 different, 77 nothing to compare with.
 """
 import argparse
@@ -16,13 +16,13 @@ SKIP = 77
 
 
 def key_of(line):
-    """What a line is about: its kind of fact and the name."""
+    """The key of a line: its kind of fact and the name."""
     return re.match(r"^(size|field) ((?:struct |union |enum )?[\w.]+)|^(\w+) (\S+)", line).group(
         *((1, 2) if line.startswith(("size ", "field ")) else (3, 4)))
 
 
 def plain(name):
-    """A type written by its tag as the typedef of the same type: 'struct x.y' is 'x_t.y'."""
+    """Writes a type by its typedef instead of its tag: 'struct x.y' is 'x_t.y'."""
     match = re.match(r"^(?:struct|union|enum) (\w+)(.*)$", name)
     return f"{match.group(1)}_t{match.group(2)}" if match else name
 
@@ -51,16 +51,16 @@ def parse_newer():
 
 
 class Comparison:
-    def __init__(self, ours, chosen):
-        self.ours = {key_of(line): line for line in ours}
+    def __init__(self, lines, chosen):
+        self.lines = {key_of(line): line for line in lines}
         self.chosen = {key_of(line): line for line in table(chosen)}
         self.left_out = {line.split()[0] for line in table("not-declared.txt")}
         self.newer = {(kind, name): numbers for kind, name, numbers in parse_newer()}
         self.problems = []
 
     def numbers(self, key):
-        """What we have for a key, in the form of the table of newer versions."""
-        line = self.ours.get(key)
+        """Our line for a key, in the form of the table of newer versions."""
+        line = self.lines.get(key)
         if line is None:
             return None
         rest = line[len(f"{key[0]} {key[1]} "):]
@@ -71,9 +71,9 @@ class Comparison:
 
     def check_tables(self):
         for key, line in self.chosen.items():
-            if self.ours.get(key) != line:
-                self.problem(f"the table says '{line}', we have '{self.ours.get(key)}'")
-        for word, name in self.ours:
+            if self.lines.get(key) != line:
+                self.problem(f"the table says '{line}', we have '{self.lines.get(key)}'")
+        for word, name in self.lines:
             if plain(name) in self.left_out or name in self.left_out:
                 self.problem(f"not-declared.txt lists {word} {name}, but we declare it")
 
@@ -90,13 +90,13 @@ class Comparison:
     def concerns_us(self, kind, name):
         # The table covers types of functions that only another library's libucs has.
         return not (kind != "enumerator" and name.split(".")[0].startswith("ucs_")
-                    and ("size", name.split(".")[0]) not in self.ours)
+                    and ("size", name.split(".")[0]) not in self.lines)
 
     def allowed_difference(self, key):
         if key in self.chosen:
             return True
         if key[1] in self.left_out:
-            return key not in self.ours
+            return key not in self.lines
         typedef = ("size", plain(key[1]))
         if key[0] != "size":
             return False
@@ -105,12 +105,12 @@ class Comparison:
         return wanted is not None and self.numbers(key) == wanted
 
     def check_debian(self, debian):
-        theirs = {key_of(line): line for line in debian}
-        for key, line in theirs.items():
-            if self.ours.get(key) != line and not self.allowed_difference(key):
-                self.problem(f"Debian has '{line}', we have '{self.ours.get(key)}'")
-        for key, line in self.ours.items():
-            if key not in theirs and not self.known_addition(key):
+        debian_lines = {key_of(line): line for line in debian}
+        for key, line in debian_lines.items():
+            if self.lines.get(key) != line and not self.allowed_difference(key):
+                self.problem(f"Debian has '{line}', we have '{self.lines.get(key)}'")
+        for key, line in self.lines.items():
+            if key not in debian_lines and not self.known_addition(key):
                 self.problem(f"neither Debian nor a table has '{line}'")
 
     def known_addition(self, key):
@@ -122,12 +122,12 @@ class Comparison:
         return word == "size" and name.startswith("enum ")
 
     def check_subset(self, debian):
-        """Where only part of an interface is offered: that part must be Debian's."""
-        theirs = {key_of(line): line for line in debian}
-        for key, line in self.ours.items():
-            if theirs.get(key) != line and not self.allowed_difference(key):
-                if key in theirs or not self.known_addition(key):
-                    self.problem(f"Debian has '{theirs.get(key)}', we have '{line}'")
+        """For interfaces that are offered in part: that part must equal Debian's."""
+        debian_lines = {key_of(line): line for line in debian}
+        for key, line in self.lines.items():
+            if debian_lines.get(key) != line and not self.allowed_difference(key):
+                if key in debian_lines or not self.known_addition(key):
+                    self.problem(f"Debian has '{debian_lines.get(key)}', we have '{line}'")
 
 
 def describe(args, include):

@@ -13,14 +13,14 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
-static inline void must(int good, const char* what, ucs_status_t status) {
+static inline void must(int good, const char* operation, ucs_status_t status) {
     if (good) return;
-    fprintf(stderr, "%s failed: %s\n", what, ucs_status_string(status));
+    fprintf(stderr, "%s failed: %s\n", operation, ucs_status_string(status));
     exit(1);
 }
 
-static inline void must_be_ok(ucs_status_t status, const char* what) {
-    must(status == UCS_OK, what, status);
+static inline void must_be_ok(ucs_status_t status, const char* operation) {
+    must(status == UCS_OK, operation, status);
 }
 
 static inline double now_us(void) {
@@ -43,7 +43,7 @@ static inline ucp_context_h context_new(void) {
     ucp_config_t* config;
     ucp_context_h context;
     must_be_ok(ucp_config_read(NULL, NULL, &config), "ucp_config_read");
-    /* ucp_init of a newer header would ask an older library for a version that it does not have. */
+    /* ucp_init of a newer header would request a version that an older library does not have. */
     must_be_ok(ucp_init_version(1, 13, &params, config, &context), "ucp_init");
     ucp_config_release(config);
     return context;
@@ -93,7 +93,7 @@ static inline int ascending(const void* a, const void* b) {
     return (one > two) - (one < two);
 }
 
-/* As a member of the object that is printed. Sorts the times. */
+/* Prints a member of the JSON object. Sorts the times. */
 static inline void print_percentiles(const char* name, double* times, size_t count) {
     qsort(times, count, sizeof(*times), ascending);
     printf("\"%s\": {\"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f}", name, times[count / 2],

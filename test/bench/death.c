@@ -1,7 +1,7 @@
-/*
- * How long a process takes to learn that its peer was killed: from SIGKILL to the error callback of
- * an endpoint in mode PEER that has a receive under way. death COUNT
- */
+/* Measures how long a process takes to notice that its peer was killed: from SIGKILL to the
+ * error callback of an endpoint in mode PEER that has a pending receive.
+ *
+ *   death COUNT */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -36,24 +36,24 @@ struct side {
 
 static void connect_sides(struct side* side, int link) {
     side->worker = worker_new(context_new());
-    ucp_address_t* mine;
+    ucp_address_t* own;
     size_t length;
-    must_be_ok(ucp_worker_get_address(side->worker, &mine, &length), "ucp_worker_get_address");
+    must_be_ok(ucp_worker_get_address(side->worker, &own, &length), "ucp_worker_get_address");
     send_bytes(link, &length, sizeof(length));
-    send_bytes(link, mine, length);
-    ucp_worker_release_address(side->worker, mine);
+    send_bytes(link, own, length);
+    ucp_worker_release_address(side->worker, own);
     recv_bytes(link, &length, sizeof(length));
-    void* theirs = malloc(length);
-    must(theirs != NULL, "malloc", UCS_ERR_NO_MEMORY);
-    recv_bytes(link, theirs, length);
+    void* peer_address = malloc(length);
+    must(peer_address != NULL, "malloc", UCS_ERR_NO_MEMORY);
+    recv_bytes(link, peer_address, length);
     const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                                    .address = theirs,
+                                    .address = peer_address,
                                     .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                                     .err_handler = {.cb = note_death, .arg = (void*)&side->status}};
     must_be_ok(ucp_ep_create(side->worker, &params, &side->ep), "ucp_ep_create");
-    free(theirs);
+    free(peer_address);
 }
 
 static void exchange(struct side* side) {
@@ -63,7 +63,7 @@ static void exchange(struct side* side) {
     finish(received, side->worker, side->worker);
 }
 
-/* Answers what it is sent until it is killed. */
+/* Replies to each message until it is killed. */
 static void live(int link) {
     struct side side = {.status = UCS_OK};
     connect_sides(&side, link);
@@ -85,7 +85,7 @@ static double survive(int link, pid_t victim) {
     return now_us() - killed;
 }
 
-/* Both processes are new: none has the library of another in its memory. */
+/* Both processes are new, so neither has initialized the library. */
 static double one_death(void) {
     int link[2];
     double took = -1;

@@ -1,7 +1,6 @@
-/*
- * What an endpoint takes to make: the call alone, and until a first message has arrived (what the
- * call puts off is paid then). Each endpoint has a peer of its own. endpoints COUNT
- */
+/* Measures the time to make an endpoint: the call alone, and the time until a first message has
+ * arrived, which includes the work that the call defers. Each endpoint has a peer of its own.
+ * endpoints COUNT */
 #include "bench.h"
 
 int main(int argc, char** argv) {

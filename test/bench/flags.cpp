@@ -1,6 +1,6 @@
-// What a barrier of two processes takes at least: the loop of ucg_perf -m blocking, in which each
-// does nothing but write a flag and wait for that of the other. It has the start line of all other
-// measurements, from which the one who comes last begins first, by as long as a line takes to get
+// Lower bound for a barrier of two processes: the loop of ucg_perf -m blocking, in which each
+// process only writes a flag and waits for the other's flag. It uses the same start barrier as all
+// other measurements: the process that comes last begins first, by the time that a cache line takes
 // from one processor to the other. Prints the CSV columns of mpi_collectives.
 //
 //   flags CPU CPU ITERATIONS
@@ -26,7 +26,7 @@ struct alignas(128) flag {
     std::atomic<std::uint64_t> rounds;
 };
 
-// Written in turn: nobody waits for the line of the flag before.
+// Used in turn, so that no write waits for the cache line of the previous flag.
 constexpr std::size_t in_turn = 4;
 
 struct shared {
@@ -36,21 +36,21 @@ struct shared {
 
 ::pid_t parent = 0;  // of the second process
 
-[[noreturn]] void give_up(const char* what) {
-    std::perror(what);
-    if (parent != 0) ::kill(parent, SIGTERM);  // it waits for a flag of this one
+[[noreturn]] void fail(const char* operation) {
+    std::perror(operation);
+    if (parent != 0) ::kill(parent, SIGTERM);  // the child waits for a flag of this process
     std::exit(1);
 }
 
 void* shared_memory(std::size_t bytes) {
     void* const made =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) give_up("flags: memory");
+    if (made == MAP_FAILED) fail("flags: memory");
     return made;
 }
 
-void exchange(flag& mine, const flag& other, std::uint64_t round) {
-    mine.rounds.store(round, std::memory_order_release);
+void exchange(flag& own, const flag& other, std::uint64_t round) {
+    own.rounds.store(round, std::memory_order_release);
     while (other.rounds.load(std::memory_order_acquire) < round) {
     }
 }
@@ -59,7 +59,7 @@ void bind_to(int cpu) {
     cpu_set_t chosen;
     CPU_ZERO(&chosen);
     CPU_SET(static_cast<std::size_t>(cpu), &chosen);
-    if (::sched_setaffinity(0, sizeof chosen, &chosen) != 0) give_up("flags: processor");
+    if (::sched_setaffinity(0, sizeof chosen, &chosen) != 0) fail("flags: processor");
 }
 
 void measure(shared& with, tools::start_line& start, std::size_t me, std::size_t rounds,
@@ -67,7 +67,7 @@ void measure(shared& with, tools::start_line& start, std::size_t me, std::size_t
     for (std::size_t i = 0; i < rounds; ++i) {
         auto& timed = with.timed[i % in_turn];
         exchange(with.before[me], with.before[1 - me], i + 1);
-        if (!start.meet([] {})) give_up("flags: the other process does not come");
+        if (!start.meet([] {})) fail("flags: the other process does not come");
         const std::uint64_t begin = tools::read_ticks();
         exchange(timed[me], timed[1 - me], i + 1);
         times[i] = static_cast<double>(tools::read_ticks() - begin);
@@ -88,31 +88,31 @@ int main(int argc, char** argv) {
     (void)tools::nanoseconds_per_tick();
     auto& with = *static_cast<shared*>(shared_memory(sizeof(shared)));
     auto* const times = static_cast<double*>(shared_memory(2 * rounds * sizeof(double)));
-    tools::start_line ours, theirs;
-    if (!ours.make(2)) give_up("flags: start line");
+    tools::start_line own, joined;
+    if (!own.make(2)) fail("flags: start line");
     const ::pid_t first = ::getpid(), other = ::fork();
-    if (other < 0) give_up("flags: process");
+    if (other < 0) fail("flags: process");
     const std::size_t me = other == 0 ? 1 : 0;
     if (me == 1) {
         parent = first;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     bind_to(std::atoi(argv[1 + me]));
-    if (me == 1 && !theirs.join(ours.where())) give_up("flags: start line");
-    measure(with, me == 0 ? ours : theirs, me, rounds, times + me * rounds);
+    if (me == 1 && !joined.join(own.where())) fail("flags: start line");
+    measure(with, me == 0 ? own : joined, me, rounds, times + me * rounds);
     if (me == 1) std::_Exit(0);
-    int how = 0;
-    if (::waitpid(other, &how, 0) != other || how != 0) give_up("flags: the other process");
+    int status = 0;
+    if (::waitpid(other, &status, 0) != other || status != 0) fail("flags: the other process");
 
     std::vector<double> slowest(rounds);
     std::transform(times, times + rounds, times + rounds, slowest.begin(),
                    [](double one, double two) { return std::max(one, two); });
     std::sort(slowest.begin(), slowest.end());
-    const auto at = [&](double part) {
+    const auto percentile = [&](double part) {
         return slowest[static_cast<std::size_t>(part * static_cast<double>(rounds - 1))];
     };
     std::printf("collective,bytes,ranks,iterations,min_us,median_us,p95_us,p99_us,max_us,result\n");
     std::printf("barrier,0,2,%zu,%.3f,%.3f,%.3f,%.3f,%.3f,right\n", rounds, slowest.front(),
-                at(0.5), at(0.95), at(0.99), slowest.back());
+                percentile(0.5), percentile(0.95), percentile(0.99), slowest.back());
     return 0;
 }

@@ -1,7 +1,5 @@
-/*
- * Resident memory that idle endpoints add to a process, each to a worker of its own in another
- * process: all that are asked for are made. idle_endpoints COUNT PROCESSES
- */
+/* Measures the resident memory that idle endpoints add to a process. Each endpoint has a peer of
+ * its own in another process. idle_endpoints COUNT PROCESSES */
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -22,22 +20,23 @@ static void allow_descriptors(void) {
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) exit(1);
 }
 
-/* Makes workers, tells their addresses, and keeps them until the other end of `stay` is closed. */
-static void serve(size_t count, int tell, int stay) {
+/* Makes workers, sends their addresses, and keeps them until the other end of `stay` is closed. */
+static void serve(size_t count, int report, int stay) {
     ucp_context_h context = context_new();
-    struct packed told;
+    struct packed packed_address;
     char nothing;
-    memset(&told, 0, sizeof(told));
+    memset(&packed_address, 0, sizeof(packed_address));
     for (size_t i = 0; i < count; ++i) {
         ucp_worker_h worker = worker_new(context);
         ucp_address_t* address;
-        must_be_ok(ucp_worker_get_address(worker, &address, &told.length),
+        must_be_ok(ucp_worker_get_address(worker, &address, &packed_address.length),
                    "ucp_worker_get_address");
-        must(told.length <= longest_address, "an address", UCS_ERR_BUFFER_TOO_SMALL);
-        memcpy(told.bytes, address, told.length);
+        must(packed_address.length <= longest_address, "an address", UCS_ERR_BUFFER_TOO_SMALL);
+        memcpy(packed_address.bytes, address, packed_address.length);
         ucp_worker_release_address(worker, address);
-        for (size_t done = 0; done < sizeof(told);) {
-            const ssize_t part = write(tell, (const char*)&told + done, sizeof(told) - done);
+        for (size_t done = 0; done < sizeof(packed_address);) {
+            const ssize_t part =
+                write(report, (const char*)&packed_address + done, sizeof(packed_address) - done);
             if (part <= 0) _exit(1);
             done += (size_t)part;
         }
@@ -47,7 +46,7 @@ static void serve(size_t count, int tell, int stay) {
     _exit(0);
 }
 
-static void hear(int from, struct packed* into) {
+static void read_address(int from, struct packed* into) {
     for (size_t done = 0; done < sizeof(*into);) {
         const ssize_t part = read(from, (char*)into + done, sizeof(*into) - done);
         must(part > 0, "a helper process", UCS_ERR_CONNECTION_RESET);
@@ -62,29 +61,30 @@ int main(int argc, char** argv) {
         fprintf(stderr, "usage: idle_endpoints COUNT PROCESSES (COUNT a multiple of PROCESSES)\n");
         return 2;
     }
-    int tell[2], stay[2];
-    size_t heard = 0;
+    int report[2], stay[2];
+    size_t count_read = 0;
     allow_descriptors();
     struct packed* peers = calloc(count + 1, sizeof(*peers));
     if (pipe(stay) != 0) return 1;
     for (size_t i = 0; i < helpers; ++i) {
-        /* One after the other: what they tell comes whole. One more worker is for the first one. */
+        /* Helpers start one after the other, so that their output does not mix. The first one
+         * makes an additional worker. */
         const size_t share = count / helpers, more = i == 0 ? 1 : 0;
-        if (pipe(tell) != 0) return 1;
+        if (pipe(report) != 0) return 1;
         const pid_t child = fork();
         if (child < 0) return 1;
         if (child == 0) {
             close(stay[1]);
-            serve(share + more, tell[1], stay[0]);
+            serve(share + more, report[1], stay[0]);
         }
-        close(tell[1]);
+        close(report[1]);
         for (size_t k = 0; k < share + more; ++k)
-            hear(tell[0], &peers[heard++]);
-        close(tell[0]);
+            read_address(report[0], &peers[count_read++]);
+        close(report[0]);
     }
     ucp_context_h context = context_new();
     ucp_worker_h worker = worker_new(context);
-    /* The first one pays for what all share. */
+    /* The first endpoint pays for what all endpoints share. */
     ep_to_address(worker, (const ucp_address_t*)peers[0].bytes);
     const double before = resident_kb();
     for (size_t i = 1; i <= count; ++i)

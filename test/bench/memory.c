@@ -1,8 +1,6 @@
-/*
- * Resident memory by slope: what one more worker, one more idle endpoint to one peer, one more to
- * peers of their own, and one more endpoint that has carried a message add to VmRSS. memory WORKERS
- * ENDPOINTS
- */
+/* Measures resident memory by slope: the VmRSS that is added by one worker, by one idle endpoint
+ * to a common peer, by one to a peer of its own, and by one endpoint that has carried a message.
+ * memory WORKERS ENDPOINTS */
 #include "bench.h"
 
 static void exchange(ucp_ep_h ep, ucp_worker_h from, ucp_worker_h to) {

@@ -1,11 +1,8 @@
-/*
- * What both sides of the MoE benchmark share: which experts tokens choose, what rows hold, where
- * the copies of an exchange per expert lie, the loop that is timed, and the line that is printed.
- *
- * Every rank knows the choices of all: they come from the seed. So what arrives can be checked
- * without a message, and counts are known before the first exchange, as they are to who has the
- * handle of a notify.
- */
+/* Common parts of both sides of the MoE benchmark: the experts that tokens choose, the contents
+ * of rows, the order of copies in an exchange per expert, the timed loop and the printed line.
+ * Every rank computes the choices of all ranks from the seed. So received data can be checked
+ * without a message, and counts are known before the first exchange, as with the handle of a
+ * notify. */
 #ifndef HAWSER_TEST_MOE_BENCH_H
 #define HAWSER_TEST_MOE_BENCH_H
 
@@ -18,28 +15,29 @@
 #include <time.h>
 
 struct moe_bench {
-    uint32_t tokens, hidden, experts, k; /* tokens: of each rank */
-    uint32_t per_node;                   /* ranks of a node; they follow each other */
+    uint32_t tokens, hidden, experts, k; /* tokens: per rank */
+    uint32_t per_node;                   /* ranks per node; they are consecutive */
     uint64_t seed;
     int iterations;
-    const char* device; /* of the network, whose bytes are counted; NULL: none */
-    const char* cpus;   /* processors to which ranks are bound in turn, by comma; NULL: nobody is */
+    const char* device; /* network device whose bytes are counted; NULL: none */
+    const char* cpus;   /* comma-separated list; ranks are bound to these processors in turn; NULL:
+                           not bound */
     uint32_t rank, ranks;
-    uint64_t turn;    /* of the calls: each has other rows */
+    uint64_t turn;    /* number of the call; each call has other rows */
     uint16_t* x;      /* [tokens, hidden] bf16 */
     int64_t* choices; /* [ranks, tokens, k] */
-    /* What the side brings along: */
+    /* Set by the program: */
     void (*barrier)(void);
-    void (*largest)(double* values, int count); /* over all ranks, in place */
+    void (*largest)(double* values, int count); /* maximum over all ranks, in place */
 };
 
-/* A row of copies: which token it is of. */
+/* Identifies the token of a row of copies. */
 struct moe_copy {
     uint32_t source, token;
 };
 
-/* An exchange of one copy for each choice: sent in the order of (expert, token), so received in
- * that of (source, expert, token). */
+/* An exchange with one copy for each choice. Copies are sent in the order of (expert, token), so
+ * they are received in the order of (source, expert, token). */
 struct moe_copies {
     struct moe_copy *sent, *received;
     uint64_t *send_counts, *receive_counts; /* [ranks] rows */
@@ -77,7 +75,7 @@ static const char moe_usage[] =
     "options: -t tokens of a rank (1024)  -H hidden (4096)  -e experts (64)  -k choices (8)\n"
     "         -n timed iterations (5)  -S seed (1)  -N ranks of a node (2)\n"
     "         -i network device whose bytes are counted (none)\n"
-    "         -C processors, by comma, to which the ranks are bound in turn (nobody is)\n";
+    "         -C processors, by comma, to which the ranks are bound in turn (not bound)\n";
 
 static inline uint32_t moe_number(const char* text, uint32_t most) {
     char* end = NULL;
@@ -141,11 +139,11 @@ static inline void moe_read_options(struct moe_bench* to, int argc, char** argv)
     }
 }
 
-/* Before any memory is touched, so by the launcher's word for which rank this is. */
-static inline void moe_bind(const struct moe_bench* of, const char* rank) {
+/* Must be called before any memory is touched, so `rank` is the launcher's value. */
+static inline void moe_bind(const struct moe_bench* bench, const char* rank) {
     unsigned long cpus[CPU_SETSIZE];
     size_t count = 0;
-    const char* list = of->cpus;
+    const char* list = bench->cpus;
     cpu_set_t chosen;
     if (list == NULL) return;
     while (*list != '\0' && count < CPU_SETSIZE) {
@@ -159,26 +157,26 @@ static inline void moe_bind(const struct moe_bench* of, const char* rank) {
         CPU_SET(cpus[strtoul(rank, NULL, 10) % count], &chosen);
     if (sched_setaffinity(0, sizeof chosen, &chosen) == 0) return;
     fprintf(stderr, "rank %s cannot be bound to a processor of \"%s\"\n",
-            rank != NULL ? rank : "(unknown)", of->cpus);
+            rank != NULL ? rank : "(unknown)", bench->cpus);
     exit(1);
 }
 
 /* ------------------------------------------------------------------ choices and rows */
 
 /* k different experts for each token, all equally likely. */
-static inline void moe_choose(const struct moe_bench* of, uint32_t rank, int64_t* to) {
-    int64_t* deck = moe_memory(of->experts * sizeof *deck);
-    uint64_t state = moe_mixed(of->seed * 1000003 + rank);
-    for (uint32_t e = 0; e < of->experts; ++e)
+static inline void moe_choose(const struct moe_bench* bench, uint32_t rank, int64_t* to) {
+    int64_t* deck = moe_memory(bench->experts * sizeof *deck);
+    uint64_t state = moe_mixed(bench->seed * 1000003 + rank);
+    for (uint32_t e = 0; e < bench->experts; ++e)
         deck[e] = e;
-    for (uint32_t t = 0; t < of->tokens; ++t) {
-        for (uint32_t j = 0; j < of->k; ++j) {
+    for (uint32_t t = 0; t < bench->tokens; ++t) {
+        for (uint32_t j = 0; j < bench->k; ++j) {
             state = moe_mixed(state);
-            const uint32_t other = j + (uint32_t)(state % (of->experts - j));
+            const uint32_t other = j + (uint32_t)(state % (bench->experts - j));
             const int64_t drawn = deck[other];
             deck[other] = deck[j];
             deck[j] = drawn;
-            to[(uint64_t)t * of->k + j] = drawn;
+            to[(uint64_t)t * bench->k + j] = drawn;
         }
     }
     free(deck);
@@ -191,18 +189,18 @@ static inline uint16_t moe_bf16(unsigned value) {
     return (uint16_t)(bits >> 16);
 }
 
-/* Of a token times `factor`, which is at most moe_most_targets. Numbers are from 0 to 15, so that
- * sums of that many are exact in bf16, whatever the order. The first twelve carry the source and
- * the token. */
+/* Writes the row of a token times `factor`, which is at most moe_most_targets. Numbers are from
+ * 0 to 15, so that sums of that many are exact in bf16 in any order. The first twelve encode the
+ * source and the token. */
 enum { moe_most_targets = 17 };
-static inline void moe_write_row(const struct moe_bench* of, uint16_t* to, uint32_t source,
+static inline void moe_write_row(const struct moe_bench* bench, uint16_t* to, uint32_t source,
                                  uint32_t token, unsigned factor) {
     const uint64_t name = ((uint64_t)token << 16) | source;
-    const uint64_t key = moe_mixed(name + (of->turn << 48));
+    const uint64_t key = moe_mixed(name + (bench->turn << 48));
     uint16_t numbers[16];
     for (unsigned value = 0; value < 16; ++value)
         numbers[value] = moe_bf16(factor * value);
-    for (uint32_t h = 0; h < of->hidden; h += 16) {
+    for (uint32_t h = 0; h < bench->hidden; h += 16) {
         uint64_t word = moe_mixed(key + h);
         if (h == 0) word = (word & ~(uint64_t)0 << 48) | name;
         for (uint32_t i = 0; i < 16; ++i)
@@ -210,59 +208,62 @@ static inline void moe_write_row(const struct moe_bench* of, uint16_t* to, uint3
     }
 }
 
-static inline const int64_t* moe_chosen(const struct moe_bench* of, uint32_t rank, uint32_t token) {
-    return of->choices + ((uint64_t)rank * of->tokens + token) * of->k;
+static inline const int64_t* moe_chosen(const struct moe_bench* bench, uint32_t rank,
+                                        uint32_t token) {
+    return bench->choices + ((uint64_t)rank * bench->tokens + token) * bench->k;
 }
 
-static inline uint32_t moe_owner(const struct moe_bench* of, int64_t expert) {
-    return (uint32_t)expert / (of->experts / of->ranks);
+static inline uint32_t moe_owner(const struct moe_bench* bench, int64_t expert) {
+    return (uint32_t)expert / (bench->experts / bench->ranks);
 }
 
-/* To how many ranks a token goes. */
-static inline unsigned moe_targets(const struct moe_bench* of, uint32_t rank, uint32_t token) {
-    const int64_t* chosen = moe_chosen(of, rank, token);
+/* Number of ranks that a token goes to. */
+static inline unsigned moe_targets(const struct moe_bench* bench, uint32_t rank, uint32_t token) {
+    const int64_t* chosen = moe_chosen(bench, rank, token);
     unsigned count = 0;
-    for (uint32_t j = 0; j < of->k; ++j) {
+    for (uint32_t j = 0; j < bench->k; ++j) {
         uint32_t before = 0;
-        while (before < j && moe_owner(of, chosen[before]) != moe_owner(of, chosen[j]))
+        while (before < j && moe_owner(bench, chosen[before]) != moe_owner(bench, chosen[j]))
             ++before;
         count += before == j;
     }
     return count;
 }
 
-static inline void moe_write_tokens(const struct moe_bench* of) {
-    for (uint32_t t = 0; t < of->tokens; ++t)
-        moe_write_row(of, of->x + (uint64_t)t * of->hidden, of->rank, t, 1);
+static inline void moe_write_tokens(const struct moe_bench* bench) {
+    for (uint32_t t = 0; t < bench->tokens; ++t)
+        moe_write_row(bench, bench->x + (uint64_t)t * bench->hidden, bench->rank, t, 1);
 }
 
-/* When rank and ranks are known. */
-static inline void moe_begin(struct moe_bench* of) {
-    if (of->experts % of->ranks != 0 || of->ranks > 1u << 16) {
-        fprintf(stderr, "%u experts are no multiple of %u ranks\n", of->experts, of->ranks);
+/* `rank` and `ranks` must be set. */
+static inline void moe_begin(struct moe_bench* bench) {
+    if (bench->experts % bench->ranks != 0 || bench->ranks > 1u << 16) {
+        fprintf(stderr, "%u experts are no multiple of %u ranks\n", bench->experts, bench->ranks);
         exit(2);
     }
-    of->choices = moe_memory((uint64_t)of->ranks * of->tokens * of->k * sizeof *of->choices);
-    for (uint32_t rank = 0; rank < of->ranks; ++rank)
-        moe_choose(of, rank, of->choices + (uint64_t)rank * of->tokens * of->k);
-    of->x = moe_memory((uint64_t)of->tokens * of->hidden * sizeof *of->x);
-    moe_write_tokens(of);
+    bench->choices =
+        moe_memory((uint64_t)bench->ranks * bench->tokens * bench->k * sizeof *bench->choices);
+    for (uint32_t rank = 0; rank < bench->ranks; ++rank)
+        moe_choose(bench, rank, bench->choices + (uint64_t)rank * bench->tokens * bench->k);
+    bench->x = moe_memory((uint64_t)bench->tokens * bench->hidden * sizeof *bench->x);
+    moe_write_tokens(bench);
 }
 
-static inline void moe_end(struct moe_bench* of) {
-    free(of->choices);
-    free(of->x);
+static inline void moe_end(struct moe_bench* bench) {
+    free(bench->choices);
+    free(bench->x);
 }
 
 /* ------------------------------------------------------------------ a copy for each expert */
 
-/* The copies from a rank to an expert, in order; `to` may be NULL. */
-static inline uint64_t moe_copies_to(const struct moe_bench* of, uint32_t source, int64_t expert,
+/* Writes the copies from a rank to an expert, in order, and returns their number; `to` may be
+ * NULL. */
+static inline uint64_t moe_copies_to(const struct moe_bench* bench, uint32_t source, int64_t expert,
                                      struct moe_copy* to) {
     uint64_t count = 0;
-    for (uint32_t t = 0; t < of->tokens; ++t) {
-        const int64_t* chosen = moe_chosen(of, source, t);
-        for (uint32_t j = 0; j < of->k; ++j) {
+    for (uint32_t t = 0; t < bench->tokens; ++t) {
+        const int64_t* chosen = moe_chosen(bench, source, t);
+        for (uint32_t j = 0; j < bench->k; ++j) {
             if (chosen[j] != expert) continue;
             if (to != NULL) to[count] = (struct moe_copy){source, t};
             ++count;
@@ -271,19 +272,19 @@ static inline uint64_t moe_copies_to(const struct moe_bench* of, uint32_t source
     return count;
 }
 
-static inline void moe_copies_make(const struct moe_bench* of, struct moe_copies* made) {
-    const uint32_t local = of->experts / of->ranks;
-    const uint64_t most = (uint64_t)of->ranks * of->tokens * of->k;
-    made->sent = moe_memory((uint64_t)of->tokens * of->k * sizeof *made->sent);
+static inline void moe_copies_make(const struct moe_bench* bench, struct moe_copies* made) {
+    const uint32_t local = bench->experts / bench->ranks;
+    const uint64_t most = (uint64_t)bench->ranks * bench->tokens * bench->k;
+    made->sent = moe_memory((uint64_t)bench->tokens * bench->k * sizeof *made->sent);
     made->received = moe_memory(most * sizeof *made->received);
-    made->send_counts = moe_memory(of->ranks * sizeof(uint64_t));
-    made->receive_counts = moe_memory(of->ranks * sizeof(uint64_t));
+    made->send_counts = moe_memory(bench->ranks * sizeof(uint64_t));
+    made->receive_counts = moe_memory(bench->ranks * sizeof(uint64_t));
     made->sends = made->receives = 0;
-    for (uint32_t other = 0; other < of->ranks; ++other) {
+    for (uint32_t other = 0; other < bench->ranks; ++other) {
         for (uint32_t e = 0; e < local; ++e) {
-            const uint64_t out =
-                moe_copies_to(of, of->rank, (int64_t)other * local + e, made->sent + made->sends);
-            const uint64_t in = moe_copies_to(of, other, (int64_t)of->rank * local + e,
+            const uint64_t out = moe_copies_to(bench, bench->rank, (int64_t)other * local + e,
+                                               made->sent + made->sends);
+            const uint64_t in = moe_copies_to(bench, other, (int64_t)bench->rank * local + e,
                                               made->received + made->receives);
             made->send_counts[other] += out;
             made->sends += out;
@@ -291,61 +292,65 @@ static inline void moe_copies_make(const struct moe_bench* of, struct moe_copies
             made->receives += in;
         }
     }
-    made->from = moe_memory(made->sends * of->hidden * sizeof *made->from);
-    made->into = moe_memory(made->receives * of->hidden * sizeof *made->into);
+    made->from = moe_memory(made->sends * bench->hidden * sizeof *made->from);
+    made->into = moe_memory(made->receives * bench->hidden * sizeof *made->into);
 }
 
-static inline void moe_copies_free(struct moe_copies* of) {
-    free(of->sent);
-    free(of->received);
-    free(of->send_counts);
-    free(of->receive_counts);
-    free(of->from);
-    free(of->into);
+static inline void moe_copies_free(struct moe_copies* copies) {
+    free(copies->sent);
+    free(copies->received);
+    free(copies->send_counts);
+    free(copies->receive_counts);
+    free(copies->from);
+    free(copies->into);
 }
 
-static inline void moe_copies_pack(const struct moe_bench* of, const struct moe_copies* what) {
-    for (uint64_t i = 0; i < what->sends; ++i)
-        memcpy(what->from + i * of->hidden, of->x + (uint64_t)what->sent[i].token * of->hidden,
-               of->hidden * sizeof *of->x);
+static inline void moe_copies_pack(const struct moe_bench* bench, const struct moe_copies* copies) {
+    for (uint64_t i = 0; i < copies->sends; ++i)
+        memcpy(copies->from + i * bench->hidden,
+               bench->x + (uint64_t)copies->sent[i].token * bench->hidden,
+               bench->hidden * sizeof *bench->x);
 }
 
-/* Whether the rows are the tokens that they should be; says which is not. */
-static inline int moe_rows_are(const struct moe_bench* of, const uint16_t* rows,
+/* Returns true if the rows are the expected tokens; prints the first wrong one. */
+static inline int moe_rows_are(const struct moe_bench* bench, const uint16_t* rows,
                                const struct moe_copy* wanted, uint64_t count) {
-    uint16_t* row = moe_memory(of->hidden * sizeof *row);
+    uint16_t* row = moe_memory(bench->hidden * sizeof *row);
     uint64_t i = 0;
     for (; i < count; ++i) {
-        moe_write_row(of, row, wanted[i].source, wanted[i].token, 1);
-        if (memcmp(rows + i * of->hidden, row, of->hidden * sizeof *row) != 0) break;
+        moe_write_row(bench, row, wanted[i].source, wanted[i].token, 1);
+        if (memcmp(rows + i * bench->hidden, row, bench->hidden * sizeof *row) != 0) break;
     }
     free(row);
     if (i == count) return 1;
-    fprintf(stderr, "rank %u: row %llu is not token %u of rank %u\n", of->rank,
+    fprintf(stderr, "rank %u: row %llu is not token %u of rank %u\n", bench->rank,
             (unsigned long long)i, wanted[i].token, wanted[i].source);
     return 0;
 }
 
-/* ------------------------------------------------------------------ what the links carry */
+/* ------------------------------------------------------------------ bytes on the links */
 
-/* The most bytes that a node has to send, or to get: a copy for each choice, or for each node. */
-static inline double moe_crossing(const struct moe_bench* of, int for_each_choice) {
-    const uint32_t nodes = (of->ranks + of->per_node - 1) / of->per_node;
+/* Returns the most bytes that a node must send or receive: a copy for each choice, or for each
+ * node. */
+static inline double moe_crossing(const struct moe_bench* bench, int for_each_choice) {
+    const uint32_t nodes = (bench->ranks + bench->per_node - 1) / bench->per_node;
     uint64_t* out = moe_memory(nodes * sizeof *out);
     uint64_t* in = moe_memory(nodes * sizeof *in);
-    uint32_t* seen = moe_memory(nodes * sizeof *seen); /* by which token last, from 1 on */
+    uint32_t* seen = moe_memory(nodes * sizeof *seen); /* number of the last token, from 1 on */
     uint32_t number = 0;
     uint64_t most = 0;
-    for (uint32_t rank = 0; rank < of->ranks; ++rank) {
-        const uint32_t here = rank / of->per_node;
-        for (uint32_t t = 0; t < of->tokens; ++t) {
+    for (uint32_t rank = 0; rank < bench->ranks; ++rank) {
+        const uint32_t node = rank / bench->per_node;
+        for (uint32_t t = 0; t < bench->tokens; ++t) {
             ++number;
-            for (uint32_t j = 0; j < of->k; ++j) {
-                const uint32_t there = moe_owner(of, moe_chosen(of, rank, t)[j]) / of->per_node;
-                if (there == here || (!for_each_choice && seen[there] == number)) continue;
-                seen[there] = number;
-                ++out[here];
-                ++in[there];
+            for (uint32_t j = 0; j < bench->k; ++j) {
+                const uint32_t target_node =
+                    moe_owner(bench, moe_chosen(bench, rank, t)[j]) / bench->per_node;
+                if (target_node == node || (!for_each_choice && seen[target_node] == number))
+                    continue;
+                seen[target_node] = number;
+                ++out[node];
+                ++in[target_node];
             }
         }
     }
@@ -356,32 +361,32 @@ static inline double moe_crossing(const struct moe_bench* of, int for_each_choic
     free(out);
     free(in);
     free(seen);
-    return (double)most * of->hidden * sizeof(uint16_t);
+    return (double)most * bench->hidden * sizeof(uint16_t);
 }
 
 struct moe_counters {
     double got, sent;
 };
 
-/* What went over the device since it was made, in this process's network namespace. */
-static inline struct moe_counters moe_device_bytes(const struct moe_bench* of) {
+/* Bytes that the device in this process's network namespace has carried since it was made. */
+static inline struct moe_counters moe_device_bytes(const struct moe_bench* bench) {
     struct moe_counters found = {0, 0};
     char line[512];
     FILE* file;
-    if (of->device == NULL) return found;
+    if (bench->device == NULL) return found;
     file = fopen("/proc/self/net/dev", "r");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         char* name = line + strspn(line, " ");
         char* colon = strchr(name, ':');
         if (colon == NULL) continue;
         *colon = '\0';
-        if (strcmp(name, of->device) != 0) continue;
+        if (strcmp(name, bench->device) != 0) continue;
         if (sscanf(colon + 1, "%lf %*f %*f %*f %*f %*f %*f %*f %lf", &found.got, &found.sent) != 2)
             break;
         fclose(file);
         return found;
     }
-    fprintf(stderr, "rank %u: there is no network device %s here\n", of->rank, of->device);
+    fprintf(stderr, "rank %u: there is no network device %s here\n", bench->rank, bench->device);
     exit(1);
 }
 
@@ -393,58 +398,58 @@ static inline int moe_by_value(const void* a, const void* b) {
 }
 
 struct moe_case {
-    const char* what;
-    double crossing;     /* of moe_crossing() */
-    void (*write)(void); /* the input, anew before each call */
-    void (*call)(void);  /* is timed */
-    void (*clear)(void); /* the output, before the last call */
-    int (*right)(void);  /* the output, after the last call */
+    const char* name;
+    double crossing;     /* result of moe_crossing() */
+    void (*write)(void); /* writes the input before each call */
+    void (*call)(void);  /* the timed call */
+    void (*clear)(void); /* clears the output before the last call */
+    int (*right)(void);  /* checks the output after the last call */
 };
 
-static inline void moe_print_header(const struct moe_bench* of) {
-    if (of->rank == 0)
+static inline void moe_print_header(const struct moe_bench* bench) {
+    if (bench->rank == 0)
         puts("what,ranks,iterations,min_us,median_us,max_us,crossing_bytes,device_bytes");
 }
 
-/* Seconds of one call. */
-static inline double moe_iterate(struct moe_bench* of, const struct moe_case* what) {
-    ++of->turn;
-    what->write();
-    of->barrier();
+/* Returns the seconds of one call. */
+static inline double moe_iterate(struct moe_bench* bench, const struct moe_case* test_case) {
+    ++bench->turn;
+    test_case->write();
+    bench->barrier();
     const double begin = moe_now();
-    what->call();
+    test_case->call();
     return moe_now() - begin;
 }
 
-/* An iteration takes as long as its slowest rank. Ends the program where something was wrong. */
-static inline void moe_measure(struct moe_bench* of, const struct moe_case* what) {
-    const int n = of->iterations;
+/* The time of an iteration is that of its slowest rank. Exits if the data was wrong. */
+static inline void moe_measure(struct moe_bench* bench, const struct moe_case* test_case) {
+    const int n = bench->iterations;
     double* times = moe_memory((uint64_t)n * sizeof *times);
     double found[2];
     struct moe_counters before, after;
-    (void)moe_iterate(of, what); /* connects, and gets memory */
-    of->barrier();
-    before = moe_device_bytes(of);
+    (void)moe_iterate(bench, test_case); /* connects and allocates memory */
+    bench->barrier();
+    before = moe_device_bytes(bench);
     for (int i = 0; i < n; ++i) {
-        if (i == n - 1) what->clear();
-        times[i] = moe_iterate(of, what);
+        if (i == n - 1) test_case->clear();
+        times[i] = moe_iterate(bench, test_case);
     }
-    of->barrier();
-    after = moe_device_bytes(of);
-    found[0] = !what->right();
+    bench->barrier();
+    after = moe_device_bytes(bench);
+    found[0] = !test_case->right();
     found[1] = after.sent - before.sent;
     if (after.got - before.got > found[1]) found[1] = after.got - before.got;
-    of->largest(found, 2);
-    of->largest(times, n);
+    bench->largest(found, 2);
+    bench->largest(times, n);
     if (found[0] != 0) {
-        if (of->rank == 0) fprintf(stderr, "%s: what came is wrong\n", what->what);
+        if (bench->rank == 0) fprintf(stderr, "%s: the received data is wrong\n", test_case->name);
         exit(1);
     }
-    if (of->rank == 0) {
+    if (bench->rank == 0) {
         qsort(times, (size_t)n, sizeof *times, moe_by_value);
-        printf("%s,%u,%d,%.1f,%.1f,%.1f,%.0f,%.0f\n", what->what, of->ranks, n, times[0] * 1e6,
-               (times[(n - 1) / 2] + times[n / 2]) * 0.5e6, times[n - 1] * 1e6, what->crossing,
-               found[1] / n);
+        printf("%s,%u,%d,%.1f,%.1f,%.1f,%.0f,%.0f\n", test_case->name, bench->ranks, n,
+               times[0] * 1e6, (times[(n - 1) / 2] + times[n / 2]) * 0.5e6, times[n - 1] * 1e6,
+               test_case->crossing, found[1] / n);
         fflush(stdout);
     }
     free(times);

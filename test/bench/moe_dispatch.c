@@ -1,14 +1,14 @@
 /*
- * How long a rank's part in MoE dispatch and combine takes, and in an alltoallv of a copy for each
- * chosen expert. One rank of a job that the environment describes (UCG_OOB, ...). The options are
- * those of moe_bench.h; mpi_moe_dispatch.c is the other side.
+ * Measures one rank's part in MoE dispatch and combine, and in an alltoallv with a copy for each
+ * chosen expert. The program is one rank of a job that the environment describes (UCG_OOB, ...).
+ * The options are those of moe_bench.h; mpi_moe_dispatch.c is the MPI counterpart.
  *
  * Rows of the output:
  *   dispatch            with the handle of an earlier notify
- *   notify and dispatch both, as one operation that is prepared anew each time
- *   combine             of the rows as they came
- *   copies              alltoallv; rows are put side by side in what is timed
- *   copies in place     alltoallv of rows that lie side by side already
+ *   notify and dispatch both, as one operation that is prepared for each call
+ *   combine             of the rows as they arrived
+ *   copies              alltoallv; the time includes packing the rows
+ *   copies in place     alltoallv of rows that are packed already
  */
 #include <ucg/api/ucg_moe.h>
 
@@ -21,21 +21,21 @@ static ucg_moe_team_h team;
 static ucg_moe_handle_h handle;
 static ucg_moe_handle_attr_t came = UCG_MOE_HANDLE_ATTR_INIT;
 static ucg_moe_notify_args_t routing = UCG_MOE_NOTIFY_ARGS_INIT;
-static ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
+static ucg_moe_dispatch_args_t dispatch_args = UCG_MOE_DISPATCH_ARGS_INIT;
 static ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
 static ucg_request_h dispatch_request, combine_request, copies_request;
 static struct moe_copies copies;
-static struct moe_copy* arriving; /* what a dispatch brings */
+static struct moe_copy* arriving; /* copies that a dispatch brings */
 
-static void must(ucs_status_t status, const char* what) {
+static void must(ucs_status_t status, const char* operation) {
     if (status == UCS_OK) return;
-    fprintf(stderr, "rank %u: %s: %s\n", bench.rank, what, ucs_status_string(status));
+    fprintf(stderr, "rank %u: %s: %s\n", bench.rank, operation, ucs_status_string(status));
     exit(1);
 }
 
-static void run(ucg_request_h request, const char* what) {
-    must(ucg_request_start(request), what);
-    must(ucg_request_wait(request), what);
+static void run(ucg_request_h request, const char* operation) {
+    must(ucg_request_start(request), operation);
+    must(ucg_request_wait(request), operation);
 }
 
 static void barrier(void) {
@@ -53,7 +53,8 @@ static void dispatch(void) {
 
 static void notify_and_dispatch(void) {
     ucg_request_h request = NULL;
-    must(ucg_moe_notify_dispatch_init(team, &routing, &there, 0, &request), "notify and dispatch");
+    must(ucg_moe_notify_dispatch_init(team, &routing, &dispatch_args, 0, &request),
+         "notify and dispatch");
     run(request, "notify and dispatch");
     must(ucg_request_free(request), "freeing a request");
 }
@@ -72,9 +73,9 @@ static void pack_and_exchange(void) {
 static void write_tokens(void) {
     moe_write_tokens(&bench);
 }
-/* As a dispatch would have brought them. */
+/* Writes the rows as a dispatch would deliver them. */
 static void write_arrived(void) {
-    uint16_t* rows = there.out_x.data;
+    uint16_t* rows = dispatch_args.out_x.data;
     for (uint64_t i = 0; i < came.rows; ++i)
         moe_write_row(&bench, rows + i * bench.hidden, arriving[i].source, arriving[i].token, 1);
 }
@@ -83,12 +84,12 @@ static void write_copies(void) {
     moe_copies_pack(&bench, &copies);
 }
 
-static uint64_t bytes_of(const ucg_moe_tensor_t* of) {
-    return of->dims[0] * of->dims[1] * sizeof(uint16_t);
+static uint64_t bytes_of(const ucg_moe_tensor_t* tensor) {
+    return tensor->dims[0] * tensor->dims[1] * sizeof(uint16_t);
 }
 
 static void clear_rows(void) {
-    memset(there.out_x.data, 0xff, bytes_of(&there.out_x));
+    memset(dispatch_args.out_x.data, 0xff, bytes_of(&dispatch_args.out_x));
 }
 static void clear_sums(void) {
     memset(back.out_x.data, 0xff, bytes_of(&back.out_x));
@@ -98,12 +99,12 @@ static void clear_copies(void) {
 }
 
 static int rows_right(void) {
-    return moe_rows_are(&bench, there.out_x.data, arriving, came.rows);
+    return moe_rows_are(&bench, dispatch_args.out_x.data, arriving, came.rows);
 }
 static int copies_right(void) {
     return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
 }
-/* Each rank has given back the row as it came. */
+/* Each rank has returned the row unchanged. */
 static int sums_right(void) {
     const uint16_t* sums = back.out_x.data;
     uint16_t* row = moe_memory(bench.hidden * sizeof *row);
@@ -118,7 +119,7 @@ static int sums_right(void) {
     return 0;
 }
 
-/* By the choices, not by what the library says. */
+/* Computed from the choices, independent of the library. */
 static void find_arriving(void) {
     uint64_t count = 0;
     arriving = moe_memory((uint64_t)bench.ranks * bench.tokens * sizeof *arriving);
@@ -151,11 +152,11 @@ static void prepare_moe(void) {
     must(ucg_request_free(notify), "freeing a request");
     must(ucg_moe_handle_query(handle, &came), "asking the handle");
     find_arriving();
-    there.x = tensor_of(bench.x, UCG_TYPE_BF16, bench.tokens, bench.hidden);
-    there.out_x = tensor_of(NULL, UCG_TYPE_BF16, came.rows, bench.hidden);
-    there.out_x.data = moe_memory(bytes_of(&there.out_x));
-    must(ucg_moe_dispatch_init(handle, &there, &dispatch_request), "dispatch");
-    back.x = there.out_x;
+    dispatch_args.x = tensor_of(bench.x, UCG_TYPE_BF16, bench.tokens, bench.hidden);
+    dispatch_args.out_x = tensor_of(NULL, UCG_TYPE_BF16, came.rows, bench.hidden);
+    dispatch_args.out_x.data = moe_memory(bytes_of(&dispatch_args.out_x));
+    must(ucg_moe_dispatch_init(handle, &dispatch_args, &dispatch_request), "dispatch");
+    back.x = dispatch_args.out_x;
     back.out_x = tensor_of(NULL, UCG_TYPE_BF16, bench.tokens, bench.hidden);
     back.out_x.data = moe_memory(bytes_of(&back.out_x));
     must(ucg_moe_combine_init(handle, &back, &combine_request), "combine");
@@ -176,12 +177,12 @@ static void free_moe(void) {
     must(ucg_request_free(dispatch_request), "freeing a request");
     ucg_moe_handle_release(handle);
     ucg_moe_team_destroy(team);
-    free(there.out_x.data);
+    free(dispatch_args.out_x.data);
     free(back.out_x.data);
     free(arriving);
 }
 
-/* Counts of rows become counts of elements. */
+/* Converts counts of rows into counts of elements. */
 static uint64_t* elements(const uint64_t* rows) {
     uint64_t* made = moe_memory(bench.ranks * sizeof *made);
     for (uint32_t i = 0; i < bench.ranks; ++i)

@@ -1,5 +1,5 @@
-/* Time of one MPI_Barrier over all ranks, percentiles of the slowest rank's view over blocks of 20,
- * as JSON. */
+/* Measures one MPI_Barrier over all ranks. Prints percentiles of the slowest rank's time over
+ * blocks of 20, as JSON. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int by_value(const void* a, const void* b) {
 }
 
 int main(int argc, char** argv) {
-    double mine[blocks], slowest[blocks];
+    double own[blocks], slowest[blocks];
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -22,9 +22,9 @@ int main(int argc, char** argv) {
         const double start = MPI_Wtime();
         for (int i = 0; i < in_block; ++i)
             MPI_Barrier(MPI_COMM_WORLD);
-        mine[b] = (MPI_Wtime() - start) * 1e6 / in_block;
+        own[b] = (MPI_Wtime() - start) * 1e6 / in_block;
     }
-    MPI_Reduce(mine, slowest, blocks, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(own, slowest, blocks, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         qsort(slowest, blocks, sizeof(*slowest), by_value);
         printf("{\"p50\": %.2f, \"p90\": %.2f, \"p99\": %.2f}\n", slowest[blocks / 2],

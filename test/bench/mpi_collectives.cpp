@@ -1,13 +1,13 @@
-// Times of collectives of an MPI, by the loop that ucg_perf -m blocking has: data are written anew,
-// barrier, start line, call; the time of an iteration is that of its slowest rank. Before it one
-// call is compared and not timed. Prints CSV with the columns that ucg_perf -f and this have in
-// common, and ends with 1 where a result was wrong.
+// Measures collectives of an MPI with the loop of ucg_perf -m blocking: data are written before
+// each call, then barrier, start barrier, call. The time of an iteration is that of its slowest
+// rank. One untimed call is checked before. Prints CSV with columns that ucg_perf -f has, too, and
+// exits with 1 if a result was wrong.
 //
-//   mpi_collectives COLLECTIVES SECONDS SIZE...      names by comma; bytes, of a block where each
-// rank has one for each other
+//   mpi_collectives COLLECTIVES SECONDS SIZE...
 //
-// HAWSER_BENCH_CPUS, a list of processors by comma, binds the ranks of a machine in turn, before
-// MPI touches any memory.
+// COLLECTIVES are names separated by commas. SIZE is in bytes; for collectives with one block per
+// rank it is the size of a block. HAWSER_BENCH_CPUS is a comma-separated list of processors: the
+// ranks of a machine are bound to them in turn, before MPI touches any memory.
 #include <mpi.h>
 #include <sched.h>
 
@@ -31,20 +31,21 @@ double per_tick;  // seconds
 float *from, *into;
 tools::start_line start;
 
-[[noreturn]] void give_up(const std::string& why) {
+[[noreturn]] void fail(const std::string& why) {
     std::fprintf(stderr, "mpi_collectives: %s\n", why.c_str());
     MPI_Abort(MPI_COMM_WORLD, 1);
     std::abort();
 }
 
-// Which of the ranks of this machine it is, as the launcher says; -1: it does not.
-int place_on_machine() {
+// Index of this rank on this machine, from the launcher's environment; -1: unknown.
+int local_rank() {
     for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"})
         if (const char* const text = std::getenv(name)) return std::atoi(text);
     return -1;
 }
 
-// Whether it is bound if it should be; before there is MPI.
+// Binds this rank if HAWSER_BENCH_CPUS is set. Returns false on failure. Must be called before
+// MPI_Init.
 bool bind_to_processor() {
     std::vector<int> cpus;
     const char* list = std::getenv("HAWSER_BENCH_CPUS");
@@ -55,15 +56,17 @@ bool bind_to_processor() {
         list = *end == ',' ? end + 1 : end;
     }
     if (cpus.empty()) return true;
-    const int place = place_on_machine();
-    if (place < 0) return false;
+    const int rank_here = local_rank();
+    if (rank_here < 0) return false;
     cpu_set_t chosen;
     CPU_ZERO(&chosen);
-    CPU_SET(static_cast<std::size_t>(cpus[static_cast<std::size_t>(place) % cpus.size()]), &chosen);
+    CPU_SET(static_cast<std::size_t>(cpus[static_cast<std::size_t>(rank_here) % cpus.size()]),
+            &chosen);
     return ::sched_setaffinity(0, sizeof chosen, &chosen) == 0;
 }
 
-// Where all ranks are on one machine; else the MPI's barrier is all there is.
+// Makes the start barrier if all ranks are on one machine. Otherwise the MPI's barrier is the only
+// one.
 void make_start_line() {
     tools::start_line::address where;
     if (rank == 0 && start.make(static_cast<std::uint32_t>(ranks))) where = start.where();
@@ -92,7 +95,7 @@ double now() {
     return static_cast<double>(tools::monotonic_ns()) * 1e-9;
 }
 
-// One collective, of blocks of so many floats.
+// One collective and the number of floats of its blocks.
 struct subject {
     std::string name;
     std::size_t bytes;
@@ -104,7 +107,7 @@ struct subject {
     [[nodiscard]] bool reduces() const {
         return is("reduce") || is("allreduce") || is("reduce_scatter_block");
     }
-    // Only the root of a broadcast gives anything, and only that of a reduction gets.
+    // Only the root of a broadcast has input, and only the root of a reduction has output.
     [[nodiscard]] bool gives() const { return !is("barrier") && (!is("bcast") || rank == 0); }
     [[nodiscard]] bool gets() const { return !is("barrier") && (!is("reduce") || rank == 0); }
     [[nodiscard]] std::size_t given() const { return floats(gives_each()); }
@@ -116,58 +119,58 @@ private:
     }
 };
 
-void call(const subject& what) {
-    const int count = what.count;
-    if (what.is("barrier"))
+void call(const subject& tested) {
+    const int count = tested.count;
+    if (tested.is("barrier"))
         MPI_Barrier(MPI_COMM_WORLD);
-    else if (what.is("bcast"))
+    else if (tested.is("bcast"))
         MPI_Bcast(from, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    else if (what.is("reduce"))
+    else if (tested.is("reduce"))
         MPI_Reduce(from, into, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
-    else if (what.is("allreduce"))
+    else if (tested.is("allreduce"))
         MPI_Allreduce(from, into, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    else if (what.is("allgather"))
+    else if (tested.is("allgather"))
         MPI_Allgather(from, count, MPI_FLOAT, into, count, MPI_FLOAT, MPI_COMM_WORLD);
-    else if (what.is("alltoall"))
+    else if (tested.is("alltoall"))
         MPI_Alltoall(from, count, MPI_FLOAT, into, count, MPI_FLOAT, MPI_COMM_WORLD);
-    else if (what.is("reduce_scatter_block"))
+    else if (tested.is("reduce_scatter_block"))
         MPI_Reduce_scatter_block(from, into, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     else
-        give_up("there is no collective \"" + what.name + "\" here");
+        fail("there is no collective \"" + tested.name + "\" here");
 }
 
 // --- the call that is compared ---
 
-// Element `i` of what a rank gives: whole, and so small that sums of them are exact.
+// Element `i` of a rank's input: an integer small enough for exact sums.
 float value_of(int giver, std::size_t i) {
     return static_cast<float>((i * 31 + static_cast<std::size_t>(giver) * 7 + i / 64) % 61);
 }
 
-// Element `i` of what this rank is to have at the end.
-float wanted(const subject& what, std::size_t i) {
-    const auto count = static_cast<std::size_t>(what.count);
-    const std::size_t mine = static_cast<std::size_t>(rank) * count;
-    if (what.is("bcast")) return value_of(0, i);
-    if (what.is("allgather")) return value_of(static_cast<int>(i / count), i % count);
-    if (what.is("alltoall")) return value_of(static_cast<int>(i / count), mine + i % count);
+// Element `i` of this rank's expected result.
+float wanted(const subject& tested, std::size_t i) {
+    const auto count = static_cast<std::size_t>(tested.count);
+    const std::size_t first = static_cast<std::size_t>(rank) * count;
+    if (tested.is("bcast")) return value_of(0, i);
+    if (tested.is("allgather")) return value_of(static_cast<int>(i / count), i % count);
+    if (tested.is("alltoall")) return value_of(static_cast<int>(i / count), first + i % count);
     float sum = 0;
     for (int r = 0; r < ranks; ++r)
-        sum += value_of(r, what.is("reduce_scatter_block") ? mine + i : i);
+        sum += value_of(r, tested.is("reduce_scatter_block") ? first + i : i);
     return sum;
 }
 
-bool is_right(const subject& what) {
-    const float* const got = what.is("bcast") ? from : into;
-    for (std::size_t i = 0; what.gives() && i < what.given(); ++i)
+bool is_right(const subject& tested) {
+    const float* const got = tested.is("bcast") ? from : into;
+    for (std::size_t i = 0; tested.gives() && i < tested.given(); ++i)
         from[i] = value_of(rank, i);
-    call(what);
+    call(tested);
     int wrong = 0;
-    for (std::size_t i = 0; what.gets() && i < what.got() && wrong == 0; ++i) {
-        const float want = wanted(what, i);
+    for (std::size_t i = 0; tested.gets() && i < tested.got() && wrong == 0; ++i) {
+        const float want = wanted(tested, i);
         if (got[i] == want) continue;
         std::fprintf(stderr,
                      "mpi_collectives: rank %d: %s of %zu bytes: element %zu is %g, not %g\n", rank,
-                     what.name.c_str(), what.bytes, i, static_cast<double>(got[i]),
+                     tested.name.c_str(), tested.bytes, i, static_cast<double>(got[i]),
                      static_cast<double>(want));
         wrong = 1;
     }
@@ -177,23 +180,23 @@ bool is_right(const subject& what) {
 
 // --- the calls that are timed ---
 
-// Seconds of one call.
-double iterate(const subject& what, long turn) {
-    if (what.gives()) std::fill_n(from, what.given(), static_cast<float>((turn + rank) % 64));
+// Returns the seconds of one call.
+double iterate(const subject& tested, long turn) {
+    if (tested.gives()) std::fill_n(from, tested.given(), static_cast<float>((turn + rank) % 64));
     line_up();
     const std::uint64_t begin = tools::read_ticks();
-    call(what);
+    call(tested);
     return static_cast<double>(tools::read_ticks() - begin) * per_tick;
 }
 
-// As many as fit the time, by how long some take.
-int iterations(const subject& what, double seconds) {
+// Number of iterations that fit into the time, estimated from some calls.
+int iterations(const subject& tested, double seconds) {
     for (int i = 0; i < 2; ++i)
-        iterate(what, i);
+        iterate(tested, i);
     for (long tried = 2;; tried *= 4) {
         const double begin = now();
         for (long i = 0; i < tried; ++i)
-            iterate(what, i);
+            iterate(tested, i);
         double took = now() - begin;
         MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (took < (tried < few ? seconds : 0.1 * seconds) && tried < most) continue;
@@ -202,35 +205,35 @@ int iterations(const subject& what, double seconds) {
     }
 }
 
-// The smallest that is not below so many percent of all; microseconds.
+// The smallest time that is not below `percent` percent of all; microseconds.
 double percentile(const std::vector<double>& ordered, std::size_t percent) {
-    const std::size_t place = (ordered.size() * percent + 99) / 100;
-    return ordered[place > 0 ? place - 1 : 0] * 1e6;
+    const std::size_t rank_here = (ordered.size() * percent + 99) / 100;
+    return ordered[rank_here > 0 ? rank_here - 1 : 0] * 1e6;
 }
 
-// Pages that were written to.
+// Allocates memory whose pages were written.
 float* pages(std::size_t floats) {
     constexpr std::size_t page = 4096;
     void* made = nullptr;
     if (posix_memalign(&made, page, floats * sizeof(float) + page) != 0)
-        give_up("no memory for " + std::to_string(floats) + " floats");
+        fail("no memory for " + std::to_string(floats) + " floats");
     std::memset(made, 0xa5, floats * sizeof(float) + page);
     return static_cast<float*>(made);
 }
 
-bool measure(const subject& what, double seconds) {
-    from = pages(what.given());
-    into = pages(what.got());
-    const bool right = is_right(what);
-    const int n = iterations(what, seconds);
+bool measure(const subject& tested, double seconds) {
+    from = pages(tested.given());
+    into = pages(tested.got());
+    const bool right = is_right(tested);
+    const int n = iterations(tested, seconds);
     std::vector<double> times(static_cast<std::size_t>(n));
     int turn = 0;
     for (double& each : times)
-        each = iterate(what, turn++);
+        each = iterate(tested, turn++);
     MPI_Allreduce(MPI_IN_PLACE, times.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0) {
         std::sort(times.begin(), times.end());
-        std::printf("%s,%zu,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%s\n", what.name.c_str(), what.bytes,
+        std::printf("%s,%zu,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%s\n", tested.name.c_str(), tested.bytes,
                     ranks, n, times.front() * 1e6, percentile(times, 50), percentile(times, 95),
                     percentile(times, 99), times.back() * 1e6, right ? "right" : "WRONG");
         std::fflush(stdout);
@@ -246,8 +249,8 @@ bool measure_all(char* names, double seconds, const std::vector<std::size_t>& si
          name = std::strtok(nullptr, ",")) {
         const bool sized = std::strcmp(name, "barrier") != 0;
         for (const std::size_t bytes : sized ? sizes : std::vector<std::size_t>{0}) {
-            const subject what{name, bytes, static_cast<int>(bytes / sizeof(float))};
-            right = measure(what, seconds) && right;
+            const subject tested{name, bytes, static_cast<int>(bytes / sizeof(float))};
+            right = measure(tested, seconds) && right;
         }
     }
     return right;
@@ -261,7 +264,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!bound) give_up("HAWSER_BENCH_CPUS, or which rank of this machine it is: cannot bind");
+    if (!bound) fail("HAWSER_BENCH_CPUS, or which rank of this machine it is: cannot bind");
     const double seconds = argc < 4 ? 0 : std::atof(argv[2]);
     std::vector<std::size_t> sizes;
     for (int i = 3; i < argc; ++i)

@@ -1,6 +1,6 @@
-/* Time to duplicate and free a communicator that does no collective, one that does a single
- * allreduce, and one of 20 that exist at the same time and do an allreduce each, as JSON:
- * percentiles in microseconds of blocks of 20, the slowest rank's. */
+/* Measures the time to duplicate and free a communicator without collectives, one with a single
+ * allreduce, and one of 20 that exist at the same time with one allreduce each. Prints JSON:
+ * percentiles in microseconds of blocks of 20, of the slowest rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void at_a_time(void) {
 }
 
 static void measure(const char* name, void (*block)(void)) {
-    double mine[blocks], slowest[blocks];
+    double own[blocks], slowest[blocks];
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < warm_up; ++i)
@@ -54,9 +54,9 @@ static void measure(const char* name, void (*block)(void)) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = MPI_Wtime();
         block();
-        mine[b] = (MPI_Wtime() - start) * 1e6 / in_block;
+        own[b] = (MPI_Wtime() - start) * 1e6 / in_block;
     }
-    MPI_Reduce(mine, slowest, blocks, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(own, slowest, blocks, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank != 0) return;
     qsort(slowest, blocks, sizeof(*slowest), by_value);
     printf("{\"%s\": {\"min\": %.2f, \"p50\": %.2f, \"p90\": %.2f}}\n", name, slowest[0],

@@ -1,15 +1,15 @@
 /*
- * The other side of moe_dispatch.c: what a program does that has only MPI. It sends one copy of a
- * token's row for each chosen expert by MPI_Alltoallv. Counts are known, as they are to who has the
- * handle of a notify. The options are those of moe_bench.h.
+ * The counterpart of moe_dispatch.c for a program that has only MPI. It sends one copy of a token's
+ * row for each chosen expert by MPI_Alltoallv. Counts are known, as with the handle of a notify.
+ * The options are those of moe_bench.h.
  *
  * Rows of the output:
- *   copies           rows are put side by side in what is timed, for every program has to: a token
- *                    goes to several experts, and comes from one place
- *   copies in place  of rows that lie side by side already, for comparison
+ *   copies           the time includes packing the rows. Every program must pack, because a token
+ *                    goes to several experts and comes from one row.
+ *   copies in place  rows that are packed already, for comparison
  *
- * What is received lies by source first and by expert second, and is left so: a program would have
- * to bring the rows of an expert together, which is not counted.
+ * Received rows are ordered by source, then by expert, and stay so. A program would have to collect
+ * the rows of an expert, which is not measured.
  */
 #include <limits.h>
 #include <mpi.h>
@@ -55,20 +55,20 @@ static int right(void) {
     return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
 }
 
-/* Of rows, into elements. */
+/* Converts counts of rows into counts and displacements of elements. */
 static void place(const uint64_t* rows, int** counts, int** places) {
-    uint64_t at = 0;
+    uint64_t offset = 0;
     *counts = moe_memory(bench.ranks * sizeof **counts);
     *places = moe_memory(bench.ranks * sizeof **places);
     for (uint32_t i = 0; i < bench.ranks; ++i) {
         const uint64_t count = rows[i] * bench.hidden;
-        if (at + count > INT_MAX) {
+        if (offset + count > INT_MAX) {
             fprintf(stderr, "rank %u: more elements than MPI counts\n", bench.rank);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
         (*counts)[i] = (int)count;
-        (*places)[i] = (int)at;
-        at += count;
+        (*places)[i] = (int)offset;
+        offset += count;
     }
 }
 

@@ -32,7 +32,7 @@ static int by_value(const void* a, const void* b) {
     return x < y ? -1 : x > y;
 }
 
-/* One round trip; the half of it in microseconds. */
+/* Returns the time of half a round trip in microseconds. */
 static double round_trip(unsigned char* data, int size) {
     const double start = MPI_Wtime();
     if (rank == 0) {
@@ -45,7 +45,7 @@ static double round_trip(unsigned char* data, int size) {
     return (MPI_Wtime() - start) * 1e6 / 2;
 }
 
-/* How many samples fit into the time; rank 0 decides for both. */
+/* Number of samples that fit into the time; rank 0 decides for both ranks. */
 static int samples_for(unsigned char* data, int size, double seconds) {
     double time = 0;
     int samples;

@@ -1,4 +1,4 @@
-"""Nodes on one host for measurements: network namespaces, and links between them of a chosen speed. Only root may."""
+"""Nodes on one host for measurements: network namespaces, joined by links of a chosen speed. This needs root."""
 
 import os
 import subprocess
@@ -9,20 +9,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration/robustness"))
 from namespaces import Namespace, await_carrier  # noqa: E402
 
-DEVICE = "hw0"  # of each node
-HUB = 253  # place of the bridge's namespace among the addresses
+DEVICE = "hw0"  # device of each node
+HUB = 253  # index of the bridge's namespace among the addresses
 BURST = 256 << 10  # bytes that may leave a link at once after a pause
 
 
-def address(place):
-    return f"10.99.78.{place + 1}"
+def address(index):
+    return f"10.99.78.{index + 1}"
 
 
 class Cluster:
-    """Network namespaces that are nodes, joined by a bridge; what each sends and gets is shaped.
+    """Network namespaces as nodes, joined by a bridge. Traffic is shaped in both directions.
 
-    Node i has the address 10.99.78.(i + 1) on its device hw0; the namespace of the bridge has an address as well, for
-    launchers.
+    Node i has the address 10.99.78.(i + 1) on its device hw0. The namespace of the bridge has an address, too, which
+    launchers use.
     """
 
     def __init__(self, nodes, rate):
@@ -48,23 +48,23 @@ class Cluster:
         self.hub.do("ip link add br0 type bridge", "ip link set br0 addrgenmode none",
                     f"ip addr add {address(HUB)}/24 dev br0", "ip link set br0 up", "ip link set lo up")
         shape = f"root tbf rate {self.rate} burst {BURST} latency 50ms"
-        for place, node in enumerate(self.nodes):
-            port = f"port{place}"
+        for index, node in enumerate(self.nodes):
+            port = f"port{index}"
             self.hub.do(f"ip link add {port} type veth peer name {DEVICE} netns {node.keeper.pid}",
                         f"ip link set {port} master br0", f"ip link set {port} up",
                         f"tc qdisc add dev {port} {shape}")
-            # An address of IPv6 could not be used for seconds.
-            node.do(f"ip link set {DEVICE} addrgenmode none", f"ip addr add {address(place)}/24 dev {DEVICE}",
+            # Without this, an IPv6 address is unusable for some seconds.
+            node.do(f"ip link set {DEVICE} addrgenmode none", f"ip addr add {address(index)}/24 dev {DEVICE}",
                     f"ip link set {DEVICE} up", "ip link set lo up",
                     f"tc qdisc add dev {DEVICE} {shape}")
             await_carrier(DEVICE, node)
-        # A port forwards a little after it has a carrier.
+        # A port begins to forward some time after it has a carrier.
         for node in self.nodes:
             self.await_answer(node)
 
     def await_answer(self, node):
-        """Until all others answer, if only that nobody listens."""
-        others = [address(place) for place in range(len(self.nodes))]
+        """Returns when all other nodes respond, even if they refuse the connection."""
+        others = [address(index) for index in range(len(self.nodes))]
         knock = ("import socket, sys\n"
                  "for host in sys.argv[1:]:\n"
                  "    with socket.socket() as one:\n"
@@ -79,13 +79,13 @@ class Cluster:
         raise OSError("the namespaces do not reach each other")
 
 
-def made_or_why(nodes, rate):
-    """A cluster, or None and the reason why there is none here."""
+def make_cluster(nodes, rate):
+    """Returns a cluster and None, or None and the reason why this host cannot have one."""
     if os.geteuid() != 0:
         return None, "only root may make network namespaces and shape links"
     try:
         return Cluster(nodes, rate), None
-    except subprocess.CalledProcessError as why:
-        return None, f"no namespaces, bridges or shaped links here: {why.stderr.decode().strip()}"
-    except OSError as why:
-        return None, f"no namespaces, bridges or shaped links here: {why}"
+    except subprocess.CalledProcessError as error:
+        return None, f"no namespaces, bridges or shaped links here: {error.stderr.decode().strip()}"
+    except OSError as error:
+        return None, f"no namespaces, bridges or shaped links here: {error}"

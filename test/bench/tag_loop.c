@@ -1,13 +1,13 @@
 /*
- * One process, one thread: 8-byte tagged messages from one worker to another (or to itself), with a
- * number of receives posted all the time. For the cost of matching, and for instructions per
- * message under callgrind.
+ * One process, one thread: 8-byte tagged messages from one worker to another (or to itself) with a
+ * constant number of posted receives. Measures the cost of matching, and instructions per message
+ * under callgrind.
  *
  *   tag_loop WORKERS POSTED ITERATIONS ORDER
  *
- * WORKERS 1: to itself, 2: to the other worker. ORDER repeated: every round of messages comes in
- * the same order, which is that of posting from the second round on; mixed: in another one each
- * round.
+ * WORKERS is 1 (messages to itself) or 2 (messages to the other worker). ORDER is `repeated` (every
+ * round has the same order, which equals the order of posting from the second round on) or `mixed`
+ * (each round has another order).
  */
 #include "bench.h"
 
@@ -16,7 +16,7 @@ struct slot {
     void* request;
 };
 
-/* Steps coprime to any count used here: neighbours in memory do not come one after the other. */
+/* Steps are coprime to all counts used here, so neighbours in memory do not follow each other. */
 static const size_t steps[] = {7919, 3571, 1229, 9973, 7001, 4003, 6007};
 
 static size_t slot_of(size_t iteration, size_t posted, int mixed) {
@@ -48,7 +48,7 @@ static void messages(const struct exchange* with, size_t first, size_t last) {
     }
 }
 
-/* What callgrind counts, by this name. */
+/* callgrind counts the instructions of this function, by its name. */
 __attribute__((noinline, noclone)) void measured(const struct exchange* with, size_t first,
                                                  size_t last) {
     messages(with, first, last);
@@ -75,6 +75,6 @@ int main(int argc, char** argv) {
     measured(&with, warm_up, warm_up + iterations);
     printf("{\"us\": %.5f}\n", (now_us() - started) / (double)(iterations ? iterations : 1));
     fflush(stdout);
-    /* The posted receives end with the process: tearing them down is not what is measured. */
+    /* Exit without destroying the posted receives: teardown is not measured. */
     _Exit(0);
 }

@@ -1,5 +1,5 @@
 // Times of fp32 sum allreduce on the node's engine: forked ranks, each bound to a core, data
-// written anew before each call. Prints bytes, and the minimum and the median of rank 0's times in
+// written before each call. Prints bytes, and the minimum and the median of rank 0's times in
 // us.
 //
 //   ucg_node_allreduce [name=value]...
@@ -26,10 +26,10 @@ namespace {
 
 struct options {
     node::geometry like;
-    node::tuning by;
+    node::tuning tuning;
     std::size_t smallest = 8;
     std::size_t largest = 1U << 26;
-    std::size_t calls = 5000;  // of one size, at most
+    std::size_t calls = 5000;  // per size, at most
 };
 
 std::size_t number(int count, char** words, std::string_view name, std::size_t otherwise) {
@@ -55,12 +55,12 @@ options read_options(int count, char** words) {
     read("slots", made.like.slots);
     read("slot_bytes", made.like.slot_bytes);
     read("mailbox_bytes", made.like.mailbox_bytes);
-    read("segment", made.by.segment);
-    read("block", made.by.block);
-    read("direct_bytes", made.by.direct_bytes);
-    read("direct_ranks", made.by.direct_ranks);
-    read("direct_ranks_bytes", made.by.direct_ranks_bytes);
-    read("streamed", made.by.streamed_bytes);
+    read("segment", made.tuning.segment);
+    read("block", made.tuning.block);
+    read("direct_bytes", made.tuning.direct_bytes);
+    read("direct_ranks", made.tuning.direct_ranks);
+    read("direct_ranks_bytes", made.tuning.direct_ranks_bytes);
+    read("streamed", made.tuning.streamed_bytes);
     return made;
 }
 
@@ -75,30 +75,30 @@ struct vectors {
     std::vector<float> from, into;
 };
 
-// One size: microseconds of each call, in order of length.
-std::vector<double> measure(node::engine& by, const schedule::reducer& how, std::size_t bytes,
-                            vectors& data, unsigned calls) {
+// Measures one size. Returns microseconds of each call, sorted.
+std::vector<double> measure(node::engine& engine, const schedule::reducer& reducer,
+                            std::size_t bytes, vectors& data, unsigned calls) {
     const std::size_t count = bytes / sizeof(float);
-    schedule::call what;
-    what.what = schedule::collective::allreduce;
-    what.from = data.from.data();
-    what.into = data.into.data();
-    what.count = count;
-    what.element = sizeof(float);
-    what.how = &how;
-    node::operation operation(by);
-    if (operation.init(what) != UCS_OK) std::exit(1);
+    schedule::call params;
+    params.what = schedule::collective::allreduce;
+    params.from = data.from.data();
+    params.into = data.into.data();
+    params.count = count;
+    params.element = sizeof(float);
+    params.how = &reducer;
+    node::operation operation(engine);
+    if (operation.init(params) != UCS_OK) std::exit(1);
     std::vector<double> times;
     for (unsigned i = 0; i < calls; ++i) {
-        const auto value = static_cast<float>(i + by.rank());
+        const auto value = static_cast<float>(i + engine.rank());
         std::fill_n(data.from.begin(), count, value);
         const auto start = std::chrono::steady_clock::now();
         operation.start();
-        if (by.wait(operation) != UCS_OK) std::exit(1);
+        if (engine.wait(operation) != UCS_OK) std::exit(1);
         const std::chrono::duration<double, std::micro> took =
             std::chrono::steady_clock::now() - start;
         times.push_back(took.count());
-        const auto n = static_cast<float>(by.size());
+        const auto n = static_cast<float>(engine.size());
         if (data.into[count - 1] != n * static_cast<float>(i) + n * (n - 1) / 2) std::exit(2);
     }
     std::sort(times.begin(), times.end());
@@ -110,14 +110,15 @@ void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<p
     auto memory = node::segment::attach(fd, all.like);
     if (!memory) std::exit(1);
     node::watch lives(pids);
-    node::engine by(*memory, lives, rank, all.by);
-    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, by.size());
+    node::engine engine(*memory, lives, rank, all.tuning);
+    const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum,
+                                           engine.size());
     vectors data{std::vector<float>(all.largest / 4), std::vector<float>(all.largest / 4)};
     for (std::size_t bytes = all.smallest; bytes <= all.largest; bytes *= bytes < 65536 ? 8 : 4) {
         const std::size_t fitting = std::max<std::size_t>((std::size_t{1} << 27) / bytes, 16);
         const auto calls = static_cast<unsigned>(std::min(fitting, all.calls));
-        (void)measure(by, how, bytes, data, std::max(calls / 10, 2U));
-        const std::vector<double> times = measure(by, how, bytes, data, calls);
+        (void)measure(engine, reducer, bytes, data, std::max(calls / 10, 2U));
+        const std::vector<double> times = measure(engine, reducer, bytes, data, calls);
         if (rank == 0)
             std::printf("%10zu %12.2f %12.2f\n", bytes, times.front(), times[times.size() / 2]);
     }
@@ -131,7 +132,7 @@ int main(int count, char** words) {
     if (!file) return 1;
     std::printf("%10s %12s %12s   (us)\n", "bytes", "min", "median");
     std::fflush(stdout);
-    // Nobody is watched: whoever started this ends it.
+    // No process watches the ranks: the caller ends the program if a rank hangs.
     const std::vector<pid_t> pids(all.like.ranks, 0);
     for (node::rank_t rank = 0; rank < all.like.ranks; ++rank) {
         if (::fork() == 0) {
@@ -140,7 +141,7 @@ int main(int count, char** words) {
         }
     }
     int worst = 0;
-    for (int how = 0; ::wait(&how) > 0;)
-        worst = std::max(worst, how);
+    for (int status = 0; ::wait(&status) > 0;)
+        worst = std::max(worst, status);
     return worst == 0 ? 0 : 1;
 }

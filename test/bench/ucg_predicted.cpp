@@ -1,6 +1,6 @@
 // Measures messages between two processes of this machine (over the rings of ucg/node), describes
-// them as a link of the simulator, and compares what the simulator says about allreduce with what
-// it takes. A report: the ratios are no test.
+// them as a link of the simulator, and compares the simulator's times for allreduce with measured
+// ones. The ratios are a report, not a test.
 //
 //   ucg_predicted [rounds]
 #include <sched.h>
@@ -34,32 +34,32 @@ constexpr unsigned in_a_row = 64;
 constexpr const char* compared[] = {"recursive_doubling", "rabenseifner", "ring"};
 constexpr std::size_t sizes[] = {8, 1024, 16 * 1024, 256 * 1024, 4 * 1024 * 1024};
 
-// There and back.
-task ping_pong(member& me, const call& what) {
+// A message in each direction.
+task ping_pong(member& me, const call& params) {
     if (me.rank() == 0) {
-        co_await me.send(1, what.from, what.count);
-        co_await me.receive(1, what.into, what.count);
+        co_await me.send(1, params.from, params.count);
+        co_await me.receive(1, params.into, params.count);
     } else {
-        co_await me.receive(0, what.into, what.count);
-        co_await me.send(0, what.from, what.count);
+        co_await me.receive(0, params.into, params.count);
+        co_await me.send(0, params.from, params.count);
     }
 }
 
-// Small ones behind each other, and an answer.
-task stream(member& me, const call& what) {
+// Several small messages, then a reply.
+task stream(member& me, const call& params) {
     std::array<schedule::flight, in_a_row> all;
     for (schedule::flight& each : all) {
         if (me.rank() == 0)
-            each.send(me, 1, what.from, small);
+            each.send(me, 1, params.from, small);
         else
-            each.receive(me, 0, what.into, small);
+            each.receive(me, 0, params.into, small);
     }
     for (schedule::flight& each : all)
         co_await each;
     if (me.rank() == 0)
-        co_await me.receive(1, what.into, small);
+        co_await me.receive(1, params.into, small);
     else
-        co_await me.send(0, what.from, small);
+        co_await me.send(0, params.from, small);
 }
 
 schedule::algorithm row_of(task (*run)(member&, const call&)) {
@@ -76,7 +76,7 @@ double now() {
         .count();
 }
 
-// One rank's side.
+// State of one rank.
 struct side {
     node::fabric& over;
     schedule::frame_pool& frames;
@@ -84,12 +84,12 @@ struct side {
     std::vector<float> from = std::vector<float>(sizes[std::size(sizes) - 1] / sizeof(float), 1);
     std::vector<float> into = from;
 
-    // The least, in seconds: what the machine does besides is not what is compared.
-    double time(const schedule::algorithm& by, call what) {
-        what.from = from.data();
-        what.into = into.data();
+    // The shortest time in seconds, to exclude other activity of the machine.
+    double time(const schedule::algorithm& algorithm, call params) {
+        params.from = from.data();
+        params.into = into.data();
         schedule::operation operation(over, frames);
-        if (operation.init(by, what) != UCS_OK) std::exit(1);
+        if (operation.init(algorithm, params) != UCS_OK) std::exit(1);
         std::vector<double> all;
         for (unsigned i = 0; i < rounds + rounds / 10 + 1; ++i) {
             const double start = now();
@@ -100,33 +100,33 @@ struct side {
         return *std::ranges::min_element(all);
     }
     double time(task (*run)(member&, const call&), std::size_t bytes) {
-        call what;
-        what.count = bytes;
-        return time(row_of(run), what);
+        call params;
+        params.count = bytes;
+        return time(row_of(run), params);
     }
 };
 
-call allreduce_of(std::size_t bytes, const schedule::reducer& how) {
-    call what;
-    what.what = schedule::collective::allreduce;
-    what.count = bytes / sizeof(float);
-    what.element = sizeof(float);
-    what.how = &how;
-    return what;
+call allreduce_of(std::size_t bytes, const schedule::reducer& reducer) {
+    call params;
+    params.what = schedule::collective::allreduce;
+    params.count = bytes / sizeof(float);
+    params.element = sizeof(float);
+    params.how = &reducer;
+    return params;
 }
 
-double reduce_rate(side& me, const schedule::reducer& how) {
+double reduce_rate(side& me, const schedule::reducer& reducer) {
     const void* const sources[] = {me.from.data(), me.into.data()};
     constexpr unsigned times = 64;
     const double start = now();
     for (unsigned i = 0; i < times; ++i)
-        how.combine(me.into.data(), sources, 2, medium / sizeof(float), false);
+        reducer.combine(me.into.data(), sources, 2, medium / sizeof(float), false);
     return times * static_cast<double>(medium) / (now() - start);
 }
 
-// Half a round trip is latency and both overheads; what one more small message takes is the larger
-// overhead; what more bytes take is the bandwidth.
-sim::machine describe(side& me, const schedule::reducer& how) {
+// Half a round trip is the latency and both overheads. The time of an additional small message is
+// the larger overhead. The time of additional bytes is the bandwidth.
+sim::machine describe(side& me, const schedule::reducer& reducer) {
     const double one_way = me.time(ping_pong, small) / 2;
     const double a_row = me.time(stream, small);
     const double overhead = std::max(a_row - 2 * one_way, 0.0) / (in_a_row - 1);
@@ -137,7 +137,7 @@ sim::machine describe(side& me, const schedule::reducer& how) {
         std::min(overhead, one_way / 2) * 1e9;
     made.inside.latency = one_way * 1e9 - 2 * made.inside.send_overhead;
     made.inside.bandwidth = static_cast<double>(large - medium) / std::max(slope, 1e-9);
-    made.reduce_rate = reduce_rate(me, how);
+    made.reduce_rate = reduce_rate(me, reducer);
     return made;
 }
 
@@ -148,14 +148,15 @@ void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned ro
     (void)::sched_setaffinity(0, sizeof cores, &cores);
     auto memory = node::segment::attach(fd, like);
     if (!memory) std::exit(1);
-    const std::vector<pid_t> nobody(like.ranks, 0);  // whoever started this ends it
-    node::watch lives(nobody);
+    const std::vector<pid_t> no_processes(like.ranks,
+                                          0);  // the caller ends the program if a rank hangs
+    node::watch lives(no_processes);
     node::early_limit early;
     node::fabric over(*memory, lives, rank, early);
     schedule::frame_pool frames;
     side me{over, frames, rounds};
-    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 2);
-    const sim::machine on = describe(me, how);
+    const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 2);
+    const sim::machine on = describe(me, reducer);
     if (rank == 0) {
         std::printf("# latency %.0f ns, %.2f GB/s, overheads %.0f ns, reducing %.2f GB/s\n",
                     on.inside.latency, on.inside.bandwidth / 1e9, on.inside.send_overhead,
@@ -164,12 +165,12 @@ void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned ro
                     "simulated us", "ratio");
     }
     for (const char* const name : compared) {
-        const schedule::algorithm& by = *algo::find(schedule::collective::allreduce, name);
+        const schedule::algorithm& algorithm = *algo::find(schedule::collective::allreduce, name);
         for (const std::size_t bytes : sizes) {
-            const double measured = me.time(by, allreduce_of(bytes, how));
-            sim::experiment what;
-            what.bytes = static_cast<double>(bytes);
-            const auto found = sim::measure(on, what, by);
+            const double measured = me.time(algorithm, allreduce_of(bytes, reducer));
+            sim::experiment experiment;
+            experiment.bytes = static_cast<double>(bytes);
+            const auto found = sim::measure(on, experiment, algorithm);
             if (rank == 0 && found.ok())
                 std::printf("%-20s %10zu %14.2f %14.2f %8.2f\n", name, bytes, measured * 1e6,
                             found->seconds * 1e6, found->seconds / measured);
@@ -194,7 +195,7 @@ int main(int count, char** words) {
         }
     }
     int worst = 0;
-    for (int how = 0; ::wait(&how) > 0;)
-        worst = std::max(worst, how);
+    for (int status = 0; ::wait(&status) > 0;)
+        worst = std::max(worst, status);
     return worst == 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 // Feeds arbitrary bytes to the parser of worker addresses. The first input byte chooses whether
-// header check and checksum are made right, so that the fuzzer gets behind them.
+// header check and checksum are corrected, so that the fuzzer reaches the code behind them.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -30,7 +30,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// What was accepted survives being packed and parsed again.
+// An accepted address must survive packing and parsing.
 void check_round_trip(const address::worker_address& parsed) {
     const std::vector<std::byte> packed = address::pack(parsed, false);
     require(packed.size() <= address::max_packed_size);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bounded = address::parse(packed);
     if (bounded.ok()) check_round_trip(*bounded);
 
-    // The form without a length may read up to the largest size.
+    // The function without a length may read up to the largest size.
     packed.resize(std::max(packed.size(), address::max_packed_size));
     const auto open = address::parse(packed.data());
     require(!bounded.ok() || (open.ok() && *open == *bounded));

@@ -1,4 +1,4 @@
-// A transport whose other end is the fuzzer.
+// A transport whose peer is the fuzzer.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace fuzz {
 
 class hole_iface;
 
-// Takes every message and remembers the numbers in it, so that the fuzzer can use ids that the
-// worker gave out. Remote memory holds zeros. Owner context.
+// Accepts every message and records the numbers in it, so that the fuzzer can use ids that the
+// worker sent. Remote memory holds zeros. Owner context.
 class hole_ep final : public uct::base_ep {
 public:
     explicit hole_ep(hole_iface& owner);
@@ -39,7 +39,7 @@ private:
     hole_iface& hole_;
 };
 
-// The worker's interface; what the fuzzer may do with it is public. Owner context.
+// The worker's interface, with public functions for the fuzzer. Owner context.
 class hole_iface final : public uct::base_iface {
 public:
     hole_iface(const uct::resource& where, const uct::iface_params& params)
@@ -62,7 +62,7 @@ public:
 
     unsigned progress() override {
         unsigned events = blocked ? 0 : dispatch_waiting();
-        // Endings may start new transfers.
+        // Completions may start new transfers.
         std::vector<uct::completion*> ended;
         ended.swap(transfers);
         for (uct::completion* each : ended)
@@ -81,8 +81,8 @@ public:
         return std::unique_ptr<uct::ep>(std::make_unique<hole_ep>(*this));
     }
 
-    // Hands the worker a message in a heap block of exactly its size, or puts it where it belongs,
-    // if the worker says where.
+    // Delivers a message to the worker, in a heap block of its exact size, or directly in its
+    // destination, if the worker provides one.
     void inject(uct::am_id id, std::span<const std::byte> message) {
         const std::unique_ptr<std::byte[]> copy(new std::byte[message.size()]);
         if (!message.empty()) std::memcpy(copy.get(), message.data(), message.size());
@@ -97,25 +97,26 @@ public:
             note_failure(*each, UCS_ERR_CONNECTION_RESET);
     }
     void remember(const void* bytes, std::size_t length) {
-        for (std::size_t at = 0; at + 8 <= std::min<std::size_t>(length, 48); at += 8) {
-            std::memcpy(&seen[next_seen], static_cast<const std::byte*>(bytes) + at, 8);
+        for (std::size_t offset = 0; offset + 8 <= std::min<std::size_t>(length, 48); offset += 8) {
+            std::memcpy(&seen[next_seen], static_cast<const std::byte*>(bytes) + offset, 8);
             next_seen = (next_seen + 1) % seen.size();
         }
     }
 
     static constexpr std::size_t max_message = 2048;
-    bool lands = false;                        // asks where messages belong
-    static inline hole_iface* last = nullptr;  // the one that is open
-    bool blocked = false;                      // no room for messages
-    bool slow_transfers = false;               // remote memory takes until the next progress
+    bool lands = false;                        // asks the worker for destinations of messages
+    static inline hole_iface* last = nullptr;  // the open interface
+    bool blocked = false;                      // no resources for messages
+    bool slow_transfers = false;  // remote operations complete in the next progress only
     ucs_status_t transfer_status = UCS_OK;
     std::vector<uct::completion*> transfers;
     std::vector<hole_ep*> endpoints;
-    std::array<std::uint64_t, 64> seen{};  // numbers in what the worker sent
+    std::array<std::uint64_t, 64> seen{};  // numbers in the worker's messages
     std::size_t next_seen = 0;
 
 private:
-    // As a stream transport does: the payload comes in two pieces, each goes where it then belongs.
+    // Like a stream transport: the payload comes in two pieces, and the worker is asked for the
+    // destination of each.
     static bool land(const uct::am_handler& taker, const void* header,
                      std::span<const std::byte> payload) {
         void* first = taker.locate(taker.arg, header, payload.size());

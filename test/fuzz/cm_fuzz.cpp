@@ -1,4 +1,4 @@
-// A hostile client or server: any bytes, in any pieces, as what is said over a listener's socket.
+// A hostile client or server: arbitrary bytes, in arbitrary pieces, over a listener's socket.
 #include <cstdlib>
 #include <cstring>
 
@@ -30,8 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 break;
         }
         if (box.body().size() > wire::max_body) std::abort();
-        const auto said = wire::parse_request(box.header(), box.body());
-        if (said && (said->uid == 0 || said->ep == 0 || said->address.empty())) std::abort();
+        const auto parsed = wire::parse_request(box.header(), box.body());
+        if (parsed && (parsed->uid == 0 || parsed->ep == 0 || parsed->address.empty()))
+            std::abort();
         box.clear();
     }
     return 0;

@@ -1,4 +1,4 @@
-// Feeds arbitrary bytes to the parser of packed keys, and lets those that it accepts be looked up.
+// Feeds arbitrary bytes to the parser of packed keys, and looks up keys that it accepts.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -20,12 +20,12 @@ void require(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::silence quiet;
     if (size == 0) return 0;
-    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
     const auto exact = std::make_unique<std::byte[]>(size);
     std::transform(data, data + size, exact.get(),
                    [](std::uint8_t byte) { return std::byte{byte}; });
     if (size >= wire::plain_length && data[size - 1] % 4 != 0) {
-        // Of its own length, or with a block.
+        // With its own length, or embedded in a block.
         const std::size_t most = std::min(size, wire::longest);
         exact[0] = static_cast<std::byte>(
             data[size - 1] % 4 == 1 ? most : std::min(most, wire::block_length));
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const packed_key again = pack(*known);
     require(again.length == length &&
             std::equal(exact.get(), exact.get() + length, again.bytes.begin()));
-    // Nothing here is mapped, so nothing can be reached.
+    // Nothing is mapped, so nothing can be accessed.
     require(!made.ok() || (!(*made)->is_mapped() && (*made)->readable(known->base, 1) == nullptr));
     return 0;
 }

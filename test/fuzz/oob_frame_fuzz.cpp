@@ -1,6 +1,7 @@
-// What strangers, ranks and rank 0 may send at the port where ranks meet. The first byte says who
-// the fuzzer is: the other ranks of a store, or its rank 0; and whether its bytes begin with the
-// opening of the connection, which is that of a side without a key otherwise.
+// Hostile strangers, ranks and rank 0 at the port where ranks meet. The first byte chooses the
+// fuzzer's role: the other ranks of a store, or its rank 0. It also chooses whether the input
+// begins with the opening of the connection; otherwise the target sends the opening of a side
+// without a key.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,14 +22,14 @@ constexpr std::size_t bytes = 8;
 constexpr rank_t ranks = 3;
 
 struct wire_pair {
-    ucs::unique_fd ours, theirs;
+    ucs::unique_fd local, remote;
 
     wire_pair() {
         int fds[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0)
             __builtin_trap();
-        ours.reset(fds[0]);
-        theirs.reset(fds[1]);
+        local.reset(fds[0]);
+        remote.reset(fds[1]);
     }
 };
 
@@ -36,45 +37,45 @@ void say(int to, std::span<const std::uint8_t> text) {
     static_cast<void>(::send(to, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-// Whatever is known by now.
-void ask(exchange& by, std::uint64_t number) {
-    for (rank_t of = 0; of < ranks; ++of) {
+// Looks up blocks, some of which are unknown yet.
+void ask(exchange& tree, std::uint64_t number) {
+    for (rank_t other = 0; other < ranks; ++other) {
         std::array<std::byte, bytes> into;
         std::size_t room = into.size();
-        static_cast<void>(by.look_up(number, of, into.data(), room));
+        static_cast<void>(tree.look_up(number, other, into.data(), room));
         if (room > wire::most_published) __builtin_trap();
-        by.serve();
+        tree.serve();
     }
 }
 
-// Two rounds, as far as they come, and look-ups after each. What is said comes in two halves.
-void drive(exchange& by, std::span<const std::pair<int, std::span<const std::uint8_t>>> said) {
-    const std::array<std::byte, bytes> mine{};
+// Runs up to two rounds, with look-ups after each. The input is sent in two halves.
+void drive(exchange& tree, std::span<const std::pair<int, std::span<const std::uint8_t>>> sent) {
+    const std::array<std::byte, bytes> own{};
     std::uint64_t number = 0;
-    static_cast<void>(by.publish(mine.data(), mine.size(), number));
+    static_cast<void>(tree.publish(own.data(), own.size(), number));
     for (int turn = 0; turn < 2; ++turn) {
         std::array<std::byte, bytes * ranks> all;
-        if (by.begin(mine.data(), all.data(), bytes) != UCS_OK) return;
-        static_cast<void>(by.test());
-        for (const auto& [to, text] : said) {
+        if (tree.begin(own.data(), all.data(), bytes) != UCS_OK) return;
+        static_cast<void>(tree.test());
+        for (const auto& [to, text] : sent) {
             const std::size_t half = text.size() / 2;
             say(to, turn == 0 ? text.first(half) : text.subspan(half));
         }
-        for (int i = 0; i < 4 && by.test() == UCS_INPROGRESS; ++i) {
+        for (int i = 0; i < 4 && tree.test() == UCS_INPROGRESS; ++i) {
         }
-        if (by.test() == UCS_INPROGRESS && turn == 0)
-            for (const auto& [to, text] : said)
+        if (tree.test() == UCS_INPROGRESS && turn == 0)
+            for (const auto& [to, text] : sent)
                 say(to, text.subspan(text.size() / 2));
-        for (int i = 0; i < 4 && by.test() == UCS_INPROGRESS; ++i) {
+        for (int i = 0; i < 4 && tree.test() == UCS_INPROGRESS; ++i) {
         }
-        ask(by, number);
-        by.release();
-        ask(by, number);
+        ask(tree, number);
+        tree.release();
+        ask(tree, number);
     }
-    static_cast<void>(by.withdraw(number));
+    static_cast<void>(tree.withdraw(number));
 }
 
-// Says what begins a connection of a client, or of a server, that has no key.
+// Sends the opening of a client, or of a server, that has no key.
 void open_as(ucs::security::opening::role side, int to) {
     using ucs::security::opening;
     opening client(opening::role::client, nullptr, store_purpose);
@@ -94,24 +95,25 @@ void be_others(std::span<const std::uint8_t> input, std::uint8_t mode) {
     auto root = tcp_root::make({0, ranks, ucs::time::second}, 0, {}, key_of(mode));
     if (!root) __builtin_trap();
     const wire_pair first, second;
-    (*root)->adopt(ucs::unique_fd(::fcntl(first.ours.get(), F_DUPFD_CLOEXEC, 0)));
-    (*root)->adopt(ucs::unique_fd(::fcntl(second.ours.get(), F_DUPFD_CLOEXEC, 0)));
+    (*root)->adopt(ucs::unique_fd(::fcntl(first.local.get(), F_DUPFD_CLOEXEC, 0)));
+    (*root)->adopt(ucs::unique_fd(::fcntl(second.local.get(), F_DUPFD_CLOEXEC, 0)));
     if ((mode & 2) == 0)
         for (const wire_pair* each : {&first, &second})
-            open_as(ucs::security::opening::role::client, each->theirs.get());
+            open_as(ucs::security::opening::role::client, each->remote.get());
     const std::size_t half = input.size() / 2;
-    const std::pair<int, std::span<const std::uint8_t>> said[] = {
-        {first.theirs.get(), input.first(half)}, {second.theirs.get(), input.subspan(half)}};
-    drive(**root, said);
+    const std::pair<int, std::span<const std::uint8_t>> sent[] = {
+        {first.remote.get(), input.first(half)}, {second.remote.get(), input.subspan(half)}};
+    drive(**root, sent);
 }
 
 void be_root(std::span<const std::uint8_t> input, std::uint8_t mode) {
     const wire_pair only;
-    tcp_leaf leaf({1, ranks, ucs::time::second}, 0, {"127.0.0.1", 1},  // where nobody is
-                  ucs::unique_fd(::fcntl(only.ours.get(), F_DUPFD_CLOEXEC, 0)), key_of(mode));
-    if ((mode & 2) == 0) open_as(ucs::security::opening::role::server, only.theirs.get());
-    const std::pair<int, std::span<const std::uint8_t>> said[] = {{only.theirs.get(), input}};
-    drive(leaf, said);
+    tcp_leaf leaf({1, ranks, ucs::time::second}, 0,
+                  {"127.0.0.1", 1},  // an address without a listener
+                  ucs::unique_fd(::fcntl(only.local.get(), F_DUPFD_CLOEXEC, 0)), key_of(mode));
+    if ((mode & 2) == 0) open_as(ucs::security::opening::role::server, only.remote.get());
+    const std::pair<int, std::span<const std::uint8_t>> sent[] = {{only.remote.get(), input}};
+    drive(leaf, sent);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Whatever the other side of a connection may say before both sides agree. The first byte says
-// which side the fuzzer plays against, whether that side has a key, and how long the pieces are.
+// Hostile bytes during the opening of a connection. The first byte chooses the side under test,
+// whether that side has a key, and the length of the pieces.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
-// How AddressSanitizer behaves in the fuzz targets. A peer may say that a message is longer than
-// all memory: the code that allocates it must get "no memory", as it does without the sanitizer,
-// and go on. An allocation that cannot say no (a container that a peer's number sizes) still ends
-// the target.
+// Options of AddressSanitizer for the fuzz targets. A peer may announce a message that is longer
+// than all memory: its allocation must fail with "no memory", as without the sanitizer, and the
+// code must go on. An allocation that cannot fail (a container whose size is a peer's number) still
+// ends the target.
 extern "C" const char* __asan_default_options();
 
 const char* __asan_default_options() {

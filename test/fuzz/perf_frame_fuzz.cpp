@@ -1,5 +1,5 @@
-// A hostile client or server of ucx_perftest: any bytes over the control connection. The first byte
-// of the input chooses the type of frame that the rest is the content of, or that the rest is a
+// A hostile client or server of ucx_perftest: arbitrary bytes over the control connection. The
+// first input byte chooses the type of a frame whose content is the rest, or makes the rest a
 // stream of frames.
 #include <algorithm>
 #include <cstdlib>
@@ -23,7 +23,8 @@ bool is_printable(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// What was accepted survives being packed and parsed again; why it is not can be printed.
+// An accepted frame must survive packing and parsing, and the reason of a refusal must be
+// printable.
 void read_request(std::span<const std::byte> content) {
     try {
         const test_request asked = parse_request(content);
@@ -45,7 +46,7 @@ void read_addresses(std::span<const std::byte> content) {
 }
 
 void read_content(frame_type type, std::span<const std::byte> content) {
-    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
     const std::unique_ptr<std::byte[]> exact(new std::byte[content.size()]);
     std::copy(content.begin(), content.end(), exact.get());
     content = {exact.get(), content.size()};

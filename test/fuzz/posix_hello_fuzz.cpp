@@ -1,5 +1,5 @@
-// Any bytes as challenge, reply, hello, goodbye and address: parsed or refused, and what is
-// accepted is sane.
+// Arbitrary bytes as challenge, reply, hello, goodbye and address: the parsers must refuse them or
+// return valid values.
 #include <cstdlib>
 
 #include "uct/sm/base/address.hpp"

@@ -1,5 +1,5 @@
 // A hostile sender: the input is written over control lines, slots and the first bulk bytes, then
-// read.
+// the receiver reads.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 std::abort();
             }
             volatile unsigned sum = 0;
-            for (std::size_t at = 0; at < message.length; ++at)
-                sum = sum + static_cast<unsigned>(begin[at]);
+            for (std::size_t index = 0; index < message.length; ++index)
+                sum = sum + static_cast<unsigned>(begin[index]);
             (void)reader.release();
         }
         if (writer.refresh() && writer.has_slot() && writer.reserve(1024) != nullptr) {

@@ -1,4 +1,4 @@
-// An input that is a program: what a target does next is read from it, byte by byte.
+// An input that is a program: the target reads its next action from it, byte by byte.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// The input, read from the front; zeros when it is used up.
+// Reads the input from the front; returns zeros at its end.
 class reader {
 public:
     reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}

@@ -1,6 +1,6 @@
-// Whatever bytes a peer gives for an address of an RDMA port, for the data of a connection or for a
-// key to memory: they are refused, or mean exactly what they say. The first byte of the input
-// chooses which of the three they are.
+// Arbitrary bytes as the address of an RDMA port, as connection data or as a memory key: the
+// parsers must refuse them, or packing must return the same bytes. The first input byte chooses the
+// parser.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -19,7 +19,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// What was accepted is packed into the same bytes.
+// Packing an accepted value must return the same bytes.
 template<class Known>
 std::optional<Known> parse(std::span<const std::byte> input) {
     const std::optional<Known> known = Known::parse(input);
@@ -30,15 +30,15 @@ std::optional<Known> parse(std::span<const std::byte> input) {
     return known;
 }
 
-// A queue pair is told nothing that its device has no meaning for.
-void connect(const address& peer, const connection_data& theirs) {
+// The attributes of a queue pair must have only values that are defined for its device.
+void connect(const address& peer, const connection_data& peer_data) {
     uct::rc::port_setup port;
     const uct::rc::settings options;
-    const ibv_qp_attr receive = uct::rc::to_receive(port, options, peer, theirs).attr;
+    const ibv_qp_attr receive = uct::rc::to_receive(port, options, peer, peer_data).attr;
     require(receive.path_mtu >= IBV_MTU_256 && receive.path_mtu <= port.mtu);
     require(receive.dest_qp_num < 1U << 24 && receive.rq_psn < 1U << 24);
     require(receive.ah_attr.is_global != 0 || receive.ah_attr.dlid != 0);
-    const ibv_qp_attr send = uct::rc::to_send(port, options, peer, theirs).attr;
+    const ibv_qp_attr send = uct::rc::to_send(port, options, peer, peer_data).attr;
     require(send.max_rd_atomic > 0 && send.max_rd_atomic <= port.read_depth);
 }
 
@@ -63,7 +63,7 @@ void reach(const memory_key& key) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
-    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
     const auto exact = std::make_unique<std::byte[]>(size - 1);
     std::transform(data + 1, data + size, exact.get(),
                    [](std::uint8_t byte) { return std::byte{byte}; });
@@ -73,7 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             if (const auto peer = parse<address>(input)) connect(*peer, {.mtu = IBV_MTU_1024});
             break;
         case 1:
-            if (const auto theirs = parse<connection_data>(input)) connect(some_peer(), *theirs);
+            if (const auto peer_data = parse<connection_data>(input))
+                connect(some_peer(), *peer_data);
             break;
         default:
             if (const auto key = parse<memory_key>(input)) reach(*key);

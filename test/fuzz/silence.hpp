@@ -1,12 +1,12 @@
-// A fuzz target's log.
+// Suppresses the log of a fuzz target.
 #pragma once
 
 #include "ucs/log/settings.hpp"
 
 namespace fuzz {
 
-// While it lives, what the code under test says about its input goes nowhere: nearly every input
-// has something wrong with it.
+// During its lifetime the log of the code under test is discarded, because nearly every input
+// causes messages.
 class silence final : public ucs::log::sink {
 public:
     silence() { ucs::log::set_sink(this); }

@@ -1,5 +1,5 @@
-// Whatever bytes a peer sends, cut however the kernel likes: the greeting and frame parsers of tcp
-// stay inside their buffers. The first byte of the input chooses the piece length.
+// Arbitrary bytes from a peer, in arbitrary pieces: the greeting and frame parsers of tcp must stay
+// inside their buffers. The first input byte chooses the piece length.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
-// Whatever bytes a peer sends as greetings and as encrypted records, cut however the kernel likes:
-// the parsers stay inside their buffers, no peer proves a key that it does not know, and nothing
-// comes out of a stream that the peer did not encrypt. The first byte of the input chooses the
+// Arbitrary bytes from a peer as greetings and as encrypted records, in arbitrary pieces. The
+// parsers must stay inside their buffers, no peer may prove a key that it does not know, and no
+// data may come out of a stream that the peer did not encrypt. The first input byte chooses the
 // length of pieces.
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,6 @@
-// A hostile process that knows a rank's worker: it sends what ranks tell each other about failures,
-// departures and who waits for whom, while they do barriers.
-// The input is a program of such messages and of calls. Whatever was said, the ranks can cancel,
-// and destroy their groups.
+// A hostile process that knows a rank's worker. It sends control messages of a group (failures,
+// departures, waits-for replies) while the ranks run barriers. The input is a program of such
+// messages and of calls. The ranks must always be able to cancel, and to destroy their groups.
 #include <cstring>
 #include <memory>
 #include <span>
@@ -26,7 +25,7 @@ using ucg::net::news;
 
 constexpr std::uint32_t ranks = 3;
 
-// Mostly what some rank may mean, else anything.
+// Mostly the number of a rank, sometimes any number.
 template<class Number>
 Number number(reader& input) noexcept {
     const unsigned first = input.byte();
@@ -84,15 +83,16 @@ public:
     }
 
 private:
-    // Each on a node of its own: all goes by messages, and nothing is measured before.
+    // Each rank is on a node of its own, so all data goes by messages. Link parameters are given,
+    // so nothing is measured.
     void add(std::uint32_t rank) {
         const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
         const test::env latency("UCG_LATENCY", "1us"), bandwidth("UCG_BANDWIDTH", "1g");
         members_.push_back(std::make_unique<process>(over_));
-        ucg_context_params_t how = UCG_CONTEXT_PARAMS_INIT;
-        how.worker = members_.back()->handle();
+        ucg_context_params_t context_params = UCG_CONTEXT_PARAMS_INIT;
+        context_params.worker = members_.back()->handle();
         contexts_.push_back(nullptr);
-        require(ucg_context_create(&how, &contexts_.back()) == UCS_OK);
+        require(ucg_context_create(&context_params, &contexts_.back()) == UCS_OK);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
         params.oob = board_.of(rank);
         groups_.push_back(nullptr);
@@ -130,17 +130,17 @@ private:
     void step() {
         switch (input_.byte() % 9) {
             case 0:
-                return say(news::failure{number<std::uint32_t>(input_),
-                                         static_cast<std::int32_t>(input_.byte()) - 128,
-                                         number<std::uint64_t>(input_)});
+                return send_message(news::failure{number<std::uint32_t>(input_),
+                                                  static_cast<std::int32_t>(input_.byte()) - 128,
+                                                  number<std::uint64_t>(input_)});
             case 1:
-                return say(news::failure{0, news::left, number<std::uint64_t>(input_)});
+                return send_message(news::failure{0, news::left, number<std::uint64_t>(input_)});
             case 2:
-                return say(news::question{
+                return send_message(news::question{
                     number<std::uint32_t>(input_), number<std::uint32_t>(input_),
                     number<std::uint32_t>(input_), input_.byte(), number<std::uint64_t>(input_)});
             case 3:
-                return answer();
+                return send_reply();
             case 4:
                 return send(input_.bytes(input_.byte() % 64));
             case 5:
@@ -150,7 +150,7 @@ private:
                     turn();
                 return;
             case 7:
-                // Until ranks begin to ask each other.
+                // Advances the time until ranks begin to query each other.
                 network_.advance(input_.byte() % 32 * 10'000'000ULL);
                 return turn();
             default:
@@ -158,35 +158,35 @@ private:
         }
     }
 
-    void answer() {
-        news::answer said{};
-        said.group = number<std::uint32_t>(input_);
-        said.who = number<std::uint32_t>(input_);
-        said.operation = number<std::uint64_t>(input_);
-        said.blamed_count = number<std::uint32_t>(input_);
-        said.begun_count = number<std::uint32_t>(input_);
-        for (auto& each : said.blamed)
+    void send_reply() {
+        news::answer reply{};
+        reply.group = number<std::uint32_t>(input_);
+        reply.who = number<std::uint32_t>(input_);
+        reply.operation = number<std::uint64_t>(input_);
+        reply.blamed_count = number<std::uint32_t>(input_);
+        reply.begun_count = number<std::uint32_t>(input_);
+        for (auto& each : reply.blamed)
             each = number<std::uint32_t>(input_);
-        for (auto& each : said.begun)
+        for (auto& each : reply.begun)
             each = number<std::uint32_t>(input_);
-        say(said);
+        send_message(reply);
     }
 
     template<class Message>
-    void say(const Message& what) {
-        std::vector<std::uint8_t> bytes(sizeof what);
-        std::memcpy(bytes.data(), &what, sizeof what);
+    void send_message(const Message& message) {
+        std::vector<std::uint8_t> bytes(sizeof message);
+        std::memcpy(bytes.data(), &message, sizeof message);
         send(bytes);
     }
 
-    // The header is the message; it is copied before the call returns.
-    void send(std::span<const std::uint8_t> what) {
+    // The header is the message. It is copied before the call returns.
+    void send(std::span<const std::uint8_t> bytes) {
         ucp_request_param_t param{};
         param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
         param.flags =
-            UCP_AM_SEND_FLAG_COPY_HEADER | (what.size() % 2 == 0 ? UCP_AM_SEND_FLAG_REPLY : 0U);
+            UCP_AM_SEND_FLAG_COPY_HEADER | (bytes.size() % 2 == 0 ? UCP_AM_SEND_FLAG_REPLY : 0U);
         void* const sent =
-            ucp_am_send_nbx(victim_, news::am_id, what.data(), what.size(), nullptr, 0, &param);
+            ucp_am_send_nbx(victim_, news::am_id, bytes.data(), bytes.size(), nullptr, 0, &param);
         if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
     }
 

@@ -1,6 +1,6 @@
 // A hostile peer: the input is a program of calls to a worker and of messages that arrive between
 // them. The fuzzer may write numbers that the worker sent (ids, addresses) into its messages, so
-// that it gets behind the look-up of ids. Every request must have ended when the worker is gone.
+// that it passes the look-up of ids. Every request must have ended when the worker is destroyed.
 #include <list>
 #include <optional>
 #include <utility>
@@ -20,14 +20,14 @@ namespace {
 using fuzz::reader;
 using fuzz::require;
 
-// The peer proves its connection messages: the fuzzer looks behind that check as well.
+// The peer proves its connection messages, so that the fuzzer reaches the code behind that check.
 const ucs::security::key_pair& peer_keys() {
     static const auto made = ucs::security::key_pair::random();
     return made;
 }
 const std::uint64_t peer_uid = ucp::address::uid_of(peer_keys().open());
 
-// What the peer's real address looks like.
+// The peer's real address.
 std::vector<std::byte> peer_address() {
     ucp::address::worker_address made;
     made.identity = peer_keys().open();
@@ -40,7 +40,7 @@ std::vector<std::byte> peer_address() {
     return ucp::address::pack(made, false);
 }
 
-// One request with its memory; in the list until it ended.
+// A request with its memory. It stays in the list until it ends.
 struct operation {
     std::list<operation>* home;
     std::list<operation>::iterator self;
@@ -56,16 +56,16 @@ public:
                           UCP_FEATURE_AMO64;
         ucs::config::source source = ucs::config::source::empty();
         source.set("HOST_PROBE", "n");
-        const unsigned how = input_.byte();
-        if (how % 4 != 0) source.set("RNDV_THRESH", "500");
+        const unsigned choice = input_.byte();
+        if (choice % 4 != 0) source.set("RNDV_THRESH", "500");
         static constexpr const char* schemes[] = {"auto", "am", "get_zcopy"};
-        source.set("RNDV_SCHEME", schemes[how / 4 % 3]);
-        if (how / 12 % 2 != 0) source.set("UNEXPECTED_ANNOUNCEMENTS", "2");
+        source.set("RNDV_SCHEME", schemes[choice / 4 % 3]);
+        if (choice / 12 % 2 != 0) source.set("UNEXPECTED_ANNOUNCEMENTS", "2");
         const uct::component* const list[] = {&component_};
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
-        if (how / 24 % 2 != 0) worker_->waiting().set_most(500);
-        if (how / 48 % 2 != 0) worker_->messages().arriving().set_most(50'000);
+        if (choice / 24 % 2 != 0) worker_->waiting().set_most(500);
+        if (choice / 48 % 2 != 0) worker_->messages().arriving().set_most(50'000);
         shared_key_ = peer_keys().agree(worker_->identity().open());
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);
@@ -74,10 +74,10 @@ public:
     }
     ~world() {
         worker_.reset();
-        // Nobody was given a key that lets him write next to the memory.
+        // No peer has a key that permits writes outside of the memory.
         require(std::all_of(memory_.begin(), memory_.begin() + margin, is_zero) &&
                 std::all_of(memory_.end() - margin, memory_.end(), is_zero));
-        // The worker ends what still runs; nothing may touch that memory any more.
+        // The worker ends all pending operations; after that nothing may access the memory.
         running_.clear();
     }
 
@@ -142,7 +142,7 @@ private:
         }
     }
 
-    // Handlers of three kinds; what they keep is used or forgotten.
+    // Handlers of three kinds. Kept data is received or forgotten.
     void set_handler(unsigned id) {
         static constexpr std::uint32_t flags[] = {0, UCP_AM_FLAG_PERSISTENT_DATA,
                                                   UCP_AM_FLAG_WHOLE_MSG};
@@ -159,7 +159,7 @@ private:
                                   void* data, std::size_t length,
                                   const ucp_am_recv_param_t* param) {
         auto& self = *static_cast<world*>(arg);
-        // Every byte that is shown can be read.
+        // Every byte of a delivered message must be readable.
         unsigned sum = 0;
         const auto add = [&sum](const void* from, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i)
@@ -169,9 +169,9 @@ private:
         const bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
         const bool may_keep = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
         if (!announced) add(data, length);
-        const unsigned how = self.input_.byte() + sum % 2;
-        if (announced && how % 4 == 1) return UCS_ERR_NO_RESOURCE;
-        if ((!announced && !may_keep) || how % 4 == 0) return UCS_OK;
+        const unsigned choice = self.input_.byte() + sum % 2;
+        if (announced && choice % 4 == 1) return UCS_ERR_NO_RESOURCE;
+        if ((!announced && !may_keep) || choice % 4 == 0) return UCS_OK;
         self.kept_.push_back(data);
         return UCS_INPROGRESS;
     }
@@ -199,23 +199,23 @@ private:
         operation& fresh = begin(size());
         ucp_request_param_t param = prepare(fresh);
         param.cb.send = sent;
-        const unsigned how = input_.byte();
-        if (how % 2 == 0) {
+        const unsigned choice = input_.byte();
+        if (choice % 2 == 0) {
             started(fresh,
                     ucp_stream_send_nbx(ep_, fresh.memory.data(), fresh.memory.size(), &param));
             return;
         }
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags = how / 2 % 16;
+        param.flags = choice / 2 % 16;
         if ((param.flags & 6) == 6) param.flags &= 9;
         static constexpr std::byte header[100]{};
-        started(fresh, ucp_am_send_nbx(ep_, how / 32, header, how % 100, fresh.memory.data(),
+        started(fresh, ucp_am_send_nbx(ep_, choice / 32, header, choice % 100, fresh.memory.data(),
                                        fresh.memory.size(), &param));
     }
     void read_stream() {
-        const unsigned how = input_.byte();
+        const unsigned choice = input_.byte();
         std::size_t length = 0;
-        if (how % 4 == 0) {
+        if (choice % 4 == 0) {
             const ucs_status_ptr_t data = ucp_stream_recv_data_nb(ep_, &length);
             if (UCS_PTR_IS_PTR(data)) ucp_stream_data_release(ep_, data);
             return;
@@ -224,7 +224,7 @@ private:
         ucp_request_param_t param = prepare(fresh);
         param.cb.recv_stream = received_data;
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_DATATYPE;
-        param.flags = how % 2;
+        param.flags = choice % 2;
         param.datatype = ucp_dt_make_contig(1);
         started(fresh, ucp_stream_recv_nbx(ep_, fresh.memory.data(), fresh.memory.size(), &length,
                                            &param));
@@ -241,7 +241,7 @@ private:
         if (input_.byte() % 4 != 0) answer();
     }
 
-    // Sends something, so that the endpoint asks for its peer, and replies as a good peer would.
+    // Sends a message, so that the endpoint sends a request, and replies like a correct peer.
     void answer() {
         ucp_request_param_t param{};
         const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep_, nullptr, 0, 0, &param);
@@ -286,7 +286,7 @@ private:
         param.user_data = &fresh;
         return param;
     }
-    // The callback may have run inside the call.
+    // The callback may have run during the call.
     static void started(operation& fresh, ucs_status_ptr_t result) {
         if (std::exchange(ended_, nullptr) == &fresh) return;
         if (!UCS_PTR_IS_PTR(result)) return end(fresh);
@@ -314,9 +314,10 @@ private:
         operation& fresh = begin(size());
         ucp_request_param_t param = prepare(fresh);
         param.cb.send = sent;
-        const unsigned how = input_.byte();
-        const auto start = how % 2 == 0 ? ucp_tag_send_nbx : ucp_tag_send_sync_nbx;
-        started(fresh, start(ep_, fresh.memory.data(), fresh.memory.size(), how / 2 % 4, &param));
+        const unsigned choice = input_.byte();
+        const auto start = choice % 2 == 0 ? ucp_tag_send_nbx : ucp_tag_send_sync_nbx;
+        started(fresh,
+                start(ep_, fresh.memory.data(), fresh.memory.size(), choice / 2 % 4, &param));
     }
 
     void post_receive() {
@@ -337,10 +338,11 @@ private:
 
     void probe() {
         ucp_tag_recv_info_t info;
-        const unsigned how = input_.byte();
-        const ucp_tag_message_h found = ucp_tag_probe_nb(
-            handle(), how % 4, how / 4 % 2 == 0 ? ~0ULL : 0ULL, how / 8 % 2 == 0 ? 1 : 0, &info);
-        if (found == nullptr || how / 8 % 2 != 0) return;
+        const unsigned choice = input_.byte();
+        const ucp_tag_message_h found =
+            ucp_tag_probe_nb(handle(), choice % 4, choice / 4 % 2 == 0 ? ~0ULL : 0ULL,
+                             choice / 8 % 2 == 0 ? 1 : 0, &info);
+        if (found == nullptr || choice / 8 % 2 != 0) return;
         operation& fresh = begin(std::min<std::size_t>(info.length, 5000));
         ucp_request_param_t param = prepare(fresh);
         param.cb.recv = received;
@@ -350,7 +352,7 @@ private:
 
     static bool is_zero(std::byte each) { return each == std::byte{0}; }
 
-    // Memory that the peer has a key to, and a key to memory that the peer says it has.
+    // Memory for which the peer has a key, and a key to memory that the peer claims to have.
     void share_memory() {
         memory_.assign(margin + shared_length + margin, std::byte{0});
         const auto made = ucp::mem::map(
@@ -370,29 +372,29 @@ private:
     // An operation on the peer's memory, or a fence.
     void remote() {
         const ucp_rkey_h key = ucp::capi::handle(*rkey_);
-        const unsigned how = input_.byte();
-        if (how == 255) return require(worker_->fence());
-        const std::uint64_t address = 4096 + how / 16 * 8;
+        const unsigned choice = input_.byte();
+        if (choice == 255) return require(worker_->fence());
+        const std::uint64_t address = 4096 + choice / 16 * 8;
         operation& fresh = begin(std::max<std::size_t>(size(), 8));
         ucp_request_param_t param = prepare(fresh);
         param.cb.send = sent;
         void* const memory = fresh.memory.data();
         const std::size_t length = fresh.memory.size();
-        if (how % 4 == 0) {
+        if (choice % 4 == 0) {
             started(fresh, ucp_put_nbx(ep_, memory, length, address, key, &param));
-        } else if (how % 4 == 1) {
+        } else if (choice % 4 == 1) {
             started(fresh, ucp_get_nbx(ep_, memory, length, address, key, &param));
         } else {
             param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
             param.datatype = ucp_dt_make_contig(8);
             param.reply_buffer = memory;
-            if (how % 4 == 3) param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-            const auto what = static_cast<ucp_atomic_op_t>(how / 4 % UCP_ATOMIC_OP_LAST);
-            started(fresh, ucp_atomic_op_nbx(ep_, what, memory, 1, address, key, &param));
+            if (choice % 4 == 3) param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+            const auto operation = static_cast<ucp_atomic_op_t>(choice / 4 % UCP_ATOMIC_OP_LAST);
+            started(fresh, ucp_atomic_op_nbx(ep_, operation, memory, 1, address, key, &param));
         }
     }
 
-    // Within the memory that is shared, and a little beside it.
+    // An address in the shared memory, or slightly outside of it.
     std::uint64_t shared_address() { return shared_->address() + input_.byte() * 8 - 256; }
 
     void flush() {
@@ -401,7 +403,7 @@ private:
         if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);
     }
 
-    // Numbers worth having in a message.
+    // Numbers that are useful in a message.
     std::uint64_t known_number() {
         const unsigned which = input_.byte();
         switch (which) {
@@ -420,9 +422,9 @@ private:
 
     void patch(std::vector<std::byte>& message) {
         for (unsigned left = input_.byte() % 6; left > 0; --left) {
-            const std::size_t at = input_.byte() % 6 * 8;
+            const std::size_t offset = input_.byte() % 6 * 8;
             const std::uint64_t number = known_number();
-            if (at + 8 <= message.size()) std::memcpy(message.data() + at, &number, 8);
+            if (offset + 8 <= message.size()) std::memcpy(message.data() + offset, &number, 8);
         }
     }
 
@@ -437,19 +439,19 @@ private:
         hole().inject(id, bytes);
     }
 
-    // One of the ids that the worker has given out for requests, 0 when there is none.
+    // One of the ids that the worker has sent in requests; 0 if there is none.
     std::uint64_t id_in(ucs::datastruct::secret_id_table<ucp::request*>& table) {
         std::vector<std::uint64_t> ids;
         table.for_each([&](std::uint64_t id, ucp::request*) { ids.push_back(id); });
         return ids.empty() ? 0 : ids[input_.byte() % ids.size()];
     }
-    // Where the next piece of a streamed message belongs.
+    // The offset of the next fragment of a streamed message.
     std::uint64_t next_offset(std::uint64_t reply) {
         ucp::request** found = worker_->recv_ids().find(reply);
         return found == nullptr ? 0 : (*found)->state.recv.offset;
     }
 
-    // The numbers of a message that could all be right; see ucp/core/wire.hpp.
+    // The numbers of a message with plausible values; see ucp/core/wire.hpp.
     std::vector<std::uint64_t> good_header(uct::am_id id, std::size_t payload) {
         namespace wire = ucp::wire;
         const std::uint64_t number = input_.byte() % 4;
@@ -550,13 +552,13 @@ private:
         hole().inject(id, bytes);
     }
 
-    // A connection message, mostly with a good address behind it, and mostly with a good proof.
+    // A connection message, mostly with a valid address and a valid proof.
     void wireup() {
         using ucp::wire::wireup_header;
         using ucp::wire::wireup_type;
-        const unsigned how = input_.byte();
+        const unsigned choice = input_.byte();
         std::vector<std::byte> bytes(sizeof(wireup_header));
-        bytes[0] = static_cast<std::byte>(how % 64 % 12 + (how & ucp::wire::over_pair));
+        bytes[0] = static_cast<std::byte>(choice % 64 % 12 + (choice & ucp::wire::over_pair));
         std::memcpy(bytes.data() + 8, &peer_uid, 8);
         const std::uint64_t uid = worker_->uid();
         std::memcpy(bytes.data() + 16, &uid, 8);
@@ -567,9 +569,9 @@ private:
         if (header.type == wireup_type::pair) body.push_back(std::byte{0});  // no lanes
         body.insert(body.end(), address_.begin(), address_.end());
         if (input_.byte() % 8 == 1) patch(body);
-        // A request that comes again is dropped early.
+        // A repeated request is dropped early.
         if (header.type == wireup_type::request) header.set_order(++requests_);
-        const bool is_forged = (how & 0x80) != 0;
+        const bool is_forged = (choice & 0x80) != 0;
         if (!is_forged) {
             const bool by_attempt = header.type == wireup_type::unpaired;
             header.receipt = ucp::wireup::make_receipt(
@@ -591,16 +593,16 @@ private:
     std::vector<std::byte> memory_;
     std::unique_ptr<ucp::context> context_;
     std::unique_ptr<ucp::worker> worker_;
-    std::optional<ucs::security::key> shared_key_;  // of the peer and the worker
+    std::optional<ucs::security::key> shared_key_;  // shared by the peer and the worker
     ucp_ep_h ep_ = nullptr;
     const ucp::mem::memory* shared_ = nullptr;  // the middle of it
     std::unique_ptr<ucp::mem::rkey> rkey_;
     std::list<operation> running_;
-    std::vector<void*> kept_;                         // by handlers
-    std::uint64_t requests_ = 0;                      // for connections
-    std::uint64_t messages_ = 0;                      // fragmented ones that were begun
+    std::vector<void*> kept_;                         // kept by handlers
+    std::uint64_t requests_ = 0;                      // connection requests
+    std::uint64_t messages_ = 0;                      // fragmented messages that were begun
     std::uint64_t first_ = 0;                         // bytes of the last of them
-    static inline const operation* ended_ = nullptr;  // the last one, compared only
+    static inline const operation* ended_ = nullptr;  // the last ended operation; compared only
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Feeds arbitrary bytes to the parser of datagrams, and what it finds to both sides of a
-// connection: whatever a peer says, packets are acknowledged in order, once, and only those that
-// were sent.
+// Feeds arbitrary bytes to the parser of datagrams, and the parsed datagrams to both sides of a
+// connection. Packets must be acknowledged in order, once, and only if they were sent.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +20,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// The sending side: what it sends goes nowhere, answers are invented.
+// The sending side: its packets are dropped, and replies are invented.
 class sending {
 public:
     sending() : protocol_({{16, 4, {}}, 1000, first}) { protocol_.start(); }
@@ -30,16 +29,17 @@ public:
         protocol_.window().abandon(left);
         left.clear();
     }
-    void hear(const wire::datagram& what) {
+    void receive(const wire::datagram& message) {
         packet_list done;
-        const psn expected(what.head.expected), number(what.head.number);
+        const psn expected(message.head.expected), number(message.head.number);
         std::uint64_t word = 0;
-        if (what.body.size() >= sizeof word) std::memcpy(&word, what.body.data(), sizeof word);
-        if (what.head.acknowledges != 0) protocol_.acknowledged(expected, word, now_, done);
-        switch (what.head.what) {
+        if (message.body.size() >= sizeof word)
+            std::memcpy(&word, message.body.data(), sizeof word);
+        if (message.head.acknowledges != 0) protocol_.acknowledged(expected, word, now_, done);
+        switch (message.head.what) {
             case wire::kind::reply:
-                if (const auto by = wire::welcome::parse(what.body)) {
-                    protocol_.welcomed(*by, number, now_, done);
+                if (const auto welcome = wire::welcome::parse(message.body)) {
+                    protocol_.welcomed(*welcome, number, now_, done);
                 }
                 break;
             case wire::kind::refuse:
@@ -70,7 +70,7 @@ public:
             protocol_.sent(*next, now_);
         }
         require(window.held() == packets_.size() - acknowledged_);
-        // It may be more than is allowed: one that counts again, or a limit that was halved.
+        // The number may exceed the allowed one: a packet may count again, or the limit was halved.
         require(window.under_way() <= window.held());
         require(protocol_.ended() || protocol_.at() != sender::state::connected || window.empty() ||
                 protocol_.deadline() != 0);
@@ -84,16 +84,16 @@ private:
     ucs::time::nanoseconds now_ = 1;
 };
 
-// The receiving side. Items are packet numbers, so that a wrong place is seen.
+// The receiving side. Items are packet numbers, so that a wrong order is detected.
 class receiving {
 public:
-    void hear(const wire::datagram& what) {
+    void receive(const wire::datagram& message) {
         using turn = receive_window<std::uint64_t>::turn;
         constexpr std::uint64_t present = std::uint64_t{1} << 32U;
-        const psn number(what.head.number);
+        const psn number(message.head.number);
         switch (window_.turn_of(number)) {
             case turn::now:
-                take(what);
+                take(message);
                 while (const std::uint64_t kept = window_.take()) {
                     require(kept == (present | window_.expected().value()));
                     window_.advance();
@@ -109,12 +109,12 @@ public:
     }
 
 private:
-    void take(const wire::datagram& what) {
+    void take(const wire::datagram& message) {
         constexpr std::size_t most = 64;
         window_.advance();
-        const bool first = (what.head.flags & wire::first) != 0;
-        const bool last = (what.head.flags & wire::last) != 0;
-        if (parts_.add(first, last, what.body, most) == assembly::outcome::whole) {
+        const bool first = (message.head.flags & wire::first) != 0;
+        const bool last = (message.head.flags & wire::last) != 0;
+        if (parts_.add(first, last, message.body, most) == assembly::outcome::whole) {
             require(parts_.message().size() <= most);
         }
     }
@@ -131,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (size > 2) {
         const std::size_t length = std::min<std::size_t>(data[0], size - 2);
         const std::uint64_t time = data[1] * std::uint64_t{200};
-        // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+        // Memory of exactly that size, so that a sanitizer detects each read beyond it.
         std::vector<std::byte> exact(length);
         std::transform(data + 2, data + 2 + length, exact.begin(),
                        [](std::uint8_t byte) { return std::byte{byte}; });
@@ -139,8 +139,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         size -= 2 + length;
         if (const auto found = wire::parse(exact)) {
             static_cast<void>(wire::hello::parse(found->body));
-            out.hear(*found);
-            if (found->head.what == wire::kind::data) in.hear(*found);
+            out.receive(*found);
+            if (found->head.what == wire::kind::data) in.receive(*found);
         }
         out.go_on(time);
     }

@@ -13,7 +13,7 @@ using ucp::capi::handle;
 
 namespace {
 
-// Handlers by id: their flags, and whether they hear of messages in the order of the sends.
+// Handlers by id: their flags, and whether they receive messages in the order of the sends.
 struct handler_row {
     std::uint32_t flags;
     bool in_order;
@@ -21,11 +21,11 @@ struct handler_row {
 constexpr handler_row handlers[] = {
     {0, true}, {UCP_AM_FLAG_PERSISTENT_DATA, true}, {UCP_AM_FLAG_WHOLE_MSG, false}};
 
-std::byte header_byte(ucp_tag_t tag, std::size_t at) {
-    return static_cast<std::byte>((tag * 13 + at * 5) & 0xff);
+std::byte header_byte(ucp_tag_t tag, std::size_t index) {
+    return static_cast<std::byte>((tag * 13 + index * 5) & 0xff);
 }
 
-// The message's name, then bytes that follow from it.
+// The header is the message's tag, then bytes that are computed from it.
 std::vector<std::byte> make_header(ucp_tag_t tag, std::size_t length) {
     std::vector<std::byte> header(sizeof tag + length);
     std::memcpy(header.data(), &tag, sizeof tag);
@@ -52,7 +52,7 @@ void process::install_handlers() {
 }
 
 void process::send_active(endpoint_record& to) {
-    operation_record& op = new_operation(what::send);
+    operation_record& op = new_operation(operation_kind::send);
     op.endpoint = to.number;
     op.handles_errors = to.handles_errors;
     op.data = std::make_unique<payload>(some_layout(), some_size(), all_.dice);
@@ -66,10 +66,10 @@ void process::send_active(endpoint_record& to) {
         make_header(op.message->tag, all_.dice.below(all_.dice.chance(0.8) ? 20 : room + 1));
     ucp_request_param_t param = prepare(op);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    const std::uint64_t way = all_.dice.below(4);
-    param.flags = (way == 0   ? static_cast<unsigned>(UCP_AM_SEND_FLAG_EAGER)
-                   : way == 1 ? static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV)
-                              : 0U) |
+    const std::uint64_t protocol = all_.dice.below(4);
+    param.flags = (protocol == 0   ? static_cast<unsigned>(UCP_AM_SEND_FLAG_EAGER)
+                   : protocol == 1 ? static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV)
+                                   : 0U) |
                   (all_.dice.chance(0.3) ? static_cast<unsigned>(UCP_AM_SEND_FLAG_REPLY) : 0U);
     std::vector<std::byte> passing;
     const bool copied = all_.dice.chance(0.3);
@@ -91,51 +91,53 @@ ucs_status_t process::on_active(void* arg, const void* header, std::size_t heade
     ucp_tag_t tag = 0;
     if (header_length >= sizeof tag) std::memcpy(&tag, header, sizeof tag);
     const std::size_t id = static_cast<std::size_t>(tag >> 48U) % std::size(handlers);
-    message_record* const what = records.arrived(tag, self.number_, length, handlers[id].in_order);
-    if (what == nullptr) return UCS_OK;
+    message_record* const message =
+        records.arrived(tag, self.number_, length, handlers[id].in_order);
+    if (message == nullptr) return UCS_OK;
     const auto* bytes = static_cast<const std::byte*>(header);
     for (std::size_t i = sizeof tag; i < header_length; ++i) {
         if (bytes[i] == header_byte(tag, i)) continue;
         records.violation(fmt::format("the header of message {:x} is wrong at {}", tag, i));
         break;
     }
-    return self.arrived(*what, data, *param);
+    return self.arrived(*message, data, *param);
 }
 
-ucs_status_t process::arrived(message_record& what, void* data, const ucp_am_recv_param_t& param) {
-    operation_record& op = new_operation(what::arrival);
-    op.message = &what;
+ucs_status_t process::arrived(message_record& message, void* data,
+                              const ucp_am_recv_param_t& param) {
+    operation_record& op = new_operation(operation_kind::arrival);
+    op.message = &message;
     op.done = true;
     op.status = UCS_OK;
-    what.taken_by = &op;
+    message.taken_by = &op;
     if ((param.recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
         const std::uint64_t choice = quiet_ ? 0 : all_.dice.below(10);
         if (choice < 3) {
-            receive_kept(what, data);
+            receive_kept(message, data);
             return UCS_INPROGRESS;
         }
         if (choice < 8) {
-            kept_.push_back({&what, data, true});
+            kept_.push_back({&message, data, true});
             return UCS_INPROGRESS;
         }
         if (choice < 9) return UCS_OK;
-        what.refused = true;
+        message.refused = true;
         return UCS_ERR_NO_RESOURCE;
     }
-    payload seen(layout::bytes, what.length, all_.dice);
-    if (what.length > 0) std::memcpy(seen.buffer(), data, what.length);
-    if (!seen.holds(what.tag, what.length)) {
-        all_.records.violation(fmt::format("the data of message {:x} is wrong", what.tag));
+    payload seen(layout::bytes, message.length, all_.dice);
+    if (message.length > 0) std::memcpy(seen.buffer(), data, message.length);
+    if (!seen.holds(message.tag, message.length)) {
+        all_.records.violation(fmt::format("the data of message {:x} is wrong", message.tag));
     }
     const bool keep =
         (param.recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0 && !quiet_ && all_.dice.chance(0.5);
     if (!keep) return UCS_OK;
-    kept_.push_back({&what, data, false});
+    kept_.push_back({&message, data, false});
     return UCS_INPROGRESS;
 }
 
-// Now and then; all of it at the end.
-void process::look_after_kept() {
+// Receives or releases kept data at random; all of it during draining.
+void process::receive_kept_messages() {
     while (!kept_.empty() && (draining_ || all_.dice.chance(0.05))) {
         const kept_message next = kept_.back();
         kept_.pop_back();
@@ -147,10 +149,11 @@ void process::look_after_kept() {
     }
 }
 
-void process::receive_kept(message_record& what, void* data) {
-    operation_record& op = new_operation(what::data_receive);
-    op.message = &what;
-    const std::size_t room = all_.dice.chance(0.8) ? what.length : all_.dice.below(what.length + 2);
+void process::receive_kept(message_record& message, void* data) {
+    operation_record& op = new_operation(operation_kind::data_receive);
+    op.message = &message;
+    const std::size_t room =
+        all_.dice.chance(0.8) ? message.length : all_.dice.below(message.length + 2);
     op.data = std::make_unique<payload>(some_layout(), room, all_.dice);
     const ucp_request_param_t param = prepare(op);
     started(
@@ -161,7 +164,7 @@ void process::receive_kept(message_record& what, void* data) {
 
 void process::on_data(void* request, ucs_status_t status, std::size_t, void* arg) {
     auto& op = *static_cast<operation_record*>(arg);
-    op.owner->heard(op, request, status);
+    op.owner->completed(op, request, status);
 }
 
 }  // namespace sim_test

@@ -1,4 +1,4 @@
-// What a network and the options of ucp may be like, by chance.
+// Random choices of a run: the network's parameters and the options of ucp.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace sim_test {
 
-// Without the prefix UCX_.
+// Option names have no prefix UCX_.
 using options = std::vector<std::pair<std::string, std::string>>;
 
 template<class Value, std::size_t Count>
@@ -22,8 +22,8 @@ void choose_network(uct::sim::random& dice, uct::sim::parameters& network);
 
 [[nodiscard]] options choose_options(uct::sim::random& dice);
 
-// Of a second transport, whose endpoints come in pairs; returns the probability that a process has
-// it. Adds to the options.
+// Chooses the parameters of a second transport, whose endpoints come in pairs, and adds options to
+// `list`. Returns the probability that a process has this transport.
 [[nodiscard]] double choose_pairs(uct::sim::random& dice, uct::sim::parameters& network,
                                   options& list);
 

@@ -1,4 +1,4 @@
-// The program's endpoints by socket address: its listener, and the requests that it answers.
+// Endpoints by socket address: the program's listener, and its replies to connection requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void process::listen() {
     worker_->connections().add(std::move(*made));
 }
 
-// Those who ask from now on are refused, and those whose requests we have wait for us.
+// Later connection requests are refused. Requests that have arrived still wait for a reply.
 void process::stop_listening() {
     if (listener_ == nullptr) return;
     all_.records.disturb_all(number_, all_.plan.workers);
@@ -43,7 +43,7 @@ void process::connect_by_socket() {
         params.error_handler = {on_error, &fresh};
     }
     ucp::cm::client_params to;
-    to.to = all_.wires.door(number_, fresh.to);
+    to.to = all_.wires.relay_address(number_, fresh.to);
     to.show_client_id = all_.dice.chance(0.5);
     const auto made = ucp::cm::connect(*worker_, to, params);
     if (!made) {
@@ -71,7 +71,7 @@ void process::answer_one() {
         std::find_if(all_.processes.begin(), all_.processes.end(),
                      [&](const auto& each) { return each->uid_ == seen.said().uid; });
     if (client == all_.processes.end()) {
-        all_.records.violation("a request of nobody");
+        all_.records.violation("a request from an unknown client");
         return;
     }
     const std::size_t from = (*client)->number_;
@@ -80,7 +80,7 @@ void process::answer_one() {
     const ucs_status_t known = ucp_conn_request_query(request, &attr);
     if (known == UCS_OK ? attr.client_id != from + 1 : known != UCS_ERR_UNSUPPORTED) {
         all_.records.violation(
-            fmt::format("worker {} asks in the name of {}", from, attr.client_id));
+            fmt::format("worker {} presents the client id {}", from, attr.client_id));
     }
     const bool gentle = all_.plan.kind == profile::orderly || all_.plan.kind == profile::closing;
     if (!gentle && !quiet_ && listener_ != nullptr && all_.dice.chance(0.2)) {

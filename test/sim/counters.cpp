@@ -1,6 +1,5 @@
-// Numbers that many processes change by atomic operations: what may be fetched from them, and what
-// they must be in the end. An operation that was broken off may have been carried out, or not;
-// never twice.
+// Checks of counters that many processes change by atomic operations: the values that may be
+// fetched, and the final values. A failed operation may have been carried out once or not at all.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -12,65 +11,69 @@ namespace sim_test {
 
 namespace {
 
-std::uint64_t whole(const counter& of) noexcept {
-    return of.size == 8 ? ~std::uint64_t{0} : 0xffffffff;
+std::uint64_t value_mask(const counter& number) noexcept {
+    return number.size == 8 ? ~std::uint64_t{0} : 0xffffffff;
 }
 
-// Additions: eight processes have eight bits each in a long number, and one sum in a short one.
-unsigned lane_bits(const counter& of) noexcept {
-    return of.size == 8 ? 8 : 32;
+// Additions: an 8-byte counter has eight fields of eight bits, one for each process. A 4-byte
+// counter is one sum.
+unsigned lane_bits(const counter& number) noexcept {
+    return number.size == 8 ? 8 : 32;
 }
-std::size_t lane_of(const counter& of, std::size_t worker) noexcept {
-    return of.size == 8 ? worker % 8 : 0;
+std::size_t lane_of(const counter& number, std::size_t worker) noexcept {
+    return number.size == 8 ? worker % 8 : 0;
 }
-std::uint64_t in_lane(const counter& of, std::size_t lane, std::uint64_t value) noexcept {
-    const unsigned bits = lane_bits(of);
+std::uint64_t in_lane(const counter& number, std::size_t lane, std::uint64_t value) noexcept {
+    const unsigned bits = lane_bits(number);
     return (value >> (bits * lane)) & ((std::uint64_t{1} << bits) - 1);
 }
-std::size_t lanes(const counter& of) noexcept {
-    return 8 * of.size / lane_bits(of);
+std::size_t lanes(const counter& number) noexcept {
+    return 8 * number.size / lane_bits(number);
 }
 
 // The bit that a logical operation changes.
-std::uint64_t bit_of(const counter& of, const operation_record& change) noexcept {
+std::uint64_t bit_of(const counter& number, const operation_record& change) noexcept {
     const std::uint64_t operand = change.remote->operand;
-    return (of.how == UCP_ATOMIC_OP_AND ? ~operand : operand) & whole(of);
+    return (number.operation == UCP_ATOMIC_OP_AND ? ~operand : operand) & value_mask(number);
 }
 
-bool is_swap(const counter& of) noexcept {
-    return of.how == UCP_ATOMIC_OP_SWAP || of.how == UCP_ATOMIC_OP_CSWAP;
+bool is_swap(const counter& number) noexcept {
+    return number.operation == UCP_ATOMIC_OP_SWAP || number.operation == UCP_ATOMIC_OP_CSWAP;
 }
 
-// What a swap puts there.
-std::uint64_t token(const counter& of, const operation_record& swap) noexcept {
-    const remote_operation& how = *swap.remote;
-    return (of.how == UCP_ATOMIC_OP_SWAP ? how.operand : how.swap) & whole(of);
+// The value that a swap writes.
+std::uint64_t token(const counter& number, const operation_record& swap) noexcept {
+    const remote_operation& remote = *swap.remote;
+    return (number.operation == UCP_ATOMIC_OP_SWAP ? remote.operand : remote.swap) &
+           value_mask(number);
 }
 
-// Whether it is known to have put its token there.
-bool has_swapped(const counter& of, const operation_record& swap) noexcept {
-    const remote_operation& how = *swap.remote;
-    return how.fetched && (of.how == UCP_ATOMIC_OP_SWAP || how.before == (how.operand & whole(of)));
+// Returns true if the swap has certainly written its token.
+bool has_swapped(const counter& number, const operation_record& swap) noexcept {
+    const remote_operation& remote = *swap.remote;
+    return remote.fetched && (number.operation == UCP_ATOMIC_OP_SWAP ||
+                              remote.before == (remote.operand & value_mask(number)));
 }
 
 }  // namespace
 
-std::uint64_t initial_value(const counter& of) noexcept {
-    return of.how == UCP_ATOMIC_OP_AND ? whole(of) : 0;
+std::uint64_t initial_value(const counter& number) noexcept {
+    return number.operation == UCP_ATOMIC_OP_AND ? value_mask(number) : 0;
 }
 
-std::uint64_t make_operand(const counter& of, std::size_t worker, std::uint64_t unique) noexcept {
-    const std::uint64_t bit = std::uint64_t{1} << (unique % (8 * of.size));
-    switch (of.how) {
+std::uint64_t make_operand(const counter& number, std::size_t worker,
+                           std::uint64_t unique) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (unique % (8 * number.size));
+    switch (number.operation) {
         case UCP_ATOMIC_OP_ADD:
-            return std::uint64_t{1} << (lane_bits(of) * lane_of(of, worker));
+            return std::uint64_t{1} << (lane_bits(number) * lane_of(number, worker));
         case UCP_ATOMIC_OP_AND:
             return ~bit;
         case UCP_ATOMIC_OP_OR:
         case UCP_ATOMIC_OP_XOR:
             return bit;
         default:
-            return of.size == 8 ? unique << 32U | unique : unique;
+            return number.size == 8 ? unique << 32U | unique : unique;
     }
 }
 
@@ -102,7 +105,7 @@ void memory_model::check_fetched(const operation_record& atomic) {
         twice = twice || (each->remote->fetched && each->remote->before == found);
     }
     bool good = true;
-    if (which.how == UCP_ATOMIC_OP_ADD) {
+    if (which.operation == UCP_ATOMIC_OP_ADD) {
         good = !twice;
         for (std::size_t lane = 0; lane < least.size(); ++lane) {
             const std::uint64_t count = in_lane(which, lane, found);
@@ -110,10 +113,11 @@ void memory_model::check_fetched(const operation_record& atomic) {
         }
     } else {
         const std::uint64_t changed = found ^ initial_value(which);
-        if (which.how == UCP_ATOMIC_OP_XOR) certain = 0;
+        if (which.operation == UCP_ATOMIC_OP_XOR) certain = 0;
         good = (changed & ~possible) == 0 && (certain & ~changed) == 0;
     }
-    if (!good) all_.violation(fmt::format("what was there is impossible: {}", all_.text(atomic)));
+    if (!good)
+        all_.violation(fmt::format("the fetched value is impossible: {}", all_.text(atomic)));
 }
 
 void memory_model::check_taken_once(const operation_record& atomic) {
@@ -129,17 +133,18 @@ void memory_model::check_taken_once(const operation_record& atomic) {
                                        all_.text(atomic)));
         }
     }
-    if (!known) all_.violation(fmt::format("nobody put that there: {}", all_.text(atomic)));
+    if (!known)
+        all_.violation(fmt::format("no operation wrote the fetched value: {}", all_.text(atomic)));
 }
 
-void memory_model::check_final(const region& of, const counter& which) {
-    const std::uint64_t value = of.value(which);
+void memory_model::check_final(const region& memory, const counter& which) {
+    const std::uint64_t value = memory.value(which);
     std::vector<std::uint64_t> least(lanes(which)), most(lanes(which));
     std::uint64_t sure = 0, open = 0, odd = 0;
     for (const operation_record* each : which.changes) {
         const bool certain =
             carried_out(*each) && (each->remote->fetched || each->remote->visible_at != 0 ||
-                                   !all_.disturbed(each->worker, of.owner()));
+                                   !all_.disturbed(each->worker, memory.owner()));
         ++most[lane_of(which, each->worker)];
         least[lane_of(which, each->worker)] += certain ? 1 : 0;
         (certain ? sure : open) |= bit_of(which, *each);
@@ -147,7 +152,7 @@ void memory_model::check_final(const region& of, const counter& which) {
     }
     const std::uint64_t changed = value ^ initial_value(which);
     bool good = true;
-    switch (which.how) {
+    switch (which.operation) {
         case UCP_ATOMIC_OP_ADD:
             for (std::size_t lane = 0; lane < least.size(); ++lane) {
                 const std::uint64_t count = in_lane(which, lane, value);
@@ -170,10 +175,10 @@ void memory_model::check_final(const region& of, const counter& which) {
     for (const operation_record* each : which.changes)
         list += "\n  " + all_.text(*each);
     all_.violation(fmt::format("the counter at {} of the memory of worker {} is {:x} after:{}",
-                               which.offset, of.owner(), value, list));
+                               which.offset, memory.owner(), value, list));
 }
 
-// Every value that was there was taken by one swap, and the last is there still.
+// Exactly one swap took each value that was replaced; the last value is still there.
 void memory_model::check_chain(const counter& which, std::uint64_t value) {
     std::set<std::uint64_t> left{initial_value(which)}, possible = left;
     bool all_known = true;

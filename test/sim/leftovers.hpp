@@ -1,4 +1,4 @@
-// What a worker still holds when nothing is under way any more.
+// Describes what a worker still holds after all of its operations ended.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sim_test {
 
-// Empty: nothing. `with_peers`: its connections, too.
-[[nodiscard]] std::string leftovers(ucp::worker& of, bool with_peers = true);
+// Returns an empty string if nothing is left. `with_peers`: endpoints and peers count, too.
+[[nodiscard]] std::string leftovers(ucp::worker& worker, bool with_peers = true);
 
 }  // namespace sim_test

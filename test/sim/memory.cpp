@@ -17,10 +17,10 @@ constexpr ucp_atomic_op_t operations[] = {UCP_ATOMIC_OP_ADD,   UCP_ATOMIC_OP_SWA
                                           UCP_ATOMIC_OP_OR,    UCP_ATOMIC_OP_XOR};
 constexpr std::size_t counters_length = 2 * 8 * std::size(operations);
 
-// The memory of a put that was broken off is spoiled, and a peer may see that.
-bool wrote(const operation_record& put, std::size_t at, std::byte byte) {
+// If a put failed, its buffer is spoiled, and the peer's memory may show that.
+bool wrote(const operation_record& put, std::size_t offset, std::byte byte) {
     const bool broken = put.done && put.status != UCS_OK;
-    return byte == pattern(put.remote->id, at - put.remote->offset) ||
+    return byte == pattern(put.remote->id, offset - put.remote->offset) ||
            (broken && byte == untouched);
 }
 
@@ -36,21 +36,21 @@ region::region(std::size_t owner, std::uint64_t id, std::size_t slices, std::siz
     for (std::size_t i = counters_length; i < length_; ++i)
         base()[i] = pattern(id_, i);
     for (const std::size_t size : {std::size_t{4}, std::size_t{8}}) {
-        for (const ucp_atomic_op_t how : operations) {
-            counters.push_back({how, size, 8 * counters.size(), {}});
+        for (const ucp_atomic_op_t operation : operations) {
+            counters.push_back({operation, size, 8 * counters.size(), {}});
             const std::uint64_t first = initial_value(counters.back());
             std::memcpy(base() + counters.back().offset, &first, size);
         }
     }
 }
 
-std::size_t region::slice(std::size_t of) const noexcept {
-    return counters_length + of * slice_length_;
+std::size_t region::slice(std::size_t process) const noexcept {
+    return counters_length + process * slice_length_;
 }
 
-std::uint64_t region::value(const counter& of) const noexcept {
+std::uint64_t region::value(const counter& number) const noexcept {
     std::uint64_t now = 0;
-    std::memcpy(&now, base() + of.offset, of.size);
+    std::memcpy(&now, base() + number.offset, number.size);
     return now;
 }
 
@@ -69,10 +69,10 @@ std::string region::damage() const {
 }
 
 std::string remote_operation::text() const {
-    std::string line = changed != nullptr
-                           ? fmt::format(" {} of {} bytes with {:x}",
-                                         static_cast<int>(changed->how), changed->size, operand)
-                           : fmt::format(" of {} bytes", length);
+    std::string line = changed != nullptr ? fmt::format(" {} of {} bytes with {:x}",
+                                                        static_cast<int>(changed->operation),
+                                                        changed->size, operand)
+                                          : fmt::format(" of {} bytes", length);
     line += fmt::format(" at {} of the memory of worker {}, after {} fences", offset,
                         where->owner(), fences);
     if (fetched) line += fmt::format(", fetched {:x}", before);
@@ -80,8 +80,8 @@ std::string remote_operation::text() const {
     return line;
 }
 
-// As far as anybody was told. What was broken off may have been carried out or not, or in part, and
-// may still be.
+// Returns true if the operation was certainly carried out. A failed operation may have been carried
+// out completely, partly or not at all, and may still run.
 bool memory_model::carried_out(const operation_record& which) const {
     return which.done ? which.status == UCS_OK
                       : !all_.disturbed(which.worker, which.remote->where->owner());
@@ -94,15 +94,15 @@ bool memory_model::before(const operation_record& a, const operation_record& b) 
            first.fences < b.remote->fences;
 }
 
-// Without a reader it is the program of the owner that looks, now.
+// If there is no reader, the owner's program reads the memory now.
 bool memory_model::seen(const operation_record& put, const operation_record* reader) const {
     return reader == nullptr ? put.remote->visible_at != 0 : before(put, *reader);
 }
 
-// Who may have written a byte that all of `covering` write.
+// The possible writers of a byte that all operations of `covering` write.
 struct memory_model::candidates {
     std::vector<const operation_record*> puts;
-    bool nobody = true;
+    bool initial = true;
 };
 
 memory_model::candidates memory_model::allowed(const std::vector<operation_record*>& covering,
@@ -112,7 +112,7 @@ memory_model::candidates memory_model::allowed(const std::vector<operation_recor
     for (const operation_record* each : covering) {
         if (seen(*each, reader)) visible.push_back(each);
     }
-    found.nobody = visible.empty();
+    found.initial = visible.empty();
     for (const operation_record* each : covering) {
         const bool replaced = std::any_of(
             visible.begin(), visible.end(),
@@ -122,12 +122,12 @@ memory_model::candidates memory_model::allowed(const std::vector<operation_recor
     return found;
 }
 
-// `found` is what was at [offset, offset + length) of the region.
-void memory_model::check_bytes(const region& of, std::size_t offset, std::size_t length,
+// `found` holds the bytes of [offset, offset + length) of the region.
+void memory_model::check_bytes(const region& memory, std::size_t offset, std::size_t length,
                                const std::byte* found, const operation_record* reader) {
     std::vector<operation_record*> touching;
     std::vector<std::size_t> borders{offset, offset + length};
-    for (operation_record* each : of.puts) {
+    for (operation_record* each : memory.puts) {
         const std::size_t begin = std::max(each->remote->offset, offset);
         const std::size_t end =
             std::min(each->remote->offset + each->remote->length, offset + length);
@@ -146,19 +146,20 @@ void memory_model::check_bytes(const region& of, std::size_t offset, std::size_t
             }
         }
         const candidates may = allowed(covering, reader);
-        for (std::size_t at = borders[i - 1]; at < borders[i]; ++at) {
-            const std::byte byte = found[at - offset];
+        for (std::size_t position = borders[i - 1]; position < borders[i]; ++position) {
+            const std::byte byte = found[position - offset];
             const bool known =
-                (may.nobody && byte == pattern(of.id(), at)) ||
-                std::any_of(may.puts.begin(), may.puts.end(),
-                            [&](const operation_record* put) { return wrote(*put, at, byte); });
+                (may.initial && byte == pattern(memory.id(), position)) ||
+                std::any_of(may.puts.begin(), may.puts.end(), [&](const operation_record* put) {
+                    return wrote(*put, position, byte);
+                });
             if (known) continue;
             std::string list;
             for (const operation_record* each : covering)
                 list += "\n  " + all_.text(*each);
             all_.violation(fmt::format(
-                "byte {} of the memory of worker {} is wrong{}; written by:{}", at, of.owner(),
-                reader != nullptr ? ", found by " + all_.text(*reader) : "", list));
+                "byte {} of the memory of worker {} is wrong{}; written by:{}", position,
+                memory.owner(), reader != nullptr ? ", found by " + all_.text(*reader) : "", list));
             return;
         }
     }
@@ -177,9 +178,9 @@ void memory_model::ended(operation_record& which) {
         if (!all_.disturbed(which.worker, remote.where->owner())) {
             all_.violation(fmt::format("failed without a reason: {}", all_.text(which)));
         }
-    } else if (which.kind == what::get) {
+    } else if (which.kind == operation_kind::get) {
         ended_get(which);
-    } else if (which.kind == what::atomic) {
+    } else if (which.kind == operation_kind::atomic) {
         ended_atomic(which);
     }
     remote.result.reset();
@@ -195,27 +196,28 @@ void memory_model::flushed(operation_record& which) {
     if (!carried_out(which) || which.remote->visible_at != 0) return;
     remote_operation& remote = *which.remote;
     remote.visible_at = all_.next_call();
-    if (which.kind != what::put) return;
+    if (which.kind != operation_kind::put) return;
     check_bytes(*remote.where, remote.offset, remote.length, remote.where->base() + remote.offset,
                 nullptr);
 }
 
-void memory_model::check(const region& of) {
-    const std::string damage = of.damage();
+void memory_model::check(const region& memory) {
+    const std::string damage = memory.damage();
     if (!damage.empty()) {
-        all_.violation(fmt::format("the memory of worker {} was written {}", of.owner(), damage));
+        all_.violation(
+            fmt::format("the memory of worker {} was written {}", memory.owner(), damage));
     }
-    // What ended has also arrived by now, where nothing went wrong.
-    for (operation_record* each : of.puts) {
+    // If nothing went wrong, an operation that ended has also arrived by now.
+    for (operation_record* each : memory.puts) {
         if (each->remote->visible_at == 0 && carried_out(*each) &&
-            !all_.disturbed(each->worker, of.owner())) {
+            !all_.disturbed(each->worker, memory.owner())) {
             each->remote->visible_at = all_.next_call();
         }
     }
-    check_bytes(of, counters_length, of.length() - counters_length, of.base() + counters_length,
-                nullptr);
-    for (const counter& each : of.counters)
-        check_final(of, each);
+    check_bytes(memory, counters_length, memory.length() - counters_length,
+                memory.base() + counters_length, nullptr);
+    for (const counter& each : memory.counters)
+        check_final(memory, each);
 }
 
 }  // namespace sim_test

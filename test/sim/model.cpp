@@ -18,14 +18,14 @@ std::size_t stream_of(ucp_tag_t tag) {
 
 }  // namespace
 
-const char* name(what kind) noexcept {
+const char* name(operation_kind kind) noexcept {
     static constexpr const char* names[] = {"send",  "receive", "flush",        "worker flush",
                                             "close", "arrival", "data receive", "write",
                                             "read",  "put",     "get",          "atomic"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-operation_record& model::start(what kind, std::size_t worker) {
+operation_record& model::start(operation_kind kind, std::size_t worker) {
     operation_record& fresh = operations_.emplace_back();
     fresh.kind = kind;
     fresh.worker = worker;
@@ -56,7 +56,7 @@ void model::violation(std::string text) {
 
 void model::forget(operation_record& which) {
     which.forgotten = true;
-    if (which.kind == what::receive) forgotten_.push_back(&which);
+    if (which.kind == operation_kind::receive) forgotten_.push_back(&which);
 }
 
 void model::disturb(std::size_t a, std::size_t b) {
@@ -84,40 +84,42 @@ void model::ended(operation_record& which, ucs_status_t status) {
     which.status = status;
     if (status == UCS_INPROGRESS) violation(fmt::format("ended unfinished: {}", text(which)));
     switch (which.kind) {
-        case what::send:
+        case operation_kind::send:
             ended_send(which);
             break;
-        case what::receive:
+        case operation_kind::receive:
             ended_receive(which);
             break;
-        case what::data_receive:
+        case operation_kind::data_receive:
             ended_data_receive(which);
             break;
-        case what::write:
-        case what::read:
+        case operation_kind::write:
+        case operation_kind::read:
             ended_on_stream(which);
             break;
-        case what::arrival:
+        case operation_kind::arrival:
             break;
-        case what::put:
-        case what::get:
-        case what::atomic:
+        case operation_kind::put:
+        case operation_kind::get:
+        case operation_kind::atomic:
             memory_.ended(which);
             break;
-        case what::flush:
-        case what::worker_flush:
-        case what::close:
+        case operation_kind::flush:
+        case operation_kind::worker_flush:
+        case operation_kind::close:
             ended_flush(which);
             break;
     }
-    if (which.data == nullptr || which.kind == what::read) return;  // that is checked in its turn
-    const bool read =
-        which.kind == what::receive || which.kind == what::data_receive || which.kind == what::get;
+    if (which.data == nullptr || which.kind == operation_kind::read)
+        return;  // process::check_reads checks reads
+    const bool read = which.kind == operation_kind::receive ||
+                      which.kind == operation_kind::data_receive ||
+                      which.kind == operation_kind::get;
     if (read || status == UCS_OK) {
         which.data.reset();
     } else if (which.handles_errors) {
-        // A peer may still read what the program does next with the memory of a send that was
-        // broken off, but must not take it for the message.
+        // If a send failed, the peer may still read its memory while the program reuses it. Spoiled
+        // data is not mistaken for the message.
         which.data->spoil();
     }
 }
@@ -134,7 +136,7 @@ void model::ended_receive(operation_record& receive) {
     const bool matched = receive.status == UCS_OK || receive.status == UCS_ERR_MESSAGE_TRUNCATED;
     const auto found = by_tag_.find(receive.info.sender_tag);
     if (!matched) {
-        // A matched one that its endpoint broke off has the same status.
+        // A matched receive whose endpoint broke has the same status.
         const bool wanted =
             receive.status == UCS_ERR_CANCELED && receive.canceled && receive.info.sender_tag == 0;
         if (!wanted && !disturbed(receive.worker)) {
@@ -171,10 +173,9 @@ void model::ended_flush(operation_record& flush) {
         violation(fmt::format("failed without a reason: {}", text(flush)));
     }
     if (flush.status != UCS_OK || flush.forced) return;
-    // Closing succeeds even when the connection breaks. A worker's flush does not wait for the
-    // sends of an endpoint that failed before it: they may be about to end, when their pieces have
-    // left.
-    if (flush.kind != what::flush && disturbed(flush.worker)) return;
+    // Closing succeeds even if the connection breaks. A worker's flush does not wait for sends of
+    // an endpoint that failed before: they may end later, when their fragments have left.
+    if (flush.kind != operation_kind::flush && disturbed(flush.worker)) return;
     for (const operation_record* before : flush.waits_for) {
         const bool asked = !before->has_callback && !before->released && before->handle != nullptr;
         const bool ended = before->done || (asked && ucp_request_is_completed(before->handle) != 0);
@@ -186,13 +187,14 @@ void model::ended_flush(operation_record& flush) {
         memory_.flushed(*covered);
 }
 
-message_record* model::arrived(ucp_tag_t tag, std::size_t at, std::size_t length, bool in_order) {
+message_record* model::arrived(ucp_tag_t tag, std::size_t receiver, std::size_t length,
+                               bool in_order) {
     const auto found = by_tag_.find(tag);
     if (found == by_tag_.end() || !found->second->active) {
         violation(
             fmt::format("worker {} was called with an active message that was never sent: "
                         "{:x}",
-                        at, tag));
+                        receiver, tag));
         return nullptr;
     }
     message_record& got = *found->second;
@@ -200,11 +202,11 @@ message_record* model::arrived(ucp_tag_t tag, std::size_t at, std::size_t length
         violation(fmt::format("active message {:x} came twice", tag));
         return nullptr;
     }
-    if (got.to != at || got.length != length) {
+    if (got.to != receiver || got.length != length) {
         violation(
             fmt::format("active message {:x} of {} bytes for worker {} came to worker {} as "
                         "{} bytes",
-                        tag, got.length, got.to, at, length));
+                        tag, got.length, got.to, receiver, length));
     }
     if (in_order) {
         const ucp_tag_t place = tag & ~(class_mask | stream_mask);
@@ -238,13 +240,14 @@ void model::ended_data_receive(operation_record& receive) {
 bool model::may_vanish(const message_record& message) const {
     if (disturbed(message.from, message.to)) return true;
     if (message.active) return false;
-    // A receive that nobody hears of may have taken it.
+    // A receive whose request was freed may have taken it.
     return std::any_of(forgotten_.begin(), forgotten_.end(), [&](const operation_record* each) {
         return each->worker == message.to && fits(message.tag, *each);
     });
 }
 
-// Its end of the stream is closed or, for what waits for the peer, the peer's.
+// A stream operation may fail if its end of the stream is closed. If it waits for the peer, it may
+// also fail if the peer closed its end.
 void model::ended_on_stream(const operation_record& which) {
     if (which.status == UCS_OK || disturbed(which.worker)) return;
     const bool by_peer =
@@ -252,7 +255,7 @@ void model::ended_on_stream(const operation_record& which) {
     const bool by_us =
         closed_.contains({which.worker, which.peer}) &&
         (which.status == UCS_ERR_CANCELED || which.status == UCS_ERR_CONNECTION_RESET);
-    const bool may_fail = by_peer || (by_us && which.kind == what::read);
+    const bool may_fail = by_peer || (by_us && which.kind == operation_kind::read);
     if (!may_fail) violation(fmt::format("failed without a reason: {}", text(which)));
 }
 
@@ -266,9 +269,10 @@ bool model::all_ended() const {
 }
 
 bool model::all_but_reads_ended() const {
-    return std::all_of(
-        operations_.begin(), operations_.end(),
-        [this](const operation_record& each) { return each.kind == what::read || over(each); });
+    return std::all_of(operations_.begin(), operations_.end(),
+                       [this](const operation_record& each) {
+                           return each.kind == operation_kind::read || over(each);
+                       });
 }
 
 bool model::settled(const message_record& m) const {
@@ -294,7 +298,7 @@ void model::check_everything() {
     for (const message_record& each : messages_)
         check_delivery(each);
     for (const operation_record& each : operations_) {
-        const bool matched = each.kind == what::receive && each.done &&
+        const bool matched = each.kind == operation_kind::receive && each.done &&
                              (each.status == UCS_OK || each.status == UCS_ERR_MESSAGE_TRUNCATED);
         if (!matched || violated()) continue;
         check_order(each);
@@ -309,7 +313,8 @@ void model::check_delivery(const message_record& message) {
         if (!may_vanish(message)) violation(fmt::format("never delivered: {}", text(send)));
         return;
     }
-    // A synchronous send ends when its message was matched, not before the receive was there.
+    // A synchronous send completes when its message is matched, so not before the receive was
+    // posted.
     if (message.synchronous && send.done && send.status == UCS_OK &&
         send.done_at < message.taken_by->number) {
         violation(
@@ -317,28 +322,28 @@ void model::check_delivery(const message_record& message) {
     }
 }
 
-// Of two messages of one endpoint that a receive fits, it gets the earlier one, unless a receive
-// that was there before took that.
+// A receive that fits two messages of one endpoint gets the earlier one, unless an earlier receive
+// took it.
 void model::check_order(const operation_record& receive) {
     const ucp_tag_t tag = receive.info.sender_tag;
     for (const message_record* earlier : streams_[stream_of(tag)]) {
         if (earlier->tag == tag) return;
-        const bool same_way =
+        const bool comparable =
             !earlier->active && fits(earlier->tag, receive) && earlier->to == receive.worker;
-        if (!same_way || may_vanish(*earlier)) continue;
+        if (!comparable || may_vanish(*earlier)) continue;
         if (earlier->taken_by == nullptr || earlier->taken_by->number > receive.number) {
             violation(fmt::format("{} overtook message {:x}, which went to {}", text(receive),
                                   earlier->tag,
-                                  earlier->taken_by ? text(*earlier->taken_by) : "nobody"));
+                                  earlier->taken_by ? text(*earlier->taken_by) : "no receive"));
         }
     }
 }
 
-// A receive that was posted before and fits as well must have had a message by then.
+// An earlier receive that fits the message as well must have had a message by then.
 void model::check_fairness(const operation_record& receive) {
     for (const operation_record& before : operations_) {
         if (before.number >= receive.number) continue;
-        if (before.kind != what::receive || before.worker != receive.worker) continue;
+        if (before.kind != operation_kind::receive || before.worker != receive.worker) continue;
         if (!fits(receive.info.sender_tag, before)) continue;
         if (before.status == UCS_ERR_CANCELED && before.canceled && before.info.sender_tag == 0 &&
             before.canceled_at > receive.done_at) {
@@ -347,25 +352,29 @@ void model::check_fairness(const operation_record& receive) {
     }
 }
 
-std::string model::text(const operation_record& of) const {
-    std::string line = fmt::format("{} #{} of worker {}", name(of.kind), of.number, of.worker);
-    if (of.kind == what::send) {
-        line +=
-            fmt::format(" tag {:x}, {} bytes to worker {}{}", of.message->tag, of.message->length,
-                        of.message->to, of.message->synchronous ? ", synchronous" : "");
-    } else if (of.kind == what::receive) {
-        line += fmt::format(" tag {:x} mask {:x}, got {:x} of {} bytes", of.tag, of.mask,
-                            of.info.sender_tag, of.info.length);
-    } else if (of.kind == what::data_receive || of.kind == what::arrival) {
-        line += fmt::format(" of message {:x}", of.message->tag);
+std::string model::text(const operation_record& operation) const {
+    std::string line = fmt::format("{} #{} of worker {}", name(operation.kind), operation.number,
+                                   operation.worker);
+    if (operation.kind == operation_kind::send) {
+        line += fmt::format(" tag {:x}, {} bytes to worker {}{}", operation.message->tag,
+                            operation.message->length, operation.message->to,
+                            operation.message->synchronous ? ", synchronous" : "");
+    } else if (operation.kind == operation_kind::receive) {
+        line += fmt::format(" tag {:x} mask {:x}, got {:x} of {} bytes", operation.tag,
+                            operation.mask, operation.info.sender_tag, operation.info.length);
+    } else if (operation.kind == operation_kind::data_receive ||
+               operation.kind == operation_kind::arrival) {
+        line += fmt::format(" of message {:x}", operation.message->tag);
     } else {
-        line += fmt::format(" endpoint {}{}", of.endpoint, of.forced ? ", forced" : "");
+        line +=
+            fmt::format(" endpoint {}{}", operation.endpoint, operation.forced ? ", forced" : "");
     }
-    if (of.remote != nullptr) line += of.remote->text();
-    return line + fmt::format(" ({}{}{}{})", of.done ? ucs_status_string(of.status) : "running",
-                              of.has_callback ? ", callback" : "",
-                              of.user_request ? ", own request" : "",
-                              of.canceled ? ", canceled" : "");
+    if (operation.remote != nullptr) line += operation.remote->text();
+    return line + fmt::format(" ({}{}{}{})",
+                              operation.done ? ucs_status_string(operation.status) : "running",
+                              operation.has_callback ? ", callback" : "",
+                              operation.user_request ? ", own request" : "",
+                              operation.canceled ? ", canceled" : "");
 }
 
 std::string model::pending_text() const {

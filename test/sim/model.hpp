@@ -1,4 +1,4 @@
-// What the program did, and whether the library answered as it must.
+// Records the operations of the simulated programs and checks the library's results.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace sim_test {
 class process;
 struct operation_record;
 
-// A tag says everything about a message: 16 bits of class, that receivers choose by, 16 bits of
-// the stream (one per sending endpoint), 32 bits of the place in the stream.
+// A tag identifies a message: 16 bits are the class, which receivers match; 16 bits are the stream
+// (one per sending endpoint); 32 bits are the index in the stream.
 inline constexpr ucp_tag_t class_mask = 0xffff000000000000;
 inline constexpr ucp_tag_t stream_mask = 0x0000ffff00000000;
 
@@ -29,39 +29,40 @@ struct message_record {
     std::size_t to = 0;
     std::size_t length = 0;
     bool synchronous = false;
-    bool active = false;   // goes to a handler, not to a receive
-    bool refused = false;  // by its handler
+    bool active = false;   // received by a handler
+    bool refused = false;  // its handler refused it
     operation_record* sent_by = nullptr;
     operation_record* taken_by = nullptr;
 };
 
-enum class what : std::uint8_t {
+enum class operation_kind : std::uint8_t {
     send,
     receive,
     flush,
     worker_flush,
     close,
     arrival,       // a handler was called
-    data_receive,  // of what a handler kept
-    write,         // bytes of a stream
-    read,          //
-    put,           // on memory of a peer
-    get,           //
-    atomic,        //
+    data_receive,  // receive of data that a handler kept
+    write,         // to a byte stream
+    read,          // from a byte stream
+    put,           // on a peer's memory
+    get,           // on a peer's memory
+    atomic,        // on a peer's memory
 };
-[[nodiscard]] const char* name(what kind) noexcept;
-[[nodiscard]] constexpr bool is_remote(what kind) noexcept {
-    return kind == what::put || kind == what::get || kind == what::atomic;
+[[nodiscard]] const char* name(operation_kind kind) noexcept;
+[[nodiscard]] constexpr bool is_remote(operation_kind kind) noexcept {
+    return kind == operation_kind::put || kind == operation_kind::get ||
+           kind == operation_kind::atomic;
 }
 
-// One call of the program's, from its start to its end.
+// One operation of the program, from its call to its end.
 struct operation_record {
-    what kind = what::send;
+    operation_kind kind = operation_kind::send;
     process* owner = nullptr;
-    std::size_t number = 0;  // order of the calls
+    std::size_t number = 0;  // position in the order of all calls
     std::size_t worker = 0;
     std::size_t endpoint = 0;
-    std::size_t peer = 0;  // of an operation on a stream
+    std::size_t peer = 0;  // of a stream operation
     std::unique_ptr<payload> data;
     std::vector<std::uint64_t> user_memory;
     void* handle = nullptr;
@@ -69,32 +70,32 @@ struct operation_record {
     bool has_callback = false;
     bool inside_call = true;
     bool forgotten = false;  // see model::forget
-    bool released = false;   // given back before it ended: the callback comes
+    bool released = false;   // released before it ended: the callback still comes
     bool canceled = false;
     bool forced = false;
-    bool handles_errors = false;  // of the endpoint of a send
+    bool handles_errors = false;  // of the send's endpoint
     bool done = false;
     unsigned callbacks = 0;
-    std::size_t done_at = 0;  // in calls
+    std::size_t done_at = 0;  // number of the call
     std::size_t canceled_at = 0;
     ucs_status_t status = UCS_INPROGRESS;
 
-    message_record* message = nullptr;  // sent
+    message_record* message = nullptr;  // the message that is sent
     ucp_tag_t tag = 0;                  // of a receive
     ucp_tag_t mask = 0;
     ucp_tag_recv_info_t info{};
     std::vector<operation_record*> waits_for;  // of a flush or close
-    std::vector<operation_record*> covers;     // of a flush: operations on memory before it
+    std::vector<operation_record*> covers;     // of a flush: earlier operations on memory
     std::unique_ptr<remote_operation> remote;  // of an operation on memory
     std::vector<std::byte> header;             // of an active message
-    bool wait_all = false;                     // of a receive from a stream
-    std::size_t received = 0;                  //
+    bool wait_all = false;                     // of a stream receive
+    std::size_t received = 0;                  // bytes of a stream receive
 };
 
-// Collects records and judges them. The first violation is kept; the run ends there.
+// Collects records and checks them. The first violation is kept, and the run ends there.
 class model {
 public:
-    operation_record& start(what kind, std::size_t worker);
+    operation_record& start(operation_kind kind, std::size_t worker);
     message_record& add_message(std::size_t stream, ucp_tag_t tag_class, std::size_t from,
                                 std::size_t to, std::size_t length);
     [[nodiscard]] std::size_t new_stream();
@@ -102,21 +103,21 @@ public:
         return streams_[stream].size();
     }
 
-    // An operation ended, however it was learned.
+    // Called when an operation ended, by callback or by a test of its request.
     void ended(operation_record& which, ucs_status_t status);
-    // Its request was freed before it ended: nothing is heard of it any more.
+    // Its request was freed before it ended: there is no further notification.
     void forget(operation_record& which);
-    // Checks at the very end of a run.
+    // Final checks at the end of a run.
     void check_everything();
-    void check_memory(const region& of) { memory_.check(of); }
+    void check_memory(const region& memory) { memory_.check(memory); }
 
-    // Something happened to the connection of these workers: messages may be lost and fail.
+    // The connection between two workers was disturbed: messages may be lost or fail.
     void disturb(std::size_t a, std::size_t b);
     void disturb_all(std::size_t a, std::size_t workers);
     [[nodiscard]] bool disturbed(std::size_t a, std::size_t b) const;
     [[nodiscard]] bool disturbed(std::size_t worker) const { return touched_.contains(worker); }
 
-    // A worker closed an endpoint to another: streams between them may end.
+    // A worker closed an endpoint to another worker: streams between them may end.
     void note_closed(std::size_t worker, std::size_t to) { closed_.insert({worker, to}); }
 
     void kill(std::size_t worker) { dead_.insert(worker); }
@@ -127,21 +128,21 @@ public:
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
     [[nodiscard]] bool all_ended() const;
-    // But receives from streams, which wait until their endpoint is closed.
+    // Ignores receives from streams, which wait until their endpoint is closed.
     [[nodiscard]] bool all_but_reads_ended() const;
     [[nodiscard]] bool all_delivered() const;
     [[nodiscard]] std::string pending_text() const;
-    // Of each stream to this worker the last tagged message, where a receive can still wait for it.
+    // For each stream to this worker: the last tagged message, if a receive can still wait for it.
     [[nodiscard]] std::vector<const message_record*> last_missing(std::size_t to) const;
-    // It was received, or cannot be waited for.
+    // Returns true if the message was received, or if no receive can wait for it.
     [[nodiscard]] bool settled(const message_record& message) const;
     [[nodiscard]] std::deque<operation_record>& operations() noexcept { return operations_; }
-    [[nodiscard]] std::string text(const operation_record& of) const;
+    [[nodiscard]] std::string text(const operation_record& operation) const;
     std::size_t next_call() noexcept { return ++calls_; }
 
-    // A handler was called with a message that says that it is this one. nullptr: it never was
-    // sent, or came before (a violation).
-    message_record* arrived(ucp_tag_t tag, std::size_t at, std::size_t length, bool in_order);
+    // A handler was called with the message of this tag. Returns nullptr, with a violation, if the
+    // message was never sent or came before.
+    message_record* arrived(ucp_tag_t tag, std::size_t receiver, std::size_t length, bool in_order);
 
 private:
     void ended_send(operation_record& send);
@@ -158,7 +159,8 @@ private:
     std::deque<operation_record> operations_;
     std::deque<message_record> messages_;
     std::unordered_map<ucp_tag_t, message_record*> by_tag_;
-    std::vector<std::vector<message_record*>> streams_{1};  // none is 0: no message has tag 0
+    std::vector<std::vector<message_record*>> streams_{
+        1};  // stream 0 is unused: no message has tag 0
     std::set<std::pair<std::size_t, std::size_t>> disturbed_;
     std::vector<const operation_record*> forgotten_;  // receives
     std::map<std::size_t, ucp_tag_t> last_arrival_;   // by stream

@@ -12,18 +12,19 @@ std::size_t open_count = 0;
 
 }  // namespace
 
-std::byte pattern(std::uint64_t id, std::size_t at) noexcept {
-    const std::uint64_t mixed = (id * 0x9e3779b97f4a7c15ULL >> 40U) + at * 7 + (at >> 8U) * 13;
+std::byte pattern(std::uint64_t id, std::size_t index) noexcept {
+    const std::uint64_t mixed =
+        (id * 0x9e3779b97f4a7c15ULL >> 40U) + index * 7 + (index >> 8U) * 13;
     return static_cast<std::byte>(mixed);
 }
 
-std::byte stream_byte(std::uint64_t id, std::size_t at) noexcept {
-    if (at < sizeof id) return static_cast<std::byte>(id >> (8 * at));
-    return pattern(id, at);
+std::byte stream_byte(std::uint64_t id, std::size_t index) noexcept {
+    if (index < sizeof id) return static_cast<std::byte>(id >> (8 * index));
+    return pattern(id, index);
 }
 
-// The user's side of a generic datatype; the state of an operation is the payload's address behind
-// an allocation, so that a missing or doubled finish is a leak or a double free.
+// User callbacks of a generic datatype. The state of an operation is an allocation, so a missing
+// finish is a leak and a second one is a double free.
 struct generic_callbacks {
     struct state {
         payload* data;
@@ -75,10 +76,10 @@ struct generic_callbacks {
     }
 };
 
-payload::payload(layout how, std::size_t length, uct::sim::random& dice)
-    : how_(how), length_(length) {
-    if (how == layout::words && length % 4 != 0) how_ = layout::bytes;
-    if (how != layout::pieces) {
+payload::payload(layout kind, std::size_t length, uct::sim::random& dice)
+    : layout_(kind), length_(length) {
+    if (kind == layout::words && length % 4 != 0) layout_ = layout::bytes;
+    if (kind != layout::pieces) {
         add(length);
         return;
     }
@@ -98,7 +99,7 @@ void payload::add(std::size_t length) {
 }
 
 void* payload::buffer() noexcept {
-    switch (how_) {
+    switch (layout_) {
         case layout::pieces:
             return pieces_.data();
         case layout::generic:
@@ -111,7 +112,7 @@ void* payload::buffer() noexcept {
 }
 
 std::size_t payload::count() const noexcept {
-    switch (how_) {
+    switch (layout_) {
         case layout::pieces:
             return pieces_.size();
         case layout::generic:
@@ -125,7 +126,7 @@ std::size_t payload::count() const noexcept {
 }
 
 ucp_datatype_t payload::datatype() const noexcept {
-    switch (how_) {
+    switch (layout_) {
         case layout::pieces:
             return UCP_DATATYPE_IOV;
         case layout::generic:
@@ -150,31 +151,32 @@ void payload::visit(std::size_t offset, std::size_t length, Visit&& piece) {
 }
 
 void payload::fill(std::uint64_t id) noexcept {
-    visit(0, length_, [id](std::byte* at, std::size_t offset, std::size_t size) {
+    visit(0, length_, [id](std::byte* bytes, std::size_t offset, std::size_t size) {
         for (std::size_t i = 0; i < size; ++i)
-            at[i] = pattern(id, offset + i);
+            bytes[i] = pattern(id, offset + i);
     });
 }
 
 void payload::fill_stream(std::uint64_t id, std::size_t from) noexcept {
-    visit(0, length_, [=](std::byte* at, std::size_t offset, std::size_t size) {
+    visit(0, length_, [=](std::byte* bytes, std::size_t offset, std::size_t size) {
         for (std::size_t i = 0; i < size; ++i)
-            at[i] = stream_byte(id, from + offset + i);
+            bytes[i] = stream_byte(id, from + offset + i);
     });
 }
 
 void payload::spoil() noexcept {
-    visit(0, length_,
-          [](std::byte* at, std::size_t, std::size_t size) { std::fill_n(at, size, untouched); });
+    visit(0, length_, [](std::byte* bytes, std::size_t, std::size_t size) {
+        std::fill_n(bytes, size, untouched);
+    });
 }
 
 std::vector<std::byte> payload::packed() const {
     std::vector<std::byte> all;
     all.reserve(length_);
-    const_cast<payload*>(this)->visit(0, length_,
-                                      [&all](const std::byte* at, std::size_t, std::size_t size) {
-                                          all.insert(all.end(), at, at + size);
-                                      });
+    const_cast<payload*>(this)->visit(
+        0, length_, [&all](const std::byte* bytes, std::size_t, std::size_t size) {
+            all.insert(all.end(), bytes, bytes + size);
+        });
     return all;
 }
 
@@ -182,21 +184,21 @@ template<class Expected>
 bool payload::holds_bytes(std::size_t length, Expected&& expected) const noexcept {
     bool same = true;
     const_cast<payload*>(this)->visit(
-        0, length_, [&](const std::byte* at, std::size_t offset, std::size_t size) {
+        0, length_, [&](const std::byte* bytes, std::size_t offset, std::size_t size) {
             for (std::size_t i = 0; i < size; ++i) {
-                const std::size_t place = offset + i;
-                same &= at[i] == (place < length ? expected(place) : untouched);
+                const std::size_t position = offset + i;
+                same &= bytes[i] == (position < length ? expected(position) : untouched);
             }
         });
     return same;
 }
 
 bool payload::holds(std::uint64_t id, std::size_t length) const noexcept {
-    return holds_bytes(length, [id](std::size_t at) { return pattern(id, at); });
+    return holds_bytes(length, [id](std::size_t index) { return pattern(id, index); });
 }
 
 bool payload::holds_stream(std::uint64_t id, std::size_t from, std::size_t length) const noexcept {
-    return holds_bytes(length, [=](std::size_t at) { return stream_byte(id, from + at); });
+    return holds_bytes(length, [=](std::size_t index) { return stream_byte(id, from + index); });
 }
 
 bool payload::begins_with_stream(std::uint64_t id, std::size_t from,

@@ -1,4 +1,4 @@
-// The program's memory of one message.
+// The data buffer of one message in a simulated program.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,21 @@
 
 namespace sim_test {
 
-// Byte `at` of message number `id`.
-[[nodiscard]] std::byte pattern(std::uint64_t id, std::size_t at) noexcept;
-// Byte `at` of byte stream `id`. The first word is the id: whoever reads it knows what must come.
-[[nodiscard]] std::byte stream_byte(std::uint64_t id, std::size_t at) noexcept;
-// What no message wrote. Some bytes of messages are equal to it.
+// Byte `index` of message `id`.
+[[nodiscard]] std::byte pattern(std::uint64_t id, std::size_t index) noexcept;
+// Byte `index` of byte stream `id`. The first word of a stream is its id, so a reader can compute
+// all later bytes.
+[[nodiscard]] std::byte stream_byte(std::uint64_t id, std::size_t index) noexcept;
+// Value of bytes that no message has written. Bytes of messages may have the same value.
 inline constexpr std::byte untouched{0xa5};
 
 enum class layout : std::uint8_t { bytes, words, pieces, generic };
 
-// A buffer of one of the datatypes, every piece in heap memory of exactly its size, so that a
-// sanitizer sees each byte too far. Owned by the operation that uses it.
+// A buffer of one of the datatypes. Each piece is a heap allocation of its exact size, so a
+// sanitizer detects every access beyond it. Owned by the operation that uses it.
 class payload {
 public:
-    payload(layout how, std::size_t length, uct::sim::random& dice);
+    payload(layout kind, std::size_t length, uct::sim::random& dice);
     payload(const payload&) = delete;
     payload& operator=(const payload&) = delete;
 
@@ -33,25 +34,26 @@ public:
     [[nodiscard]] ucp_datatype_t datatype() const noexcept;
     [[nodiscard]] std::size_t length() const noexcept { return length_; }
 
-    // Message number `id` in packed order.
+    // Writes message `id`, in packed order.
     void fill(std::uint64_t id) noexcept;
-    // Bytes of stream `id` from `from` on.
+    // Writes the bytes of stream `id`, beginning with byte `from`.
     void fill_stream(std::uint64_t id, std::size_t from) noexcept;
-    // What no message holds.
+    // Overwrites the buffer with `untouched`.
     void spoil() noexcept;
-    // What it holds, in packed order.
+    // Returns the contents in packed order.
     [[nodiscard]] std::vector<std::byte> packed() const;
-    // Whether it holds the first `length` bytes of message `id`, and nothing was written behind.
+    // Returns true if the buffer holds the first `length` bytes of message `id` and the rest is
+    // untouched.
     [[nodiscard]] bool holds(std::uint64_t id, std::size_t length) const noexcept;
 
-    // The same of a stream, from its byte `from` on.
+    // The same for a stream, beginning with its byte `from`.
     [[nodiscard]] bool holds_stream(std::uint64_t id, std::size_t from,
                                     std::size_t length) const noexcept;
-    // And whatever behind.
+    // The same, but the bytes behind may have any value.
     [[nodiscard]] bool begins_with_stream(std::uint64_t id, std::size_t from,
                                           std::size_t length) const noexcept;
 
-    // Datatype objects of generic payloads that are started and not finished.
+    // Number of generic datatype states that were started and not finished.
     static std::size_t open_states() noexcept;
 
 private:
@@ -66,7 +68,7 @@ private:
     [[nodiscard]] bool holds_bytes(std::size_t length, Expected&& expected) const noexcept;
     void add(std::size_t length);
 
-    layout how_;
+    layout layout_;
     std::size_t length_;
     std::vector<block> blocks_;
     std::vector<ucp_dt_iov_t> pieces_;

@@ -65,8 +65,8 @@ void process::destroy() {
 
 unsigned process::turn() {
     if (worker_ == nullptr || all_.records.dead(number_)) return 0;
-    look_after();
-    look_after_kept();
+    poll_requests();
+    receive_kept_messages();
     for (const auto& each : endpoints_)
         check_reads(*each);
     if (all_.plan.sockets > 0 && all_.dice.chance(0.03)) worker_->look_everywhere();
@@ -78,13 +78,13 @@ unsigned process::turn() {
     return drained + ucp_worker_progress(handle(*worker_));
 }
 
-operation_record& process::new_operation(what kind) {
+operation_record& process::new_operation(operation_kind kind) {
     operation_record& op = all_.records.start(kind, number_);
     op.owner = this;
     return op;
 }
 
-// Gives every operation the attributes that it can have, at random.
+// Sets random attributes on an operation's parameters.
 ucp_request_param_t process::prepare(operation_record& op) {
     ucp_request_param_t param;
     std::memset(static_cast<void*>(&param), 0x5a, sizeof param);  // unmasked fields are garbage
@@ -93,11 +93,11 @@ ucp_request_param_t process::prepare(operation_record& op) {
     if (all_.dice.chance(0.6)) {
         op.has_callback = true;
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK;
-        if (op.kind == what::receive) {
+        if (op.kind == operation_kind::receive) {
             param.cb.recv = on_receive;
-        } else if (op.kind == what::data_receive) {
+        } else if (op.kind == operation_kind::data_receive) {
             param.cb.recv_am = on_data;
-        } else if (op.kind == what::read) {
+        } else if (op.kind == operation_kind::read) {
             param.cb.recv_stream = on_stream;
         } else {
             param.cb.send = on_send;
@@ -137,12 +137,14 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
         if (no_immediate && status == UCS_OK) {
             records.violation(fmt::format("NO_IMM_CMPL was ignored: {}", records.text(op)));
         }
-        const bool asks = op.kind != what::close && op.kind != what::data_receive;
+        const bool asks =
+            op.kind != operation_kind::close && op.kind != operation_kind::data_receive;
         if (op.user_request && asks && status == UCS_OK) {
             ucp_tag_recv_info_t info{};
             const ucs_status_t seen = ucp_tag_recv_request_test(op.handle, &info);
-            const bool same = op.kind != what::receive || (info.length == op.info.length &&
-                                                           info.sender_tag == op.info.sender_tag);
+            const bool same =
+                op.kind != operation_kind::receive ||
+                (info.length == op.info.length && info.sender_tag == op.info.sender_tag);
             if (seen != status || !same) {
                 records.violation(
                     fmt::format("the own request does not show the result: {}", records.text(op)));
@@ -156,14 +158,14 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
     }
     op.handle = result;
     check_area(op);
-    if (!op.has_callback) asked_.push_back(&op);
+    if (!op.has_callback) polled_.push_back(&op);
     if (op.has_callback && op.done) {
         if (!op.user_request && !op.released) ucp_request_free(result);
         op.released = true;
     }
 }
 
-// The init callback of the context wrote a mark that must survive every reuse.
+// The context's init callback wrote a mark that must survive every reuse of the request.
 void process::check_area(const operation_record& op) {
     if (op.user_request) return;
     if (!request_areas::intact(op.handle)) {
@@ -171,7 +173,7 @@ void process::check_area(const operation_record& op) {
     }
 }
 
-void process::heard(operation_record& op, void* request, ucs_status_t status) {
+void process::completed(operation_record& op, void* request, ucs_status_t status) {
     model& records = all_.records;
     if (++op.callbacks > 1 || op.forgotten) {
         records.violation(fmt::format("unexpected callback: {}", records.text(op)));
@@ -186,13 +188,14 @@ void process::heard(operation_record& op, void* request, ucs_status_t status) {
 }
 
 void process::after_callback(operation_record& op) {
-    // Released early, it goes back by itself. Inside the call the request is still to be returned.
+    // A request that was released early frees itself. Inside the call, the request is still to be
+    // returned.
     if (!op.user_request && !op.released && !op.inside_call) {
         op.released = true;
         ucp_request_free(op.handle);
     }
     if (quiet_ || depth_ > 2 || !all_.dice.chance(callbacks_send_)) return;
-    if (op.kind == what::send && all_.dice.chance(0.5)) {
+    if (op.kind == operation_kind::send && all_.dice.chance(0.5)) {
         endpoint_record& again = *endpoints_[op.endpoint];
         if (!again.closed && !all_.records.dead(again.to)) send(again);
         return;
@@ -202,14 +205,14 @@ void process::after_callback(operation_record& op) {
 
 void process::on_send(void* request, ucs_status_t status, void* arg) {
     auto& op = *static_cast<operation_record*>(arg);
-    op.owner->heard(op, request, status);
+    op.owner->completed(op, request, status);
 }
 
 void process::on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                          void* arg) {
     auto& op = *static_cast<operation_record*>(arg);
     op.info = *info;
-    op.owner->heard(op, request, status);
+    op.owner->completed(op, request, status);
 }
 
 void process::on_error(void* arg, ucp_ep_h which, ucs_status_t status) {
@@ -217,7 +220,7 @@ void process::on_error(void* arg, ucp_ep_h which, ucs_status_t status) {
     model& records = ep.owner->all_.records;
     const std::string title = fmt::format("error callback ({}) of endpoint {} of worker {}",
                                           ucs_status_string(status), ep.number, ep.owner->number_);
-    if (++ep.told > 1) records.violation(title + " came twice");
+    if (++ep.error_callbacks > 1) records.violation(title + " came twice");
     if (ep.closed) records.violation(title + " came after it was closed");
     if (!ep.handles_errors) records.violation(title + " was not asked for");
     if (ep.handle != which) records.violation(title + " names another endpoint");
@@ -228,10 +231,10 @@ void process::on_error(void* arg, ucp_ep_h which, ucs_status_t status) {
     if (ep.owner->all_.dice.chance(0.3)) ep.owner->close(ep, true);
 }
 
-// Operations without callback are asked, and their requests freed.
-void process::look_after() {
+// Tests the requests of operations without callback, and frees completed ones.
+void process::poll_requests() {
     std::vector<operation_record*> ready;
-    std::erase_if(asked_, [&ready](operation_record* op) {
+    std::erase_if(polled_, [&ready](operation_record* op) {
         if (op->forgotten) return true;
         if (ucp_request_is_completed(op->handle) == 0) return false;
         ready.push_back(op);
@@ -239,8 +242,9 @@ void process::look_after() {
     });
     for (operation_record* op : ready) {
         const ucs_status_t status = ucp_request_check_status(op->handle);
-        if (op->kind == what::receive) ucp_tag_recv_request_test(op->handle, &op->info);
-        if (op->kind == what::read) ucp_stream_recv_request_test(op->handle, &op->received);
+        if (op->kind == operation_kind::receive) ucp_tag_recv_request_test(op->handle, &op->info);
+        if (op->kind == operation_kind::read)
+            ucp_stream_recv_request_test(op->handle, &op->received);
         if (!op->user_request) ucp_request_free(op->handle);
         op->released = true;
         all_.records.ended(*op, status);
@@ -257,20 +261,20 @@ void process::stop() {
     quiet_ = true;
     while (!requests_.empty())
         answer_one();
-    look_after_kept();
+    receive_kept_messages();
     while (!probed_.empty())
         take_probed();
     for (const auto& each : endpoints_)
-        give_back_chunks(*each);
+        release_chunks(*each);
     cancel_posted();
-    // They come before all others, however many are in front of them.
+    // These receives match exactly, so they take their messages however many arrived before.
     awaited_ = all_.records.last_missing(number_);
     for (const message_record* last : awaited_)
         while (!receive(last->tag, ~ucp_tag_t{0}, last->length)) {
         }
 }
 
-// A receive of before that cannot be canceled may take the message.
+// An earlier receive that cannot be canceled may take the message.
 bool process::waits() const {
     return !all_.records.dead(number_) &&
            std::any_of(awaited_.begin(), awaited_.end(),
@@ -284,7 +288,7 @@ void process::start_draining() {
 
 void process::cancel_posted() {
     for (operation_record& op : all_.records.operations()) {
-        if (op.kind != what::receive || op.worker != number_ || op.done) continue;
+        if (op.kind != operation_kind::receive || op.worker != number_ || op.done) continue;
         if (op.forgotten || op.canceled || op.released || op.inside_call) continue;
         cancel(op);
     }
@@ -298,15 +302,16 @@ bool process::drain() {
     return true;
 }
 
-// Whoever handles errors was told of one before any of its operations failed.
-void process::check_told() {
+// If an endpoint handles errors, its error callback comes before an operation fails.
+void process::check_error_callbacks() {
     for (const operation_record& op : all_.records.operations()) {
-        const bool told = op.kind == what::send || is_remote(op.kind);
-        if (!told || op.worker != number_ || !op.done || op.status == UCS_OK) continue;
-        if (op.kind == what::send && op.message->refused) continue;
-        if (is_remote(op.kind) && (op.remote->refusal != UCS_OK || op.remote->at_once)) continue;
+        const bool uses_peer = op.kind == operation_kind::send || is_remote(op.kind);
+        if (!uses_peer || op.worker != number_ || !op.done || op.status == UCS_OK) continue;
+        if (op.kind == operation_kind::send && op.message->refused) continue;
+        if (is_remote(op.kind) && (op.remote->refusal != UCS_OK || op.remote->no_resource))
+            continue;
         const endpoint_record& ep = *endpoints_[op.endpoint];
-        if (ep.closed || !ep.handles_errors || ep.told == 1) continue;
+        if (ep.closed || !ep.handles_errors || ep.error_callbacks == 1) continue;
         all_.records.violation(
             fmt::format("no error callback, but this failed: {}", all_.records.text(op)));
     }

@@ -42,7 +42,7 @@ void process::act() {
     } else if (choice < 92) {
         flush_worker();
     } else if (choice < 95) {
-        give_back_one();
+        release_one();
     } else {
         random_close();
     }
@@ -88,7 +88,7 @@ void process::create_endpoint() {
     }
 }
 
-// Its handle is still to be made.
+// The caller must set its handle.
 endpoint_record& process::new_endpoint(std::size_t to) {
     endpoint_record& fresh = *endpoints_.emplace_back(std::make_unique<endpoint_record>());
     fresh.owner = this;
@@ -128,7 +128,7 @@ layout process::some_layout() {
 }
 
 void process::send(endpoint_record& to) {
-    operation_record& op = new_operation(what::send);
+    operation_record& op = new_operation(operation_kind::send);
     op.endpoint = to.number;
     op.handles_errors = to.handles_errors;
     op.data = std::make_unique<payload>(some_layout(), some_size(), all_.dice);
@@ -159,7 +159,7 @@ void process::choose_criteria(ucp_tag_t& tag, ucp_tag_t& mask) {
     tag |= ucp_tag_t{stream} << 32U;
     mask |= stream_mask;
     if (choice < 8) return;
-    // One message, sent or to be sent, of whatever class.
+    // One message, sent or to be sent, of any class.
     const std::size_t sent = all_.records.stream_length(stream);
     tag |= all_.dice.between(sent > 4 ? sent - 4 : 0, sent + 1);
     mask = ~ucp_tag_t{0};
@@ -173,7 +173,7 @@ void process::post_receive() {
 }
 
 bool process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
-    operation_record& op = new_operation(what::receive);
+    operation_record& op = new_operation(operation_kind::receive);
     op.data = std::make_unique<payload>(some_layout(), capacity, all_.dice);
     op.tag = tag;
     op.mask = mask;
@@ -185,7 +185,7 @@ bool process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
     const ucs_status_ptr_t result =
         ucp_tag_recv_nbx(handle(*worker_), op.data->buffer(), op.data->count(), tag, mask, &param);
     if (force && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
-        // Nothing happened at all.
+        // The call did nothing.
         --depth_;
         op.done = true;
         op.status = UCS_ERR_NO_RESOURCE;
@@ -219,7 +219,7 @@ void process::probe() {
 void process::take_probed() {
     const probed taken = probed_.back();
     probed_.pop_back();
-    operation_record& op = new_operation(what::receive);
+    operation_record& op = new_operation(operation_kind::receive);
     const std::size_t length = taken.info.length;
     op.data = std::make_unique<payload>(
         some_layout(), all_.dice.chance(0.8) ? length : all_.dice.below(length + 2), all_.dice);
@@ -235,12 +235,12 @@ void process::take_probed() {
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
 }
 
-void process::note_unended(operation_record& flush, const endpoint_record* only) {
+void process::note_running(operation_record& flush, const endpoint_record* only) {
     for (operation_record& each : all_.records.operations()) {
-        const bool sends =
-            each.kind == what::send || each.kind == what::write || is_remote(each.kind);
-        // Those of an endpoint end one after the other.
-        const bool flushes = only != nullptr && each.kind == what::flush;
+        const bool sends = each.kind == operation_kind::send ||
+                           each.kind == operation_kind::write || is_remote(each.kind);
+        // Flushes of one endpoint end in order.
+        const bool flushes = only != nullptr && each.kind == operation_kind::flush;
         if (!(sends || flushes) || each.worker != number_ || each.inside_call) continue;
         if (only != nullptr && each.endpoint != only->number) continue;
         if (!each.done && !each.forgotten) flush.waits_for.push_back(&each);
@@ -249,17 +249,17 @@ void process::note_unended(operation_record& flush, const endpoint_record* only)
 }
 
 void process::flush(endpoint_record& which) {
-    operation_record& op = new_operation(what::flush);
+    operation_record& op = new_operation(operation_kind::flush);
     op.endpoint = which.number;
-    note_unended(op, &which);
+    note_running(op, &which);
     const ucp_request_param_t param = prepare(op);
     started(op, ucp_ep_flush_nbx(which.handle, &param),
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
 }
 
 void process::flush_worker() {
-    operation_record& op = new_operation(what::worker_flush);
-    note_unended(op, nullptr);
+    operation_record& op = new_operation(operation_kind::worker_flush);
+    note_running(op, nullptr);
     const ucp_request_param_t param = prepare(op);
     started(op, ucp_worker_flush_nbx(handle(*worker_), &param),
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
@@ -270,12 +270,12 @@ void process::close(endpoint_record& which, bool force) {
     if (kind == profile::abrupt || kind == profile::failures) {
         all_.records.disturb(number_, which.to);
     }
-    operation_record& op = new_operation(what::close);
+    operation_record& op = new_operation(operation_kind::close);
     op.endpoint = which.number;
     op.forced = force;
     all_.records.note_closed(number_, which.to);
-    give_back_chunks(which);
-    if (!force) note_unended(op, &which);
+    release_chunks(which);
+    if (!force) note_running(op, &which);
     which.closed = true;
     ucp_request_param_t param = prepare(op);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
@@ -305,14 +305,15 @@ operation_record* process::some_running() {
 
 void process::cancel_one() {
     operation_record* op = some_running();
-    if (op != nullptr && op->kind == what::receive && !op->canceled) cancel(*op);
+    if (op != nullptr && op->kind == operation_kind::receive && !op->canceled) cancel(*op);
 }
 
-void process::give_back_one() {
+void process::release_one() {
     operation_record* op = some_running();
-    if (op == nullptr || op->user_request || op->kind == what::read) return;
-    if (op->kind == what::receive) {
-        // Only one that has its message: it would wait for ever, and nobody could cancel it.
+    if (op == nullptr || op->user_request || op->kind == operation_kind::read) return;
+    if (op->kind == operation_kind::receive) {
+        // Release a receive only if it has a message. Otherwise it would wait for ever, and could
+        // not be canceled.
         if (!op->canceled) cancel(*op);
         if (op->done || ucp_request_is_completed(op->handle) != 0) return;
     }

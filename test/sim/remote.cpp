@@ -1,4 +1,4 @@
-// The program's operations on the memory of others.
+// Operations of the program on memory of its peers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void process::register_memory() {
 }
 
 void process::forget_keys() {
-    for (const auto& [of, key] : keys_)
+    for (const auto& [memory, key] : keys_)
         ucp_rkey_destroy(key);
     keys_.clear();
 }
@@ -66,8 +66,8 @@ ucp_rkey_h process::key_to(endpoint_record& to, const registered& which) {
 }
 
 void process::act_remotely(endpoint_record& to) {
-    const std::vector<registered>& there = all_.processes[to.to]->memories_;
-    const registered& which = there[all_.dice.below(there.size())];
+    const std::vector<registered>& memories = all_.processes[to.to]->memories_;
+    const registered& which = memories[all_.dice.below(memories.size())];
     const std::uint64_t choice = all_.dice.below(100);
     if (choice < 40) {
         put(to, which);
@@ -84,7 +84,7 @@ void process::act_remotely(endpoint_record& to) {
     }
 }
 
-operation_record& process::new_remote(what kind, const endpoint_record& to,
+operation_record& process::new_remote(operation_kind kind, const endpoint_record& to,
                                       const registered& which) {
     operation_record& op = new_operation(kind);
     op.endpoint = to.number;
@@ -95,11 +95,11 @@ operation_record& process::new_remote(what kind, const endpoint_record& to,
     return op;
 }
 
-// Starts it, or does nothing at all where it may not wait and would have to.
+// Starts the operation. If it was forced to complete at once and could not, undoes the record.
 template<class Call>
 void process::start_remote(operation_record& op, ucp_request_param_t& param,
                            std::vector<operation_record*>& among, Call&& call) {
-    const bool listed = op.remote->refusal == UCS_OK && op.kind != what::get;
+    const bool listed = op.remote->refusal == UCS_OK && op.kind != operation_kind::get;
     if (listed) among.push_back(&op);
     const bool force = all_.dice.chance(0.1);
     if (force) param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
@@ -108,7 +108,7 @@ void process::start_remote(operation_record& op, ucp_request_param_t& param,
         --depth_;
         op.done = true;
         op.status = UCS_ERR_NO_RESOURCE;
-        op.remote->at_once = true;
+        op.remote->no_resource = true;
         op.remote->result.reset();
         op.data.reset();
         if (listed) std::erase(among, &op);
@@ -117,25 +117,24 @@ void process::start_remote(operation_record& op, ucp_request_param_t& param,
     started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
 }
 
-// A place of the slice or region that [from, from + room) is; the first bytes more often, so that
-// operations meet there.
-std::size_t process::some_place(std::size_t from, std::size_t room, std::size_t length) {
+// Returns a random offset in [from, from + room). Low offsets are more likely, so that operations
+// collide.
+std::size_t process::some_offset(std::size_t from, std::size_t room, std::size_t length) {
     const std::size_t most = room - length;
     return from + (all_.dice.chance(0.5) ? std::min<std::size_t>(most, 8 * all_.dice.below(8))
                                          : all_.dice.below(most + 1));
 }
 
-// Chooses the buffer and what of the region it is for. Now and then it is a mistake of the
-// program's.
+// Chooses the buffer and the offset in the region. Sometimes the choice is invalid on purpose.
 void process::describe_remote(operation_record& op, std::size_t from, std::size_t room,
                               ucs_status_t not_allowed) {
     remote_operation& remote = *op.remote;
     remote.length = std::min(some_size(), room);
-    layout how = some_layout();
-    if (how == layout::generic && all_.dice.chance(0.9)) how = layout::bytes;
-    op.data = std::make_unique<payload>(how, remote.length, all_.dice);
-    remote.offset = some_place(from, room, remote.length);
-    if (how == layout::generic) {
+    layout form = some_layout();
+    if (form == layout::generic && all_.dice.chance(0.9)) form = layout::bytes;
+    op.data = std::make_unique<payload>(form, remote.length, all_.dice);
+    remote.offset = some_offset(from, room, remote.length);
+    if (form == layout::generic) {
         remote.refusal = UCS_ERR_UNSUPPORTED;
     } else if (remote.length > 0 && all_.dice.chance(0.02)) {
         remote.offset = remote.where->length() - remote.length + all_.dice.between(1, 100);
@@ -147,47 +146,49 @@ void process::describe_remote(operation_record& op, std::size_t from, std::size_
 
 void process::put(endpoint_record& to, const registered& which) {
     const ucp_rkey_h key = key_to(to, which);
-    operation_record& op = new_remote(what::put, to, which);
-    const region& there = *which.memory;
-    describe_remote(op, there.slice(number_), there.slice_length(),
+    operation_record& op = new_remote(operation_kind::put, to, which);
+    const region& memory = *which.memory;
+    describe_remote(op, memory.slice(number_), memory.slice_length(),
                     which.writable ? UCS_OK : UCS_ERR_REJECTED);
     op.remote->id = (std::uint64_t{1} << 62U) | op.number;
     op.data->fill(op.remote->id);
     ucp_request_param_t param = prepare(op);
-    start_remote(op, param, which.memory->puts, [&](const ucp_request_param_t& how) {
+    start_remote(op, param, which.memory->puts, [&](const ucp_request_param_t& call_param) {
         return ucp_put_nbx(to.handle, op.data->buffer(), op.data->count(),
-                           there.address() + op.remote->offset, key, &how);
+                           memory.address() + op.remote->offset, key, &call_param);
     });
 }
 
 void process::get(endpoint_record& from, const registered& which) {
     const ucp_rkey_h key = key_to(from, which);
-    operation_record& op = new_remote(what::get, from, which);
-    const region& there = *which.memory;
+    operation_record& op = new_remote(operation_kind::get, from, which);
+    const region& memory = *which.memory;
     if (all_.dice.chance(0.5)) {
-        describe_remote(op, there.slice(number_), there.slice_length(), UCS_OK);
+        describe_remote(op, memory.slice(number_), memory.slice_length(), UCS_OK);
     } else {
-        describe_remote(op, there.slice(0), there.length() - there.slice(0), UCS_OK);
+        describe_remote(op, memory.slice(0), memory.length() - memory.slice(0), UCS_OK);
     }
     ucp_request_param_t param = prepare(op);
-    start_remote(op, param, which.memory->puts, [&](const ucp_request_param_t& how) {
+    start_remote(op, param, which.memory->puts, [&](const ucp_request_param_t& call_param) {
         return ucp_get_nbx(from.handle, op.data->buffer(), op.data->count(),
-                           there.address() + op.remote->offset, key, &how);
+                           memory.address() + op.remote->offset, key, &call_param);
     });
 }
 
 void process::change(endpoint_record& to, const registered& which) {
     const ucp_rkey_h key = key_to(to, which);
-    operation_record& op = new_remote(what::atomic, to, which);
+    operation_record& op = new_remote(operation_kind::atomic, to, which);
     remote_operation& remote = *op.remote;
     counter& chosen = which.memory->counters[all_.dice.below(which.memory->counters.size())];
     remote.changed = &chosen;
     remote.offset = chosen.offset;
     remote.length = chosen.size;
     remote.operand = make_operand(chosen, number_, op.number);
-    const bool swaps = chosen.how == UCP_ATOMIC_OP_SWAP || chosen.how == UCP_ATOMIC_OP_CSWAP;
-    if (chosen.how == UCP_ATOMIC_OP_CSWAP) {
-        // It may be that nobody was faster than the last one who told.
+    const bool swaps =
+        chosen.operation == UCP_ATOMIC_OP_SWAP || chosen.operation == UCP_ATOMIC_OP_CSWAP;
+    if (chosen.operation == UCP_ATOMIC_OP_CSWAP) {
+        // The swap may succeed if no other worker has changed the counter since the last fetched
+        // value.
         remote.swap = remote.operand;
         remote.operand = initial_value(chosen);
         for (const operation_record* each : chosen.changes) {
@@ -213,11 +214,11 @@ void process::change(endpoint_record& to, const registered& which) {
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         param.reply_buffer = remote.result.get();
     }
-    start_remote(op, param, chosen.changes, [&](const ucp_request_param_t& how) {
-        // The operand is not needed any more when the call returns.
+    start_remote(op, param, chosen.changes, [&](const ucp_request_param_t& call_param) {
+        // The operand may be reused when the call returns.
         const std::uint64_t operand = remote.operand;
-        return ucp_atomic_op_nbx(to.handle, chosen.how, &operand, 1,
-                                 which.memory->address() + remote.offset, key, &how);
+        return ucp_atomic_op_nbx(to.handle, chosen.operation, &operand, 1,
+                                 which.memory->address() + remote.offset, key, &call_param);
     });
 }
 

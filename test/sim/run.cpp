@@ -14,7 +14,7 @@ namespace sim_test {
 namespace {
 
 constexpr std::size_t max_turns = 3'000'000;
-constexpr ucs::time::nanoseconds patience = 2'000'000'000;
+constexpr ucs::time::nanoseconds time_limit = 2'000'000'000;
 
 // Lets the processes run through the phases of a program: work, wait, drain, close, end.
 class runner {
@@ -55,7 +55,7 @@ private:
         for (std::size_t i = 0; i < plan_.workers; ++i) {
             if (shared == nullptr || !plan_.shared_context) shared = new_context();
             all_.processes.push_back(std::make_unique<process>(all_, i, shared));
-            driver_.add([who = all_.processes.back().get()] { return who->turn(); });
+            driver_.add([added = all_.processes.back().get()] { return added->turn(); });
         }
         if (plan_.sockets > 0) driver_.add([this] { return wires_.turn(); });
         if (plan_.kind != profile::failures) return;
@@ -78,7 +78,7 @@ private:
         const std::uint64_t from = victim.worker()->uid();
         const std::uint64_t choice = dice_.below(4);
         if (choice < 2) {
-            // One with an interface fewer is left alone.
+            // A process may lack this interface.
             const std::size_t which =
                 dice_.chance(plan_.paired) ? dice_.between(1, plan_.network.paired.devices) : 0;
             const auto node_a = network_.find_node(from, which);
@@ -93,13 +93,13 @@ private:
             return;
         }
         records_.disturb_all(a, plan_.workers);
-        if (choice == 2) network_.kill(from);  // else it ends without closing anything
+        if (choice == 2) network_.kill(from);  // otherwise it ends without closing anything
         records_.kill(a);
         wires_.cut(a);
         if (choice == 3 || dice_.chance(0.5)) victim.destroy();
     }
 
-    // Runs until `done`, which is asked now and then, or a violation.
+    // Runs until `done` returns true, or until a violation. `done` is evaluated every 40 turns.
     bool until(const char* phase, const std::function<bool()>& done) {
         unsigned countdown = 0;
         bool finished = false;
@@ -109,7 +109,7 @@ private:
             countdown = 40;
             return finished = done();
         };
-        if (driver_.run_until(ask, max_turns, patience) && !records_.violated()) return true;
+        if (driver_.run_until(ask, max_turns, time_limit) && !records_.violated()) return true;
         if (!finished && !records_.violated()) finished = done();
         if (finished) return !records_.violated();
         records_.violation(
@@ -149,7 +149,7 @@ private:
     bool close() {
         for (const auto& each : all_.processes) {
             if (records_.dead(each->number())) continue;
-            each->check_told();
+            each->check_error_callbacks();
             each->note_streams();
         }
         for (const auto& each : all_.processes) {
@@ -160,7 +160,7 @@ private:
 
     bool quiet() {
         if (driver_.run_until_quiet(max_turns)) {
-            // The progress that looks after closed endpoints comes next.
+            // The next calls of progress free closed endpoints.
             for (int i = 0; i < (plan_.sockets > 0 ? 30 : 3); ++i) {
                 for (const auto& each : all_.processes) {
                     each->look_everywhere();
@@ -180,7 +180,7 @@ private:
         });
     }
 
-    // What only time ends: whoever died in silence is given up at last.
+    // Some objects end only by time: a peer that died in silence is given up after its timeouts.
     void let_time_pass() {
         for (int minutes = 0; minutes < 10 && has_leftovers(); ++minutes) {
             for (int i = 0; i < 20; ++i) {
@@ -211,7 +211,8 @@ private:
         return true;
     }
 
-    // The memory of all processes stays until the last worker has ended what it still ran on it.
+    // The memory of all processes stays until the last worker is destroyed, because operations may
+    // still use it.
     void destroy_workers() {
         std::vector<process*> left;
         for (const auto& each : all_.processes)

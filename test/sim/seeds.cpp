@@ -22,39 +22,39 @@ struct arguments {
     std::vector<std::size_t> profiles;
 };
 
-int usage(const seed_program& of) {
+int usage(const seed_program& program) {
     std::printf(
         "usage: %s [--seed N | --seeds N [--first N]] [--profile NAME] [--verbose]\n"
-        "  --seed N        run this seed only and say what happened\n"
+        "  --seed N        run this seed only and print its outcome\n"
         "  --seeds N       run N seeds (default 100); N * M / 10 where HAWSER_SEEDS=M is set\n"
         "  --first N       from this seed on (default 1)\n"
         "  --profile NAME  one of%s (default: all)\n"
         "  --verbose       print each scenario before it runs\n",
-        of.name,
-        std::accumulate(of.profiles.begin(), of.profiles.end(), std::string(),
+        program.name,
+        std::accumulate(program.profiles.begin(), program.profiles.end(), std::string(),
                         [](const std::string& all, const char* each) { return all + ' ' + each; })
             .c_str());
     return 2;
 }
 
-bool choose_profile(const seed_program& of, arguments& chosen, const char* text) {
-    for (std::size_t i = 0; i < of.profiles.size(); ++i) {
-        if (std::strcmp(of.profiles[i], text) != 0) continue;
+bool choose_profile(const seed_program& program, arguments& chosen, const char* text) {
+    for (std::size_t i = 0; i < program.profiles.size(); ++i) {
+        if (std::strcmp(program.profiles[i], text) != 0) continue;
         chosen.profiles = {i};
         return true;
     }
     return false;
 }
 
-// By which contrib/run-tests asks for more or fewer random cases.
+// contrib/run-tests sets HAWSER_SEEDS to run more or fewer random cases.
 std::uint64_t scaled(std::uint64_t seeds) {
     const char* const text = std::getenv("HAWSER_SEEDS");
     const std::uint64_t tenths = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
     return tenths == 0 ? seeds : std::max<std::uint64_t>(1, seeds * tenths / 10);
 }
 
-bool read(int argc, char** argv, const seed_program& of, arguments& chosen) {
-    chosen.profiles.resize(of.profiles.size());
+bool read(int argc, char** argv, const seed_program& program, arguments& chosen) {
+    chosen.profiles.resize(program.profiles.size());
     std::iota(chosen.profiles.begin(), chosen.profiles.end(), std::size_t{0});
     for (int i = 1; i < argc; ++i) {
         const char* option = argv[i];
@@ -64,7 +64,7 @@ bool read(int argc, char** argv, const seed_program& of, arguments& chosen) {
         }
         if (++i == argc) return false;
         if (std::strcmp(option, "--profile") == 0) {
-            if (!choose_profile(of, chosen, argv[i])) return false;
+            if (!choose_profile(program, chosen, argv[i])) return false;
             continue;
         }
         char* end = nullptr;
@@ -85,37 +85,37 @@ bool read(int argc, char** argv, const seed_program& of, arguments& chosen) {
     return true;
 }
 
-// What a crash happened in.
+// The text that is printed when the process crashes: scenario and replay command.
 char running[2048];
 
-void tell_seed() {
+void print_seed() {
     const auto written = ::write(STDERR_FILENO, running, std::strlen(running));
     static_cast<void>(written);
 }
 
 void on_crash(int signal) {
-    tell_seed();
+    print_seed();
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }
 
-bool run_one(const seed_program& of, std::uint64_t seed, std::size_t profile, bool verbose) {
-    const std::string text = of.text(seed, profile);
-    const std::string replay =
-        fmt::format("replay: {} --profile {} --seed {}", of.name, of.profiles[profile], seed);
+bool run_one(const seed_program& program, std::uint64_t seed, std::size_t profile, bool verbose) {
+    const std::string text = program.text(seed, profile);
+    const std::string replay = fmt::format("replay: {} --profile {} --seed {}", program.name,
+                                           program.profiles[profile], seed);
     std::snprintf(running, sizeof running, "crashed; %s\nin %s\n", replay.c_str(), text.c_str());
     if (verbose) {
         std::printf("%s\n", text.c_str());
         std::fflush(stdout);
     }
-    outcome result = of.run(seed, profile);
+    outcome result = program.run(seed, profile);
     if (verbose) {
         std::printf("  %zu operations, digest %016llx\n", result.operations,
                     static_cast<unsigned long long>(result.digest));
     }
-    if (result.violation.empty() && of.repeats_every != 0 && seed % of.repeats_every == 0 &&
-        of.run(seed, profile).digest != result.digest) {
-        result.violation = "it went another way when it was run again";
+    if (result.violation.empty() && program.repeats_every != 0 &&
+        seed % program.repeats_every == 0 && program.run(seed, profile).digest != result.digest) {
+        result.violation = "the second run of this seed has another digest";
     }
     if (result.violation.empty()) return true;
     std::fprintf(stderr, "%s\nFAILED in %s\n%s\n%s\n", result.details.c_str(), text.c_str(),
@@ -129,18 +129,18 @@ bool run_one(const seed_program& of, std::uint64_t seed, std::size_t profile, bo
 
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
-int sim_test::run_seeds(int argc, char** argv, const seed_program& what) {
+int sim_test::run_seeds(int argc, char** argv, const seed_program& program) {
     arguments chosen;
-    if (!read(argc, argv, what, chosen)) return usage(what);
+    if (!read(argc, argv, program, chosen)) return usage(program);
     if (__sanitizer_set_death_callback != nullptr) {
-        __sanitizer_set_death_callback(tell_seed);
+        __sanitizer_set_death_callback(print_seed);
     } else {
         for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE})
             std::signal(signal, on_crash);
     }
     for (std::uint64_t seed = chosen.first; seed < chosen.first + chosen.count; ++seed) {
         for (const std::size_t profile : chosen.profiles) {
-            if (!run_one(what, seed, profile, chosen.verbose)) return 1;
+            if (!run_one(program, seed, profile, chosen.verbose)) return 1;
         }
     }
     std::printf("%llu seeds passed\n", static_cast<unsigned long long>(chosen.count));

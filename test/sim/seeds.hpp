@@ -1,4 +1,4 @@
-// Programs that run many seeds: their command line, and what they say of a failure.
+// Programs that run many seeds: command line and report of a failure.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,25 @@
 namespace sim_test {
 
 struct outcome {
-    std::string violation;  // empty: everything was as it must be
+    std::string violation;  // empty: the run passed
     std::string details;    // state of the workers and the last events
     std::uint64_t digest = 0;
     std::size_t operations = 0;
 };
 
-// One such program. Profiles are numbers of `profiles`.
+// A test program that runs seeds. Profiles are indices into `profiles`.
 struct seed_program {
     const char* name;
     std::span<const char* const> profiles;
-    // What the seed means, in a line.
+    // Describes the scenario of a seed in one line.
     std::string (*text)(std::uint64_t seed, std::size_t profile);
     outcome (*run)(std::uint64_t seed, std::size_t profile);
-    // Every so many seeds one is run twice, and must take the same way; 0: never.
+    // Every seed that this number divides runs twice, and both runs must have the same digest; 0:
+    // none.
     std::uint64_t repeats_every = 0;
 };
 
-// The program's main().
-int run_seeds(int argc, char** argv, const seed_program& what);
+// Runs the program: main() returns its result.
+int run_seeds(int argc, char** argv, const seed_program& program);
 
 }  // namespace sim_test

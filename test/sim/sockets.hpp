@@ -1,4 +1,4 @@
-// The sockets between clients and servers of a run.
+// The sockets between clients and servers of a run, with delays and broken connections.
 #pragma once
 
 #include <cstddef>
@@ -16,65 +16,67 @@
 
 namespace sim_test {
 
-// Stands between each client and each server: what one says reaches the other late and in pieces,
-// and a connection may break at any byte. The sockets are those of the kernel, of a kind that it
-// delivers at once (AF_UNIX), so that a seed repeats its run. Owned by the run.
+// A relay between each client and each server. It delivers bytes late and in pieces, and may break
+// a connection after any byte. It uses AF_UNIX sockets because the kernel delivers their bytes at
+// once, so a seed repeats its run. Owned by the run.
 class sockets {
 public:
     using pair = std::pair<std::size_t, std::size_t>;  // client, server
-    // Hears of a connection that is about to break.
+    // Called before a connection breaks.
     using listener_function = std::function<void(const pair&)>;
 
     sockets(uct::sim::random& dice, double breaking, listener_function on_break)
         : dice_(dice), breaking_(breaking), on_break_(std::move(on_break)) {}
 
-    // An address of the kernel's choice.
+    // An address that the kernel chooses at bind().
     static uct::tcp::socket_address any_address();
 
-    void add_server(std::size_t server, const uct::tcp::socket_address& at) { at_[server] = at; }
-    // Where that client finds that server.
-    const uct::tcp::socket_address& door(std::size_t client, std::size_t server);
-    // A host is gone: nobody hears of it again.
+    void add_server(std::size_t server, const uct::tcp::socket_address& address) {
+        server_addresses_[server] = address;
+    }
+    // Address at which `client` reaches `server` through the relay.
+    const uct::tcp::socket_address& relay_address(std::size_t client, std::size_t server);
+    // The host of a process is gone: all of its connections end, and new ones are refused.
     void cut(std::size_t process);
 
-    // Perhaps lets something happen; 0: nothing was left to happen.
+    // Performs one random step. Returns 0 if no step was possible.
     unsigned turn();
     [[nodiscard]] std::string text() const;
 
 private:
-    struct door_record {
+    struct relay_listener {
         pair between;
         ucs::unique_fd socket;
         uct::tcp::socket_address address;
     };
-    // One direction of a passage.
+    // One direction of a relayed connection.
     struct flow {
         std::vector<std::byte> held;
         std::size_t carried = 0;
         bool ended = false;
     };
-    struct passage {
+    struct relayed_connection {
         pair between;
         ucs::unique_fd ends[2];
         flow flows[2];
-        int breaking_flow = -1;  // where it breaks, and after how many bytes
+        int breaking_flow = -1;  // the direction that breaks after `breaks_after` bytes; -1: none
         std::size_t breaks_after = 0;
         bool over = false;
     };
 
-    bool welcome(door_record& at);
-    bool move(passage& on, int from);
-    bool take(passage& on, int from);
-    bool give(passage& on, int from);
-    void end(passage& on) noexcept;
+    bool accept(relay_listener& listener);
+    bool forward(relayed_connection& connection, int from);
+    bool receive(relayed_connection& connection, int from);
+    bool send(relayed_connection& connection, int from);
+    void end(relayed_connection& connection) noexcept;
 
     uct::sim::random& dice_;
     const double breaking_;
     const listener_function on_break_;
-    std::map<std::size_t, uct::tcp::socket_address> at_;
+    std::map<std::size_t, uct::tcp::socket_address> server_addresses_;
     std::map<std::size_t, bool> gone_;
-    std::map<pair, std::unique_ptr<door_record>> doors_;
-    std::vector<std::unique_ptr<passage>> passages_;
+    std::map<pair, std::unique_ptr<relay_listener>> listeners_;
+    std::vector<std::unique_ptr<relayed_connection>> connections_;
 };
 
 }  // namespace sim_test

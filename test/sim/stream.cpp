@@ -1,5 +1,5 @@
-// The program's byte streams. Every byte follows from the stream and its place in it, and the first
-// word names the stream: whoever reads it knows what must come.
+// Byte streams of the program. Every byte is computed from the stream's id and its offset. The
+// first word is the id, so a reader can compute all later bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,28 +14,28 @@ namespace sim_test {
 
 using ucp::capi::handle;
 
-void process::act_on_stream(endpoint_record& on) {
+void process::act_on_stream(endpoint_record& endpoint) {
     const std::uint64_t choice = all_.dice.below(20);
     if (choice < 9) {
-        write(on);
+        write(endpoint);
     } else if (choice < 12) {
-        read(on, true);
+        read(endpoint, true);
     } else if (choice < 16) {
-        read(on, false);
+        read(endpoint, false);
     } else if (choice < 18) {
-        take(on);
+        take(endpoint);
     } else {
         read_ready();
     }
 }
 
-// The endpoint at the other end, while the program there has it.
+// The endpoint at the other end, if the peer's program has it.
 endpoint_record* process::partner_of(const endpoint_record& which) const {
-    process& there = *all_.processes[which.to];
-    if (which.closed || which.failed || there.worker_ == nullptr) return nullptr;
-    const ucp::ep* const found = there.worker_->find_ep(ucp::capi::from(which.handle).remote_id());
+    process& peer = *all_.processes[which.to];
+    if (which.closed || which.failed || peer.worker_ == nullptr) return nullptr;
+    const ucp::ep* const found = peer.worker_->find_ep(ucp::capi::from(which.handle).remote_id());
     if (found == nullptr) return nullptr;
-    for (const auto& each : there.endpoints_) {
+    for (const auto& each : peer.endpoints_) {
         const bool same = !each->closed && &ucp::capi::from(each->handle) == found;
         if (same && each->to == number_) return each.get();
     }
@@ -52,13 +52,14 @@ endpoint_record* process::writer_of(std::uint64_t stream) const {
 }
 
 void process::write(endpoint_record& to) {
-    // Nobody may ever read it where there is no partner: more than a window would wait for ever.
+    // If there is no partner, the bytes may never be read: more than one window would wait for
+    // ever.
     const std::size_t most =
         partner_of(to) == nullptr ? ucp::wire::first_stream_window : std::size_t{1} << 20U;
     const std::size_t wanted = all_.dice.chance(0.3) ? all_.dice.below(200'000) : some_size();
     const std::size_t length = std::min(wanted, most - std::min(most, to.written));
     if (length == 0) return;
-    operation_record& op = new_operation(what::write);
+    operation_record& op = new_operation(operation_kind::write);
     op.endpoint = to.number;
     op.peer = to.to;
     op.data = std::make_unique<payload>(some_layout(), length, all_.dice);
@@ -70,7 +71,7 @@ void process::write(endpoint_record& to) {
 }
 
 bool process::read(endpoint_record& from, bool at_once) {
-    operation_record& op = new_operation(what::read);
+    operation_record& op = new_operation(operation_kind::read);
     op.endpoint = from.number;
     op.peer = from.to;
     const std::size_t room = all_.dice.between(1, all_.dice.chance(0.7) ? 5000 : 100'000);
@@ -90,7 +91,7 @@ bool process::read(endpoint_record& from, bool at_once) {
         ucp_stream_recv_nbx(from.handle, op.data->buffer(), op.data->count(), &length, &param);
     if (!UCS_PTR_IS_PTR(result)) op.received = length;
     if (at_once && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
-        // Nothing happened at all.
+        // The call did nothing.
         --depth_;
         op.done = true;
         op.status = UCS_ERR_NO_RESOURCE;
@@ -103,15 +104,15 @@ bool process::read(endpoint_record& from, bool at_once) {
 void process::on_stream(void* request, ucs_status_t status, std::size_t length, void* arg) {
     auto& op = *static_cast<operation_record*>(arg);
     op.received = length;
-    op.owner->heard(op, request, status);
+    op.owner->completed(op, request, status);
 }
 
-// What is there is handed out where it lies; false: nothing.
+// Reads available bytes in place. Returns false if there are none.
 bool process::take(endpoint_record& from) {
     std::size_t length = 0;
     void* const data = ucp_stream_recv_data_nb(from.handle, &length);
     if (data == nullptr || UCS_PTR_IS_ERR(data)) return false;
-    operation_record& op = new_operation(what::read);
+    operation_record& op = new_operation(operation_kind::read);
     op.endpoint = from.number;
     op.peer = from.to;
     op.inside_call = false;
@@ -121,18 +122,18 @@ bool process::take(endpoint_record& from) {
     from.reads.push_back(&op);
     all_.records.ended(op, UCS_OK);
     from.handed_out.push_back(data);
-    // They count as not taken until then, and a writer may wait for them.
-    if (draining_ || all_.dice.chance(0.5)) give_back_chunks(from);
+    // The library counts chunks as unread until they are released, and a writer may wait for them.
+    if (draining_ || all_.dice.chance(0.5)) release_chunks(from);
     return true;
 }
 
-void process::give_back_chunks(endpoint_record& of) {
-    for (void* each : of.handed_out)
-        ucp_stream_data_release(of.handle, each);
-    of.handed_out.clear();
+void process::release_chunks(endpoint_record& endpoint) {
+    for (void* each : endpoint.handed_out)
+        ucp_stream_data_release(endpoint.handle, each);
+    endpoint.handed_out.clear();
 }
 
-// Of all endpoints that are said to have bytes.
+// Reads from endpoints that the worker lists as readable.
 unsigned process::read_ready() {
     ucp_stream_poll_ep_t ready[3];
     const ssize_t count = ucp_stream_worker_poll(handle(*worker_), ready, std::size(ready), 0);
@@ -140,7 +141,7 @@ unsigned process::read_ready() {
         const auto found = std::find_if(
             endpoints_.begin(), endpoints_.end(),
             [&](const auto& each) { return !each->closed && each->handle == ready[i].ep; });
-        // A callback of the one before may have read this one, or closed it.
+        // A callback of the previous read may have read or closed this endpoint.
         const bool got = found != endpoints_.end() &&
                          (all_.dice.chance(0.5) ? take(**found) : read(**found, true));
         if (i == 0 && !got) {
@@ -151,17 +152,17 @@ unsigned process::read_ready() {
     return static_cast<unsigned>(std::max<ssize_t>(count, 0));
 }
 
-// Receives end in the order of their calls, but those without callback are asked later.
-void process::check_reads(endpoint_record& of) {
-    while (!of.reads.empty() && of.reads.front()->done) {
-        operation_record& first = *of.reads.front();
-        of.reads.pop_front();
-        check_read(of, first);
+// Receives end in the order of their calls, but those without callback are tested later.
+void process::check_reads(endpoint_record& endpoint) {
+    while (!endpoint.reads.empty() && endpoint.reads.front()->done) {
+        operation_record& first = *endpoint.reads.front();
+        endpoint.reads.pop_front();
+        check_read(endpoint, first);
         first.data.reset();
     }
 }
 
-void process::check_read(endpoint_record& of, const operation_record& receive) {
+void process::check_read(endpoint_record& endpoint, const operation_record& receive) {
     model& records = all_.records;
     const std::size_t length = receive.received;
     const std::size_t room = receive.data->length();
@@ -173,37 +174,42 @@ void process::check_read(endpoint_record& of, const operation_record& receive) {
             fmt::format("got {} bytes of {}: {}", length, room, records.text(receive)));
         return;
     }
-    if (length == 0 || (of.source == nullptr && !find_writer(of, receive))) {
-        of.read += length;
+    if (length == 0 || (endpoint.source == nullptr && !find_writer(endpoint, receive))) {
+        endpoint.read += length;
         return;
     }
-    // What a receive that failed was about to get may lie behind, unannounced.
-    const bool right = receive.status == UCS_OK
-                           ? receive.data->holds_stream(of.source->stream, of.read, length)
-                           : receive.data->begins_with_stream(of.source->stream, of.read, length);
-    if (!right || length > of.source->written - of.read) {
-        records.violation(fmt::format("not bytes {} to {} of stream {}, which has {}: {}", of.read,
-                                      of.read + length, of.source->stream, of.source->written,
+    // If the receive failed, the buffer may hold further bytes beyond `length`.
+    const bool right =
+        receive.status == UCS_OK
+            ? receive.data->holds_stream(endpoint.source->stream, endpoint.read, length)
+            : receive.data->begins_with_stream(endpoint.source->stream, endpoint.read, length);
+    if (!right || length > endpoint.source->written - endpoint.read) {
+        records.violation(fmt::format("not bytes {} to {} of stream {}, which has {}: {}",
+                                      endpoint.read, endpoint.read + length,
+                                      endpoint.source->stream, endpoint.source->written,
                                       records.text(receive)));
     }
-    of.read += length;
+    endpoint.read += length;
 }
 
-// From the first word, which may come in parts. A stream has one reader, at its other end.
-bool process::find_writer(endpoint_record& of, const operation_record& receive) {
-    constexpr std::size_t word = sizeof of.first_word;
+// Finds the stream by its first word, which may come in parts. A stream has one reader, at its
+// other end.
+bool process::find_writer(endpoint_record& endpoint, const operation_record& receive) {
+    constexpr std::size_t word = sizeof endpoint.first_word;
     const std::vector<std::byte> bytes = receive.data->packed();
-    for (std::size_t i = 0; i < receive.received && of.read + i < word; ++i)
-        of.first_word |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * (of.read + i));
-    if (of.read + receive.received < word) return false;
-    of.source = writer_of(of.first_word);
-    if (of.source != nullptr && of.source->to == number_ && of.source->owner->number_ == of.to &&
-        !std::exchange(of.source->has_reader, true)) {
+    for (std::size_t i = 0; i < receive.received && endpoint.read + i < word; ++i)
+        endpoint.first_word |= std::to_integer<std::uint64_t>(bytes[i])
+                               << (8 * (endpoint.read + i));
+    if (endpoint.read + receive.received < word) return false;
+    endpoint.source = writer_of(endpoint.first_word);
+    if (endpoint.source != nullptr && endpoint.source->to == number_ &&
+        endpoint.source->owner->number_ == endpoint.to &&
+        !std::exchange(endpoint.source->has_reader, true)) {
         return true;
     }
     all_.records.violation(fmt::format("endpoint {} of worker {} reads stream {} of another",
-                                       of.number, number_, of.first_word));
-    of.source = nullptr;
+                                       endpoint.number, number_, endpoint.first_word));
+    endpoint.source = nullptr;
     return false;
 }
 

@@ -1,4 +1,4 @@
-// The simulated transports of one network, for contexts of ucp.
+// Creates contexts of ucp that use the simulated transports of one network.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace sim_test {
 
-// Outlives the contexts, and not the network.
+// Must outlive the contexts, and must not outlive the network.
 class transports {
 public:
     explicit transports(uct::sim::fabric& network) noexcept
         : component_(network), paired_component_(network) {}
 
-    // `paired`: also with the one whose endpoints come in pairs.
+    // `paired`: the context also gets the transport whose endpoints come in pairs.
     [[nodiscard]] std::unique_ptr<ucp::context> new_context(const options& list,
                                                             const ucp::context_params& params,
                                                             bool paired) const;

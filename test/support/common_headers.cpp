@@ -1,1 +1,1 @@
-// Nothing: the file for which the build parses the headers that all test programs use.
+// An empty file, for which the build precompiles the headers that all test programs use.

@@ -1,4 +1,4 @@
-// A limit on this process's descriptors for a part of a test.
+// A temporary limit on the descriptors of this process.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 namespace test {
 
-// While it lives, descriptors of `limit` and above cannot be opened.
+// During its lifetime no descriptor of `limit` or above can be opened.
 class descriptor_limit {
 public:
     explicit descriptor_limit(rlim_t limit) {
@@ -22,8 +22,8 @@ public:
     descriptor_limit(const descriptor_limit&) = delete;
     descriptor_limit& operator=(const descriptor_limit&) = delete;
 
-    // Returns the descriptor that the next open would get: as a limit it lets nothing be opened, if
-    // no lower one is closed meanwhile.
+    // Returns the descriptor that the next open would get. As a limit it prevents any open, unless
+    // a lower descriptor is closed meanwhile.
     [[nodiscard]] static rlim_t next_descriptor() {
         const int next = ::dup(STDIN_FILENO);
         REQUIRE(next >= 0);

@@ -1,4 +1,4 @@
-// Environment variables for the time of a test.
+// Temporary environment variables for a test.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace test {
 
-// Sets (or with nullptr removes) a variable and puts the old value back.
+// Sets a variable, or removes it with nullptr, and restores the old value at the end.
 class env {
 public:
     env(const char* name, const char* value) : name_(name) {

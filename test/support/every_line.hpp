@@ -1,4 +1,4 @@
-// Log lines of the code under test that are all counted.
+// Unlimited log lines, for tests that count them.
 #pragma once
 
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace test {
 
-// While it lives, every repeated warning and error is written, as with UCX_LOG_REPEATS=inf: for
+// During its lifetime every repeated warning and error is logged, as with UCX_LOG_REPEATS=inf: for
 // tests that count the causes of a line.
 class every_line {
 public:

@@ -12,7 +12,7 @@
 namespace test {
 
 namespace {
-std::optional<uct::sim::random> generator;  // none: the kernel's
+std::optional<uct::sim::random> generator;  // empty: the kernel's generator
 }
 
 seeded_identities::seeded_identities(std::uint64_t seed) noexcept {
@@ -25,16 +25,16 @@ seeded_identities::~seeded_identities() {
 
 }  // namespace test
 
-// This replaces the function of the C library, which the library calls (ucs/sys/uuid.cpp), and
-// libsodium, which has to see it.
+// Replaces the C library's function, which the library calls (ucs/sys/uuid.cpp). Exported, so that
+// libsodium calls it, too.
 extern "C" [[gnu::visibility("default")]] ssize_t getrandom(void* into, size_t size,
                                                             unsigned flags) {
     if (!test::generator) return ::syscall(SYS_getrandom, into, size, flags);
-    auto* at = static_cast<char*>(into);
+    auto* position = static_cast<char*>(into);
     for (std::size_t done = 0; done < size;) {
         const std::uint64_t word = test::generator->next();
         const std::size_t part = size - done < sizeof word ? size - done : sizeof word;
-        std::memcpy(at + done, &word, part);
+        std::memcpy(position + done, &word, part);
         done += part;
     }
     return static_cast<ssize_t>(size);

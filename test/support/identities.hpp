@@ -1,12 +1,13 @@
-// Random identities that follow a seed, so that a test repeats also where they are compared.
+// Random identities that are computed from a seed, so that tests are repeatable even if they
+// compare identities.
 #pragma once
 
 #include <cstdint>
 
 namespace test {
 
-// While one is alive, what the library asks the kernel's generator for comes from the seed. For
-// programs that link identities.cpp; one at a time, one thread only, no forks meanwhile.
+// During its lifetime the library gets random bytes from the seed instead of the kernel. For
+// programs that link identities.cpp; one object at a time, one thread only, no forks meanwhile.
 class seeded_identities {
 public:
     explicit seeded_identities(std::uint64_t seed) noexcept;

@@ -1,4 +1,4 @@
-// Messages that the code under test logs.
+// Captures the log messages of the code under test.
 #pragma once
 
 #include <mutex>
@@ -9,7 +9,8 @@
 
 namespace test {
 
-// While it lives, log messages come here instead of to the output. Threads of the test may log.
+// During its lifetime log messages are stored here instead of being written. Threads of the test
+// may log.
 class log_capture final : public ucs::log::sink {
 public:
     log_capture() { ucs::log::set_sink(this); }
@@ -23,7 +24,7 @@ public:
         entries_.push_back({source.name(), severity, std::string(text)});
     }
 
-    // Number of messages that contain `part`, of this severity or more severe.
+    // Number of messages that contain `part`, with this severity or a more severe one.
     [[nodiscard]] std::size_t count(std::string_view part,
                                     ucs::log::level limit = ucs::log::level::trace_poll) const {
         const std::lock_guard guard(lock_);
@@ -39,7 +40,7 @@ public:
         return entries_.size();
     }
 
-    // Everything, one message a line: for INFO() in a test.
+    // All messages, one per line: for INFO() in a test.
     [[nodiscard]] std::string text() const {
         const std::lock_guard guard(lock_);
         std::string all;

@@ -1,5 +1,5 @@
-// Who gets which rows of an exchange of MoE, by plain loops over the choices of all ranks: what
-// tests compare with.
+// Reference for MoE exchanges: the rows of each rank, computed by plain loops over the choices of
+// all ranks.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace test::moe {
 
-// A token of a rank.
+// Identifies a token of a rank.
 struct row {
     std::uint32_t source;
     std::uint32_t token;
@@ -35,18 +35,18 @@ struct gating {
     [[nodiscard]] std::uint32_t rank_of(std::int64_t expert) const {
         return static_cast<std::uint32_t>(expert) / local();
     }
-    // The expert of a choice in numbers of this rank; -1: it is none of its.
-    [[nodiscard]] std::int64_t choice_at(std::uint32_t rank, row of, std::uint32_t j) const {
-        const std::int64_t expert = choice(of.source, of.token, j);
+    // The expert of a choice, numbered within this rank; -1 if the expert belongs to another rank.
+    [[nodiscard]] std::int64_t choice_at(std::uint32_t rank, row token_row, std::uint32_t j) const {
+        const std::int64_t expert = choice(token_row.source, token_row.token, j);
         return expert >= 0 && rank_of(expert) == rank ? expert % std::int64_t{local()} : -1;
     }
-    // Whether a token goes to a rank.
-    [[nodiscard]] bool goes(row of, std::uint32_t to) const {
+    // Returns true if a token goes to a rank.
+    [[nodiscard]] bool goes(row token_row, std::uint32_t to) const {
         for (std::uint32_t j = 0; lives(to) && j < k; ++j)
-            if (choice_at(to, of, j) >= 0) return true;
+            if (choice_at(to, token_row, j) >= 0) return true;
         return false;
     }
-    // What a rank gets, in order.
+    // The rows that a rank receives, in order.
     [[nodiscard]] std::vector<row> rows_of(std::uint32_t rank) const {
         std::vector<row> made;
         for (std::uint32_t source = 0; source < ranks(); ++source)
@@ -54,8 +54,8 @@ struct gating {
                 if (goes({source, token}, rank)) made.push_back({source, token});
         return made;
     }
-    // Where the rows of each expert of a rank begin, one for each choice, with so many at least of
-    // padding that they begin at multiples of the alignment; the last entry: all rows.
+    // Offsets of the rows of each expert of a rank, with one row per choice. Padding aligns each
+    // offset to a multiple of the alignment; the last entry is the number of all rows.
     [[nodiscard]] std::vector<std::uint32_t> begins(std::uint32_t rank,
                                                     std::uint32_t alignment) const {
         std::vector<std::uint32_t> made(local() + 1);
@@ -67,7 +67,7 @@ struct gating {
             made[i] = made[i - 1] + (made[i] + alignment - 1) / alignment * alignment;
         return made;
     }
-    // Of all choices [tokens, k] of each rank: which one of its expert's it is.
+    // For all choices [tokens, k] of each rank: the index of the row among the rows of its expert.
     [[nodiscard]] std::vector<std::vector<std::uint32_t>> places() const {
         std::vector<std::uint32_t> next(experts);
         std::vector<std::vector<std::uint32_t>> made(ranks());
@@ -78,7 +78,7 @@ struct gating {
     }
 };
 
-// Where in `rows`, which are in order, a token is.
+// Index of a token in `rows`, which must be sorted.
 [[nodiscard]] inline std::uint32_t index_of(const std::vector<row>& rows, row wanted) {
     const auto found = std::ranges::lower_bound(rows, wanted, [](row a, row b) {
         return std::pair(a.source, a.token) < std::pair(b.source, b.token);

@@ -5,8 +5,8 @@ import socket
 
 
 def free_port():
-    """A TCP port that nobody uses, below those that the kernel gives to sockets that connect: such a
-    socket could take it before the server does."""
+    """A free TCP port below the range of ephemeral ports. A connecting socket could take a port of that range before
+    the server does."""
     while True:
         port = random.randrange(15000, 32000)
         with socket.socket() as probe:

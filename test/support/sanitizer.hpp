@@ -1,4 +1,4 @@
-// What a sanitizer takes away from tests.
+// Features that are unavailable in a build with a sanitizer.
 #pragma once
 
 namespace test {
@@ -14,7 +14,7 @@ inline constexpr bool instrumented = true;  // and many times slower
 #else
 inline constexpr bool instrumented = false;
 #endif
-// Else malloc is the sanitizer's, which asks the kernel itself.
+// Otherwise malloc belongs to the sanitizer, which maps memory itself.
 inline constexpr bool has_allocator_of_libc = !instrumented;
 #undef HAS_FEATURE
 

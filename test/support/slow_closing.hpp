@@ -1,4 +1,4 @@
-// Local sockets whose closing takes as long as the test likes.
+// Local sockets whose closing blocks as long as the test wants.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,19 +18,19 @@ namespace test {
 
 using ucs::unique_fd;
 
-// A TCP connection whose sending end keeps who closes it waiting, until the receiving end closes.
+// A TCP connection: closing its sending end blocks until the receiving end closes.
 struct lingering {
     lingering() {
         const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_in at{};
-        at.sin_family = AF_INET;
-        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof at;
-        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length) == 0);
         REQUIRE(::listen(listener.get(), 1) == 0);
-        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
         sender = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        REQUIRE(::connect(sender.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        REQUIRE(::connect(sender.get(), reinterpret_cast<sockaddr*>(&address), length) == 0);
         receiver = unique_fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         REQUIRE(receiver);
         const struct linger hour { 1, 3600 };
@@ -54,8 +54,8 @@ struct unix_pair {
     unique_fd theirs;
 };
 
-// Sockets that wait in close_aside() behind one that lingers, as many as it takes for
-// closes_too_many(). The destructor lets them be closed, and waits for that.
+// Sockets that wait in close_aside() behind a lingering one, as many as closes_too_many() needs.
+// The destructor lets them close, and waits for that.
 struct full_closing_pool {
     full_closing_pool() {
         unix_pair first;

@@ -1,4 +1,4 @@
-// A folder of a test's own.
+// A temporary folder of a test.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace test {
 
-// Made empty, removed with everything in it.
+// Made empty, and removed with its contents.
 class temp_dir {
 public:
     temp_dir() {
@@ -31,7 +31,7 @@ public:
         return (path_ / name).string();
     }
 
-    // Writes a file, folders included, and returns its path.
+    // Writes a file, creates its folders, and returns its path.
     std::string write(const std::string& name, std::string_view text) const {
         const std::filesystem::path file = path_ / name;
         std::filesystem::create_directories(file.parent_path());
@@ -39,7 +39,7 @@ public:
         return file.string();
     }
 
-    // Makes a symbolic link, folders included.
+    // Makes a symbolic link, and creates its folders.
     void link(const std::string& name, const std::string& target) const {
         const std::filesystem::path file = path_ / name;
         std::filesystem::create_directories(file.parent_path());

@@ -1,8 +1,8 @@
-// Catch2 itself, and main.
+// Compiles Catch2 and its main().
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
-// What a program that makes its test cases at run time may define: does so.
+// A program that registers test cases at run time may define this function.
 [[gnu::weak]] void register_test_cases();
 
 int main(int argc, char** argv) {
@@ -10,8 +10,7 @@ int main(int argc, char** argv) {
     return Catch::Session().run(argc, argv);
 }
 
-// What a library of others never frees is not ours to mend: PMIx keeps some bytes for as long as
-// the process lives.
+// Suppresses leaks of third-party libraries: PMIx keeps some bytes until the process ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libpmix.so";

@@ -1,11 +1,11 @@
-// A clock that a test moves.
+// A clock that the test controls.
 #pragma once
 
 #include "ucs/time/clock.hpp"
 
 namespace test {
 
-// While it lives, time stands still and moves on command.
+// During its lifetime time stands still, and the test advances it.
 class virtual_time {
 public:
     virtual_time() {

@@ -1,4 +1,4 @@
-"""The tests: functions that get the guests of a variant, in files of one folder."""
+"""The tests: functions with the guests of a variant as arguments, in the files of one folder."""
 
 import dataclasses
 import importlib.util
@@ -11,7 +11,7 @@ TESTS = []
 
 
 class Skipped(Exception):
-    """A test cannot run here; the text says why."""
+    """A test cannot run on this machine; the text has the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Test:
     name: str
     variant: Variant
     function: typing.Callable
-    long: bool = False  # takes minutes: only when it is asked for
+    long: bool = False  # takes minutes: runs only with --long
 
 
 def on(variant, long=False, name=None):
-    """Declares a test: a function that takes as many guests as the variant has, and raises what is wrong."""
+    """Declares a test: a function with as many arguments as the variant has guests. It raises on failure."""
     def declare(function):
         TESTS.append(Test(f"{function.__module__}.{name or function.__name__}", variant, function, long))
         return function
@@ -35,7 +35,7 @@ def without_guest(function):
 
 
 def tool(guest, path):
-    """A file of the build tree that the runner was given."""
+    """A file of the runner's build tree."""
     file = guest.build / path
     if not file.exists():
         raise Skipped(f"{file} is not built")
@@ -43,8 +43,8 @@ def tool(guest, path):
 
 
 def load(folder):
-    """All tests of the folder, those of one variant together."""
-    sys.path.insert(0, str(folder))  # for what its files share
+    """All tests of the folder, grouped by variant."""
+    sys.path.insert(0, str(folder))  # for modules that its files share
     for file in sorted(folder.glob("*_tests.py")):
         spec = importlib.util.spec_from_file_location(file.stem.removesuffix("_tests"), file)
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -9,14 +9,14 @@ import shutil
 import struct
 import subprocess
 
-# What it takes to mount the host's root; everything else is loaded from there.
+# Modules for mounting the host's root; all other modules are loaded from there.
 BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 LIMIT = 600  # seconds for a download
 XZ_MAGIC = b"\xfd7zXZ\0"
 
 
 class Missing(Exception):
-    """Something that guests need is not on this machine; the text, one line, says what."""
+    """A prerequisite of guests is missing on this machine; the text is one line."""
 
 
 def _output(*command, **more):
@@ -33,7 +33,7 @@ def _output(*command, **more):
 
 
 def _download(into):
-    """The package that linux-image-amd64 stands for; its file."""
+    """The name of the package that linux-image-amd64 depends on; downloads it and returns its file."""
     for line in _output("apt-cache", "depends", "linux-image-amd64").splitlines():
         word, _, package = line.strip().partition(": ")
         if word == "Depends" and package.startswith("linux-image-"):
@@ -43,7 +43,7 @@ def _download(into):
 
 
 def _download_with_fresh_lists(into):
-    """Package lists may be missing, or name a version that is gone by now."""
+    """Updates the package lists, which may be missing or outdated."""
     try:
         return _download(into)
     except Missing:
@@ -54,22 +54,22 @@ def _download_with_fresh_lists(into):
 
 
 def _uncompressed(image):
-    """The ELF file inside a compressed kernel, which QEMU can start as well; None where it is not packed with xz.
+    """The ELF file inside a compressed kernel, which QEMU can start, too; None if it is not packed with xz.
 
-    The guest would take longer to unpack it than for all the rest of its boot.
+    The guest would need more time to unpack the kernel than for the rest of its boot.
     """
-    whole = image.read_bytes()
-    setup_sectors = whole[0x1F1]
-    start, length = struct.unpack_from("<II", whole, 0x248)  # of the payload, after the setup code
+    contents = image.read_bytes()
+    setup_sectors = contents[0x1F1]
+    start, length = struct.unpack_from("<II", contents, 0x248)  # position of the payload, relative to the setup code
     start += (setup_sectors + 1) * 512
-    payload = whole[start:start + length]
+    payload = contents[start:start + length]
     if not payload.startswith(XZ_MAGIC):
         return None
     return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(payload)
 
 
 class Kernel:
-    """One that is unpacked in the folder `root`, below which its modules lie as in a system."""
+    """A kernel unpacked in the folder `root`, with its modules below as in a system."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
@@ -79,7 +79,7 @@ class Kernel:
 
     @classmethod
     def fetch(cls, folder):
-        """Takes what an earlier call left in the folder; else downloads it (70 MB) and unpacks it (500 MB)."""
+        """Uses the kernel in the folder. If there is none, downloads it (70 MB) and unpacks it (500 MB)."""
         if platform.machine() != "x86_64":
             raise Missing(f"guests are x86_64 machines, this one is {platform.machine()}")
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class Kernel:
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not root.exists():
-                cls._unpack(folder / "kernel.new").rename(root)  # only a whole one gets this name
+                cls._unpack(folder / "kernel.new").rename(root)  # only a complete kernel gets this name
         return cls(root)
 
     @classmethod
@@ -105,7 +105,7 @@ class Kernel:
         return root
 
     def _files_of(self, modules):
-        """Files of these modules and of all that they need, in the order of loading."""
+        """Files of these modules and of their dependencies, in the order of loading."""
         files = []
         for module in modules:
             for line in _output("modprobe", "-D", "-d", self.root, "-S", self.version, module).splitlines():
@@ -115,7 +115,7 @@ class Kernel:
         return [pathlib.Path(file) for file in files]
 
     def archive(self, folder, first_program):
-        """Packs busybox, the modules and `first_program`, which becomes /init; the archive's file in `folder`."""
+        """Packs busybox, the modules and `first_program`, which becomes /init; returns the archive in `folder`."""
         busybox = shutil.which("busybox")
         if busybox is None:
             raise Missing("busybox is not installed")

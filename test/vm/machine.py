@@ -4,7 +4,7 @@
         guest.wait_until_ready()
         print(guest.run("ibv_devinfo", timeout=30).output)
 
-Nothing here waits without a limit. docs/rdma-guest.md says how it works.
+All waits have a limit. docs/rdma-guest.md explains how it works.
 """
 
 import contextlib
@@ -23,20 +23,20 @@ import qemu
 
 HERE = pathlib.Path(__file__).resolve().parent
 BOOT_LIMIT = 120   # seconds; an idle machine takes some
-ANSWER_LIMIT = 20  # seconds for QEMU to do what it does at once
+ANSWER_LIMIT = 20  # seconds for QEMU's immediate commands
 CONSOLE_LINES = 30
 
 
 class Failed(Exception):
-    """The guest, or a command in it, did not do what it should; the text ends with the guest's last words."""
+    """The guest, or a command in it, failed; the text ends with the guest's last output."""
 
 
 class Late(Failed):
-    """It may still run."""
+    """The time is over; the command may still run."""
 
 
 class Gone(Failed):
-    """There is no guest any more."""
+    """The guest has ended."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,29 +50,29 @@ class Job:
 
     def __init__(self, guest, name, command):
         self.guest, self.name, self.command = guest, name, command
-        self.status = None  # until it has ended
+        self.status = None  # None while it runs
 
     def output(self):
-        """What it has written so far."""
+        """The output so far."""
         return self.guest.text(f"{self.name}.log")
 
     def wait(self, timeout):
-        """Raises Late when it has not ended in time, Gone when its guest has."""
+        """Waits for the end. Raises Late after the time limit, Gone if its guest has ended."""
         first_to_end([self], timeout)
         return Result(self.status, self.output())
 
     def end(self):
-        """Kills it with all its children that stayed in its group, and waits for that."""
+        """Kills it with all children in its process group, and waits for their end."""
         if self.status is None:
             mark = f"/run/guest/{self.name}.pid"
-            # It may have ended by itself since we heard of it.
+            # It may have ended since the last notification.
             self.guest.run(f"until [ -s {mark} ]; do sleep 0.05; done; "
                            f"while kill -s KILL -- -$(cat {mark}); do sleep 0.05; done", ANSWER_LIMIT)
             self.wait(ANSWER_LIMIT)
 
 
 def first_to_end(jobs, timeout):
-    """The first of these jobs, in one or several guests, that ends or has ended."""
+    """Waits for these jobs, in one or several guests; returns the first that has ended."""
     end = time.monotonic() + timeout
     while True:
         for job in jobs:
@@ -87,17 +87,17 @@ def first_to_end(jobs, timeout):
 
 
 class Guest:
-    """One machine, from the power switch on. Its end is the end of the `with`, or of this process.
+    """One machine, from its start. It ends with the `with` statement, or with this process.
 
-    `cables`: as for qemu.command; this end of them is QEMU's from here on. `build`: the build tree that tests take
-    programs from.
+    `cables`: as for qemu.command; QEMU owns these ends from here on. `build`: the build tree with the programs of
+    tests.
     """
 
     def __init__(self, kernel, folder, shape=qemu.Shape(), host=1, cables=None, build=None):
         self.kernel, self.shape, self.host, self.build = kernel, shape, host, build
         self._jobs, self._unread = {}, b""
         if cables is None and (shape.nodes > 1 or shape.switch):
-            cables = []  # dummy interfaces have no place
+            cables = []  # cards without cables, because dummy interfaces have no PCI location
         self._has_cards = cables is not None
         with contextlib.ExitStack() as resources:
             self.folder = pathlib.Path(resources.enter_context(
@@ -126,7 +126,7 @@ class Guest:
         shutil.copy(HERE / "second_init", self.folder)
 
     def _start(self, line, sockets):
-        # QEMU ends with this process, however that ends.
+        # QEMU ends when this process ends.
         line = ["setpriv", "--pdeathsig", "KILL", *line]
         with (self.folder / "qemu").open("wb") as said:
             self._process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
@@ -142,7 +142,7 @@ class Guest:
 
     @property
     def process_id(self):
-        """Of QEMU."""
+        """Called for QEMU's process."""
         return self._process.pid
 
     @property
@@ -150,18 +150,18 @@ class Guest:
         return self._process.poll() is None
 
     def fileno(self):
-        """For select: there is something to receive."""
+        """For select: readable if there is something to receive."""
         return self._control.fileno()
 
     def text(self, name):
-        """A file of the folder that guest and host share."""
+        """Text of a file in the folder that guest and host share."""
         with contextlib.suppress(FileNotFoundError):
             return (self.folder / name).read_text(errors="replace")
         return ""
 
-    def story(self, what, job=None):
-        """`what` happened, and the last words of everything that may know why."""
-        lines = [f"host {self.host}: {what}"]
+    def story(self, problem, job=None):
+        """Describes a problem, with the last output of everything that may explain it."""
+        lines = [f"host {self.host}: {problem}"]
         places = {"console": "console", "qemu": "QEMU"}
         if job is not None:
             places = {f"{job.name}.log": "command", **places}
@@ -169,12 +169,12 @@ class Guest:
             lines += [f"  {title}: {line}" for line in self.text(name).splitlines()[-CONSOLE_LINES:]]
         return "\n".join(lines)
 
-    def stories(self, what):
-        """The same with each command that still runs, or without one."""
-        return [self.story(f"{job.command}: {what}", job) for job in self._jobs.values()] or [self.story(what)]
+    def stories(self, problem):
+        """The same for each running command, or once if there is none."""
+        return [self.story(f"{job.command}: {problem}", job) for job in self._jobs.values()] or [self.story(problem)]
 
     def receive(self):
-        """Notes which jobs ended. Blocks unless there is something."""
+        """Notes which jobs ended. Blocks until there is something to receive."""
         try:
             got = self._control.recv(4096)
         except ConnectionError:
@@ -197,7 +197,7 @@ class Guest:
         return self._jobs[name]
 
     def start(self, command, *, environment=None, directory=None):
-        """Starts a shell command, by default in the folder of this process; a Job."""
+        """Starts a shell command, by default in the folder of this process; returns a Job."""
         if not self.alive:
             raise Gone(self.story(f"{command}: the guest is gone"))
         job = self._job(f"job{time.monotonic_ns()}", command)
@@ -209,19 +209,19 @@ class Guest:
             self._control.sendall(f"{job.name}\n".encode())
         return job
 
-    def run(self, command, timeout, **how):
-        """Starts a command and waits for its end; a Result, whatever its status is."""
-        return self.start(command, **how).wait(timeout)
+    def run(self, command, timeout, **options):
+        """Runs a command; returns a Result with any status."""
+        return self.start(command, **options).wait(timeout)
 
-    def check(self, command, timeout, **how):
-        """Runs a command that must succeed; its output."""
-        job = self.start(command, **how)
+    def check(self, command, timeout, **options):
+        """Runs a command that must succeed; returns its output."""
+        job = self.start(command, **options)
         if job.wait(timeout).status != 0:
             raise Failed(self.story(f"{command}: ended with {job.status}", job))
         return job.output()
 
     def end_jobs(self):
-        """Kills what still runs."""
+        """Kills all running commands."""
         for job in list(self._jobs.values()):
             job.end()
 
@@ -233,13 +233,13 @@ class Guest:
             raise Failed(self.story(str(error) or type(error).__name__)) from None
 
     def cable(self, card, plugged):
-        """Unplugs a network card's cable, or plugs it in again. Only this end sees that there is no carrier: to the
-        other host, packets are lost."""
+        """Unplugs a network card's cable, or plugs it in again. Only this end sees the missing carrier; the other host
+        loses packets."""
         with self._at_qemu():
             self._monitor.do("set_link", name=f"cable{card}", up=plugged)
 
     def freeze(self):
-        """Stops its processors, as if the machine hung."""
+        """Stops its processors, as if the machine had hung."""
         with self._at_qemu():
             self._monitor.do("stop")
 
@@ -248,6 +248,6 @@ class Guest:
             self._monitor.do("cont")
 
     def kill(self):
-        """As if its power were cut."""
+        """Ends it as if its power were cut."""
         self._process.kill()
         self._process.wait()

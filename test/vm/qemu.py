@@ -1,4 +1,4 @@
-"""QEMU's command line for a guest of a given shape, and the monitor that changes one that runs."""
+"""QEMU's command line for a guest of a given shape, and the monitor that changes a running guest."""
 
 import dataclasses
 import itertools
@@ -11,12 +11,12 @@ FAR = 21  # distance of two NUMA nodes, where 10 is that of a node to itself
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What a guest looks like."""
+    """The hardware of a guest."""
     devices: int = 1     # RDMA devices
-    nodes: int = 1       # NUMA nodes; processors and devices are dealt to them in turn
-    processors: int = 2  # as many as nodes at least
+    nodes: int = 1       # NUMA nodes; processors and devices are distributed over them in turn
+    processors: int = 2  # at least as many as nodes
     memory: int = 2048   # MB
-    switch: bool = False  # the first device hangs behind a PCI switch; only with one node
+    switch: bool = False  # the first device is behind a PCI switch; only with one node
 
 
 def _processors(shape):
@@ -33,14 +33,14 @@ def _processors(shape):
 
 
 def _switch():
-    """A PCI switch in a slot, with one port downwards."""
+    """A PCI switch in a slot, with one downstream port."""
     return ["-device", "pcie-root-port,id=above,bus=pcie.0,chassis=1",
             "-device", "x3130-upstream,id=upwards,bus=above",
             "-device", "xio3130-downstream,id=downwards,bus=upwards,chassis=2"]
 
 
 def _cards(shape, host, cables):
-    """Network cards, each on a PCI bus of its NUMA node. Those without a cable are up, too, and reach nobody."""
+    """Network cards, each on a PCI bus of its NUMA node. Cards without a cable are up, too, but reach no host."""
     line = _switch() if shape.switch else []
     if shape.nodes > 1:
         for node in range(shape.nodes):
@@ -69,17 +69,17 @@ def _socket(name, end):
 
 
 def command(kernel, archive, shape, host, *, folder, cables, sockets):
-    """`folder`: what is shared with the guest. `cables`: ends of socket pairs, one for each network card; none where
-    nobody is at the other end; None where there are no cards. `sockets`: QEMU's ends of control, shell and monitor.
+    """`folder`: the folder that is shared with the guest. `cables`: one end of a socket pair for each network card;
+    empty: the cards have no cables; None: there are no cards. `sockets`: QEMU's ends of control, shell and monitor.
     """
     control, shell, monitor = sockets
     words = ["console=ttyS0", "panic=-1", "quiet",
-             # Where the host is busy, the kernel finds the clocks too slow, and may not boot.
+             # On a busy host the kernel would consider the clocks too slow, and may not boot.
              "no_timer_check", "tsc=reliable",
-             # QEMU 7.2 runs stale instructions now and then where the kernel changes its own while a second processor
-             # runs, and the boot hangs. The kernel does that when it boots; second_init starts the other processors.
+             # QEMU 7.2 sometimes runs stale instructions if the kernel patches its code while a second processor runs,
+             # and the boot hangs. The kernel does that when it boots, so second_init starts the other processors.
              "maxcpus=1", "noreplace-smp",
-             # Saves time: emulation translates a program anew for each address that it is loaded at.
+             # Saves time: emulation translates a program again for each address at which it is loaded.
              "norandmaps", "mitigations=off", "cryptomgr.notests"]
     return [PROGRAM, "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max", "-no-reboot", "-nodefaults",
             "-display", "none", "-kernel", str(kernel.image), "-initrd", str(archive), "-append", " ".join(words),
@@ -92,12 +92,12 @@ def command(kernel, archive, shape, host, *, folder, cables, sockets):
 
 
 class Monitor:
-    """QEMU's own commands (QMP)."""
+    """QEMU's monitor protocol (QMP)."""
 
     def __init__(self, link):
         self._link = link
         self._file = link.makefile("rw", encoding="utf-8")
-        self._file.readline()  # it says what it is
+        self._file.readline()  # the greeting
         self.do("qmp_capabilities")
 
     def do(self, name, /, **arguments):

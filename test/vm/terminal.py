@@ -14,7 +14,7 @@ UNPLUG = b"\x1c"  # control-\\
 
 @contextlib.contextmanager
 def _raw(file):
-    """Every key goes through, control-C as well. Anything but a terminal is left as it is."""
+    """Passes every key through, also control-C. If the input is not a terminal, it is left unchanged."""
     if not os.isatty(file):
         yield
         return
@@ -42,7 +42,7 @@ def shells(guests):
     keys, heard = [sys.stdin.fileno()], False
     with _raw(sys.stdin.fileno()):
         while all(job.status is None for job in jobs):
-            # What is typed before there is a shell would be lost.
+            # Keys that are typed before the shell runs would be lost.
             for ready in select.select([*(keys if heard else []), guests[shown].shell, *guests], [], [])[0]:
                 if ready in guests:
                     ready.receive()

@@ -13,17 +13,17 @@ from qemu import PROGRAM, Shape
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """One or two guests; two have a cable from each card of the one to the same card of the other."""
+    """One or two guests. With two, each card has a cable to the same card of the other guest."""
     name: str
     shape: Shape
     hosts: int = 1
 
 
-DEVICES = Variant("devices", Shape(devices=2))        # a network interface for each, which leads nowhere
+DEVICES = Variant("devices", Shape(devices=2))        # a network interface for each, without a link
 NUMA = Variant("numa", Shape(devices=2, nodes=2))     # a device on each of two nodes
 SWITCH = Variant("switch", Shape(devices=2, switch=True))  # the first of two devices behind a PCI switch
 HOSTS = Variant("hosts", Shape(devices=2), hosts=2)   # two guests
-NO_GUEST = Variant("no guest", Shape(), hosts=0)      # for tests of the runner and of what it starts
+NO_GUEST = Variant("no guest", Shape(), hosts=0)      # for tests of the runner and of the programs that it starts
 
 
 def _kernel(folder):
@@ -42,7 +42,7 @@ def _start(variant, kernel, folder, build, stack):
 
 @contextlib.contextmanager
 def booted(variant, folder, build=None):
-    """The guests, ready. `folder` keeps the kernel. A boot that hangs, which is QEMU's fault, is tried a second time."""
+    """Boots the guests. `folder` keeps the kernel. If a boot hangs, which QEMU causes, it is tried once more."""
     kernel = _kernel(folder) if variant.hosts else None
     with contextlib.ExitStack() as running:
         for last in (False, True):

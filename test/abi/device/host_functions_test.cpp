@@ -1,5 +1,5 @@
-// Host functions of the GPU device interface: OpenUCX's layouts, and the answers of a library
-// without it.
+// Host functions of the GPU device interface: OpenUCX's layouts, and the return values of a library
+// without GPU support.
 #include <catch2/catch.hpp>
 #include <cstddef>
 

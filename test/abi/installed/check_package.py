@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the build to a fresh folder, moves it, and builds programs with what lies there.
+"""Installs the build to a fresh folder, moves it, and builds programs with the installed files.
 
 By pkg-config and by find_package(ucx), in C11 and in C++; also every header on its own.
 """
@@ -21,7 +21,7 @@ WANTED = [f"lib/lib{name}.so{end}" for name in ("ucp", "uct", "ucs", "ucs_signal
     "include/ucs/sys/compiler_def.h", "include/ucs/debug/log_def.h", "include/ucs/debug/debug.h", "lib/pkgconfig/ucx.pc", "lib/pkgconfig/ucx-ucs.pc",
     "lib/pkgconfig/ucx-uct.pc", "lib/pkgconfig/ucg.pc", "include/ucg/api/ucg.h",
     "include/ucg/api/ucg_info.h", "include/ucg/api/ucg_moe.h", "include/ucg/api/ucg_oob.h", "include/ucg/api/ucg_oob_mpi.h", "lib/cmake/ucx/ucx-config.cmake", "etc/ucx/ucx.conf"]
-NEEDS_MPI = ["ucg/api/ucg_oob_mpi.h"]  # which is not ours to install
+NEEDS_MPI = ["ucg/api/ucg_oob_mpi.h"]  # not our header, so not installed
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -42,7 +42,7 @@ def environment(prefix):
 
 
 def install(args, folder):
-    """Installs, then moves everything, so that nothing can point to where it was first."""
+    """Installs, then moves everything, so that no path can refer to the original folder."""
     first, prefix = os.path.join(folder, "first"), os.path.join(folder, "moved")
     run(args.cmake, "--install", args.build, "--prefix", first)
     os.rename(first, prefix)

@@ -1,5 +1,5 @@
 /*
- * Prints what the public functions of a libucm answer, one line per operation.
+ * Prints the return values of libucm's public functions, one line per operation.
  *
  *     answers LIBRARY OPERATION VALUE...
  *
@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <ucm/api/ucm.h>
 
-/* OpenUCX's libucm takes two functions from its libucs, which would change the answers: it sets
- * handlers when it is loaded. The library finds these in the program instead. */
+/* OpenUCX's libucm imports two functions from its libucs, which would change the results,
+ * because libucs sets handlers when it is loaded. The dynamic linker finds these in the program
+ * instead. */
 #define VISIBLE __attribute__((visibility("default")))
 VISIBLE void ucs_load_modules(void);
 VISIBLE int ucs_sys_is_dynamic_lib(void);

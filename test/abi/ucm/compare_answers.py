@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs sequences of libucm's functions over this library and over OpenUCX's, and compares.
 
-Each sequence runs in a process of its own. An answer that differs must be in DIFFERENT with its
-reason, and a reason whose answers have become equal is reported as well.
+Each sequence runs in a process of its own. A result that differs must be in DIFFERENT with its
+reason, and a reason whose results have become equal is reported, too.
 """
 import argparse
 import os
@@ -26,9 +26,9 @@ SEQUENCES = {
     "a source that withdraws": [
         ("hook_mode", 0), ("declare", UNMAPPED), ("withdraw", UNMAPPED),
         ("test_external", UNMAPPED), ("handle", UNMAPPED)],
-    "nobody can report": [("hook_mode", 0), ("handle", UNMAPPED), ("test", UNMAPPED),
+    "no reporter": [("hook_mode", 0), ("handle", UNMAPPED), ("test", UNMAPPED),
                           ("handle", MUNMAP), ("test", MUNMAP)],
-    "a handler that takes what comes": [
+    "a handler for all events": [
         ("hook_mode", 0), ("handle", UNMAPPED | NO_INSTALL), ("test", UNMAPPED),
         ("test_external", UNMAPPED), ("unhandle", UNMAPPED)],
     "a handler with replaced functions": [
@@ -43,7 +43,7 @@ SEQUENCES = {
                                     ("test", kind)]
      for name, kind in KINDS.items()}
 
-# (sequence, position): why this library answers something else.
+# (sequence, position): the reason why this library returns another result.
 DIFFERENT = {
     ("events of device memory", 1):
         "no memory of devices is watched here, and a handler that waits for it must know",
@@ -64,16 +64,16 @@ def answers(program, library, sequence):
 def compare(args):
     problems = []
     for name, sequence in SEQUENCES.items():
-        ours = answers(args.program, args.ours, sequence)
-        theirs = answers(args.program, args.theirs, sequence)
-        if len(ours) != len(sequence) or len(theirs) != len(sequence):
-            problems.append(f"{name}: {ours} here, {theirs} in OpenUCX")
+        own_results = answers(args.program, args.ours, sequence)
+        openucx_results = answers(args.program, args.theirs, sequence)
+        if len(own_results) != len(sequence) or len(openucx_results) != len(sequence):
+            problems.append(f"{name}: {own_results} here, {openucx_results} in OpenUCX")
             continue
         for position, operation in enumerate(sequence):
-            equal = ours[position] == theirs[position]
+            equal = own_results[position] == openucx_results[position]
             if equal == ((name, position) in DIFFERENT):
                 problems.append(f"{name}: {operation[0]} {operation[1]:#x} answers "
-                                f"{ours[position]} here, {theirs[position]} in OpenUCX")
+                                f"{own_results[position]} here, {openucx_results[position]} in OpenUCX")
     return problems
 
 

@@ -20,7 +20,7 @@ std::string content(const std::string& path) {
 
 }  // namespace
 
-// One case, because a process reads where the log goes with its first message.
+// One test case, because a process reads the log's destination with its first message.
 TEST_CASE("programs write to the library's log") {
     const test::temp_dir folder;
     const std::string path = folder.path() + "/log";

@@ -1,4 +1,4 @@
-// libuct.so.0 through its C interface: finding transports as programs do.
+// libuct.so.0 through its C interface: query of transports, as programs do it.
 #include <uct/api/uct.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ TEST_CASE("wrong arguments of libuct are refused") {
     CHECK(uct_md_config_read(component, nullptr, "/no/such/file", &config) != UCS_OK);
 }
 
-TEST_CASE("functions of libuct that communicate answer that they are not supported") {
+TEST_CASE("communication functions of libuct return that they are not supported") {
     uct_worker_h worker = nullptr;
     CHECK(uct_worker_create(nullptr, UCS_THREAD_MODE_SINGLE, &worker) == UCS_ERR_UNSUPPORTED);
     CHECK(worker == nullptr);

@@ -1,5 +1,6 @@
 /* Many clients come to one server, talk to it and end, one after the other. The server and the
- * clients' process must hold as much afterwards as before, and each end must be told as it was.
+ * clients' process must hold the same resources afterwards as before, and the server must see the
+ * right status for each end.
  *
  *   churn [--warm N] [--clients N] [--ending close|force|leave|kill] [--listener] [--none]
  *         [--server-forces] [--rss] [--bytes-per-client N] [--limit SECONDS]
@@ -108,9 +109,9 @@ int main(int count, char** words) {
     close(sockets[1]);
     const int own = run_server(&options, sockets[0]);
     close(sockets[0]);
-    int theirs = 0;
-    if (waitpid(clients, &theirs, 0) != clients || theirs != 0)
-        FAIL("the clients' process ended with status %#x", (unsigned)theirs);
+    int clients_status = 0;
+    if (waitpid(clients, &clients_status, 0) != clients || clients_status != 0)
+        FAIL("the clients' process ended with status %#x", (unsigned)clients_status);
     puts(own == 0 ? "PASS" : "FAIL");
     return own;
 }

@@ -1,4 +1,5 @@
-/* Clients that come and go: what the server, the clients and the measurements share. */
+/* Clients that connect and end: declarations that the server, the clients and the measurements
+ * share. */
 #ifndef HAWSER_CHURN_H
 #define HAWSER_CHURN_H
 
@@ -18,7 +19,7 @@ enum ending {
 };
 
 struct options {
-    const char* unit; /* what is counted: "clients" */
+    const char* unit; /* the counted objects: "clients" */
     unsigned warm;    /* clients before the first measurement */
     unsigned clients; /* clients between the first and the second measurement */
     enum ending ending;
@@ -26,7 +27,7 @@ struct options {
     bool peer_mode;        /* the server's endpoints have error handling */
     bool server_forces;    /* the server closes its endpoints by force */
     bool compares_rss;     /* the resident set is compared as well */
-    long bytes_per_client; /* most growth of live memory for each client */
+    long bytes_per_client; /* limit for the growth of live memory per client */
     unsigned limit;        /* seconds after which the program ends by SIGALRM */
 };
 
@@ -47,21 +48,21 @@ struct options {
 
 enum { tag_hello = 1, tag_answer = 2, answer_size = 64, answers_read = 3, longest_hello = 4096 };
 
-/* The first message of a client, over the socket pair, and of the server, in the other direction.
- */
+/* The first message over the socket pair: of a client to the server, and of the server to the
+ * clients' process. */
 struct server_place {
     unsigned port;         /* of the listener, or 0 */
     size_t address_length; /* of the packed address that follows, or 0 */
 };
 
-/* The process of the clients. For each byte that it reads from `socket` it runs one client, and
- * answers with one byte when the client has ended. It ends at the end of the stream. */
+/* Runs the process of the clients. For each byte that it reads from `socket` it runs one client,
+ * and replies with one byte when the client has ended. It ends at the end of the stream. */
 int run_clients(const struct options* options, int socket);
 
 /* The server. Returns the exit status. */
 int run_server(const struct options* options, int socket);
 
-/* What a process holds. */
+/* The resources of a process. */
 struct holdings {
     long live_bytes; /* allocated and not freed */
     long resident;   /* bytes */
@@ -70,7 +71,8 @@ struct holdings {
 };
 struct holdings measure(void);
 
-/* Says both on stdout; returns whether the second is no larger than the options allow. */
+/* Prints both measurements; returns true if the second exceeds the first by no more than the
+ * options allow. */
 bool compare(const struct options* options, const char* side, struct holdings before,
              struct holdings after);
 
@@ -81,7 +83,7 @@ bool read_all(int fd, void* bytes, size_t length);
 /* Progresses the worker. Gives the processor to the other side if there is nothing to do. */
 void progress(ucp_worker_h worker);
 
-/* Progresses the worker until the operation has ended; returns how. */
+/* Progresses the worker until the operation ends; returns its status. */
 ucs_status_t finish(ucp_worker_h worker, ucs_status_ptr_t started);
 
 #endif

@@ -1,5 +1,4 @@
-/* A client: connects, asks, reads a few of the answers, and ends in the way that the options say.
- */
+/* A client: connects, sends a request, reads some of the replies, and ends as the options say. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,9 +18,9 @@ static void ignore_failure(void* unused, ucp_ep_h ep, ucs_status_t status) {
 
 static ucp_ep_h connect_to(ucp_worker_h worker, const struct server_place* place,
                            const void* address) {
-    const struct sockaddr_in at = {.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)place->port),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in socket_address = {.sin_family = AF_INET,
+                                               .sin_port = htons((uint16_t)place->port),
+                                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
@@ -29,8 +28,8 @@ static ucp_ep_h connect_to(ucp_worker_h worker, const struct server_place* place
     if (place->port != 0) {
         params.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
         params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        params.sockaddr.addr = (const struct sockaddr*)&at;
-        params.sockaddr.addrlen = sizeof(at);
+        params.sockaddr.addr = (const struct sockaddr*)&socket_address;
+        params.sockaddr.addrlen = sizeof(socket_address);
     } else {
         params.field_mask |= UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
         params.address = address;
@@ -40,7 +39,7 @@ static ucp_ep_h connect_to(ucp_worker_h worker, const struct server_place* place
     return made;
 }
 
-/* Says hello with the own address and reads some of the answers. */
+/* Sends its own address in a hello, and reads some of the replies. */
 static void talk(ucp_worker_h worker, ucp_ep_h server) {
     ucp_address_t* own;
     size_t length;
@@ -80,7 +79,7 @@ static ucp_context_h new_context(void) {
     return made;
 }
 
-/* In a process of its own, because it does not outlive the client. */
+/* Runs in a process of its own, which is killed. */
 static void be_killed_client(const struct options* options, const struct server_place* place,
                              const void* address) {
     const pid_t child = fork();

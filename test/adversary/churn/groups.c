@@ -1,5 +1,5 @@
-/* Groups that are made, used once and destroyed, on two ranks: each rank must hold as much after
- * many of them as after a few.
+/* Makes groups, uses each once and destroys it, on two ranks. Each rank must hold the same
+ * resources after many groups as after a few.
  *
  *   churn_groups [--warm N] [--groups N]
  */

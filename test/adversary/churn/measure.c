@@ -34,7 +34,7 @@ struct holdings measure(void) {
 bool compare(const struct options* options, const char* side, struct holdings before,
              struct holdings after) {
     const long allowed = options->bytes_per_client * (long)options->clients;
-    /* The allocator keeps pages, so that the resident set moves by some of them. */
+    /* The allocator keeps pages, so the resident set varies by some of them. */
     const long slack = 1L << 20;
     printf("%s: after %u %s %ld bytes live, %ld KB resident, %ld descriptors, %ld threads\n", side,
            options->warm, options->unit, before.live_bytes, before.resident / 1024,

@@ -1,4 +1,4 @@
-/* The server: answers each client without pause until the client has ended, and closes. */
+/* The server: replies to each client continuously until the client ends, and closes. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -49,11 +49,11 @@ static void on_answered(void* request, ucs_status_t status, void* client) {
 }
 
 static unsigned listen_for_clients(struct server* self) {
-    const struct sockaddr_in at = {.sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const ucp_listener_params_t params = {
         .field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
-        .sockaddr = {(const struct sockaddr*)&at, sizeof(at)},
+        .sockaddr = {(const struct sockaddr*)&address, sizeof(address)},
         .conn_handler = {on_request, self}};
     OK(ucp_listener_create(self->worker, &params, &self->listener));
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
@@ -63,7 +63,7 @@ static unsigned listen_for_clients(struct server* self) {
     return ntohs(where.sin_port);
 }
 
-/* Tells the clients' process how to reach the server. */
+/* Sends the clients' process the server's port or address. */
 static void show_place(struct server* self, int socket) {
     struct server_place place = {0};
     ucp_address_t* address = NULL;
@@ -155,7 +155,7 @@ static void serve_one(struct server* self, int socket) {
     close_endpoint(self);
 }
 
-/* Lets what ends later end: sockets that are closed, objects that are destroyed in progress. */
+/* Waits for delayed cleanup: closing sockets, and objects that are destroyed in progress. */
 static void settle(struct server* self) {
     for (unsigned turn = 0; turn < quiet_turns; ++turn) {
         progress(self->worker);
@@ -169,8 +169,8 @@ static void serve(struct server* self, unsigned count, int socket) {
     settle(self);
 }
 
-/* Closing an endpoint is told as a reset, as in OpenUCX. A worker that is destroyed is told by a
- * status of its own, which tells it from a death. */
+/* Closing an endpoint is reported as a reset, as in OpenUCX. Destroying a worker is reported
+ * with another status than a death. */
 static bool statuses_are_right(const struct server* self) {
     const struct options* options = self->options;
     const unsigned all = options->warm + options->clients;
@@ -182,7 +182,7 @@ static bool statuses_are_right(const struct server* self) {
     return self->not_connected + self->reset == all;
 }
 
-/* The log warns of each client that died, and of no other one. */
+/* The log must have a warning for each client that died, and no other warning. */
 static bool log_is_right(const struct server* self, FILE* log) {
     const unsigned all = self->options->warm + self->options->clients;
     char line[1024];
@@ -197,7 +197,7 @@ static bool log_is_right(const struct server* self, FILE* log) {
     return self->options->ending == ending_kill ? deaths > 0 && deaths <= all : deaths == 0;
 }
 
-/* Everything that is written to stderr from here on goes to the file. */
+/* Redirects all later writes to stderr to the file. */
 static FILE* divert_log(void) {
     FILE* const log = tmpfile();
     if (log == NULL || dup2(fileno(log), STDERR_FILENO) < 0) FAIL("no file for the log");
@@ -208,11 +208,11 @@ int run_server(const struct options* options, int socket) {
     static struct server self;
     const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
                                  .features = UCP_FEATURE_TAG};
-    const ucp_worker_params_t how = {.field_mask = 0};
+    const ucp_worker_params_t worker_params = {.field_mask = 0};
     FILE* const log = divert_log();
     self.options = options;
     OK(ucp_init(&params, NULL, &self.context));
-    OK(ucp_worker_create(self.context, &how, &self.worker));
+    OK(ucp_worker_create(self.context, &worker_params, &self.worker));
     show_place(&self, socket);
     serve(&self, options->warm, socket);
     const struct holdings before = measure();

@@ -1,6 +1,5 @@
-// A worker with few descriptors that a crowd of peers connects to, each with a key pair of its own
-// and all from one process. An honest peer of the same process goes on sending, and a newcomer is
-// served at the end.
+// A worker with few descriptors. Many peers of one process connect to it, each with its own key
+// pair. An honest peer of the same process keeps sending, and a new peer must be served at the end.
 //
 //   faulty_crowd [--peers N]
 #include <dirent.h>
@@ -23,7 +22,7 @@ namespace adversary {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr auto patience = std::chrono::seconds(60);
+constexpr auto time_limit = std::chrono::seconds(60);
 constexpr rlim_t limit_of_victim = 200;
 constexpr std::size_t budget_of_victim = 136;  // see ucs/sys/descriptor_budget.hpp
 
@@ -53,7 +52,7 @@ ucp_context_h make_context() {
     return context;
 }
 
-// A worker of the crowd's process with one endpoint to the victim.
+// A worker of the peers' process with one endpoint to the victim.
 class member {
 public:
     member(ucp_context_h context, const std::vector<std::byte>& victim)
@@ -66,17 +65,17 @@ public:
               this)) {}
 
     void progress() { ucp_worker_progress(worker_); }
-    // Asks for the connection, and sends nothing.
+    // Requests the connection, and sends nothing.
     void connect() { ucp::capi::from(ep_).handle(ucp::wireup::event::use); }
     [[nodiscard]] bool is_connected() const {
         return ucp::capi::from(ep_).connection() == ucp::wireup::state::ready;
     }
-    // Returns whether the message was handed to the kernel.
+    // Returns true if the message was passed to the kernel.
     [[nodiscard]] bool send(std::uint64_t number) {
         ucp_request_param_t param{};
         const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep_, &number, sizeof number, 1, &param);
         if (!UCS_PTR_IS_PTR(sending)) return UCS_PTR_RAW_STATUS(sending) == UCS_OK;
-        const auto limit = clock::now() + patience;
+        const auto limit = clock::now() + time_limit;
         while (ucp_request_check_status(sending) == UCS_INPROGRESS && clock::now() < limit)
             progress();
         const ucs_status_t status = ucp_request_check_status(sending);
@@ -91,7 +90,7 @@ private:
     ucp_ep_h ep_;
 };
 
-// The numbers of the honest peer's messages, and of the newcomer's.
+// Message numbers of the honest peer and of the new peer.
 constexpr std::uint64_t last_number = ~std::uint64_t{0};
 
 int run_crowd(std::FILE* from_victim, unsigned peers) {
@@ -106,7 +105,7 @@ int run_crowd(std::FILE* from_victim, unsigned peers) {
     for (unsigned i = 0; i < peers; ++i) {
         crowd.push_back(std::make_unique<member>(context, victim->address));
         crowd.back()->connect();
-        const auto limit = clock::now() + patience;
+        const auto limit = clock::now() + time_limit;
         while (!crowd.back()->is_connected() && crowd.back()->failure() == UCS_OK) {
             for (const auto& each : crowd)
                 each->progress();
@@ -132,7 +131,7 @@ int run_crowd(std::FILE* from_victim, unsigned peers) {
         if (each->failure() == UCS_ERR_EXCEEDS_LIMIT) ++ended;
     }
     std::printf("%zu of %u peers of the crowd were told that they are too many\n", ended, peers);
-    must(peers < limit_of_victim / 2 || ended > 0, "nobody of the crowd was ended");
+    must(peers < limit_of_victim / 2 || ended > 0, "no peer was disconnected");
     std::fflush(nullptr);
     ::_exit(0);
 }
@@ -144,7 +143,7 @@ int run_victim(std::FILE* to_crowd, pid_t crowd) {
     std::size_t most = 0;
     std::uint64_t expected = 0;
     bool newcomer_came = false;
-    const auto limit = clock::now() + 2 * patience;
+    const auto limit = clock::now() + 2 * time_limit;
     int status = 0;
     bool has_ended = false;
     while (!has_ended || !newcomer_came) {

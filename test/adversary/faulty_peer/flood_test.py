@@ -1,4 +1,4 @@
-"""A peer that sends and sends to a worker that has told it to wait, beside one that heeds it."""
+"""A peer that keeps sending to a worker without credits, next to a peer that respects its credits."""
 
 import os
 import unittest
@@ -10,8 +10,8 @@ ORDINARY = 1 << 20
 HARD = 12 << 20
 FLOOD = 60 << 20
 MESSAGE = 3000
-SLACK = 8 << 20  # one batch of messages that had come already, and what the heap adds
-# AddressSanitizer keeps memory that was freed, which is not what the receiver stores.
+SLACK = 8 << 20  # one batch of messages that had already arrived, and overhead of the heap
+# AddressSanitizer keeps freed memory, which the receiver does not store.
 NO_QUARANTINE = ":".join((os.environ.get("ASAN_OPTIONS", ""), "quarantine_size_mb=0",
                           "thread_local_quarantine_size_kb=0")).lstrip(":")
 
@@ -44,12 +44,12 @@ class Flood(Case):
             flooder.hear()
             self.assertEqual(flooder.errors(0), 1)
             self.assertEqual(len(receiver.lines("it is cut off")), 1, receiver.log())
-            # The other one has lost nothing, and goes on.
+            # The other peer has lost nothing, and continues.
             receiver.ok(f"recv early 1 {MESSAGE} 4 100")
             self.settled(receiver.wait("early"), 100)
             self.exchange(honest, 0, receiver, 0, 30)
             self.assertEqual((honest.errors(0), receiver.errors(0)), (0, 0))
-            # Who has been cut off may come again.
+            # A peer that was cut off may connect again.
             flooder.ok(f"close 0 force {LIMIT / 2}")
             receiver.ok(f"close 1 force {LIMIT / 2}")
             receiver.connect(1, flooder)

@@ -14,25 +14,25 @@ std::atomic<std::size_t> last_length{0};
 
 constexpr uct::am_id connection_message = 1;  // ucp/core/wire.hpp
 
-// Headers are within the first bytes of a message.
+// Headers lie within the first bytes of a message.
 constexpr std::size_t header_bytes = 96;
 
 class mutating_ep final : public uct::ep {
 public:
-    mutating_ep(std::unique_ptr<uct::ep> inner, mutator& by, bool in_shared_memory)
-        : inner_(std::move(inner)), by_(by), in_shared_memory_(in_shared_memory) {}
+    mutating_ep(std::unique_ptr<uct::ep> inner, mutator& mutations, bool in_shared_memory)
+        : inner_(std::move(inner)), mutations_(mutations), in_shared_memory_(in_shared_memory) {}
 
     [[nodiscard]] const uct::ep& inner() const noexcept { return *inner_; }
 
     void pack_connection(std::span<std::byte> into) const override {
         inner_->pack_connection(into);
     }
-    ucs_status_t connect_to(std::span<const std::byte> theirs) override {
-        return inner_->connect_to(theirs);
+    ucs_status_t connect_to(std::span<const std::byte> remote) override {
+        return inner_->connect_to(remote);
     }
     [[nodiscard]] traffic sent() const noexcept override { return inner_->sent(); }
 
-    // Every message goes the way on which it can be changed where it lies.
+    // Every message takes the path on which it can be changed in place.
     ucs_status_t am_short(uct::am_id id, std::uint64_t header, const void* payload,
                           std::size_t length) override {
         struct parts {
@@ -58,10 +58,10 @@ public:
         message.resize(pack(arg, message.data(), message.size()));
         const std::size_t length = message.size();
         message.resize(capacity_);
-        message.resize(by_.change(id, message.data(), length, message.size()));
+        message.resize(mutations_.change(id, message.data(), length, message.size()));
         const ssize_t sent = send(id, message);
         if (sent < 0) return sent;
-        if (by_.repeats()) static_cast<void>(send(id, message));
+        if (mutations_.repeats()) static_cast<void>(send(id, message));
         return static_cast<ssize_t>(length);
     }
 
@@ -69,7 +69,8 @@ public:
                           std::span<const uct::iov> payload, uct::completion* done) override {
         std::vector<std::byte> changed(header.begin(), header.end());
         uct::am_id ignored = id;
-        static_cast<void>(by_.change(ignored, changed.data(), changed.size(), changed.size()));
+        static_cast<void>(
+            mutations_.change(ignored, changed.data(), changed.size(), changed.size()));
         return inner_->am_zcopy(id, changed, payload, done);
     }
 
@@ -77,8 +78,8 @@ public:
                            uct::completion* done) override {
         return inner_->get_zcopy(into, from, done);
     }
-    // The kernel lets a process write into all memory of others of its user. The faulty process has
-    // told the victim wrong lengths of what it would write, and writes the right ones.
+    // The kernel lets a process write into all memory of its user's processes. The faulty process
+    // has sent the victim wrong lengths for its writes, so it writes the correct ones.
     ucs_status_t put_zcopy(std::span<const uct::iov> from, const uct::remote_place& to,
                            uct::completion* done) override {
         return may_write_ ? inner_->put_zcopy(from, to, done) : UCS_ERR_UNSUPPORTED;
@@ -94,9 +95,9 @@ public:
                            uct::completion* done) override {
         return inner_->get_bcopy(into, length, from, done);
     }
-    ucs_status_t atomic(const uct::atomic_op& what, const uct::remote_place& at, void* before,
-                        uct::completion* done) override {
-        return inner_->atomic(what, at, before, done);
+    ucs_status_t atomic(const uct::atomic_op& operation, const uct::remote_place& target,
+                        void* before, uct::completion* done) override {
+        return inner_->atomic(operation, target, before, done);
     }
     ucs_status_t flush(uct::completion* done) override { return inner_->flush(done); }
     void check() noexcept override { inner_->check(); }
@@ -121,19 +122,20 @@ private:
     ssize_t send(uct::am_id id, const std::vector<std::byte>& message) {
         outgoing from{this, &message};
         const auto pack = [](void* arg, void* into, std::size_t) {
-            const auto& what = *static_cast<const outgoing*>(arg);
-            if (!what.message->empty())
-                std::memcpy(into, what.message->data(), what.message->size());
-            if (what.self->in_shared_memory_) {
-                what.self->by_.note_sent({static_cast<std::byte*>(into), what.message->size()});
+            const auto& sent = *static_cast<const outgoing*>(arg);
+            if (!sent.message->empty())
+                std::memcpy(into, sent.message->data(), sent.message->size());
+            if (sent.self->in_shared_memory_) {
+                sent.self->mutations_.note_sent(
+                    {static_cast<std::byte*>(into), sent.message->size()});
             }
-            return what.message->size();
+            return sent.message->size();
         };
         return inner_->am_bcopy(id, pack, &from);
     }
 
     const std::unique_ptr<uct::ep> inner_;
-    mutator& by_;
+    mutator& mutations_;
     const bool in_shared_memory_;
     std::size_t capacity_ = 0;
     bool may_write_ = true;
@@ -141,9 +143,10 @@ private:
 
 class mutating_iface final : public uct::iface {
 public:
-    mutating_iface(std::unique_ptr<uct::iface> inner, mutator& by, std::string_view transport)
+    mutating_iface(std::unique_ptr<uct::iface> inner, mutator& mutations,
+                   std::string_view transport)
         : inner_(std::move(inner)),
-          by_(by),
+          mutations_(mutations),
           in_shared_memory_(transport == "posix"),
           by_process_id_(transport == "cma") {
         inner_->set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
@@ -165,7 +168,7 @@ public:
         auto made = inner_->create_ep(address);
         if (!made) return made.status();
         const uct::ep* const key = made->get();
-        auto outer = std::make_unique<mutating_ep>(std::move(*made), by_, in_shared_memory_);
+        auto outer = std::make_unique<mutating_ep>(std::move(*made), mutations_, in_shared_memory_);
         outer->set_capacity(attr().max_bcopy);
         if (by_process_id_) outer->forbid_writes();
         outer_[key] = outer.get();
@@ -186,39 +189,40 @@ private:
     }
 
     const std::unique_ptr<uct::iface> inner_;
-    mutator& by_;
+    mutator& mutations_;
     const bool in_shared_memory_;
     const bool by_process_id_;
     uct::error_handler handler_;
-    std::map<const uct::ep*, mutating_ep*> outer_;  // the newest one at each place
+    std::map<const uct::ep*, mutating_ep*> outer_;  // the newest one at each address
 };
 
 class mutating_component final : public uct::component {
 public:
-    mutating_component(const uct::component& of, mutator& by) : of_(of), by_(by) {}
+    mutating_component(const uct::component& component, mutator& mutations)
+        : component_(component), mutations_(mutations) {}
 
-    [[nodiscard]] const char* name() const noexcept override { return of_.name(); }
+    [[nodiscard]] const char* name() const noexcept override { return component_.name(); }
     [[nodiscard]] std::vector<const ucs::config::table*> options() const override {
-        return of_.options();
+        return component_.options();
     }
     [[nodiscard]] uct::listing query(const ucs::config::source& config) const override {
-        return of_.query(config);
+        return component_.query(config);
     }
     ucs::result<std::shared_ptr<uct::memory_domain>> open_domain(
         const uct::resource& where, const ucs::config::source& config) const override {
-        return of_.open_domain(where, config);
+        return component_.open_domain(where, config);
     }
     ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource& where,
                                                   const uct::iface_params& params) const override {
-        auto made = of_.open(where, params);
+        auto made = component_.open(where, params);
         if (!made) return made.status();
         return std::unique_ptr<uct::iface>(
-            std::make_unique<mutating_iface>(std::move(*made), by_, where.transport));
+            std::make_unique<mutating_iface>(std::move(*made), mutations_, where.transport));
     }
 
 private:
-    const uct::component& of_;
-    mutator& by_;
+    const uct::component& component_;
+    mutator& mutations_;
 };
 
 }  // namespace
@@ -236,10 +240,11 @@ std::uint64_t mutator::interesting_number() {
 std::size_t mutator::change(uct::am_id& id, std::byte* message, std::size_t length,
                             std::size_t capacity) {
     if (seen_.size() < 4096) {
-        for (std::size_t at = 0; at + 8 <= std::min(length, header_bytes); at += 8)
-            std::memcpy(&seen_.emplace_back(), message + at, 8);
+        for (std::size_t offset = 0; offset + 8 <= std::min(length, header_bytes); offset += 8)
+            std::memcpy(&seen_.emplace_back(), message + offset, 8);
     }
-    // Without a connection there are no other messages.
+    // Without a connection there are no other messages, so connection messages are changed less
+    // often.
     const unsigned one_in = id == connection_message ? 12 : 4;
     if (!active_ || length == 0 || random_() % one_in != 0) return length;
     const std::size_t changeable = std::min(length, header_bytes);
@@ -251,8 +256,8 @@ std::size_t mutator::change(uct::am_id& id, std::byte* message, std::size_t leng
             return random_() % length;
         case 2: {
             const std::size_t longer = std::min<std::size_t>(capacity, length + random_() % 256);
-            for (std::size_t at = length; at < longer; ++at)
-                message[at] = static_cast<std::byte>(random_());
+            for (std::size_t index = length; index < longer; ++index)
+                message[index] = static_cast<std::byte>(random_());
             return longer;
         }
         case 3:
@@ -282,8 +287,8 @@ sent_bytes mutator::last_sent() noexcept {
     return last_length.load() == length ? sent_bytes{begin, length} : sent_bytes{};
 }
 
-std::unique_ptr<uct::component> make_mutating(const uct::component& of, mutator& by) {
-    return std::make_unique<mutating_component>(of, by);
+std::unique_ptr<uct::component> make_mutating(const uct::component& component, mutator& mutations) {
+    return std::make_unique<mutating_component>(component, mutations);
 }
 
 }  // namespace adversary

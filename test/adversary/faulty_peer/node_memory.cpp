@@ -28,8 +28,8 @@
 #include "test/support/moe_tensor.h"
 #include "ucg/node/layout.hpp"
 
-// A forged count asks for more memory than there is, which is no error of AddressSanitizer's. The
-// user's own ASAN_OPTIONS count more.
+// A forged count requests more memory than there is, which AddressSanitizer must not report as an
+// error. The user's ASAN_OPTIONS take precedence.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
     return "allocator_may_return_null=1";
@@ -41,8 +41,8 @@ using random_numbers = std::mt19937_64;
 
 constexpr std::uint32_t ranks = 3;
 constexpr unsigned limit = 100;          // seconds for one rank of one group
-constexpr unsigned operations = 1000;    // of each group, unless one fails before
-constexpr std::uint64_t longest = 9000;  // elements of a vector
+constexpr unsigned operations = 1000;    // per group, unless one fails before
+constexpr std::uint64_t longest = 9000;  // elements per vector
 constexpr std::byte guard_byte{0x5a};
 
 [[noreturn]] void fail(const std::string& why) {
@@ -54,7 +54,7 @@ std::uint64_t below(random_numbers& random, std::uint64_t end) {
     return random() % end;
 }
 
-// A buffer between bytes that must stay as they are.
+// A buffer between guard bytes that must not change.
 class guarded_buffer {
 public:
     explicit guarded_buffer(std::size_t size) : memory_(size + 2 * margin, guard_byte) {}
@@ -72,7 +72,7 @@ private:
 
 // --- the faulty rank ---
 
-// This process's mapping of the node's memory.
+// Address of the node's memory in this process.
 std::byte* find_memory(std::size_t size) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -85,7 +85,7 @@ std::byte* find_memory(std::size_t size) {
     fail("the memory of the node is not mapped");
 }
 
-// Writes into the memory until it is stopped.
+// Writes random values into the memory until it is stopped.
 class scribbler {
 public:
     scribbler(std::byte* memory, const ucg::node::geometry& layout, std::uint64_t seed)
@@ -103,7 +103,7 @@ public:
 
 private:
     void run() {
-        // Some groups are hit at once, others only after some operations.
+        // Some groups are attacked at once, others after some operations.
         std::this_thread::sleep_for(std::chrono::microseconds(below(random_, 4000)));
         while (!stop_) {
             const std::uint64_t burst = 1 + below(random_, 8);
@@ -113,40 +113,40 @@ private:
         }
     }
 
-    // Counters end most groups soon, so some seeds leave them alone: then lengths and contents of
-    // messages are hit.
+    // Damaged counters end most groups soon. So some seeds leave them alone and attack lengths and
+    // contents of messages.
     std::size_t place() {
         const auto rank = static_cast<std::uint32_t>(below(random_, ranks));
         const auto other = static_cast<std::uint32_t>(below(random_, ranks));
         const std::size_t ring = layout_.ring_at(rank, other);
-        std::size_t at = 0;
+        std::size_t offset = 0;
         switch (kinds_ == places::contents ? 3 + below(random_, 3) : below(random_, 6)) {
             case 0:
-                at = layout_.control_at(rank) + below(random_, sizeof(ucg::node::control));
+                offset = layout_.control_at(rank) + below(random_, sizeof(ucg::node::control));
                 break;
             case 1:
-                at = layout_.mailbox_at(rank, random_()) + below(random_, 16);
+                offset = layout_.mailbox_at(rank, random_()) + below(random_, 16);
                 break;
             case 2:
-                at = ring + below(random_, sizeof(ucg::node::ring_control));
+                offset = ring + below(random_, sizeof(ucg::node::ring_control));
                 break;
             case 3:
-                at = layout_.mailbox_at(rank, random_()) + 16 + below(random_, 256);
+                offset = layout_.mailbox_at(rank, random_()) + 16 + below(random_, 256);
                 break;
             case 4:
-                at = layout_.slot_at(rank, random_()) + below(random_, layout_.slot_bytes);
+                offset = layout_.slot_at(rank, random_()) + below(random_, layout_.slot_bytes);
                 break;
             default:
-                // Short messages lie at the front of a ring, until it has been filled once.
-                at = ring + sizeof(ucg::node::ring_control) +
-                     below(random_, below(random_, 2) == 0 ? 2048 : layout_.ring_bytes);
+                // Short messages lie at the front of a ring until it has wrapped around.
+                offset = ring + sizeof(ucg::node::ring_control) +
+                         below(random_, below(random_, 2) == 0 ? 2048 : layout_.ring_bytes);
                 break;
         }
-        return std::min(at / 8 * 8, layout_.bytes() - 8);
+        return std::min(offset / 8 * 8, layout_.bytes() - 8);
     }
 
-    void scribble(std::size_t at) {
-        std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(memory_ + at));
+    void scribble(std::size_t offset) {
+        std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(memory_ + offset));
         const std::uint64_t before = word.load(std::memory_order_relaxed);
         std::uint64_t after = random_();
         switch (below(random_, 6)) {
@@ -181,9 +181,9 @@ private:
     std::thread thread_;
 };
 
-// --- what all ranks do ---
+// --- operations of all ranks ---
 
-// Also where the init refused the arguments: the other ranks start it.
+// Also called if the init call refused the arguments, because the other ranks start the operation.
 ucs_status_t run(ucg_request_h request, ucs_status_t refused) {
     if (request == nullptr) return refused;
     const ucs_status_t status = ucg_request_start(request);
@@ -192,7 +192,7 @@ ucs_status_t run(ucg_request_h request, ucs_status_t refused) {
 
 ucs_status_t collective(ucg_group_h group, random_numbers& random, bool messages) {
     struct kind {
-        ucg_coll_t what;
+        ucg_coll_t collective;
         const char* over_messages;
     };
     static constexpr std::array<kind, 9> kinds{{{UCG_COLL_BARRIER, "dissemination"},
@@ -207,7 +207,7 @@ ucs_status_t collective(ucg_group_h group, random_numbers& random, bool messages
     const kind& chosen = kinds[below(random, kinds.size())];
     const bool is_short = below(random, 2) == 0;
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = chosen.what;
+    args.coll = chosen.collective;
     args.count = 1 + below(random, is_short ? 40 : longest / ranks);
     args.type = UCG_TYPE_INT64;
     args.root = static_cast<std::uint32_t>(below(random, ranks));
@@ -226,7 +226,7 @@ ucs_status_t collective(ucg_group_h group, random_numbers& random, bool messages
     return status;
 }
 
-// Tokens of this rank, and the experts that were chosen for them.
+// Tokens of this rank, and the experts chosen for them.
 struct token_batch {
     static constexpr std::uint64_t hidden = 16, k = 2, most = 40;
     static constexpr std::uint64_t experts = 2 * ranks;
@@ -253,20 +253,20 @@ struct token_batch {
     std::vector<float> weights, x;
 };
 
-ucs_status_t there_and_back(ucg_moe_handle_h handle, token_batch& mine, std::uint64_t rows) {
+ucs_status_t there_and_back(ucg_moe_handle_h handle, token_batch& batch, std::uint64_t rows) {
     guarded_buffer came(rows * token_batch::hidden * sizeof(float));
-    guarded_buffer sums(mine.x.size() * sizeof(float));
-    ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
-    there.x = mine.rows();
-    there.out_x = tensor_of(came.data(), UCG_TYPE_FP32, rows, token_batch::hidden);
+    guarded_buffer sums(batch.x.size() * sizeof(float));
+    ucg_moe_dispatch_args_t dispatch_args = UCG_MOE_DISPATCH_ARGS_INIT;
+    dispatch_args.x = batch.rows();
+    dispatch_args.out_x = tensor_of(came.data(), UCG_TYPE_FP32, rows, token_batch::hidden);
     ucg_request_h request = nullptr;
-    ucs_status_t status = ucg_moe_dispatch_init(handle, &there, &request);
+    ucs_status_t status = ucg_moe_dispatch_init(handle, &dispatch_args, &request);
     status = run(request, status);
     (void)ucg_request_free(request);
     if (status == UCS_OK) {
         ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
-        back.x = there.out_x;
-        back.out_x = tensor_of(sums.data(), UCG_TYPE_FP32, mine.tokens, token_batch::hidden);
+        back.x = dispatch_args.out_x;
+        back.out_x = tensor_of(sums.data(), UCG_TYPE_FP32, batch.tokens, token_batch::hidden);
         request = nullptr;
         status = ucg_moe_combine_init(handle, &back, &request);
         status = run(request, status);
@@ -277,9 +277,9 @@ ucs_status_t there_and_back(ucg_moe_handle_h handle, token_batch& mine, std::uin
 }
 
 ucs_status_t exchange(ucg_moe_team_h team, random_numbers& own) {
-    token_batch mine(own);
+    token_batch batch(own);
     ucg_moe_notify_args_t routing = UCG_MOE_NOTIFY_ARGS_INIT;
-    routing.topk = mine.choices();
+    routing.topk = batch.choices();
     ucg_request_h request = nullptr;
     ucg_moe_handle_h handle = nullptr;
     ucs_status_t status = ucg_moe_notify_init(team, &routing, &request);
@@ -289,32 +289,32 @@ ucs_status_t exchange(ucg_moe_team_h team, random_numbers& own) {
     if (status != UCS_OK) return status;
     ucg_moe_handle_attr_t came = UCG_MOE_HANDLE_ATTR_INIT;
     status = ucg_moe_handle_query(handle, &came);
-    // More rows than others can have sent: this program is not going to take them.
+    // Reject more rows than the other ranks can have sent.
     const bool is_too_much = came.rows > 1U << 20U;
     if (status == UCS_OK)
-        status = is_too_much ? UCS_ERR_EXCEEDS_LIMIT : there_and_back(handle, mine, came.rows);
+        status = is_too_much ? UCS_ERR_EXCEEDS_LIMIT : there_and_back(handle, batch, came.rows);
     ucg_moe_handle_release(handle);
     return status;
 }
 
 ucs_status_t exchange_at_once(ucg_moe_team_h team, random_numbers& own) {
-    constexpr std::uint64_t here = token_batch::experts / ranks;
+    constexpr std::uint64_t local_experts = token_batch::experts / ranks;
     constexpr std::uint64_t capacity = token_batch::most * ranks;
-    token_batch mine(own);
-    guarded_buffer came(here * capacity * token_batch::hidden * sizeof(float));
-    guarded_buffer places(here * capacity * sizeof(std::int64_t));
+    token_batch batch(own);
+    guarded_buffer came(local_experts * capacity * token_batch::hidden * sizeof(float));
+    guarded_buffer places(local_experts * capacity * sizeof(std::int64_t));
     ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
     args.max_tokens = token_batch::most;
-    args.topk = mine.choices();
-    args.x = mine.rows();
+    args.topk = batch.choices();
+    args.x = batch.rows();
     args.out_x = UCG_MOE_TENSOR_INIT;
     args.out_x.data = came.data();
     args.out_x.type = UCG_TYPE_FP32;
     args.out_x.ndims = 3;
-    args.out_x.dims[0] = here;
+    args.out_x.dims[0] = local_experts;
     args.out_x.dims[1] = capacity;
     args.out_x.dims[2] = token_batch::hidden;
-    args.out_tokens = tensor_of(places.data(), UCG_TYPE_INT64, here, capacity);
+    args.out_tokens = tensor_of(places.data(), UCG_TYPE_INT64, local_experts, capacity);
     ucg_request_h request = nullptr;
     ucg_moe_slots_h slots = nullptr;
     ucs_status_t status = ucg_moe_low_latency_dispatch_init(team, &args, &request);
@@ -322,11 +322,11 @@ ucs_status_t exchange_at_once(ucg_moe_team_h team, random_numbers& own) {
     if (status == UCS_OK) status = ucg_moe_low_latency_handle(request, &slots);
     (void)ucg_request_free(request);
     if (status == UCS_OK) {
-        guarded_buffer sums(mine.x.size() * sizeof(float));
+        guarded_buffer sums(batch.x.size() * sizeof(float));
         ucg_moe_low_latency_combine_args_t back = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
         back.x = args.out_x;
-        back.weights = tensor_of(mine.weights.data(), UCG_TYPE_FP32, mine.tokens, token_batch::k);
-        back.out_x = tensor_of(sums.data(), UCG_TYPE_FP32, mine.tokens, token_batch::hidden);
+        back.weights = tensor_of(batch.weights.data(), UCG_TYPE_FP32, batch.tokens, token_batch::k);
+        back.out_x = tensor_of(sums.data(), UCG_TYPE_FP32, batch.tokens, token_batch::hidden);
         request = nullptr;
         status = ucg_moe_low_latency_combine_init(slots, &back, &request);
         status = run(request, status);

@@ -1,5 +1,5 @@
-// The faulty process: an ordinary program of the library whose transports change what it sends,
-// while another thread writes into the messages that lie in shared memory.
+// The faulty process: a normal program whose transports change what it sends, while another thread
+// writes into messages in shared memory.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,8 +19,8 @@ namespace {
 constexpr unsigned steps = 1500;
 constexpr unsigned turns_per_step = 8;
 
-// Writes into the message that was sent last, and with `wild` around it, as the receiver reads it.
-// The memory may go at any time: the kernel writes, and says when there is none.
+// Writes into the message that was sent last, and with `wild` around it, while the receiver reads
+// it. The memory may be unmapped at any time, so the kernel writes and reports an error.
 void write_into_messages(std::uint64_t seed, bool wild, const std::atomic<bool>& ends) {
     std::mt19937_64 random(seed);
     while (!ends.load(std::memory_order_relaxed)) {
@@ -41,7 +41,7 @@ void write_into_messages(std::uint64_t seed, bool wild, const std::atomic<bool>&
     }
 }
 
-// A send or receive with its memory, which the library has until it ends.
+// A send or receive with its memory, which the library owns until the operation ends.
 struct operation {
     std::vector<std::byte> memory;
 };
@@ -80,7 +80,7 @@ public:
         if (!victim) return;
         victim_ = *victim;
         connect();
-        // The connection stands before the attack begins, in most runs.
+        // In most runs the connection is complete before the attack begins.
         const bool attacks_at_once = random_() % 4 == 0;
         for (int i = 0; i < 2000 && !attacks_at_once; ++i)
             ucp_worker_progress(worker_);
@@ -131,7 +131,7 @@ private:
         void* const data = fresh.memory.data();
         const std::size_t length = fresh.memory.size();
         const std::uint64_t tag = random_() % 8;
-        const std::uint64_t at = victim_.memory + random_() % shared_length;
+        const std::uint64_t address = victim_.memory + random_() % shared_length;
         switch (random_() % 8) {
             case 0:
                 return ucp_tag_send_nbx(ep_, data, length, tag, &param);
@@ -151,11 +151,11 @@ private:
                 return ucp_stream_send_nbx(ep_, data, length, &param);
             case 5:
                 if (rkey_ == nullptr) return nullptr;
-                return ucp_put_nbx(ep_, data, std::min(length, shared_length / 2), at, rkey_,
+                return ucp_put_nbx(ep_, data, std::min(length, shared_length / 2), address, rkey_,
                                    &param);
             case 6:
                 if (rkey_ == nullptr) return nullptr;
-                return ucp_get_nbx(ep_, data, std::min(length, shared_length / 2), at, rkey_,
+                return ucp_get_nbx(ep_, data, std::min(length, shared_length / 2), address, rkey_,
                                    &param);
             default:
                 return ucp_ep_flush_nbx(ep_, &param);
@@ -180,7 +180,7 @@ int run_peer(std::uint64_t seed) {
     auto* const made = new peer(seed);
     made->run();
     std::fflush(nullptr);
-    ::_exit(0);  // as a process that dies: nothing is told to the victim
+    ::_exit(0);  // as a process that dies: the victim gets no message
 }
 
 }  // namespace adversary

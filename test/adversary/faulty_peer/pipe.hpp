@@ -1,4 +1,4 @@
-// The two processes tell each other this before the attack, as lines of hexadecimal bytes.
+// Exchange between the two processes before the attack, as lines of hexadecimal bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace adversary {
 
-// How a process is reached, and the memory that it has given away.
+// The address of a process, and the memory that it exposes.
 struct introduction {
     std::vector<std::byte> address;
     std::vector<std::byte> rkey;
@@ -35,10 +35,10 @@ inline std::optional<std::vector<std::byte>> read_bytes(std::FILE* from) {
     }
 }
 
-inline void write_to(std::FILE* into, const introduction& said) {
-    write_bytes(into, said.address);
-    write_bytes(into, said.rkey);
-    std::fprintf(into, "%llx\n", static_cast<unsigned long long>(said.memory));
+inline void write_to(std::FILE* into, const introduction& sent) {
+    write_bytes(into, sent.address);
+    write_bytes(into, sent.rkey);
+    std::fprintf(into, "%llx\n", static_cast<unsigned long long>(sent.memory));
     std::fflush(into);
 }
 

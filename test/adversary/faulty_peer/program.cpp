@@ -5,9 +5,9 @@
 
 namespace adversary {
 
-void must(bool holds, const char* what) {
+void must(bool holds, const char* problem) {
     if (holds) return;
-    std::fprintf(stderr, "faulty_peer: %s\n", what);
+    std::fprintf(stderr, "faulty_peer: %s\n", problem);
     std::fflush(nullptr);
     std::abort();
 }

@@ -1,4 +1,4 @@
-// Objects of ucp as both processes make them.
+// Objects of ucp that both processes create.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ inline constexpr std::uint64_t features =
 inline constexpr std::size_t shared_length = 4096;
 inline constexpr unsigned am_id = 3;
 
-// Ends the process with a line when a call that no peer can disturb fails.
-void must(bool holds, const char* what);
+// Ends the process with a line if `holds` is false. For calls that no peer can disturb.
+void must(bool holds, const char* problem);
 
 ucp_worker_h make_worker(ucp_context_h context);
 ucp_ep_h make_ep(ucp_worker_h worker, const std::vector<std::byte>& address,
                  ucp_err_handler_cb_t on_error, void* arg);
 std::vector<std::byte> address_of(ucp_worker_h worker);
 
-// Memory that the other process may write to, between bytes that it may not touch.
+// Memory that the other process may write to, between guard bytes that it must not touch.
 class shared_memory {
 public:
     explicit shared_memory(ucp_context_h context);
@@ -41,7 +41,7 @@ private:
     ucp_mem_h handle_ = nullptr;
 };
 
-// The faulty process; `seed` says what it does. Returns its exit status.
+// Runs the faulty process, whose behaviour follows from `seed`. Returns its exit status.
 int run_peer(std::uint64_t seed);
 
 }  // namespace adversary

@@ -1,6 +1,6 @@
-// A worker that a faulty peer attacks while an honest one talks to it. Every message of the honest
-// peer arrives once and unchanged, every operation ends, nothing outside of the memory that was
-// given away is written to, and nothing of the faulty peer stays.
+// A worker that a faulty peer attacks while an honest peer sends to it. Every message of the honest
+// peer arrives once and unchanged, every operation ends, nothing outside of the exposed memory is
+// written, and no state of the faulty peer remains.
 //
 //   faulty_peer [--seeds N] [--first SEED]     N * M / 10 where HAWSER_SEEDS=M is set
 #include <signal.h>
@@ -23,11 +23,11 @@ namespace adversary {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr auto patience = std::chrono::seconds(90);
+constexpr auto time_limit = std::chrono::seconds(90);
 constexpr std::size_t longest_message = 65536;
 constexpr std::size_t honest_messages = 60;
 
-// Its input and output are ours; see introduction.
+// A child process whose input and output are pipes to this process; see introduction.
 class child {
 public:
     explicit child(std::uint64_t seed) {
@@ -69,12 +69,12 @@ public:
         has_ended_ = has_ended_ || ::waitpid(id_, &status_, WNOHANG) == id_;
         return has_ended_;
     }
-    // How it has ended: what it has spoiled may have come back to it.
+    // Describes its end. It may have been killed by its own altered messages.
     [[nodiscard]] std::string ending() const {
         return WIFSIGNALED(status_) ? "signal " + std::to_string(WTERMSIG(status_))
                                     : "status " + std::to_string(WEXITSTATUS(status_));
     }
-    // One that waits for an answer which it has spoiled.
+    // Stops a child that waits for a reply that it has altered itself.
     void stop() noexcept { ::kill(id_, SIGKILL); }
 
 private:
@@ -85,7 +85,7 @@ private:
     bool has_ended_ = false;
 };
 
-// The honest peer sends these: the faulty one cannot make such messages, because it does not know
+// Header of the honest peer's messages. The faulty peer cannot forge them, because it does not know
 // the secret.
 struct honest_header {
     std::uint64_t secret;
@@ -93,8 +93,8 @@ struct honest_header {
     std::uint64_t length;
 };
 
-std::byte pattern(std::uint64_t number, std::size_t at) {
-    return static_cast<std::byte>(number * 31 + at * 7 + (at >> 8));
+std::byte pattern(std::uint64_t number, std::size_t index) {
+    return static_cast<std::byte>(number * 31 + index * 7 + (index >> 8));
 }
 
 class attack {
@@ -133,7 +133,7 @@ public:
             progress();
             if (!faulty_lost_ && running_.size() < 40) talk_to(*peer);
             send_honest();
-            if (!stopped && clock::now() - began > patience) {
+            if (!stopped && clock::now() - began > time_limit) {
                 stopped = true;
                 faulty.stop();
             }
@@ -168,16 +168,16 @@ private:
     }
 
     template<class Condition>
-    void wait(const char* what, const Condition& holds) {
-        const auto limit = clock::now() + patience;
+    void wait(const char* condition, const Condition& holds) {
+        const auto limit = clock::now() + time_limit;
         while (!holds()) {
             progress();
             if (clock::now() < limit) continue;
             std::fprintf(stderr, "seed %llu: %s: not within %d s\n",
-                         static_cast<unsigned long long>(seed_), what,
-                         static_cast<int>(patience.count()));
+                         static_cast<unsigned long long>(seed_), condition,
+                         static_cast<int>(time_limit.count()));
             ucp_worker_print_info(victim_, stderr);
-            must(false, what);
+            must(false, condition);
         }
     }
 
@@ -186,11 +186,11 @@ private:
         in.back().self = std::prev(in.end());
         return in.back();
     }
-    static ucp_request_param_t param_of(operation& of) {
+    static ucp_request_param_t param_of(operation& started) {
         ucp_request_param_t param{};
         param.op_attr_mask =
             UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        param.user_data = &of;
+        param.user_data = &started;
         return param;
     }
 
@@ -203,8 +203,8 @@ private:
             operation& fresh = begin(honest_operations_, length);
             const honest_header header{secret_, sent_, length};
             std::memcpy(fresh.memory.data(), &header, sizeof header);
-            for (std::size_t at = sizeof header; at < length; ++at)
-                fresh.memory[at] = pattern(sent_, at);
+            for (std::size_t index = sizeof header; index < length; ++index)
+                fresh.memory[index] = pattern(sent_, index);
             ucp_request_param_t param = param_of(fresh);
             param.cb.send = [](void* request, ucs_status_t status, void* arg) {
                 auto& done = *static_cast<operation*>(arg);
@@ -234,13 +234,13 @@ private:
         must(header.number < honest_messages && header.length == done.received,
              "a message of the honest peer was changed");
         must(++counts_[header.number] == 1, "a message of the honest peer came twice");
-        for (std::size_t at = sizeof header; at < header.length; ++at) {
-            must(done.memory[at] == pattern(header.number, at),
+        for (std::size_t index = sizeof header; index < header.length; ++index) {
+            must(done.memory[index] == pattern(header.number, index),
                  "a message of the honest peer was changed");
         }
     }
 
-    // --- the victim's receives, of any peer ---
+    // --- the victim's receives, from any peer ---
     void receive() {
         operation& fresh = begin(receives_, longest_message);
         ucp_request_param_t param = param_of(fresh);
@@ -289,7 +289,7 @@ private:
         return UCS_INPROGRESS;
     }
 
-    // --- what the victim asks of the faulty peer ---
+    // --- the victim's requests to the faulty peer ---
     static void finish(void* request, void* ended) {
         auto& done = *static_cast<operation*>(ended);
         ucp_request_free(request);
@@ -335,8 +335,8 @@ private:
 
     // --- the end ---
     void end() {
-        // Every operation that waited for the faulty peer has ended with it, without any help.
-        wait("what waited for the faulty peer ends", [&] { return running_.empty(); });
+        // All operations that waited for the faulty peer must end when it ends.
+        wait("operations that wait for the faulty peer end", [&] { return running_.empty(); });
         ends_ = true;
         ucp_request_param_t force{};
         force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
@@ -347,7 +347,8 @@ private:
         wait("endpoints of the faulty peer go", [&] { return victim.endpoint_count() <= 1; });
         must(!UCS_PTR_IS_PTR(ucp_ep_close_nbx(to_victim_, &force)), "a forced close waits");
         wait("the endpoint of the honest peer goes", [&] { return victim.endpoint_count() == 0; });
-        must(memory_->margins_are_untouched(), "memory beside what was given away was written to");
+        must(memory_->margins_are_untouched(),
+             "memory outside of the exposed memory was written to");
         rejected_ = victim.rejected().count();
         ucp_worker_destroy(honest_);
         ucp_worker_destroy(victim_);
@@ -362,8 +363,8 @@ private:
     ucp_worker_h victim_ = nullptr;
     ucp_worker_h honest_ = nullptr;
     shared_memory* memory_ = nullptr;
-    ucp_ep_h to_victim_ = nullptr;  // the honest peer's
-    ucp_ep_h to_faulty_ = nullptr;  // the victim's
+    ucp_ep_h to_victim_ = nullptr;  // of the honest peer
+    ucp_ep_h to_faulty_ = nullptr;  // of the victim
     ucp_rkey_h rkey_ = nullptr;
     std::list<operation> receives_;
     std::list<operation> running_;

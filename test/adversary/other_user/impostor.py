@@ -1,5 +1,5 @@
-"""A process of any user that takes over the socket names and ports of a worker that has ended, and records all that
-reaches it. It runs as a child, because a Python program cannot change its user and come back."""
+"""A process of any user that takes over the socket names and ports of a worker that has ended, and records all bytes
+that it receives. It runs as a child, because a Python program cannot change its user and change back."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def listen_tcp(point):
 
 
 def take(connection, found):
-    """Reads what there is; False: the connection is over."""
+    """Reads available bytes; returns False if the connection has ended."""
     try:
         data, control, _, _ = connection.recvmsg(65536, 1024)
     except OSError:
@@ -45,11 +45,11 @@ def take(connection, found):
 
 
 def pretend(connection):
-    """Answers as the worker would, as well as it can without the worker's secret."""
+    """Replies like the worker, as far as that is possible without the worker's secret."""
     try:
         connection.send(os.urandom(256), socket.MSG_DONTWAIT)
     except OSError:
-        pass  # the caller has gone, or takes no more
+        pass  # the caller has closed the connection, or does not read
 
 
 def accept(listener, connections, found):
@@ -75,7 +75,7 @@ def serve(names, ports, report):
             elif not take(ready, found):
                 connections.remove(ready)
                 ready.close()
-    # Bytes that came before the signal count as well.
+    # Bytes that arrived before the signal count, too.
     for each in listeners:
         each.setblocking(False)
         while accept(each, connections, found):
@@ -91,7 +91,7 @@ def serve(names, ports, report):
 
 
 class Impostor:
-    """Listens on `names` (abstract, with their @) and `ports` as that user, until `found` is asked for."""
+    """Listens on `names` (abstract, with their @) and `ports` as that user, until `found` is called."""
 
     def __init__(self, user, names, ports=()):
         self.reading, writing = os.pipe()

@@ -1,8 +1,8 @@
-"""Another user of the host takes the names of a worker that has ended, or connects to one that lives.
+"""Another user of the host takes the names of a worker that has ended, or connects to a running worker.
 
-The names are public: the abstract names of Unix sockets stand in /proc/net/unix, ports in /proc/net/tcp. So whoever has
-a name is not known to be the worker. Nothing that a worker says may reach another process, and an endpoint to a worker
-that has ended must fail, whoever listens at its name."""
+The names are public: the abstract names of Unix sockets are in /proc/net/unix, ports in /proc/net/tcp. So the owner of
+a name need not be the worker. No message of a worker may reach another process, and an endpoint to a worker that has
+ended must fail, even if another process listens at its name."""
 
 import os
 import socket
@@ -63,14 +63,14 @@ class Successors(Case):
         self.assertIn(f"of user {STRANGER}", log)
 
     def test_another_user_with_the_ports_as_well(self):
-        """The detour over TCP: nothing that proves or shows who the sender is may go there."""
+        """The relay over TCP must not carry any proof or identity of the sender."""
         _, found = self.deceive("posix,tcp,self", STRANGER, with_ports=True)
         self.assertLess(found["bytes"], 200, "more than a challenge went to a stranger")
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root can run processes of two users")
 class Neighbours(Case):
-    """Another user connects to the sockets of a worker that lives."""
+    """Another user connects to the sockets of a running worker."""
 
     def test_names_of_a_living_worker(self):
         with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
@@ -84,7 +84,7 @@ class Neighbours(Case):
                     stranger.settimeout(30)
                     stranger.connect("\0" + name[1:])
                     said = stranger.recv(64)
-                    # One goodbye, and nothing else.
+                    # Exactly one goodbye must have arrived.
                     os._exit(0 if len(said) == 8 and stranger.recv(64) == b"" else 1)
             one.ok("progress 0.2")
             _, status = os.waitpid(child, 0)
@@ -95,7 +95,8 @@ class Neighbours(Case):
             self.exchange(one, 0, other, 0, 10)
 
     def test_descriptors_that_are_closed_slowly(self):
-        """A TCP socket that lingers for long keeps whoever closes it waiting: the worker must not be that one."""
+        """Closing a TCP socket with a long linger time blocks. The worker must not be the process that closes it
+        last."""
         with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
             for peer in (one, other):
                 peer.init()
@@ -116,7 +117,7 @@ class Neighbours(Case):
 
 
 class Trap:
-    """Connects as that user and sends a TCP socket that lingers for an hour, of which nobody else has a copy then."""
+    """Connects as that user and sends a TCP socket that lingers for an hour. The receiver then has the only copy."""
 
     REFUSED = 3
 
@@ -134,7 +135,7 @@ class Trap:
         child = os.fork()
         if child == 0:
             os.setresuid(user, user, user)
-            os._exit(self.send(name, sender))  # closes nothing, so that it does not wait
+            os._exit(self.send(name, sender))  # exits without closing, so that it does not wait
         result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if result == self.REFUSED:
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
@@ -148,7 +149,7 @@ class Trap:
         try:
             socket.send_fds(stranger, [b"x"], [descriptor.fileno()])
         except PermissionError:
-            return self.REFUSED  # by the kernel, which the worker has told to (from Linux 6.16 on)
+            return self.REFUSED  # refused by the kernel, at the worker's request (since Linux 6.16)
         return 0
 
     def __enter__(self):

@@ -1,4 +1,5 @@
-"""Each limit of setrlimit(2), low at the start and lowered later: it works, or a status and a line say why not."""
+"""Each limit of setrlimit(2), low at the start or lowered later: the program works, or a status and a log line give the
+reason."""
 
 import os
 import tempfile
@@ -9,7 +10,7 @@ from poor import LIMITS, TRANSPORTS, PoorCase, limited, lower, raised, run_limit
 
 UCG_PERF = os.environ["UCG_PERF_PROGRAM"]
 
-# Limits that a sanitizer cannot live with: it maps terabytes and has large frames.
+# Limits that a sanitizer cannot run under: it maps terabytes and has large frames.
 OF_MEMORY = ("AS", "DATA", "STACK")
 
 
@@ -35,7 +36,7 @@ class AtStart(PoorCase):
                     self.end(poor, other)
 
     def test_memory_files_are_under_the_limit_of_file_sizes(self):
-        """Shared memory is left out with its reason, and tcp serves."""
+        """Shared memory is not used, the log has the reason, and tcp serves."""
         with Peer("all", limited("FSIZE", 65536)) as poor, Peer("all") as other:
             self.assertTrue(self.begin(poor))
             self.assertTrue(self.begin(other))
@@ -75,7 +76,7 @@ class WhileRunning(PoorCase):
                     self.lowered(tls, name, value, after_traffic=True)
 
     def test_file_sizes_after_the_start(self):
-        """Rings that cannot be made any more: the connection is made over tcp."""
+        """New rings cannot be made: connections use tcp instead."""
         with Peer("all") as poor, Peer("all") as other:
             self.assertTrue(self.begin(poor))
             self.assertTrue(self.begin(other))
@@ -108,7 +109,7 @@ class Tools(PoorCase):
                                          "-n", "5", "-w", "1", "-s", "4096"))
 
     def test_log_and_cache_files_that_may_not_grow(self):
-        """Their lines go to the standard error, and no signal ends the process."""
+        """Log lines go to the standard error, and no signal ends the process."""
         with tempfile.TemporaryDirectory() as folder:
             done = run_limited(limited("FSIZE", 0), INFO, "-w", "-u", "t", UCX_LOG_LEVEL="debug",
                                UCX_LOG_FILE=os.path.join(folder, "log"), XDG_CACHE_HOME=folder)

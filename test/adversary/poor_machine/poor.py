@@ -1,4 +1,4 @@
-"""A poor process, its healthy peer, and what must be true of both whatever the poor one lacks."""
+"""A process that lacks a resource, its healthy peer, and properties that both must keep."""
 
 import os
 import resource
@@ -10,16 +10,16 @@ sys.path.insert(0, os.environ["ROBUSTNESS_FOLDER"])
 
 from harness import LIMIT, Case, Peer, environment  # noqa: E402
 
-MOST_LINES = 40  # of one process in one short life; more would fill a disk in a long one
+MOST_LINES = 40  # limit for one process in a short run; more lines would fill a disk in a long one
 TRANSPORTS = ("sm,self", "tcp,self", "all")
 SIZES = (8, 100000, 1 << 20)
 
-# The limits of setrlimit(2) with values that leave next to nothing. Those of memory leave what the
-# program itself needs to be loaded. "soft" only: a program may raise it again.
+# The limits of setrlimit(2) with very low values. Those of memory suffice to load the program. "soft" only: a program
+# may raise it again.
 LIMITS = {
     "AS": (160 << 20, 96 << 20, 64 << 20),
     "CORE": (0,),
-    "CPU": (30,),  # its signal is the kernel's word to the program; a working one is not to notice
+    "CPU": (30,),  # the kernel signals the program; a healthy program must not notice it
     "DATA": (64 << 20, 16 << 20),
     "FSIZE": (1 << 20, 65536),
     "MEMLOCK": (0,),
@@ -52,12 +52,12 @@ def raised(pid, name):
 
 
 def limited(name, value):
-    """A command line that runs a program under this limit."""
+    """Returns a command line that runs a program under this limit."""
     return ("prlimit", f"--{name.lower()}={value}:", "--")
 
 
 def run_limited(wrap, *line, **settings):
-    """Runs a program to its end; its output, error output and exit status. A pipe takes the log."""
+    """Runs a program to its end; returns its output, error output and exit status. The log goes to a pipe."""
     return subprocess.run([*wrap, *line], capture_output=True, text=True, timeout=LIMIT, check=False,
                           env=environment(settings))
 
@@ -68,7 +68,7 @@ def name_of_signal(status):
 
 class PoorCase(Case):
     def orderly(self, done):
-        """The program ended by itself, and said why where it did not succeed."""
+        """The program exited by itself, and printed a reason if it failed."""
         self.assertGreaterEqual(done.returncode, 0, f"{name_of_signal(done.returncode)}: {done}")
         self.assertLess(done.returncode, 128, done)
         if done.returncode != 0:
@@ -76,7 +76,7 @@ class PoorCase(Case):
         self.assertLess(len(done.stderr.splitlines()), MOST_LINES, done.stderr)
 
     def begin(self, peer):
-        """Makes context and worker; whether the peer can go on."""
+        """Makes context and worker; returns True if the peer can go on."""
         answer = peer.ask("init")
         self.assertRegex(answer, "^(ok|error ucp_)", peer.log())
         if answer == "ok":
@@ -86,7 +86,7 @@ class PoorCase(Case):
         return False
 
     def connect(self, one, other):
-        """Makes an endpoint each; whether both could."""
+        """Makes an endpoint in each; returns True if both succeeded."""
         for peer, to in ((one, other), (other, one)):
             answer = peer.ask(f"ep 0 peer {to.address}")
             self.assertRegex(answer, "^(ok|error)", peer.log())
@@ -96,14 +96,14 @@ class PoorCase(Case):
         return True
 
     def talk(self, one, other, first_tag=10, sizes=SIZES):
-        """Messages of all sizes both ways: each size gets through, or somebody said why not.
-        Returns whether all did."""
+        """Sends messages of all sizes in both directions. Each size arrives, or one side logs a reason. Returns True if
+        all arrived."""
         for step, size in enumerate(sizes):
             tag = first_tag + 2 * step
-            for peer, mine, theirs in ((one, tag, tag + 1), (other, tag + 1, tag)):
-                for command in (f"recv in{tag} {theirs} {size} 2 6", f"send out{tag} 0 {mine} {size} 2 6"):
+            for peer, send_tag, receive_tag in ((one, tag, tag + 1), (other, tag + 1, tag)):
+                for command in (f"recv in{tag} {receive_tag} {size} 2 6", f"send out{tag} 0 {send_tag} {size} 2 6"):
                     if not peer.ask(command).startswith("ok"):
-                        return False  # the test program itself has no memory
+                        return False  # the test program itself lacks memory
             for peer, partner in ((one, other), (other, one)):
                 for channel in (f"out{tag}", f"in{tag}"):
                     if not self.gets_through(peer, partner, channel):
@@ -111,7 +111,7 @@ class PoorCase(Case):
         return True
 
     def gets_through(self, peer, partner, channel):
-        """Whether all messages of the channel do; where not, somebody has said why."""
+        """Returns True if all messages of the channel arrive. Otherwise one side must have logged a reason."""
         turns = 0
         counts = peer.wait(channel, 0.2)
         while counts.timeout and (turns < 5 or not peer.lines() + partner.lines()):
@@ -127,7 +127,7 @@ class PoorCase(Case):
         return False
 
     def end(self, *peers):
-        """Ends them in order; what they said is bounded."""
+        """Ends the peers in order, and checks that their logs are short."""
         for peer in peers:
             peer.ask("close 0 force 5")
             peer.ok("destroy")

@@ -1,4 +1,5 @@
-"""A full disk, missing rights, a control group, a peer that is stopped: around the process, not in its limits."""
+"""A full disk, missing rights, a control group, a stopped peer: problems of the environment, not of the process's
+limits."""
 
 import os
 import pathlib
@@ -24,10 +25,10 @@ def private_mounts(case):
 
 
 class FullDisk(PoorCase):
-    """Each file that is written lies on a file system without a free block."""
+    """Each written file is on a file system without a free block."""
 
     def wrap(self, folder):
-        """Mounts a full tmpfs over the folder, for this program alone."""
+        """Mounts a full tmpfs over the folder, for this program only."""
         return ("unshare", "-m", "sh", "-c",
                 f"mount -t tmpfs -o size=16k,nr_inodes=20 none {folder} && chmod 700 {folder} && "
                 f"mkdir -m 700 {folder}/hawser && "
@@ -43,7 +44,7 @@ class FullDisk(PoorCase):
             self.assertEqual(peer.log(), "")
 
     def test_log_file(self):
-        """Its lines go to the standard error instead."""
+        """Log lines go to the standard error instead."""
         private_mounts(self)
         with tempfile.TemporaryDirectory() as folder, \
                 Peer("all", self.wrap(folder), UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1",
@@ -66,10 +67,10 @@ class FullDisk(PoorCase):
 
 
 class FilesInTheWay(PoorCase):
-    """Something else stands where the library looks for a file of its own."""
+    """A foreign object exists at the path of one of the library's files."""
 
     def kinds(self, path):
-        """Puts one thing after another at the path; yields its name and what the log calls it."""
+        """Creates one object after the other at the path; yields its kind and the expected log text."""
         target = path.with_name("target")
         target.write_text("TLS=self\n")
         os.mkfifo(path)
@@ -92,7 +93,7 @@ class FilesInTheWay(PoorCase):
         path.unlink()
 
     def check_one_line(self, peer, reason):
-        """The start goes on, with one line in the log, which has the reason."""
+        """The start continues, with one log line that has the reason."""
         peer.init()
         self.assertEqual(len(peer.lines(reason)), 1, peer.log())
         self.assertEqual(len(peer.lines()), 1, peer.log())
@@ -137,7 +138,7 @@ class FilesInTheWay(PoorCase):
 
 class Rights(PoorCase):
     def test_without_any_capability(self):
-        """As a container without rights has it: no capability, and none to be had."""
+        """As in a container without rights: no capability, and no way to gain one."""
         if os.geteuid() != 0:
             self.skipTest("only root has capabilities to lose")
         wrap = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--")
@@ -163,7 +164,8 @@ class Rights(PoorCase):
 
 class ControlGroup(PoorCase):
     def limited(self, controller, file, older_file, value):
-        """Makes a control group with this limit; returns what runs a program in it. Else skips the test."""
+        """Makes a control group with this limit; returns a command that runs a program in it. Skips the test if that
+        fails."""
         newer = (GROUPS / "cgroup.controllers").exists()
         made = (GROUPS if newer else GROUPS / controller) / f"poor-machine-{os.getpid()}"
         try:
@@ -175,7 +177,7 @@ class ControlGroup(PoorCase):
         return ("sh", "-c", f'echo $$ > {made}/cgroup.procs && exec "$0" "$@"')
 
     def test_number_of_tasks(self):
-        """No thread can be made."""
+        """No thread can be created."""
         wrap = self.limited("pids", "pids.max", "pids.max", 1)
         for tls in ("sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
@@ -184,7 +186,7 @@ class ControlGroup(PoorCase):
                 self.end(poor, other)
 
     def test_memory(self):
-        """Enough to run, none to spare: the kernel takes pages back and nothing is killed."""
+        """Just enough memory: the kernel reclaims pages and kills nothing."""
         wrap = self.limited("memory", "memory.max", "memory.limit_in_bytes", 64 << 20)
         for tls in ("sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
@@ -194,7 +196,7 @@ class ControlGroup(PoorCase):
 
 
 class Stopped(PoorCase):
-    """A peer is stopped and goes on later: nothing is lost, and nobody takes it for dead."""
+    """A peer is stopped and continues later: no message is lost, and no side declares it dead."""
 
     def test_stopped(self):
         for tls in ("sm,self", "tcp,self"):

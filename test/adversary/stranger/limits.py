@@ -1,4 +1,4 @@
-"""What a process under attack may use, and what the tests themselves need."""
+"""Limits for a process under attack, and for the tests themselves."""
 
 import os
 import resource
@@ -6,7 +6,7 @@ import time
 
 
 def seeds():
-    """One in short runs; STRANGER_SEEDS=100 for a long one."""
+    """One seed in short runs; STRANGER_SEEDS=100 for a long one."""
     return range(1, 1 + int(os.environ.get("STRANGER_SEEDS", "1")))
 
 
@@ -22,13 +22,13 @@ def descriptors(pid):
 
 
 def memory(pid):
-    """Bytes of memory that are resident."""
+    """Resident memory in bytes."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def wait_for_listener(port, limit=60):
-    """Returns when a socket listens at the port, without connecting to it."""
+    """Returns when a socket listens on the port, without connecting to it."""
     end = time.monotonic() + limit
     wanted = f":{port:04X}"
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Strangers at the port of an ucx_perftest server, until its client comes."""
+"""Strangers connect to the port of a ucx_perftest server, until its client comes."""
 
 import os
 import socket
@@ -15,8 +15,8 @@ from ports import free_port
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}
 LIMIT = 120
-MOST = 256 + 8  # connections that have not proven anything
-WAITING = 1024  # of a crowd that begins to prove a job key
+MOST = 256 + 8  # connections without any proof
+WAITING = 1024  # connections of a crowd that begin to prove a job key
 MEMORY = 4 << 20
 
 

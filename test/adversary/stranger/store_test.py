@@ -1,4 +1,4 @@
-"""Strangers at the port of rank 0 of a TCP store, while two ranks of a job meet there."""
+"""Strangers connect to the port of rank 0 of a TCP store, while two ranks of a job meet there."""
 
 import os
 import socket
@@ -14,16 +14,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from ports import free_port
 
 MEET = os.environ["MEET_PROGRAM"]
-LIMIT = 60  # seconds within which a job has to be over
+LIMIT = 60  # seconds within which a job must end
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}
 ANOTHER = {"UCG_OOB_JOB": "another"}
-MOST = 2 + 64  # connections that have not sent their rank, of a job of two
+MOST = 2 + 64  # connections that have not sent their rank, in a job of two
 
 
-def rank(number, port, what, env):
+def rank(number, port, mode, env):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "UCG_", "PMIX_"))}
     return subprocess.Popen(
-        [MEET, "env", what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [MEET, "env", mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**kept, "RANK": str(number), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
              "UCG_OOB": "tcp", "UCG_OOB_TIMEOUT": f"{LIMIT}s", **env})
 
@@ -82,7 +82,7 @@ class Attack(Case):
     def test_without_a_job_key(self):
         for seed in seeds():
             with self.subTest(seed=seed):
-                # Without a key a whole recording of this job's rank 1 would be as good as rank 1.
+                # Without a key a full recording of this job's rank 1 would be accepted as rank 1.
                 self.attacked(seed, {}, (ANOTHER, KEY))
 
     def test_with_a_job_key(self):

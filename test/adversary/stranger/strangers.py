@@ -1,4 +1,4 @@
-"""A stranger on the network: connections that mean no good, to one listening socket, as a seed says."""
+"""A stranger on the network: hostile connections to one listening socket, chosen by a seed."""
 
 import random
 import socket
@@ -7,7 +7,8 @@ import threading
 
 
 def record_client(start):
-    """What a real client says first, until it waits for an answer. `start(port)` starts it and returns its process."""
+    """Records the first bytes of a real client until it waits for a reply. `start(port)` starts it and returns its
+    process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(60)
         process = start(listener.getsockname()[1])
@@ -15,28 +16,28 @@ def record_client(start):
             connection = listener.accept()[0]
             with connection:
                 connection.settimeout(60)
-                said = connection.recv(65536)
+                recorded = connection.recv(65536)
                 connection.settimeout(0.2)
                 try:
                     while more := connection.recv(65536):
-                        said += more
+                        recorded += more
                 except TimeoutError:
-                    pass  # it waits for an answer
+                    pass  # it waits for a reply
         finally:
             process.kill()
             process.communicate()
-    return said
+    return recorded
 
 
 class Stranger:
-    """Attacks a port from a thread of its own, with at most `most` connections open at a time, until it is stopped."""
+    """Attacks a port from a thread of its own, with at most `most` open connections at a time, until it is stopped."""
 
     def __init__(self, port, recordings, seed, most=300):
         self.port = port
         self.recordings = recordings
         self.random = random.Random(seed)
         self.most = most
-        self.open = []  # connections, and the bytes that follow one at a time
+        self.open = []  # connections, and the bytes that follow one by one
         self.made = 0
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -57,40 +58,40 @@ class Stranger:
             self.drip()
             while len(self.open) > self.most:
                 self.leave(self.open.pop(self.random.randrange(len(self.open)))[0])
-            self.ended.wait(0.0005)  # the processes under test need the processor, too
+            self.ended.wait(0.0005)  # yield the processor to the processes under test
 
     def connect(self):
         try:
             made = socket.create_connection(("127.0.0.1", self.port), timeout=10)
         except OSError:
-            return  # its queue is full, or the job is over
+            return  # its accept queue is full, or the job has ended
         self.made += 1
         at_once, later = self.words()
         try:
             made.sendall(at_once)
         except OSError:
-            pass  # thrown out already
+            pass  # closed by the server already
         made.setblocking(False)
         self.open.append((made, later))
 
     def words(self):
-        """What to say at once, and what to say byte by byte."""
+        """Returns the bytes to send at once, and the bytes to send one by one."""
         kind = self.random.randrange(7)
         if kind == 0:
             return b"", b""
         if kind == 1:
             return self.random.randbytes(self.random.randrange(1, 3000)), b""
-        said = self.random.choice(self.recordings)
-        cut = self.random.randrange(len(said))
+        recorded = self.random.choice(self.recordings)
+        cut = self.random.randrange(len(recorded))
         if kind == 2:
-            return said[:cut], b""
+            return recorded[:cut], b""
         if kind == 3:
-            return said[:cut], said[cut:]
+            return recorded[:cut], recorded[cut:]
         if kind == 4:
-            return said, self.random.randbytes(200)
+            return recorded, self.random.randbytes(200)
         if kind == 5:
-            return said + self.random.randbytes(5000), b""
-        mutated = bytearray(said)
+            return recorded + self.random.randbytes(5000), b""
+        mutated = bytearray(recorded)
         for _ in range(self.random.randrange(1, 5)):
             mutated[self.random.randrange(len(mutated))] ^= 1 << self.random.randrange(8)
         return bytes(mutated), b""

@@ -1,4 +1,4 @@
-"""Strangers at the port of a worker's tcp interface, and at the port of its listener."""
+"""Strangers connect to the port of a worker's tcp interface, and to the port of its listener."""
 
 import random
 import socket
@@ -12,13 +12,13 @@ from strangers import Stranger
 
 KEY = "a job key of more than 16 characters"
 MOST = 256 + 8  # connections that have not identified themselves
-WAITING = 1024  # of a crowd that begins to prove a job key
+WAITING = 1024  # connections of a crowd that begin to prove a job key
 MEMORY = 8 << 20
 CHALLENGE = 4  # kind of greeting
 
 
 def greeting(sender, receiver, terms=0):
-    """What an interface says first (uct/tcp/wire.hpp)."""
+    """The greeting of an interface (uct/tcp/wire.hpp)."""
     return b"HWSRTCP1" + struct.pack("<HHIQQII", 4, 1, 1, sender, receiver, 0, terms) + random.randbytes(16)
 
 
@@ -28,12 +28,12 @@ class Attacked(Case):
         self.assertLess(memory(peer.pid), before[1] + MEMORY)
 
     def rest_of(self, peer):
-        """What it has when all who came are gone."""
+        """The worker's resources after all connections have ended."""
         peer.ok("progress 0.1")
         return len(peer.descriptors()), memory(peer.pid)
 
     def check_after(self, peer, before):
-        for _ in range(300):  # those that were closed last are noticed in progress
+        for _ in range(300):  # the last closed connections are noticed in progress
             if len(peer.descriptors()) <= before[0]:
                 break
             peer.ok("progress 0.1")
@@ -49,7 +49,7 @@ class InventedIds(Attacked):
             one.init()
             other.init()
             port = next(point for point in tcp_ports(one.pid) if point[0] == "127.0.0.1")[1]
-            # The id of the interface stands in its address, and is no secret.
+            # The id of the interface is in its address and is not secret.
             number_of_one = self.id_of(one, port)
             before = self.rest_of(one)
             crowd = []
@@ -69,10 +69,10 @@ class InventedIds(Attacked):
             self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
 
     def id_of(self, peer, port):
-        """One of the numbers of 64 bits in its address is the id; only that one is answered with a challenge."""
+        """One of the 64-bit numbers in its address is the id. Only the id is answered with a challenge."""
         packed = bytes.fromhex(peer.address)
-        for at in range(len(packed) - 7):
-            number = struct.unpack_from("<Q", packed, at)[0]
+        for offset in range(len(packed) - 7):
+            number = struct.unpack_from("<Q", packed, offset)[0]
             with socket.create_connection(("127.0.0.1", port), timeout=60) as probe:
                 probe.sendall(greeting(1, number))
                 peer.ok("progress 0.005")
@@ -107,10 +107,10 @@ class Transport(Attacked):
 
 
 class Listener(Attacked):
-    HELLO = b"HWSO\2\1\1\0"  # of a client with a job key; its nonce follows
+    HELLO = b"HWSO\2\1\1\0"  # of a client with a job key; a nonce follows
 
     def reached(self, server, client, port):
-        """The client gets through, and both talk."""
+        """The client connects, and both exchange messages."""
         client.ok(f"reach 0 {port}")
         server.ok("recv in 1 5000 4 20")
         client.ok("send out 0 1 5000 4 20")
@@ -119,9 +119,9 @@ class Listener(Attacked):
         self.assertEqual((client.errors(0), client.lines()), (0, []))
 
     def crowded(self, said, key, size=3000, most=MOST):
-        """So many strangers say this and no more; at most `most` are kept."""
+        """Many strangers send only these bytes; at most `most` connections are kept."""
         allow_descriptors(self, 3300)
-        # No stranger's own deadline helps.
+        # The strangers have no deadline of their own that would end them.
         settings = {**key, "UCX_CM_TIMEOUT": "600s"}
         with Peer("tcp,self", **settings) as server, Peer("tcp,self", **settings) as client:
             server.init()
@@ -149,8 +149,8 @@ class Listener(Attacked):
         self.crowded(b"", {"UCX_JOB_KEY": KEY})
 
     def test_many_that_begin_to_prove_a_job_key(self):
-        # Fewer, because the client has their address, and about a hundred of one address have a turn at a time, each
-        # for a quarter of a second.
+        # Fewer strangers, because the client has the same address. About a hundred connections of one address have a
+        # turn at a time, each for a quarter of a second.
         self.crowded(self.HELLO, {"UCX_JOB_KEY": KEY}, 800, MOST + WAITING)
 
     def test_clients_come_and_talk_while_it_is_attacked(self):

@@ -1,10 +1,11 @@
-/* Active messages: short and long, with headers, replies, data that is kept and fetched later. */
+/* Active messages: short and long, with headers, replies, and data that is kept and received
+ * later. */
 #include "client.h"
 
 enum { id_copied = 3, id_kept = 4, most_header = 64 };
 static unsigned char out[largest], in[largest];
 
-/* What the last message brought. */
+/* The last message that arrived. */
 static struct {
     unsigned calls;
     unsigned char header[most_header];
@@ -14,7 +15,7 @@ static struct {
     ucp_ep_h reply;
 } last;
 
-/* Takes a copy, unless the data is kept or still with the sender. */
+/* Copies the data, unless it is kept or still at the sender. */
 static ucs_status_t came(void* keeps, const void* header, size_t header_length, void* data,
                          size_t length, const ucp_am_recv_param_t* param) {
     const uint64_t may_keep = UCP_AM_RECV_ATTR_FLAG_DATA | UCP_AM_RECV_ATTR_FLAG_RNDV;
@@ -46,13 +47,13 @@ static void listen_for(const struct side* which, unsigned id, uint32_t flags, vo
     OK(ucp_worker_set_am_recv_handler(which->worker, &handler));
 }
 
-/* The next message is there, and its data in `in`. */
+/* Waits for the next message and receives its data into `in`. */
 static void take(const struct side* which, unsigned calls) {
     while (last.calls == calls)
         progress();
     CHECK(last.calls == calls + 1, "%u messages", last.calls - calls);
     if (last.data == NULL) return;
-    for (int i = 0; i < 20; ++i) /* it stays as long as it is kept */
+    for (int i = 0; i < 20; ++i) /* the data stays as long as it is kept */
         progress();
     if (last.attributes & UCP_AM_RECV_ATTR_FLAG_RNDV) {
         OK(finish(ucp_am_recv_data_nbx(which->worker, last.data, in, last.length, &no_param)));
@@ -65,12 +66,12 @@ static void take(const struct side* which, unsigned calls) {
 static void send_one(const struct side* to, ucp_ep_h ep, unsigned id, size_t header, size_t length,
                      uint32_t flags) {
     unsigned char head[most_header];
-    const ucp_request_param_t how = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = flags};
+    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = flags};
     const unsigned seed = (unsigned)(length + header + id), calls = last.calls;
     fill(out, length, seed);
-    fill(head, sizeof(head), seed + 1); /* also behind what is sent */
+    fill(head, sizeof(head), seed + 1); /* the bytes behind the header, too */
     memset(in, 0, length);
-    ucs_status_ptr_t send = ucp_am_send_nbx(ep, id, head, header, out, length, &how);
+    ucs_status_ptr_t send = ucp_am_send_nbx(ep, id, head, header, out, length, &param);
     take(to, calls);
     OK(finish(send));
     CHECK(last.header_length == header && last.length == length, "%zu and %zu", last.header_length,
@@ -84,7 +85,7 @@ static void send_one(const struct side* to, ucp_ep_h ep, unsigned id, size_t hea
         CHECK(!(last.attributes & UCP_AM_RECV_ATTR_FLAG_RNDV), "it was not sent at once");
 }
 
-/* The one that is asked answers on the endpoint that came with the question. */
+/* The receiver replies on the reply endpoint of the request. */
 static void answers(const struct side* asks, const struct side* asked, ucp_ep_h ep) {
     for (unsigned i = 0; i < size_count; ++i) {
         send_one(asked, ep, id_copied, 8, sizes[i], UCP_AM_SEND_FLAG_REPLY);
@@ -92,15 +93,15 @@ static void answers(const struct side* asks, const struct side* asked, ucp_ep_h 
     }
 }
 
-/* Pieces of memory, gathered by the sender. */
+/* An iov that the sender gathers. */
 static void gathered(const struct side* to, ucp_ep_h ep, size_t length) {
     const ucp_dt_iov_t pieces[] = {{out, length / 3}, {out + length / 3, length - length / 3}};
-    const ucp_request_param_t how = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
-                                     .datatype = ucp_dt_make_iov()};
+    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE,
+                                       .datatype = ucp_dt_make_iov()};
     const unsigned calls = last.calls;
     fill(out, length, 9);
     memset(in, 0, length);
-    ucs_status_ptr_t send = ucp_am_send_nbx(ep, id_copied, NULL, 0, pieces, 2, &how);
+    ucs_status_ptr_t send = ucp_am_send_nbx(ep, id_copied, NULL, 0, pieces, 2, &param);
     take(to, calls);
     OK(finish(send));
     CHECK(last.length == length && last.header_length == 0, "%zu", last.length);

@@ -1,8 +1,6 @@
-/*
- * Helpers of the UCP clients: checks that end the program with a clear line, the proof of which
- * libucp serves it, and workers that all make progress while one of them waits. Everything is in
- * the header, and uses only what the distribution's UCX declares, too.
- */
+/* Helpers of the UCP clients: checks that end the program with one line, the check which libucp
+ * serves it, and workers that all make progress while one of them waits. Everything is in the
+ * header, and uses only declarations that the distribution's UCX has, too. */
 #ifndef HAWSER_TEST_CLIENT_H
 #define HAWSER_TEST_CLIENT_H
 
@@ -39,7 +37,7 @@ static unsigned long checks_done;
     } while (0)
 #define OK(call) STATUS(call, UCS_OK)
 
-/* Says what it was compiled for and what serves it; a hang ends in a signal. */
+/* Prints the API version of the headers and of the library. An alarm ends a hanging program. */
 static inline void client_begin(const char* name) {
     char why[3 * PATH_MAX], libucp[PATH_MAX] = "no libucp";
     client_name = name;
@@ -67,11 +65,11 @@ static unsigned worker_count;
 
 static inline struct side side_new(uint64_t features) {
     const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = features};
-    const ucp_worker_params_t how = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                                     .thread_mode = UCS_THREAD_MODE_SINGLE};
+    const ucp_worker_params_t worker_params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                               .thread_mode = UCS_THREAD_MODE_SINGLE};
     struct side made;
     OK(ucp_init(&params, NULL, &made.context));
-    OK(ucp_worker_create(made.context, &how, &made.worker));
+    OK(ucp_worker_create(made.context, &worker_params, &made.worker));
     CHECK(worker_count < 2, "too many workers");
     workers[worker_count++] = made.worker;
     return made;
@@ -89,7 +87,7 @@ static inline void progress(void) {
         ucp_worker_progress(workers[i]);
 }
 
-/* Waits for an operation, frees its request, and returns how it ended. */
+/* Waits for an operation, frees its request, and returns its status. */
 static inline ucs_status_t finish(ucs_status_ptr_t started) {
     ucs_status_t status;
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_STATUS(started);

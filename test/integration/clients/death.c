@@ -1,6 +1,6 @@
-/* Death of a peer: endpoints with error handling. A child is killed in the middle of traffic. What
- * was under way ends, with an error where it needed the peer; the error callback comes once; later
- * operations are refused; closing works. */
+/* Death of a peer, with error handling. A child is killed in the middle of traffic. Pending
+ * operations end, with an error if they needed the peer. The error callback comes once, later
+ * operations are refused, and closing works. */
 #include <signal.h>
 
 #include "pair.h"
@@ -12,13 +12,13 @@ static struct {
     unsigned calls;
     ucp_ep_h ep;
     ucs_status_t status;
-} told;
+} error_calls;
 
 static void on_error(void* arg, ucp_ep_h ep, ucs_status_t status) {
-    CHECK(arg == &told, "another argument");
-    ++told.calls;
-    told.ep = ep;
-    told.status = status;
+    CHECK(arg == &error_calls, "another argument");
+    ++error_calls.calls;
+    error_calls.ep = ep;
+    error_calls.status = status;
 }
 
 static ucp_ep_h watched_ep(const struct side* from, const struct pair* between) {
@@ -32,26 +32,26 @@ static ucp_ep_h watched_ep(const struct side* from, const struct pair* between) 
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLER,
                                     .address = (const ucp_address_t*)address,
                                     .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-                                    .err_handler = {on_error, &told}};
+                                    .err_handler = {on_error, &error_calls}};
     ucp_ep_h made;
     OK(ucp_ep_create(from->worker, &params, &made));
     return made;
 }
 
-static void show_address(const struct side* of, const struct pair* between) {
+static void show_address(const struct side* side, const struct pair* between) {
     ucp_address_t* address;
     size_t length;
-    OK(ucp_worker_get_address(of->worker, &address, &length));
+    OK(ucp_worker_get_address(side->worker, &address, &length));
     const uint64_t told_length = length;
     pair_write(between, &told_length, sizeof(told_length));
     pair_write(between, address, length);
-    ucp_worker_release_address(of->worker, address);
+    ucp_worker_release_address(side->worker, address);
 }
 
-/* Answers one message, says that it has, and lives on until it is killed. */
-static void live(const struct side* of, const struct pair* between) {
-    const ucp_ep_h back = watched_ep(of, between);
-    OK(finish(ucp_tag_recv_nbx(of->worker, in, 8, 1, ~(ucp_tag_t)0, &no_param)));
+/* Replies to one message, reports that, and lives until it is killed. */
+static void live(const struct side* side, const struct pair* between) {
+    const ucp_ep_h back = watched_ep(side, between);
+    OK(finish(ucp_tag_recv_nbx(side->worker, in, 8, 1, ~(ucp_tag_t)0, &no_param)));
     OK(finish(ucp_tag_send_nbx(back, in, 8, 2, &no_param)));
     pair_meet(between);
     for (;;)
@@ -66,20 +66,20 @@ static void kill_child(const struct pair* between) {
 }
 
 int main(void) {
-    /* Before UCP is there: the transports that tell both libraries of a death. */
+    /* Before UCP is initialized: the transports with which both libraries notice a death. */
     setenv("UCX_TLS", "tcp,self", 0);
     const struct pair between = pair_new();
     client_begin("death");
-    const struct side here = side_new(UCP_FEATURE_TAG | UCP_FEATURE_STREAM);
-    show_address(&here, &between);
-    if (between.child == 0) live(&here, &between);
+    const struct side side = side_new(UCP_FEATURE_TAG | UCP_FEATURE_STREAM);
+    show_address(&side, &between);
+    if (between.child == 0) live(&side, &between);
 
-    const ucp_ep_h ep = watched_ep(&here, &between);
+    const ucp_ep_h ep = watched_ep(&side, &between);
     OK(finish(ucp_tag_send_nbx(ep, out, 8, 1, &no_param)));
-    OK(finish(ucp_tag_recv_nbx(here.worker, in, 8, 2, ~(ucp_tag_t)0, &no_param)));
+    OK(finish(ucp_tag_recv_nbx(side.worker, in, 8, 2, ~(ucp_tag_t)0, &no_param)));
     pair_meet(&between);
 
-    /* Nobody receives these: each waits for the peer. */
+    /* The peer receives none of these, so each waits for it. */
     ucs_status_ptr_t sync = ucp_tag_send_sync_nbx(ep, out, 8, waits, &no_param);
     ucs_status_ptr_t large = ucp_tag_send_nbx(ep, out, largest, waits, &no_param);
     size_t length;
@@ -89,20 +89,21 @@ int main(void) {
 
     ucs_status_ptr_t sends[most_sends];
     unsigned count = 0;
-    for (unsigned i = 0; told.calls == 0; ++i) {
-        /* Traffic, by which every transport notices; small ones may succeed still. */
+    for (unsigned i = 0; error_calls.calls == 0; ++i) {
+        /* Traffic, by which every transport notices the death. Small messages may still succeed. */
         if (i % 1000 == 0 && count < most_sends)
             sends[count++] = ucp_tag_send_nbx(ep, out, 8, waits, &no_param);
         progress();
     }
-    CHECK(told.ep == ep && told.status != UCS_OK, "status %s", ucs_status_string(told.status));
+    CHECK(error_calls.ep == ep && error_calls.status != UCS_OK, "status %s",
+          ucs_status_string(error_calls.status));
     const ucs_status_t sync_status = finish(sync), stream_status = finish(stream),
                        large_status = finish(large);
     CHECK(sync_status < 0 && stream_status < 0 && large_status < 0, "%s, %s, %s",
           ucs_status_string(sync_status), ucs_status_string(stream_status),
           ucs_status_string(large_status));
     for (unsigned i = 0; i < count; ++i)
-        finish(sends[i]); /* each ends */
+        finish(sends[i]); /* each must end */
     const ucs_status_t late = finish(ucp_tag_send_nbx(ep, out, 8, waits, &no_param));
     CHECK(late < 0, "a send to the dead: %s", ucs_status_string(late));
     const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
@@ -110,7 +111,7 @@ int main(void) {
     OK(finish(ucp_ep_close_nbx(ep, &force)));
     for (unsigned i = 0; i < 1000; ++i)
         progress();
-    CHECK(told.calls == 1, "%u error callbacks", told.calls);
-    side_free(&here);
+    CHECK(error_calls.calls == 1, "%u error callbacks", error_calls.calls);
+    side_free(&side);
     return client_end();
 }

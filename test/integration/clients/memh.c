@@ -1,16 +1,16 @@
-/* Memory of the library in two processes: one exports its handle, the other one imports it and
- * works on the same bytes. Not in UCP 1.13. */
+/* Memory of the library in two processes: one exports its handle, the other imports it and
+ * accesses the same bytes. Not in UCP 1.13. */
 #include "pair.h"
 
 enum { extent = 100000 };
 
-static ucp_mem_h own_memory(const struct side* of) {
+static ucp_mem_h own_memory(const struct side* side) {
     const ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
         .length = extent,
         .flags = UCP_MEM_MAP_ALLOCATE};
     ucp_mem_h made;
-    OK(ucp_mem_map(of->context, &params, &made));
+    OK(ucp_mem_map(side->context, &params, &made));
     return made;
 }
 
@@ -26,23 +26,23 @@ static void show(const struct pair* between, const void* packed, uint64_t length
     pair_write(between, packed, length);
 }
 
-static void export(const struct side* here, const struct pair* between) {
-    const ucp_memh_pack_params_t how = {.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS,
-                                        .flags = UCP_MEMH_PACK_FLAG_EXPORT},
+static void export(const struct side* side, const struct pair* between) {
+    const ucp_memh_pack_params_t params = {.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS,
+                                           .flags = UCP_MEMH_PACK_FLAG_EXPORT},
                                  plain = {.field_mask = 0};
-    const ucp_mem_h made = own_memory(here);
+    const ucp_mem_h made = own_memory(side);
     unsigned char* const bytes = bytes_of(made);
     void* packed;
     size_t length;
     fill(bytes, extent, 1);
-    OK(ucp_memh_pack(made, &how, &packed, &length));
+    OK(ucp_memh_pack(made, &params, &packed, &length));
     show(between, packed, length);
     ucp_memh_buffer_release(packed, NULL);
-    pair_meet(between); /* it has imported, seen, and written */
+    pair_meet(between); /* the peer has imported the handle, read and written */
     check_filled(bytes, extent, 2);
     /* Without the flag it is a key, as ucp_rkey_pack makes them. */
     OK(ucp_memh_pack(made, &plain, &packed, &length));
-    const ucp_ep_h self = ep_between(here, here);
+    const ucp_ep_h self = ep_between(side, side);
     ucp_rkey_h key;
     OK(ucp_ep_rkey_unpack(self, packed, &key));
     const uint64_t word = 77;
@@ -53,10 +53,10 @@ static void export(const struct side* here, const struct pair* between) {
     ucp_memh_buffer_release(packed, NULL);
     ep_close(self);
     pair_meet(between);
-    OK(ucp_mem_unmap(here->context, made));
+    OK(ucp_mem_unmap(side->context, made));
 }
 
-static void import(const struct side* here, const struct pair* between) {
+static void import(const struct side* side, const struct pair* between) {
     static char packed[4096];
     uint64_t length;
     pair_read(between, &length, sizeof(length));
@@ -64,24 +64,24 @@ static void import(const struct side* here, const struct pair* between) {
     pair_read(between, packed, length);
     const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER,
                                          .exported_memh_buffer = packed};
-    ucp_mem_h there;
-    OK(ucp_mem_map(here->context, &params, &there));
-    unsigned char* const bytes = bytes_of(there);
+    ucp_mem_h imported;
+    OK(ucp_mem_map(side->context, &params, &imported));
+    unsigned char* const bytes = bytes_of(imported);
     check_filled(bytes, extent, 1);
     fill(bytes, extent, 2);
     pair_meet(between);
     pair_meet(between);
-    OK(ucp_mem_unmap(here->context, there));
+    OK(ucp_mem_unmap(side->context, imported));
 }
 
 int main(void) {
     const struct pair between = pair_new();
     client_begin("memh");
-    const struct side here = side_new(UCP_FEATURE_RMA | UCP_FEATURE_EXPORTED_MEMH);
+    const struct side side = side_new(UCP_FEATURE_RMA | UCP_FEATURE_EXPORTED_MEMH);
     if (between.child != 0)
-        export(&here, &between);
+        export(&side, &between);
     else
-        import(&here, &between);
-    side_free(&here);
+        import(&side, &between);
+    side_free(&side);
     return pair_end(&between);
 }

@@ -1,4 +1,4 @@
-/* Two processes that call UCP only after they parted, and a pipe in each direction between them. */
+/* Two processes that initialize UCP after the fork, and a pipe in each direction between them. */
 #ifndef HAWSER_TEST_CLIENT_PAIR_H
 #define HAWSER_TEST_CLIENT_PAIR_H
 
@@ -8,7 +8,7 @@
 #include "client.h"
 
 struct pair {
-    pid_t child; /* 0: this is it */
+    pid_t child; /* 0 in the child */
     int in, out;
 };
 
@@ -37,7 +37,8 @@ static inline void pair_read(const struct pair* between, void* data, size_t leng
     }
 }
 
-/* Both processes are here; until then each makes progress for what the other one still does. */
+/* Waits until both processes have arrived. Each makes progress meanwhile, because the other one
+ * may need it. */
 static inline void pair_meet(const struct pair* between) {
     struct pollfd input = {.fd = between->in, .events = POLLIN};
     char token = 1;
@@ -47,7 +48,7 @@ static inline void pair_meet(const struct pair* between) {
     pair_read(between, &token, 1);
 }
 
-/* The parent answers for both. */
+/* Ends both processes. The parent's status includes the child's. */
 static inline int pair_end(const struct pair* between) {
     int status = 0;
     if (between->child != 0) {

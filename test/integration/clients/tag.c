@@ -1,5 +1,5 @@
-/* Tagged messages: expected and unexpected, synchronous, probed, cut, cancelled, of each datatype,
- * by the interface of today and by that of old. */
+/* Tagged messages: expected and unexpected, synchronous, probed, truncated, cancelled, of each
+ * datatype, by the current and the old interface. */
 #include "client.h"
 
 enum { plain = 1, answered, other, cut, described };
@@ -106,7 +106,7 @@ static void cancelled(const struct side* to) {
     STATUS(finish(receive), UCS_ERR_CANCELED);
 }
 
-/* Every second byte of a buffer, told by functions of the program. */
+/* Every second byte of a buffer, by a generic datatype. */
 struct sieve {
     unsigned char* bytes;
     size_t count;

@@ -1,4 +1,4 @@
-/* Two processes that sleep whenever there is nothing to do, one in the library and one on its
+/* Two processes that sleep when there is nothing to do, one in the library and one on its
  * descriptor, and signals that end the sleep. */
 #include <pthread.h>
 
@@ -7,41 +7,41 @@
 enum {
     rounds = 30,
     tag = 1,
-    sleep_limit = 30000 /* milliseconds; passes only where nobody wakes */
+    sleep_limit = 30000 /* milliseconds; expires only if no wakeup comes */
 };
 static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 
-/* Progress, and sleep when there was nothing to do. */
-static void turn(const struct side* here, int descriptor) {
-    if (ucp_worker_progress(here->worker) != 0) return;
+/* Makes progress, and sleeps if there was nothing to do. */
+static void turn(const struct side* side, int descriptor) {
+    if (ucp_worker_progress(side->worker) != 0) return;
     if (descriptor < 0) {
-        OK(ucp_worker_wait(here->worker));
+        OK(ucp_worker_wait(side->worker));
         return;
     }
-    const ucs_status_t status = ucp_worker_arm(here->worker);
+    const ucs_status_t status = ucp_worker_arm(side->worker);
     if (status == UCS_ERR_BUSY) return;
     OK(status);
     struct pollfd event = {.fd = descriptor, .events = POLLIN};
-    CHECK(poll(&event, 1, sleep_limit) == 1, "nobody woke");
+    CHECK(poll(&event, 1, sleep_limit) == 1, "no wakeup came");
 }
 
-static void end(const struct side* here, ucs_status_ptr_t started, int descriptor) {
+static void end(const struct side* side, ucs_status_ptr_t started, int descriptor) {
     if (UCS_PTR_IS_PTR(started))
         while (ucp_request_check_status(started) == UCS_INPROGRESS)
-            turn(here, descriptor);
+            turn(side, descriptor);
     OK(finish(started));
 }
 
-static void play(const struct side* here, ucp_ep_h ep, bool begins, int descriptor) {
+static void play(const struct side* side, ucp_ep_h ep, bool begins, int descriptor) {
     for (unsigned round = 0; round < rounds; ++round) {
         const size_t length = sizes[round % size_count];
         ucs_status_ptr_t receive =
-            ucp_tag_recv_nbx(here->worker, in, length, tag, all_bits, &no_param);
+            ucp_tag_recv_nbx(side->worker, in, length, tag, all_bits, &no_param);
         fill(out, length, round);
-        if (!begins) end(here, receive, descriptor);
-        end(here, ucp_tag_send_nbx(ep, out, length, tag, &no_param), descriptor);
-        if (begins) end(here, receive, descriptor);
+        if (!begins) end(side, receive, descriptor);
+        end(side, ucp_tag_send_nbx(ep, out, length, tag, &no_param), descriptor);
+        if (begins) end(side, receive, descriptor);
         check_filled(in, length, round);
     }
 }
@@ -51,33 +51,33 @@ static void* signal_it(void* worker) {
     return (void*)(intptr_t)status;
 }
 
-/* Another thread wakes who waits in the library, and who waits on the descriptor. */
-static void signals(const struct side* here, int descriptor) {
+/* Another thread wakes a thread that waits in the library, and one that waits on the descriptor. */
+static void signals(const struct side* side, int descriptor) {
     for (unsigned round = 0; round < rounds; ++round) {
         pthread_t other;
         void* status;
-        while (ucp_worker_progress(here->worker) != 0) {
+        while (ucp_worker_progress(side->worker) != 0) {
         }
-        CHECK(pthread_create(&other, NULL, signal_it, here->worker) == 0, "no thread");
-        turn(here, round % 2 == 0 ? -1 : descriptor);
+        CHECK(pthread_create(&other, NULL, signal_it, side->worker) == 0, "no thread");
+        turn(side, round % 2 == 0 ? -1 : descriptor);
         CHECK(pthread_join(other, &status) == 0 && status == NULL, "the signal failed");
     }
 }
 
 /* Worker addresses go through the pipes. */
-static ucp_ep_h connect_to(const struct pair* between, const struct side* here) {
+static ucp_ep_h connect_to(const struct pair* between, const struct side* side) {
     ucp_address_t* address;
     size_t length, length_there;
-    OK(ucp_worker_get_address(here->worker, &address, &length));
+    OK(ucp_worker_get_address(side->worker, &address, &length));
     pair_write(between, &length, sizeof(length));
     pair_write(between, address, length);
-    ucp_worker_release_address(here->worker, address);
+    ucp_worker_release_address(side->worker, address);
     pair_read(between, &length_there, sizeof(length_there));
-    void* there = malloc(length_there);
-    CHECK(there != NULL, "no memory");
-    pair_read(between, there, length_there);
-    const ucp_ep_h made = ep_new(here, there);
-    free(there);
+    void* peer_address = malloc(length_there);
+    CHECK(peer_address != NULL, "no memory");
+    pair_read(between, peer_address, length_there);
+    const ucp_ep_h made = ep_new(side, peer_address);
+    free(peer_address);
     return made;
 }
 
@@ -87,15 +87,15 @@ int main(void) {
     const struct pair between = pair_new();
     const bool begins = between.child != 0;
     client_begin(begins ? "waker" : "sleeper");
-    const struct side here = side_new(UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP);
-    OK(ucp_worker_get_efd(here.worker, &descriptor));
-    signals(&here, descriptor);
-    const ucp_ep_h ep = connect_to(&between, &here);
-    play(&here, ep, begins, begins ? -1 : descriptor);
-    play(&here, ep, !begins, begins ? -1 : descriptor);
+    const struct side side = side_new(UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP);
+    OK(ucp_worker_get_efd(side.worker, &descriptor));
+    signals(&side, descriptor);
+    const ucp_ep_h ep = connect_to(&between, &side);
+    play(&side, ep, begins, begins ? -1 : descriptor);
+    play(&side, ep, !begins, begins ? -1 : descriptor);
     pair_meet(&between);
     ep_close(ep);
     pair_meet(&between);
-    side_free(&here);
+    side_free(&side);
     return pair_end(&between);
 }

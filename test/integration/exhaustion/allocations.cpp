@@ -9,7 +9,7 @@
 namespace {
 
 bool armed = false;
-exhaustion::how fails = exhaustion::how::once;
+exhaustion::failing fails = exhaustion::failing::once;
 std::size_t fatal = 0;
 std::size_t counted = 0;
 std::size_t held = 0;
@@ -17,7 +17,7 @@ std::size_t held = 0;
 bool refused() noexcept {
     if (!armed) return false;
     ++counted;
-    return fails == exhaustion::how::once ? counted == fatal : counted >= fatal;
+    return fails == exhaustion::failing::once ? counted == fatal : counted >= fatal;
 }
 
 void* take(std::size_t size) noexcept {
@@ -49,7 +49,7 @@ void give(void* memory) noexcept {
 
 namespace exhaustion {
 
-void arm(how what_fails, std::size_t nth) noexcept {
+void arm(failing what_fails, std::size_t nth) noexcept {
     fails = what_fails;
     fatal = nth;
     counted = 0;

@@ -1,24 +1,24 @@
-// Memory that runs out when a test says so.
+// Simulated exhaustion of memory.
 #pragma once
 
 #include <cstddef>
 
 namespace exhaustion {
 
-// This program's operator new serves the library as well. While it is armed, allocations are
-// counted, and the `nth` one fails: alone, or with all that follow.
-enum class how { once, from_then_on };
+// The library uses this program's operator new, too. While armed, it counts allocations, and the
+// `nth` one fails: it alone, or with all later ones.
+enum class failing { once, from_then_on };
 
-void arm(how fails, std::size_t nth) noexcept;
-// No allocation fails any more. Returns how many there were.
+void arm(failing fails, std::size_t nth) noexcept;
+// Ends the simulation: no further allocation fails. Returns the number of allocations.
 std::size_t disarm() noexcept;
 
-// Whether one has failed since arm.
+// Returns true if an allocation has failed since arm().
 [[nodiscard]] bool struck() noexcept;
 
-// Allocations that were not given back.
+// Number of allocations that were not freed.
 [[nodiscard]] std::size_t live() noexcept;
-// The descriptor that would be opened next: what is not closed makes it grow.
+// The lowest free descriptor. It grows if descriptors are leaked.
 [[nodiscard]] int next_descriptor() noexcept;
 
 }  // namespace exhaustion

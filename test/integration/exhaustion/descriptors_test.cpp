@@ -1,4 +1,5 @@
-// Descriptors run out: the library stops at its budget, says so once, and the program can go on.
+// Descriptors run out: the library stops at its budget and logs that once, and the program can
+// continue.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ constexpr std::size_t reserve = 64;
 constexpr std::size_t most_lines = 24;
 constexpr int times = 600;
 
-// A low limit of descriptors while it lives.
+// Sets a low limit of descriptors during its lifetime.
 class few_descriptors {
 public:
     few_descriptors() {
@@ -37,7 +38,7 @@ private:
     rlimit before_{};
 };
 
-// How many files the program could open now.
+// Number of files that the program could open now.
 std::size_t left_to_program() {
     std::vector<int> taken;
     for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::open("/dev/null", O_RDONLY))
@@ -77,7 +78,7 @@ sockaddr_in loopback(std::uint16_t port) {
     return address;
 }
 
-// Checks what holds for every program that made one object too many, `refused` times.
+// Checks a program that tried to create one object too many, `refused` times.
 void check_outcome(std::size_t refused) {
     INFO(log_file::instance().text());
     CHECK(refused > 1);
@@ -164,7 +165,8 @@ TEST_CASE("listeners are refused before the reserve", "[descriptors]") {
     ucp_cleanup(context);
 }
 
-TEST_CASE("clients that nobody lets in are refused or wait before the reserve", "[descriptors]") {
+TEST_CASE("clients that no server accepts are refused or wait before the reserve",
+          "[descriptors]") {
     const ucp_context_h context = make_context();
     const ucp_worker_h worker = make_worker(context);
     const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -17,12 +17,13 @@ log_file& log_file::instance() {
 }
 
 log_file::log_file() : fd_(::memfd_create("log", 0)) {
-    // The library writes to a copy of the descriptor, from the end after each clear().
+    // The library writes through a duplicate of the descriptor, and after clear() at the end of the
+    // file.
     ::fcntl(fd_, F_SETFL, O_APPEND);
-    ::setenv("UCX_LOG_REPEATS", "inf", 0);  // each failure has its line
+    ::setenv("UCX_LOG_REPEATS", "inf", 0);  // one line for each failure
     const std::string path = "/proc/self/fd/" + std::to_string(fd_);
     ::setenv("UCX_LOG_FILE", path.c_str(), 1);
-    // The library opens it with the first message that it writes.
+    // The library opens the file with its first message.
     static_cast<void>(ucp_lib_query(nullptr));
 }
 

@@ -1,12 +1,12 @@
-// What the library logs, in memory that needs no allocation.
+// The library's log, in memory that needs no allocation.
 #pragma once
 
 #include <string>
 
 namespace exhaustion {
 
-// The library's log file of this process, once it was made. Not the standard error, which the
-// sanitizers need.
+// The library's log file of this process, made at the first use. The standard error belongs to the
+// sanitizers.
 class log_file {
 public:
     static log_file& instance();

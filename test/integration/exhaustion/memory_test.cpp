@@ -9,10 +9,10 @@
 
 namespace {
 
-using exhaustion::how;
+using exhaustion::failing;
 using exhaustion::log_file;
 
-// Mappings of blocks that this process has.
+// Number of mappings of blocks in this process.
 unsigned mapped_blocks() {
     std::ifstream maps("/proc/self/maps");
     unsigned count = 0;
@@ -44,7 +44,7 @@ TEST_CASE("memory that could not be registered is not mapped either") {
     for (std::size_t nth = 1; struck; ++nth) {
         CAPTURE(nth);
         ucp_mem_h memory = nullptr;
-        exhaustion::arm(how::once, nth);
+        exhaustion::arm(failing::once, nth);
         const ucs_status_t status = ucp_mem_map(context, &params, &memory);
         struck = exhaustion::struck();
         exhaustion::disarm();

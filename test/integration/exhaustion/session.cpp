@@ -12,11 +12,11 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Only against hanging: nothing is measured by it.
+// A limit against hangs only.
 constexpr std::chrono::seconds longest{60};
-// What is given to operations that may never end.
+// Number of turns for operations that may never end.
 constexpr unsigned last_turns = 500;
-// The same when one has not ended already.
+// Number of turns if an operation is already stuck.
 constexpr unsigned few_turns = 50;
 
 constexpr std::size_t longest_message = 300'000;
@@ -42,7 +42,7 @@ const std::byte* data_of(ucp_tag_t tag) noexcept {
 
 std::array<std::byte, 24 * longest_message> receive_memory;
 
-// A shortage, or what it did to the endpoint before, on this side or the other.
+// The status is a shortage, or the failure of an endpoint by an earlier shortage on either side.
 bool is_shortage(ucs_status_t status) noexcept {
     return status == UCS_OK || status == UCS_ERR_NO_MEMORY || status == UCS_ERR_CONNECTION_RESET ||
            status == UCS_ERR_UNREACHABLE || status == UCS_ERR_REJECTED ||
@@ -109,14 +109,14 @@ void session::ended(const operation& which, ucs_status_t status) {
     }
 }
 
-void session::note(const operation& what, ucs_status_ptr_t started) {
+void session::note(const operation& started_operation, ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) {
         const ucs_status_t status = UCS_PTR_RAW_STATUS(started);
         if (!is_shortage(status)) odd_ = status;
-        ended(what, status);
+        ended(started_operation, status);
         return;
     }
-    operations_[count_] = what;
+    operations_[count_] = started_operation;
     operations_[count_++].request = started;
 }
 
@@ -128,10 +128,10 @@ void session::send(ucp_ep_h via, std::size_t length, bool sync, ucp_tag_t tag) {
 }
 
 std::byte* session::place(std::size_t length) {
-    std::byte* at = receive_memory.data() + room_;
+    std::byte* position = receive_memory.data() + room_;
     room_ += length;
-    std::memset(at, 0, length);
-    return at;
+    std::memset(position, 0, length);
+    return position;
 }
 
 void session::receive(ucp_worker_h on, std::size_t length, ucp_tag_t tag, ucp_tag_t mask) {
@@ -220,12 +220,12 @@ void session::send_then_probe(std::size_t length) {
     if (taken == nullptr) return;
     const ucp_request_param_t none{};
     std::byte* into = place(length);
-    const operation what{.on = right_, .received = into, .length = length, .tag = tag};
-    note(what, ucp_tag_msg_recv_nbx(right_, into, length, taken, &none));
+    const operation matched{.on = right_, .received = into, .length = length, .tag = tag};
+    note(matched, ucp_tag_msg_recv_nbx(right_, into, length, taken, &none));
     wait();
 }
 
-// No receive will ask for them. Each has some turns to come.
+// No receive matches these messages. Each gets some turns to arrive.
 void session::send_unexpected(std::size_t length, unsigned times) {
     for (unsigned i = 0; i < times; ++i) {
         send(to_right_, length, false, flood_tag + i);
@@ -285,10 +285,10 @@ void session::flush() {
 
 void session::close(ucp_ep_h& which, unsigned flags) {
     if (which == nullptr) return;
-    ucp_request_param_t how{};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    how.flags = flags;
-    note({}, ucp_ep_close_nbx(which, &how));
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = flags;
+    note({}, ucp_ep_close_nbx(which, &param));
     which = nullptr;
 }
 

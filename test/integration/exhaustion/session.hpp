@@ -1,4 +1,4 @@
-// Two workers and what runs between them; nothing in here allocates with operator new.
+// Two workers and the operations between them. Nothing in this file allocates with operator new.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace exhaustion {
 
-// Runs operations of a program that goes on when one of them fails, in both directions, and keeps
-// account of how each ended. The buffers belong to all sessions, one after the other.
+// Runs operations in both directions, continues if one fails, and records how each ended. All
+// sessions share the buffers, one after the other.
 class session {
 public:
     explicit session(ucp_context_h context);
     session(const session&) = delete;
     session& operator=(const session&) = delete;
-    // Ends what still runs by force.
+    // Force-closes endpoints, so that pending operations end.
     ~session();
 
-    // --- what a program does; memory may run out
+    // --- operations of a program, during which memory may run out
     void connect();
     void expect_then_send(std::size_t length, bool sync = false);
     void send_then_expect(std::size_t length, bool sync = false);
@@ -28,35 +28,36 @@ public:
     void expect_in_vain(std::size_t length, unsigned times);
     void use_many_masks();
     void cancel_a_receive();
-    // Answers find no room on their way, because the other side has filled it.
+    // Replies find no resources, because the other side has used them up.
     void fill_lane();
     void answer_through_full_lane();
     void flush();
     void close();
 
-    // --- afterwards
-    // Waits until everything has ended, or, when the log may say why not, only a little.
+    // --- results
+    // Waits until all operations have ended. If the log may explain that they do not end, waits
+    // only for a short time.
     void settle();
     [[nodiscard]] std::size_t failed() const noexcept { return failed_; }
-    // Neither ended nor failed.
+    // Number of operations that neither ended nor failed.
     [[nodiscard]] std::size_t running() const noexcept;
-    // A receive that ended well has other data than was sent.
+    // A successful receive got wrong data.
     [[nodiscard]] bool corrupted() const noexcept { return corrupted_; }
-    // Of a call that failed with what a shortage of memory does not explain.
+    // The status of a call whose failure is not explained by a shortage of memory.
     [[nodiscard]] ucs_status_t odd_status() const noexcept { return odd_; }
 
 private:
     struct operation {
         void* request = nullptr;
-        ucp_worker_h on = nullptr;            // of a receive, with the rest
-        const std::byte* received = nullptr;  // where
+        ucp_worker_h on = nullptr;  // worker of a receive; the members below belong to it, too
+        const std::byte* received = nullptr;  // its buffer
         std::size_t length = 0;
         ucp_tag_t tag = 0;
     };
 
     ucp_ep_h make_ep(ucp_worker_h from, ucp_worker_h to);
     std::byte* place(std::size_t length);
-    void note(const operation& what, ucs_status_ptr_t started);
+    void note(const operation& started_operation, ucs_status_ptr_t started);
     void send(ucp_ep_h via, std::size_t length, bool sync, ucp_tag_t tag);
     void receive(ucp_worker_h on, std::size_t length, ucp_tag_t tag,
                  ucp_tag_t mask = ~ucp_tag_t{0});
@@ -76,9 +77,9 @@ private:
     std::size_t count_ = 0;
     std::size_t failed_ = 0;
     std::size_t first_running_ = 0;
-    std::size_t room_ = 0;  // bytes of the receive buffer that are used
+    std::size_t room_ = 0;  // used bytes of the receive buffer
     bool corrupted_ = false;
-    bool stuck_ = false;  // something did not end in the turns that it was given
+    bool stuck_ = false;  // an operation has not ended within its turns
     ucs_status_t odd_ = UCS_OK;
 };
 

@@ -1,4 +1,4 @@
-// Memory runs out at every place in the life of two workers that talk to each other.
+// Memory runs out at every allocation in the life of two workers that exchange messages.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace {
 
-using exhaustion::how;
+using exhaustion::failing;
 using exhaustion::log_file;
 using exhaustion::session;
 
@@ -65,11 +65,11 @@ void fill_lane(session& with) {
     with.fill_lane();
 }
 
-// What a session does while memory may run out, and before.
+// The operations of a session, while memory may run out and before.
 struct scenario {
     void (*traffic)(session&);
     void (*before)(session&) = [](session&) {};
-    std::size_t canceled = 0;  // operations that end with an error anyway
+    std::size_t canceled = 0;  // operations that end with an error in any case
 };
 
 struct outcome {
@@ -79,24 +79,24 @@ struct outcome {
     bool silent = false;
     bool corrupted = false;
     std::size_t leaked = 0;
-    int descriptors = 0;  // left open
+    int descriptors = 0;  // not closed
     ucs_status_t odd = UCS_OK;
 };
 
-// Nothing in here may allocate: that would count.
-outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t nth) {
+// This function must not allocate, because its allocations would be counted.
+outcome run(ucp_context_h context, const scenario& plan, failing fails, std::size_t nth) {
     outcome result;
     log_file::instance().clear();
     const std::size_t before = exhaustion::live();
     const int next = exhaustion::next_descriptor();
     {
         session with(context);
-        what.before(with);
+        plan.before(with);
         exhaustion::arm(fails, nth);
-        what.traffic(with);
+        plan.traffic(with);
         result.allocations = exhaustion::disarm();
         with.settle();
-        result.failed = with.failed() - std::min(with.failed(), what.canceled);
+        result.failed = with.failed() - std::min(with.failed(), plan.canceled);
         result.running = with.running();
         result.corrupted = with.corrupted();
         result.odd = with.odd_status();
@@ -109,23 +109,24 @@ outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t 
 
 std::size_t count_in(std::string_view text, std::string_view part) {
     std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+    for (std::size_t offset = text.find(part); offset != text.npos;
+         offset = text.find(part, offset + 1))
         ++found;
     return found;
 }
 
-// Returns how often the log said so.
-std::size_t check(const scenario& what, const char* scheme,
+// Returns the number of matching log lines.
+std::size_t check(const scenario& plan, const char* scheme,
                   std::string_view said = "out of memory") {
     std::size_t times = 0;
     const ucp_context_h context = make_context(scheme);
-    for (const how fails : {how::once, how::from_then_on}) {
-        // The first one makes what is made once in a process.
-        run(context, what, fails, ~std::size_t{0});
+    for (const failing fails : {failing::once, failing::from_then_on}) {
+        // The first run creates the objects that a process creates once.
+        run(context, plan, fails, ~std::size_t{0});
         for (std::size_t nth = 1;; ++nth) {
-            const outcome got = run(context, what, fails, nth);
+            const outcome got = run(context, plan, fails, nth);
             const std::string log = log_file::instance().text();
-            INFO("allocation " << nth << (fails == how::once ? " fails" : " and all later fail")
+            INFO("allocation " << nth << (fails == failing::once ? " fails" : " and all later fail")
                                << ", RNDV_SCHEME=" << scheme << ", log:\n"
                                << log);
             times += log.find(said) != log.npos ? 1U : 0U;
@@ -157,43 +158,43 @@ TEST_CASE("long messages without memory end with an error and a line in the log"
     CHECK(check({.traffic = long_messages}, "am") > 0);
 }
 
-TEST_CASE("answers that cannot be queued fail their connection") {
-    const scenario answers{.traffic = [](session& with) { with.answer_through_full_lane(); },
+TEST_CASE("replies that cannot be queued fail their connection") {
+    const scenario replies{.traffic = [](session& with) { with.answer_through_full_lane(); },
                            .before = fill_lane};
-    CHECK(check(answers, "auto", "a control message") > 0);
+    CHECK(check(replies, "auto", "a control message") > 0);
 }
 
-TEST_CASE("messages that there is no memory for are told of less and less often") {
+TEST_CASE("messages without memory are logged less and less often") {
     const ucp_context_h context = make_context("auto");
     {
         session with(context);
         with.connect();
         with.expect_then_send(8);
         log_file::instance().clear();
-        exhaustion::arm(how::from_then_on, 1);
+        exhaustion::arm(failing::from_then_on, 1);
         with.send_unexpected(8, 120);
         exhaustion::disarm();
-        // What comes behind them has memory again.
-        exhaustion::arm(how::once, ~std::size_t{0});
+        // Later operations have memory again.
+        exhaustion::arm(failing::once, ~std::size_t{0});
         with.send_then_expect(8);
         exhaustion::disarm();
         CHECK(with.failed() + with.running() == 0);
     }
     const std::string log = log_file::instance().text();
     INFO(log);
-    // The first eight, the tenth and the hundredth.
+    // Logs the first eight failures, the tenth and the hundredth.
     const std::size_t lines = count_in(log, "was dropped");
     CHECK(lines > 0);
     CHECK(lines <= 10);
     ucp_cleanup(context);
 }
 
-TEST_CASE("operations that there is no memory for are told of less and less often") {
+TEST_CASE("operations without memory are logged less and less often") {
     const ucp_context_h context = make_context("auto");
     {
         session with(context);
         log_file::instance().clear();
-        exhaustion::arm(how::from_then_on, 1);
+        exhaustion::arm(failing::from_then_on, 1);
         with.expect_in_vain(8, 120);
         exhaustion::disarm();
         CHECK(with.failed() == 120);

@@ -32,15 +32,15 @@ static _Atomic unsigned long checks_done;
 #define MPI_OK(call) CHECK((call) == MPI_SUCCESS, "the call failed")
 
 __attribute__((format(printf, 4, 5))) static inline void check_failed(const char* file, int line,
-                                                                      const char* what,
+                                                                      const char* operation,
                                                                       const char* format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "FAIL %s rank %d/%d %s:%d: %s: %s\n", test_name, rank, ranks, file, line, what,
-            text);
+    fprintf(stderr, "FAIL %s rank %d/%d %s:%d: %s: %s\n", test_name, rank, ranks, file, line,
+            operation, text);
     fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
@@ -136,9 +136,9 @@ static inline long env_number(const char* name, long fallback) {
     return text != NULL && *text != '\0' ? strtol(text, NULL, 10) : fallback;
 }
 
-/* HAWSER_MPI_NODES=n: ranks are dealt to so many nodes, as far as collectives taken by another
-   library are concerned. The launcher's number, for there is no MPI yet. */
-static inline void deal_to_nodes(void) {
+/* HAWSER_MPI_NODES=n: ranks are distributed over n nodes for collectives that another library
+ * takes. The rank is the launcher's, because MPI has not started. */
+static inline void assign_nodes(void) {
     const long nodes = env_number("HAWSER_MPI_NODES", 0);
     const long place = env_number("OMPI_COMM_WORLD_RANK", env_number("PMI_RANK", 0));
     char name[32];
@@ -147,11 +147,11 @@ static inline void deal_to_nodes(void) {
     setenv("UCG_NODE_ID", name, 1);
 }
 
-/* Starts MPI and proves who serves it, when the runner says who should. */
+/* Starts MPI. If the runner names a library, checks that it serves this rank. */
 static inline void test_begin(int* argc, char*** argv, const char* name, int threads) {
     int provided = MPI_THREAD_SINGLE;
     test_name = name;
-    deal_to_nodes();
+    assign_nodes();
     MPI_Init_thread(argc, argv, threads, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -161,9 +161,9 @@ static inline void test_begin(int* argc, char*** argv, const char* name, int thr
 }
 
 static inline int test_end(void) {
-    unsigned long mine = checks_done, all = 0;
+    unsigned long own = checks_done, all = 0;
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&own, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("PASS %s: %lu checks on %d ranks\n", test_name, all, ranks);
     fflush(stdout);
     MPI_Finalize();

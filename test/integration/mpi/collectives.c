@@ -8,7 +8,7 @@
 
 static bool nonblocking;
 
-/* Runs MPI_<Name> or MPI_I<name> and a wait, as this round wants. */
+/* Runs MPI_<Name>, or MPI_I<name> and a wait, depending on the round. */
 #define COLLECTIVE(Name, iname, ...)                        \
     do {                                                    \
         MPI_Request request_;                               \
@@ -192,20 +192,20 @@ static void check_blocks(const int64_t* data, const int* counts, const int* plac
 
 static void test_gathers(size_t n, int root) {
     int counts[64], places[64];
-    const size_t total = lay_out(n, counts, places), mine = (size_t)counts[rank];
-    int64_t *in = vector_new(mine), *all = vector_new(n * (size_t)ranks), *wide = vector_new(total);
-    fill(in, mine, rank, 4);
+    const size_t total = lay_out(n, counts, places), own = (size_t)counts[rank];
+    int64_t *in = vector_new(own), *all = vector_new(n * (size_t)ranks), *wide = vector_new(total);
+    fill(in, own, rank, 4);
     COLLECTIVE(Gather, gather, in, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, root,
                MPI_COMM_WORLD);
     for (int r = 0; r < ranks && rank == root; ++r) {
         CHECK_VECTOR(all + (size_t)r * n, n, value_of(r, 4, i));
     }
-    COLLECTIVE(Gatherv, gatherv, in, (int)mine, MPI_INT64_T, wide, counts, places, MPI_INT64_T,
-               root, MPI_COMM_WORLD);
+    COLLECTIVE(Gatherv, gatherv, in, (int)own, MPI_INT64_T, wide, counts, places, MPI_INT64_T, root,
+               MPI_COMM_WORLD);
     if (rank == root) check_blocks(wide, counts, places, 4);
     memset(wide, untouched, total * sizeof(int64_t));
-    COLLECTIVE(Allgatherv, allgatherv, in, (int)mine, MPI_INT64_T, wide, counts, places,
-               MPI_INT64_T, MPI_COMM_WORLD);
+    COLLECTIVE(Allgatherv, allgatherv, in, (int)own, MPI_INT64_T, wide, counts, places, MPI_INT64_T,
+               MPI_COMM_WORLD);
     check_blocks(wide, counts, places, 4);
     memset(all, untouched, n * (size_t)ranks * sizeof(int64_t));
     fill(all + (size_t)rank * n, n, rank, 4);
@@ -221,9 +221,8 @@ static void test_gathers(size_t n, int root) {
 
 static void test_scatters(size_t n, int root) {
     int counts[64], places[64];
-    const size_t total = lay_out(n, counts, places), mine = (size_t)counts[rank];
-    int64_t *wide = vector_new(total), *all = vector_new(n * (size_t)ranks),
-            *out = vector_new(mine);
+    const size_t total = lay_out(n, counts, places), own = (size_t)counts[rank];
+    int64_t *wide = vector_new(total), *all = vector_new(n * (size_t)ranks), *out = vector_new(own);
     for (int r = 0; r < ranks; ++r) {
         fill(wide + places[r], (size_t)counts[r], root, r);
         fill(all + (size_t)r * n, n, root, r);
@@ -231,10 +230,10 @@ static void test_scatters(size_t n, int root) {
     COLLECTIVE(Scatter, scatter, all, (int)n, MPI_INT64_T, out, (int)n, MPI_INT64_T, root,
                MPI_COMM_WORLD);
     CHECK_VECTOR(out, n, value_of(root, rank, i));
-    memset(out, untouched, mine * sizeof(int64_t));
-    COLLECTIVE(Scatterv, scatterv, wide, counts, places, MPI_INT64_T, out, (int)mine, MPI_INT64_T,
+    memset(out, untouched, own * sizeof(int64_t));
+    COLLECTIVE(Scatterv, scatterv, wide, counts, places, MPI_INT64_T, out, (int)own, MPI_INT64_T,
                root, MPI_COMM_WORLD);
-    CHECK_VECTOR(out, mine, value_of(root, rank, i));
+    CHECK_VECTOR(out, own, value_of(root, rank, i));
     vector_free(wide);
     vector_free(all);
     vector_free(out);
@@ -276,18 +275,18 @@ static void test_alltoallv(size_t n, bool with_types) {
         in_total += (size_t)in_counts[r];
         types[r] = MPI_INT64_T;
     }
-    int64_t *out = vector_new(out_total), *in = vector_new(in_total), *at = out;
-    for (int r = 0; r < ranks; at += out_counts[r++])
-        fill(at, (size_t)out_counts[r], rank, r);
+    int64_t *out = vector_new(out_total), *in = vector_new(in_total), *block = out;
+    for (int r = 0; r < ranks; block += out_counts[r++])
+        fill(block, (size_t)out_counts[r], rank, r);
     if (with_types)
         COLLECTIVE(Alltoallw, alltoallw, out, out_counts, out_places, types, in, in_counts,
                    in_places, types, MPI_COMM_WORLD);
     else
         COLLECTIVE(Alltoallv, alltoallv, out, out_counts, out_places, MPI_INT64_T, in, in_counts,
                    in_places, MPI_INT64_T, MPI_COMM_WORLD);
-    at = in;
-    for (int r = 0; r < ranks; at += in_counts[r++]) {
-        CHECK_VECTOR(at, (size_t)in_counts[r], value_of(r, rank, i));
+    block = in;
+    for (int r = 0; r < ranks; block += in_counts[r++]) {
+        CHECK_VECTOR(block, (size_t)in_counts[r], value_of(r, rank, i));
     }
     vector_free(out);
     vector_free(in);
@@ -301,12 +300,12 @@ static void test_reduce_scatter(size_t n) {
         if (r < rank) before += (size_t)counts[r];
         total += (size_t)counts[r];
     }
-    const size_t mine = (size_t)counts[rank];
-    int64_t *in = vector_new(total), *out = vector_new(mine);
+    const size_t own = (size_t)counts[rank];
+    int64_t *in = vector_new(total), *out = vector_new(own);
     fill(in, total, rank, 5);
     COLLECTIVE(Reduce_scatter, reduce_scatter, in, out, counts, MPI_INT64_T, MPI_SUM,
                MPI_COMM_WORLD);
-    CHECK_VECTOR(out, mine, sum_of(0, ranks - 1, 5, before + i));
+    CHECK_VECTOR(out, own, sum_of(0, ranks - 1, 5, before + i));
     COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, in, out, (int)n, MPI_INT64_T, MPI_SUM,
                MPI_COMM_WORLD);
     CHECK_VECTOR(out, n, sum_of(0, ranks - 1, 5, (size_t)rank * n + i));

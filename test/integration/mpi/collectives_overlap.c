@@ -1,8 +1,6 @@
-/*
- * Many non-blocking collectives in flight at once, on one communicator and on several, with
- * point-to-point messages between them and completed in another order than started. One barrier
- * proves that it holds back.
- */
+/* Many non-blocking collectives in flight at once, on one communicator and on several, with
+ * point-to-point messages between them. They complete in another order than they were started.
+ * One test checks that a barrier blocks. */
 #include "check.h"
 
 enum { depth = 24, count = 700 };
@@ -88,8 +86,7 @@ static void in_flight(MPI_Comm* comms, int comm_count) {
     }
 }
 
-/* Rank 0 joins last, after the others have looked many times: none of them may be let through
- * before. */
+/* Rank 0 enters last. The others test many times before, and no test may succeed. */
 static void barrier_holds(void) {
     enum { looks = 100 };
     MPI_Request request;

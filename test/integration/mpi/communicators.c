@@ -51,7 +51,8 @@ static void split_and_dup(void) {
 static void undefined_colour(void) {
     MPI_Comm first;
     MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 1 : MPI_UNDEFINED, 0, &first));
-    CHECK((first == MPI_COMM_NULL) == (rank != 0), "who asked for no communicator gets none");
+    CHECK((first == MPI_COMM_NULL) == (rank != 0),
+          "a rank that asked for no communicator gets none");
     if (first != MPI_COMM_NULL) MPI_OK(MPI_Comm_free(&first));
 }
 
@@ -74,7 +75,7 @@ static void from_group(void) {
     free(members);
 }
 
-/* Same tag, same peers, several communicators, received in the other order than sent. */
+/* Same tag and same peers on several communicators, received in another order than sent. */
 static void isolation(void) {
     enum { comm_count = 8, size = 3000 };
     MPI_Comm comms[comm_count];

@@ -13,7 +13,7 @@ struct piece {
     size_t offset, length;
 };
 
-/* A datatype and what one element of it must be: pieces in type-map order, and the extent. */
+/* A datatype and its expected layout: pieces in type-map order, and the extent. */
 struct layout {
     const char* name;
     MPI_Datatype type;
@@ -134,9 +134,9 @@ static void make_resized(void) {
 }
 
 static void make_others(void) {
-    int whole[] = {6, 10}, part[] = {4, 3}, start[] = {1, 5};
+    int sizes[] = {6, 10}, part[] = {4, 3}, start[] = {1, 5};
     struct layout* window = layout_new("window of a matrix", 60 * sizeof(float));
-    MPI_OK(MPI_Type_create_subarray(2, whole, part, start, MPI_ORDER_C, MPI_FLOAT, &window->type));
+    MPI_OK(MPI_Type_create_subarray(2, sizes, part, start, MPI_ORDER_C, MPI_FLOAT, &window->type));
     for (size_t i = 0; i < 4; ++i)
         add_piece(window, ((i + 1) * 10 + 5) * sizeof(float), 3 * sizeof(float));
     commit(window);
@@ -152,12 +152,12 @@ static void map_copy(const struct layout* layout, size_t count, unsigned char* w
                      unsigned char* packed, int to_packed) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t p = 0; p < layout->piece_count; ++p) {
-            unsigned char* at = wide + i * layout->extent + layout->pieces[p].offset;
+            unsigned char* position = wide + i * layout->extent + layout->pieces[p].offset;
             const size_t length = layout->pieces[p].length;
             if (to_packed)
-                memcpy(packed, at, length);
+                memcpy(packed, position, length);
             else
-                memcpy(at, packed, length);
+                memcpy(position, packed, length);
             packed += length;
         }
     }
@@ -215,7 +215,7 @@ static void run(const struct layout* layout, size_t count, int peer) {
     buffer_free(want_packed);
 }
 
-/* A shorter message than the receive type has room for: whole elements and a part of the next. */
+/* A message that is shorter than the receive type: whole elements and a part of the next. */
 static void partial(const struct layout* layout, size_t count, size_t bytes, int peer) {
     unsigned char *packed = buffer_new(bytes), *full = buffer_new(count * layout->bytes);
     unsigned char* got = buffer_new(count * layout->extent);

@@ -1,9 +1,7 @@
-/*
- * Open MPI and the memory events of libucm. With its own memory hooks (the default) Open MPI
- * declares that it reports unmapped memory, asks whether that works, and then reports everything:
- * handlers are told of what any part of the process unmaps. Without them libucm notices it by
- * itself, from the moment on when a handler needs that. Messages go on meanwhile.
- */
+/* Open MPI and the memory events of libucm. With its own memory hooks (the default) Open MPI
+ * declares that it reports unmapped memory, and tests whether this works. Then it reports all
+ * unmapped memory of the process, and libucm calls the handlers. Without these hooks libucm
+ * installs its own, as soon as a handler needs them. Messages are sent meanwhile. */
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <ucm/api/ucm.h>
@@ -11,11 +9,11 @@
 
 #include "check.h"
 
-/* What handlers saw of one range; told by whichever thread unmaps. */
+/* The events of one range, reported by the thread that unmaps. */
 typedef struct {
     const char* begin;
     size_t size;
-    atomic_size_t told; /* bytes of the range */
+    atomic_size_t reported; /* bytes of the range that were reported */
 } watched_range;
 
 static void on_unmapped(ucm_event_type_t type, ucm_event_t* event, void* arg) {
@@ -25,7 +23,7 @@ static void on_unmapped(ucm_event_type_t type, ucm_event_t* event, void* arg) {
     if (type != UCM_EVENT_VM_UNMAPPED) return;
     if (begin < range->begin) begin = range->begin;
     if (end > range->begin + range->size) end = range->begin + range->size;
-    if (begin < end) range->told += (size_t)(end - begin);
+    if (begin < end) range->reported += (size_t)(end - begin);
 }
 
 static bool open_mpi_has_hooks(void) {
@@ -33,18 +31,17 @@ static bool open_mpi_has_hooks(void) {
     return chosen == NULL || strcmp(chosen, "0") != 0;
 }
 
-/* libucm must be the one that lies beside the libucp that serves the run. */
+/* libucm must be the one in the folder of the libucp that serves the run. */
 static void check_library(void) {
     const char* libucp = getenv("HAWSER_EXPECT_LIBUCP");
-    char ours[PATH_MAX], *name;
+    char own[PATH_MAX], *name;
     Dl_info info;
     void* function = dlsym(RTLD_DEFAULT, "ucm_test_external_events");
-    CHECK(
-        function != NULL && dladdr(function, &info) != 0 && realpath(info.dli_fname, ours) != NULL,
-        "libucm is not there");
+    CHECK(function != NULL && dladdr(function, &info) != 0 && realpath(info.dli_fname, own) != NULL,
+          "libucm is not there");
     if (libucp == NULL) return;
-    name = strrchr(ours, '/');
-    CHECK(strncmp(ours, libucp, (size_t)(name - ours) + 1) == 0, "%s is another libucm", ours);
+    name = strrchr(own, '/');
+    CHECK(strncmp(own, libucp, (size_t)(name - own) + 1) == 0, "%s is another libucm", own);
 }
 
 static void exchange(size_t bytes) {
@@ -68,15 +65,17 @@ static void* map_pages(size_t bytes) {
     return pages;
 }
 
-/* The handler must be told of all that goes away. */
-static void check_told(watched_range* range) {
+/* The handler must be called for all memory that is unmapped. */
+static void check_events(watched_range* range) {
     const size_t bytes = range->size;
-    range->told = 0;
+    range->reported = 0;
     CHECK(madvise((void*)range->begin, bytes, MADV_DONTNEED) == 0, "madvise failed");
-    CHECK(range->told == bytes, "%zu bytes lost their contents, %zu were told", bytes, range->told);
-    range->told = 0;
+    CHECK(range->reported == bytes, "%zu bytes lost their contents, %zu were reported", bytes,
+          range->reported);
+    range->reported = 0;
     CHECK(munmap((void*)range->begin, bytes) == 0, "munmap failed");
-    CHECK(range->told == bytes, "%zu bytes were unmapped, %zu told", bytes, range->told);
+    CHECK(range->reported == bytes, "%zu bytes were unmapped, %zu reported", bytes,
+          range->reported);
 
     /* Large enough for pages of its own, which are unmapped when it is freed. */
     enum { large = 64 << 20 };
@@ -84,9 +83,10 @@ static void check_told(watched_range* range) {
     CHECK(block != NULL, "no memory");
     range->begin = block;
     range->size = large;
-    range->told = 0;
+    range->reported = 0;
     free(block);
-    CHECK(range->told == large, "malloc gave %d bytes back, %zu were told", large, range->told);
+    CHECK(range->reported == large, "malloc gave %d bytes back, %zu were reported", large,
+          range->reported);
 }
 
 static void check_with_hooks(size_t bytes) {
@@ -98,12 +98,12 @@ static void check_with_hooks(size_t bytes) {
     CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK, "a handler changes the answer");
     for (size_t size = 1; size <= (size_t)4 << 20; size *= 8)
         exchange(size);
-    check_told(&range);
+    check_events(&range);
 
     ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, &range);
     range = (watched_range){map_pages(bytes), bytes, 0};
     CHECK(munmap((void*)range.begin, bytes) == 0, "munmap failed");
-    CHECK(range.told == 0, "a handler ran after it was unset");
+    CHECK(range.reported == 0, "a handler ran after it was unset");
 }
 
 static void check_without_hooks(size_t bytes) {
@@ -116,10 +116,10 @@ static void check_without_hooks(size_t bytes) {
     for (size_t size = 1; size <= (size_t)4 << 20; size *= 8)
         exchange(size);
     CHECK(munmap((void*)range.begin, bytes) == 0, "munmap failed");
-    CHECK(range.told == 0, "munmap was intercepted");
+    CHECK(range.reported == 0, "munmap was intercepted");
     range = (watched_range){map_pages(bytes), bytes, 0};
     CHECK(ucm_munmap((void*)range.begin, bytes) == 0, "ucm_munmap failed");
-    CHECK(range.told == bytes, "%zu bytes were unmapped, %zu told", bytes, range.told);
+    CHECK(range.reported == bytes, "%zu bytes were unmapped, %zu reported", bytes, range.reported);
     ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, &range);
 
     range = (watched_range){map_pages(bytes), bytes, 0};
@@ -128,7 +128,7 @@ static void check_without_hooks(size_t bytes) {
     CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK, "it can be missed");
     for (size_t size = 1; size <= (size_t)4 << 20; size *= 8)
         exchange(size);
-    check_told(&range);
+    check_events(&range);
     ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, &range);
 }
 

@@ -1,6 +1,6 @@
 """mpi4py on top of the MPI under test: pickled objects, buffers, wildcards, collectives, threads.
 
-Needs no numpy. Every rank checks what it got; rank 0 prints the PASS line at the end.
+Needs no numpy. Every rank checks its received data; rank 0 prints the PASS line at the end.
 """
 import array
 import sys
@@ -16,11 +16,11 @@ RANK, RANKS = WORLD.Get_rank(), WORLD.Get_size()
 checks = 0
 
 
-def check(condition, what):
+def check(condition, problem):
     global checks
     checks += 1
     if not condition:
-        print(f"FAIL mpi4py rank {RANK}: {what}", file=sys.stderr, flush=True)
+        print(f"FAIL mpi4py rank {RANK}: {problem}", file=sys.stderr, flush=True)
         WORLD.Abort(1)
 
 
@@ -48,7 +48,7 @@ def buffers():
 
 
 def wildcards():
-    """Rank 0 probes for whatever comes, then takes exactly that message."""
+    """Rank 0 probes for any message, then receives exactly that message."""
     if RANK != 0:
         for i in range(20):
             WORLD.send((RANK, i), 0, tag=i)
@@ -69,8 +69,8 @@ def collectives():
           "alltoall")
     check(WORLD.bcast("x" * 100000 if RANK == RANKS - 1 else None, RANKS - 1) == "x" * 100000, "bcast")
     check(WORLD.allreduce(RANK + 1) == RANKS * (RANKS + 1) // 2, "allreduce")
-    mine, total = array.array("q", range(RANK, RANK + 5000)), array.array("q", [0] * 5000)
-    WORLD.Allreduce([mine, MPI.INT64_T], [total, MPI.INT64_T], MPI.SUM)
+    own, total = array.array("q", range(RANK, RANK + 5000)), array.array("q", [0] * 5000)
+    WORLD.Allreduce([own, MPI.INT64_T], [total, MPI.INT64_T], MPI.SUM)
     offset = RANKS * (RANKS - 1) // 2
     check(all(total[i] == RANKS * i + offset for i in range(5000)), "Allreduce of an array")
 

@@ -1,8 +1,6 @@
-/*
- * Every way to send (blocking, synchronous, ready, buffered, their non-blocking and persistent
- * forms) around a ring, at sizes on both sides of the usual protocol switches, with every way to
- * wait.
- */
+/* All send modes (blocking, synchronous, ready, buffered, their non-blocking and persistent
+ * forms) around a ring, at sizes on both sides of the usual protocol switches, with all
+ * functions that wait. */
 #include "check.h"
 
 static int next, previous;
@@ -77,7 +75,7 @@ static void run_blocking(int mode, size_t size) {
     MPI_Request request;
     MPI_Status status;
     pattern_fill(out, size, seed_of(rank, mode, size));
-    /* A ready send needs the receive posted first; a synchronous ring would lock up without it. */
+    /* A ready send needs a posted receive. A synchronous ring would deadlock without it. */
     if (mode == mode_rsend || rank % 2 == 0) {
         MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &request));
         if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -93,11 +91,11 @@ static void run_blocking(int mode, size_t size) {
     buffer_free(in);
 }
 
-/* Waits for both requests in one of five ways. */
-static void complete_two(MPI_Request requests[2], MPI_Status statuses[2], int way) {
+/* Waits for both requests by one of five functions. */
+static void complete_two(MPI_Request requests[2], MPI_Status statuses[2], int variant) {
     int flag = 0, index, done = 0, indices[2];
     MPI_Status some[2];
-    switch (way % 5) {
+    switch (variant % 5) {
         case 0:
             MPI_OK(MPI_Waitall(2, requests, statuses));
             break;
@@ -128,7 +126,7 @@ static void complete_two(MPI_Request requests[2], MPI_Status statuses[2], int wa
     }
 }
 
-static void run_nonblocking(int mode, size_t size, int way) {
+static void run_nonblocking(int mode, size_t size, int variant) {
     unsigned char *out = buffer_new(size), *in = buffer_new(size);
     MPI_Request requests[2];
     MPI_Status statuses[2];
@@ -136,7 +134,7 @@ static void run_nonblocking(int mode, size_t size, int way) {
     MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &requests[0]));
     if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     post_nonblocking(mode, out, (int)size, &requests[1]);
-    complete_two(requests, statuses, way);
+    complete_two(requests, statuses, variant);
     check_status(&statuses[0], mode, size);
     CHECK_PATTERN(in, size, seed_of(previous, mode, size) + 7);
     buffer_free(out);
@@ -186,7 +184,7 @@ static void run_sendrecv(size_t size) {
     buffer_free(in);
 }
 
-/* A synchronous send may not complete while its receive is not posted, however long one looks. */
+/* A synchronous send must not complete while its receive is not posted. */
 static void synchronous_waits_for_match(size_t size) {
     enum { tag_data = 60, tag_go = 61, looks = 200 };
     if (rank > 1) return;
@@ -198,7 +196,7 @@ static void synchronous_waits_for_match(size_t size) {
         MPI_OK(MPI_Issend(data, (int)size, MPI_BYTE, 1, tag_data, MPI_COMM_WORLD, &request));
         for (int i = 0; i < looks; ++i) {
             MPI_OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
-            CHECK(!flag, "complete although nobody receives (size %zu)", size);
+            CHECK(!flag, "complete although no rank receives (size %zu)", size);
         }
         MPI_OK(MPI_Send(NULL, 0, MPI_BYTE, 1, tag_go, MPI_COMM_WORLD));
         MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -214,8 +212,8 @@ int main(int argc, char** argv) {
     static const size_t sizes[] = {0,     1,     7,      8,      63,           64,    255,
                                    1000,  4095,  8191,   8192,   8193,         16385, 65535,
                                    65536, 65537, 100001, 262144, (1 << 20) + 3};
-    /* A rank may be ahead of the one that receives by all of its buffered sends of one size, which
-     * are five; twice as many cover those that were received but not yet reported back. */
+    /* A sender may be ahead of its receiver by all buffered sends of one size, which are five.
+     * Twice as many cover those that were received but whose buffers are not released yet. */
     enum { size_count = sizeof(sizes) / sizeof(*sizes), attached = 10 * ((1 << 20) + 8192) };
     test_begin(&argc, &argv, "p2p_modes", MPI_THREAD_SINGLE);
     CHECK(ranks >= 2, "needs two ranks");

@@ -1,5 +1,5 @@
-/* PERSISTENT(Allreduce): the name of the persistent collective in this MPI. Open MPI 4 has an
- * extension in its place. After mpi.h. */
+/* PERSISTENT(Allreduce) is the name of the persistent collective in this MPI. Open MPI 4 has an
+ * extension instead. Include after mpi.h. */
 #ifndef HAWSER_TEST_MPI_PERSISTENT_H
 #define HAWSER_TEST_MPI_PERSISTENT_H
 

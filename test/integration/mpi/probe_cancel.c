@@ -22,7 +22,7 @@ static void check_probe(const MPI_Status* status, int source, int tag, size_t si
           source, tag, size);
 }
 
-/* Looks without taking: twice the same answer, then a receive of exactly that message. */
+/* Probes twice with the same result, then receives exactly that message. */
 static void probe_then_receive(int source, size_t size, int tag, int blocking) {
     unsigned char* in = buffer_new(size);
     MPI_Status status;
@@ -42,7 +42,7 @@ static void probe_then_receive(int source, size_t size, int tag, int blocking) {
     buffer_free(in);
 }
 
-/* A matched message is out of reach for everybody else, so the next probe sees the next message. */
+/* A matched message is not found by later probes, so the next probe finds the next message. */
 static void match_then_receive(int source, size_t size, int tag, int blocking) {
     unsigned char *first = buffer_new(size), *second = buffer_new(size);
     MPI_Message one, two;
@@ -73,9 +73,9 @@ static void no_message_no_match(void) {
     MPI_Message message;
     int flag = 1;
     MPI_OK(MPI_Iprobe(MPI_ANY_SOURCE, 4000, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
-    CHECK(!flag, "found a message that nobody sent");
+    CHECK(!flag, "found a message that was not sent");
     MPI_OK(MPI_Improbe(MPI_ANY_SOURCE, 4000, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE));
-    CHECK(!flag, "matched a message that nobody sent");
+    CHECK(!flag, "matched a message that was not sent");
 }
 
 static void probe_all(int source) {
@@ -91,8 +91,8 @@ static void send_probed(void) {
     for (int i = 0; i < size_count; ++i) {
         for (int blocking = 0; blocking < 2; ++blocking) {
             send_one(sizes[i], 10);
-            /* Both must be there before either is received: a blocking send may wait for its match.
-             */
+            /* Both messages must have arrived before either is received: a blocking send may
+             * wait for its match. */
             unsigned char* data = buffer_new(sizes[i]);
             MPI_Request requests[2];
             pattern_fill(data, sizes[i], sizes[i] + (uint64_t)rank);
@@ -135,7 +135,7 @@ static void cancel_receives(int source) {
         CHECK(!cancelled, "receive %d counts as cancelled", i);
         CHECK_PATTERN(in[i], size, (uint64_t)index++);
     }
-    /* What the cancelled ones would have taken is still there. */
+    /* The messages of the cancelled receives are still there. */
     MPI_OK(MPI_Recv(in[0], size, MPI_BYTE, source, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_PATTERN(in[0], size, 4711);
 }
@@ -161,7 +161,7 @@ static void nobody(void) {
     MPI_OK(MPI_Get_count(&status, MPI_INT, &count));
     CHECK(value == 5 && count == 0 && status.MPI_SOURCE == MPI_PROC_NULL, "count %d", count);
     MPI_OK(MPI_Improbe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &flag, &message, &status));
-    CHECK(flag && message == MPI_MESSAGE_NO_PROC, "a probe of nobody matches at once");
+    CHECK(flag && message == MPI_MESSAGE_NO_PROC, "a probe of MPI_PROC_NULL matches at once");
     MPI_OK(MPI_Mrecv(&value, 1, MPI_INT, &message, &status));
 }
 

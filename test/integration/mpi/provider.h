@@ -1,9 +1,7 @@
-/*
- * Proof of who serves an MPI run: which point-to-point component Open MPI chose, and from which
- * file its UCP functions come; MPICH has no components and calls UCP from its library, and so do
- * the UCP clients themselves. Reads what the dynamic linker and the kernel know, so it cannot be
- * fooled by settings. After mpi.h, if there is one.
- */
+/* Checks which library serves an MPI run: the point-to-point component that Open MPI chose, and
+ * the file of its UCP functions. MPICH has no components and calls UCP from its library; the UCP
+ * clients call UCP themselves. The check reads data of the dynamic linker and the kernel, so
+ * settings cannot falsify it. Include after mpi.h, if mpi.h is used. */
 #ifndef HAWSER_TEST_MPI_PROVIDER_H
 #define HAWSER_TEST_MPI_PROVIDER_H
 
@@ -16,7 +14,7 @@
 
 #ifdef OPEN_MPI
 
-/* File of the component behind Open MPI's point-to-point layer, "" when it cannot be told. */
+/* File of the component behind Open MPI's point-to-point layer; "" if unknown. */
 static inline const char* provider_pml(void) {
     void* const* pml = dlsym(RTLD_DEFAULT, "mca_pml");
     Dl_info info;
@@ -24,7 +22,7 @@ static inline const char* provider_pml(void) {
     return info.dli_fname;
 }
 
-/* Open MPI 5 has its components within the library: the runner asks for this one alone. */
+/* Open MPI 5 has its components in its library. The runner selects pml/ucx only. */
 static inline bool provider_is_ucx(void) {
     return strstr(provider_pml(), "mca_pml_ucx") != NULL ||
            strstr(provider_pml(), "/libmpi.so") != NULL;
@@ -48,7 +46,8 @@ static inline void* provider_open(void) {
 
 #endif
 
-/* File from which that component takes ucp_tag_send_nbx, in `path`; false when it has none. */
+/* Stores in `path` the file from which that component takes ucp_tag_send_nbx; false if there is
+ * none. */
 static inline bool provider_libucp(char path[PATH_MAX]) {
     void* component = provider_open();
     Dl_info info;
@@ -60,7 +59,7 @@ static inline bool provider_libucp(char path[PATH_MAX]) {
     return known;
 }
 
-/* Number of different libucp files in /proc/self/maps; `last` gets one of them. */
+/* Number of different libucp files in /proc/self/maps; stores one of them in `last`. */
 static inline int provider_mapped(char last[PATH_MAX]) {
     FILE* maps = fopen("/proc/self/maps", "r");
     char line[PATH_MAX + 128];
@@ -79,10 +78,8 @@ static inline int provider_mapped(char last[PATH_MAX]) {
     return files;
 }
 
-/*
- * HAWSER_EXPECT_LIBUCP names the file that must serve the run (unset: nothing is checked). True
- * when pml/ucx was chosen, exactly that file is mapped, and it is the one that pml/ucx calls.
- */
+/* HAWSER_EXPECT_LIBUCP names the file that must serve the run (unset: nothing is checked).
+ * Returns true if pml/ucx was chosen, exactly that file is mapped, and pml/ucx calls it. */
 static inline bool provider_check(char* why, size_t size) {
     const char* expected = getenv("HAWSER_EXPECT_LIBUCP");
     char want[PATH_MAX], mapped[PATH_MAX], called[PATH_MAX];

@@ -1,9 +1,7 @@
-/*
- * Random messages between random ranks, drawn from a seed that every rank shares, so that each
- * knows what it must get. Sizes, tags, modes, the order of posting and the way of waiting are all
- * random. HAWSER_SEEDS: how many seeds (default 10); HAWSER_SEED: the first. A failure prints the
- * seed that replays it.
- */
+/* Random messages between random ranks. All ranks draw them from the same seed, so each rank
+ * knows which messages it must receive. Sizes, tags, modes, the order of posting and the waiting
+ * functions are random. HAWSER_SEEDS: number of seeds (default 10); HAWSER_SEED: the first one.
+ * A failure prints the seed that replays it. */
 #include "check.h"
 
 enum { messages = 400, tags = 3 };
@@ -47,7 +45,8 @@ static MPI_Request post_send(const struct message* m, const void* data) {
     return request;
 }
 
-/* Posts my part of the list: sends in order, receives in order, the two interleaved by chance. */
+/* Posts this rank's part of the list: sends in order, receives in order, both interleaved at
+ * random. */
 static int post_all(const struct message* list, MPI_Request* requests, unsigned char** data,
                     uint64_t* chance) {
     int posted = 0, next[2] = {0, 0};
@@ -83,7 +82,7 @@ static void wait_all(MPI_Request* requests, int posted, uint64_t* chance) {
     }
 }
 
-/* Walks the same interleaving again to know which buffer belongs to which message. */
+/* Repeats the same interleaving to find the buffer of each message. */
 static void check_all(const struct message* list, unsigned char** data, uint64_t* chance,
                       uint64_t seed) {
     int posted = 0, next[2] = {0, 0};

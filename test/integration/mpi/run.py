@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs one MPI or OpenSHMEM program on a given libucp under the distribution's Open MPI or MPICH, or under one of the
-virtual environments of contrib/make-venv, whose headers and libraries the program is then built with.
+virtual environments of contrib/make-venv. In the latter case the program is built with the environment's headers and
+libraries.
 
-The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
-proves that exactly the given library served it, in Open MPI through pml/ucx (provider.h; for packages that cannot prove it
-themselves, the runner looks into /proc/PID/maps of their ranks), and no process is left. A run that passes
-its limit is a failure: the stacks of all ranks are printed (with gdb where installed), then all are ended.
-Exit code 77 means skipped, with the reason on a line that starts with SKIP.
+A run passes if mpirun exits with 0 within the limit, the program prints its PASS line, every rank proves that exactly
+the given library served it, in Open MPI through pml/ucx (see provider.h), and no process is left. Packages have no such
+proof: the runner reads /proc/PID/maps of their ranks. A run that exceeds its limit fails: the stacks of all ranks are
+printed (with gdb if installed), then all are killed. Exit code 77 means skipped, with the reason on a line that starts
+with SKIP.
 """
 import argparse
 import os
@@ -30,7 +31,7 @@ def skip(reason):
 
 
 def tool(name, package):
-    # Where MPICH is installed as well, the plain name may be its.
+    # If MPICH is installed, too, the plain name may belong to it.
     path = shutil.which(f"{name}.openmpi") or shutil.which(name)
     if path is None:
         skip(f"{name} is not installed (package {package})")
@@ -38,7 +39,7 @@ def tool(name, package):
 
 
 def python_with_mpi4py():
-    """The first Python that can load mpi4py; the one in PATH need not be the distribution's."""
+    """Returns the first Python that can load mpi4py. The one in PATH need not be the distribution's."""
     for python in ("/usr/bin/python3", sys.executable):
         if subprocess.run([python, "-c", "import mpi4py.MPI as m; m.Get_version"], check=False,
                           capture_output=True, env={**os.environ, **ROOT_ENV}).returncode == 0:
@@ -47,7 +48,7 @@ def python_with_mpi4py():
 
 
 def package_command(program, folder):
-    """Command and the text that its output must hold, for the packages of Debian."""
+    """Returns the command of a package of Debian, and a pattern that its output must match."""
     if program == "netpipe":
         # -i: check the data instead of the speed (a failed check ends it with an error); -u: largest message.
         return [tool("NPopenmpi", "netpipe-openmpi"), "-i", "-u", "1000000"], "Integrity check passed"
@@ -58,7 +59,7 @@ def package_command(program, folder):
 
 
 def descendants(pid):
-    """Process ids below pid, by what the kernel lists, deepest last."""
+    """Ids of all descendants of a process, from the kernel's lists of children; deepest last."""
     found, todo = [], [pid]
     while todo:
         try:
@@ -104,7 +105,7 @@ def show_stacks(pids):
 
 
 def end_all(process):
-    """Ends mpirun and everything below it, ranks first; returns when none of them is left."""
+    """Kills mpirun and all of its descendants, and returns when none is left."""
     pids = descendants(process.pid)
     for pid in pids + [process.pid]:
         try:
@@ -123,7 +124,7 @@ def library_path(args):
 
 
 def build(args, folder):
-    """The program, built with the headers and the library of the MPI in the virtual environment."""
+    """Builds the program with the headers and the library of the MPI in the virtual environment; returns its path."""
     library = args.venv / ("lib/libmpi.so.40" if args.mpi == "openmpi5" else "lib/libmpi.so.12")
     if not library.exists():
         skip(f"{library} is not there: contrib/make-venv installs it from the Python package index")
@@ -157,9 +158,9 @@ def environment(args, libucp):
 
 
 def mpirun(args, command):
-    # Of the ranks only: where a program brings the sanitizer's run time, the launcher has none.
+    # Settings of the ranks, not of the launcher: if a program brings the sanitizer's run time, the launcher has none.
     ranks_only = {"LD_PRELOAD": str(args.taken.resolve())} if args.taken else {}
-    if args.mpi == "mpich":  # whose launcher is linked with libucp as well
+    if args.mpi == "mpich":  # its launcher is linked with libucp, too
         if not args.no_library_path:
             ranks_only["LD_LIBRARY_PATH"] = library_path(args)
         line = [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)]
@@ -174,14 +175,14 @@ def mpirun(args, command):
         return line + command
     settings = {"pml": "ucx", "osc": "ucx,sm" if args.program == "win_shared" else "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
                 "coll": "tuned,libnbc,basic,inter,self",
-                # Programs with more threads or ranks than cores must not wait for a time slice each turn.
+                # With more threads or ranks than cores, waiting ranks must yield their time slice.
                 "mpi_yield_when_idle": "1", "orte_abort_print_stack": "1"}
     if args.no_memory_hooks:
         settings["opal_common_ucx_opal_mem_hooks"] = "0"
         settings["memory"] = "^patcher"
     if args.mpi == "openmpi5":
-        # Ranks that are spawned have what the launcher has, and all others what it is told. They bind all functions
-        # that the libraries import at the start, so that a missing one shows.
+        # Spawned ranks inherit the launcher's environment; the others get the settings of -x. All functions that the
+        # libraries import are bound at the start, so that a missing one is detected.
         ranks_only.update(LD_LIBRARY_PATH=library_path(args), LD_BIND_NOW="1")
         line = [str(args.venv / "bin/mpirun"), "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "-np", str(args.np)]
     else:
@@ -189,8 +190,8 @@ def mpirun(args, command):
                 str(args.np)]
     if args.mpi == "shmem":
         settings["spml"] = "ucx"
-        # While Open MPI closes its components, memory that is freed calls a hook of one that is unloaded
-        # already, with any UCX: without its memory hooks there is nothing to call.
+        # While Open MPI closes its components, freed memory calls a hook of an unloaded component, with any UCX.
+        # Without memory hooks there is no such call.
         settings["memory"] = "^patcher"
     for name, value in settings.items():
         line += ["--mca", name, value]
@@ -200,7 +201,7 @@ def mpirun(args, command):
 
 
 def wait(process, args, wanted, seen, strange):
-    """Waits for mpirun and looks, meanwhile, which libucp its ranks have mapped; false: out of time."""
+    """Waits for mpirun, and collects which libucp its ranks have mapped. Returns False if the time is over."""
     end = time.monotonic() + args.timeout
     while process.poll() is None:
         for pid in descendants(process.pid):
@@ -219,7 +220,7 @@ def wait(process, args, wanted, seen, strange):
 
 
 def hpcc_result(folder):
-    """None when HPCC says that all its checks passed, else what is wrong."""
+    """Returns None if HPCC reports that all checks passed, otherwise the problem."""
     try:
         text = (folder / "hpccoutf.txt").read_text()
     except OSError:
@@ -239,7 +240,7 @@ def all_forms(names):
     return [form for name in names for form in (f"MPI_{name}", f"MPI_I{name.lower()}", f"MPI_{name}_init")]
 
 
-# What must be among the statistics of a run that takes calls: of other programs, anything.
+# Functions that the statistics must list as taken. For other programs any function suffices.
 TAKEN = {
     "taken_forms": all_forms(["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
                               "Reduce_scatter", "Reduce_scatter_block"]),
@@ -247,22 +248,21 @@ TAKEN = {
                        "MPI_Allreduce_init", "MPI_Iallgather"],
     "taken_groups": ["MPI_Barrier", "MPI_Allreduce", "MPI_Iallreduce"],
 }
-# Why one of these programs may have calls handed over: it makes them on communicators that are not served, and by
-# types and operators that are not.
+# Reasons for which calls of a program may be handed over: communicators, types and operators that are not served.
 NOT_YET = "non-blocking before there was a group"
 HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set(),
                "taken_groups": {NO_GROUP, NOT_YET}, "taken_many": {NO_GROUP}}
 
 
 def statistics_of(output):
-    """What libucg_mpi says of each function: calls taken and handed over, and the reasons."""
-    return {name: (int(taken), int(others), set(re.findall(r"\d+ ([^,]+)", why or "")))
-            for name, taken, others, why in re.findall(
+    """The statistics of libucg_mpi by function: calls taken, calls handed over, and the reasons."""
+    return {name: (int(taken), int(handed_over), set(re.findall(r"\d+ ([^,]+)", reason_text or "")))
+            for name, taken, handed_over, reason_text in re.findall(
                 r"^# ucg_mpi: (MPI_\w+): (\d+) taken, (\d+) handed over(?:: (.*))?$", output, re.M)}
 
 
 def not_left(args, output):
-    """None when libucg_mpi has left all calls to the MPI for that one reason, else what it did."""
+    """Returns None if libucg_mpi handed over all calls for the reason of --left-for, otherwise the problem."""
     rows = statistics_of(output)
     for name, (taken, _, reasons) in rows.items():
         if taken or reasons != {args.left_for}:
@@ -271,7 +271,7 @@ def not_left(args, output):
 
 
 def not_taken(args, output):
-    """None when libucg_mpi took what it should, else what it did not take."""
+    """Returns None if libucg_mpi took the expected calls, otherwise the problem."""
     rows = statistics_of(output)
     if not any(taken for taken, _, _ in rows.values()):
         return "no call was taken by libucg_mpi"
@@ -283,16 +283,16 @@ def not_taken(args, output):
     if expected and (groups is None or int(groups[1]) + int(groups[2]) != int(expected[1])):
         return f"there were not {expected[1]} groups of communicators: {groups[0] if groups else 'no statistics'}"
     for name in TAKEN.get(args.program, []):
-        taken, others, reasons = rows.get(name, (0, 0, set()))
-        if taken == 0 or others > taken:
-            return f"of {name} {taken} calls were taken and {others} handed over"
+        taken, handed_over, reasons = rows.get(name, (0, 0, set()))
+        if taken == 0 or handed_over > taken:
+            return f"of {name} {taken} calls were taken and {handed_over} handed over"
         if reasons - HANDED_OVER[args.program]:
             return f"calls of {name} were handed over: {', '.join(sorted(reasons - HANDED_OVER[args.program]))}"
     return None
 
 
 def verdict(args, code, output, wanted, seen, strange, pattern, folder):
-    """None when the run is good, else the reason."""
+    """Returns None if the run passed, otherwise the reason of the failure."""
     if code != 0:
         return f"mpirun ended with {code}"
     reason = None
@@ -322,7 +322,7 @@ PACKAGES = ("netpipe", "hpcc", "mpi4py")
 
 
 def main():
-    # Whoever ends the runner ends its ranks too: the exception runs the cleanup.
+    # SIGTERM raises an exception, so that the cleanup kills the ranks.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lib", type=Path, required=True, help="folder of the libucp.so.0 to run on")
@@ -344,7 +344,7 @@ def main():
                         "must leave all calls to the MPI")
     parser.add_argument("--most-lines", type=float, default=float("inf"), metavar="N", help="the number of errors and "
                         "warnings that Hawser's libraries may write")
-    parser.add_argument("--says", metavar="TEXT", default="", help="what must be in the output")
+    parser.add_argument("--says", metavar="TEXT", default="", help="a text that must be in the output")
     args = parser.parse_args()
     if args.taken and not args.taken.exists():
         skip(f"{args.taken.name} was not built: the headers of its MPI are missing")
@@ -375,7 +375,7 @@ def run(args, command, libucp, wanted, pattern, folder):
         try:
             in_time = wait(process, args, wanted, seen, strange)
             if not in_time:
-                print(f"no end after {args.timeout:.0f} s; this is where it stands:", flush=True)
+                print(f"no end after {args.timeout:.0f} s; the stacks of all processes:", flush=True)
                 show_stacks(descendants(process.pid))
         finally:
             end_all(process)

@@ -61,7 +61,7 @@ static void probed(MPI_Comm comm, int me, size_t size) {
     buffer_free(in);
 }
 
-/* Packed bytes go into every third byte and come back. */
+/* Packed bytes are sent into every third byte, and back. */
 static void strided(MPI_Comm comm, int me, size_t size) {
     unsigned char *out = buffer_new(size), *wide = buffer_new(3 * size), *back = buffer_new(size);
     MPI_Datatype every_third;

@@ -1,7 +1,5 @@
-/*
- * A token goes around all ranks, then every rank says which library served it. The runner and
- * contrib/quickstart show these lines as the proof that an unmodified MPI ran on our libucp.
- */
+/* A token passes all ranks, then every rank prints the library that served it. The runner and
+ * contrib/quickstart show these lines as proof that an unmodified MPI ran on our libucp. */
 #include <unistd.h>
 
 #include "check.h"

@@ -1,7 +1,5 @@
-/*
- * OpenSHMEM on Open MPI's spml/ucx: put and get, atomic operations, waiting for a number,
- * collectives, the symmetric heap. Each PE proves which libucp serves it.
- */
+/* OpenSHMEM on Open MPI's spml/ucx: put and get, atomic operations, waiting for a value,
+ * collectives, the symmetric heap. Each PE checks which libucp serves it. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <shmem.h>
@@ -23,12 +21,12 @@ static long checks_done;
         }                                                                             \
     } while (0)
 
-/* Memory of the program's own image is symmetric as well. */
+/* Static memory of the program is symmetric, too. */
 static long image[8];
 static long reduce_work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 64];
 static long reduce_sync[SHMEM_REDUCE_SYNC_SIZE], broadcast_sync[SHMEM_BCAST_SYNC_SIZE];
 
-/* Exactly the library that the runner names is mapped, and no other copy. */
+/* Checks that exactly the library that the runner names is mapped. */
 static void check_library(void) {
     const char* expected = getenv("HAWSER_EXPECT_LIBUCP");
     char want[PATH_MAX], line[PATH_MAX + 128];
@@ -59,24 +57,24 @@ static void put_and_get(void) {
     static const size_t sizes[] = {1, 8, 65, 4096, 70000, 1 << 20};
     enum { largest = 1 << 20 };
     const int next = (me + 1) % pes, previous = (me + pes - 1) % pes;
-    unsigned char *there = shmem_malloc(largest + 1), *mine = malloc(largest),
+    unsigned char *remote = shmem_malloc(largest + 1), *own = malloc(largest),
                   *back = malloc(largest);
-    CHECK(there != NULL && mine != NULL && back != NULL, "no memory");
+    CHECK(remote != NULL && own != NULL && back != NULL, "no memory");
     for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); ++k) {
         const size_t size = sizes[k];
         for (size_t i = 0; i < size; ++i)
-            mine[i] = pattern(me + (int)k, i);
-        there[size] = 99;
+            own[i] = pattern(me + (int)k, i);
+        remote[size] = 99;
         shmem_barrier_all();
-        shmem_putmem(there, mine, size, next);
+        shmem_putmem(remote, own, size, next);
         shmem_barrier_all();
         for (size_t i = 0; i < size; ++i)
-            if (there[i] != pattern(previous + (int)k, i))
+            if (remote[i] != pattern(previous + (int)k, i))
                 CHECK(0, "byte %zu of %zu put is wrong", i, size);
-        CHECK(there[size] == 99, "the byte behind %zu was written", size);
-        shmem_getmem_nbi(back, there, size, next);
+        CHECK(remote[size] == 99, "the byte behind %zu was written", size);
+        shmem_getmem_nbi(back, remote, size, next);
         shmem_quiet();
-        CHECK(memcmp(back, mine, size) == 0, "%zu bytes came back otherwise", size);
+        CHECK(memcmp(back, own, size) == 0, "%zu bytes came back otherwise", size);
         shmem_barrier_all();
     }
     shmem_long_p(&image[1], 1000 + me, next);
@@ -84,15 +82,15 @@ static void put_and_get(void) {
     CHECK(image[1] == 1000 + previous, "the image has %ld", image[1]);
     CHECK(shmem_long_g(&image[1], next) == 1000 + me, "another number came back");
     long odd[3] = {10 * me, 10 * me + 1, 10 * me + 2}, *strided = shmem_calloc(6, sizeof(long));
-    shmem_barrier_all(); /* it may be cleared after the barrier inside of shmem_calloc */
+    shmem_barrier_all(); /* clearing is allowed after the barrier inside of shmem_calloc */
     shmem_long_iput(strided, odd, 2, 1, 3, next);
     shmem_barrier_all();
     for (int i = 0; i < 6; ++i)
         CHECK(strided[i] == (i % 2 ? 0 : 10 * previous + i / 2), "%d is %ld", i, strided[i]);
     shmem_barrier_all();
     shmem_free(strided);
-    shmem_free(there);
-    free(mine);
+    shmem_free(remote);
+    free(own);
     free(back);
 }
 
@@ -133,17 +131,17 @@ static void atomics(void) {
     shmem_free(bits);
 }
 
-/* Data, fence, flag: who waits for the flag finds the data. */
+/* Data, fence, flag: a PE that sees the flag must see the data. */
 static void wait_until(void) {
     enum { rounds = 20, length = 500 };
     const int next = (me + 1) % pes, previous = (me + pes - 1) % pes;
     long *data = shmem_calloc(length, sizeof(long)), *flag = shmem_calloc(2, sizeof(long));
-    long mine[length];
+    long own[length];
     shmem_barrier_all();
     for (long round = 1; round <= rounds; ++round) {
         for (int i = 0; i < length; ++i)
-            mine[i] = 10000 * me + 10 * round + i;
-        shmem_long_put(data, mine, length, next);
+            own[i] = 10000 * me + 10 * round + i;
+        shmem_long_put(data, own, length, next);
         shmem_fence();
         shmem_long_p(&flag[0], round, next);
         shmem_long_wait_until(&flag[0], SHMEM_CMP_GE, round);

@@ -1,17 +1,15 @@
-/*
- * A second set of processes joins the job (MPI_Comm_spawn): addresses of a foreign job are
- * connected late, messages and collectives cross between the two, and both part again.
- */
+/* A second set of processes joins the job (MPI_Comm_spawn). Addresses of a foreign job are
+ * connected late, messages and collectives cross between both jobs, and the jobs disconnect. */
 #include "check.h"
 
 enum { children = 2, size = 100000 };
 
 static void exchange(MPI_Comm inter, int is_child) {
-    int others, me;
+    int intercomm_size, me;
     unsigned char *out = buffer_new(size), *in = buffer_new(size);
-    MPI_OK(MPI_Comm_remote_size(inter, &others));
+    MPI_OK(MPI_Comm_remote_size(inter, &intercomm_size));
     MPI_OK(MPI_Comm_rank(inter, &me));
-    for (int peer = 0; peer < others; ++peer) {
+    for (int peer = 0; peer < intercomm_size; ++peer) {
         pattern_fill(out, size, (uint64_t)(is_child * 100 + me));
         MPI_OK(MPI_Sendrecv(out, size, MPI_BYTE, peer, 1, in, size, MPI_BYTE, peer, 1, inter,
                             MPI_STATUS_IGNORE));

@@ -1,8 +1,6 @@
-/*
- * Message storms: 10,000 outstanding receives matched in order, in reverse and by tag; tens of
- * thousands of unexpected messages, small and large; everybody flooding one rank. Order is kept and
- * no byte is lost.
- */
+/* Message storms: 10,000 outstanding receives matched in order, in reverse and by tag; tens of
+ * thousands of unexpected messages, small and large; all ranks flood one rank. Order is kept and
+ * no byte is lost. */
 #include "check.h"
 
 enum { many = 10000, tag_ready = 20000 };
@@ -33,7 +31,7 @@ static void many_posted(int sending, int peer, int step) {
             CHECK(values[i] == pattern_word(77, (size_t)i), "receive %d", i);
 }
 
-/* All with one tag: the n-th message must meet the n-th receive. */
+/* All messages have one tag: the n-th message must match the n-th receive. */
 static void same_tag_in_order(int sending, int peer, int posted_first) {
     static int values[many];
     static MPI_Request requests[many];
@@ -54,7 +52,7 @@ static void same_tag_in_order(int sending, int peer, int posted_first) {
         CHECK(values[i] == i, "receive %d got message %d", i, values[i]);
 }
 
-/* Unexpected, alternating small and large, taken from the last tag to the first. */
+/* Unexpected messages, alternately small and large, received from the last tag to the first. */
 static void unexpected_backwards(int sending, int peer, int count, size_t large) {
     unsigned char** data = calloc((size_t)count, sizeof(*data));
     MPI_Request* requests = calloc((size_t)count, sizeof(*requests));
@@ -78,7 +76,7 @@ static void unexpected_backwards(int sending, int peer, int count, size_t large)
     free(requests);
 }
 
-/* Everyone floods rank 0, which starts to receive when the others have nothing left to send. */
+/* All ranks flood rank 0, which begins to receive when the others have sent everything. */
 static void flood_one(int count) {
     uint64_t values[16];
     if (rank != 0) {

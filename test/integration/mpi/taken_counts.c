@@ -1,8 +1,6 @@
-/*
- * Counts and types that come to more bytes than a number tells, or to fewer than none: such calls
- * must reach the MPI as the program made them. The program stands between libucg_mpi and the MPI
- * and takes them, for the MPI might do anything with them. It needs libucg_mpi.
- */
+/* Counts and types whose bytes overflow a number, or are negative: such calls must reach the MPI
+ * unchanged. The program interposes itself between libucg_mpi and the MPI and does not forward
+ * them, because the MPI's behaviour is undefined. It needs libucg_mpi. */
 #include <dlfcn.h>
 #include <limits.h>
 
@@ -10,7 +8,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* What came to the MPI since `awaited` was set. */
+/* Calls that reached the MPI since `awaited` was set. */
 static int awaited, came;
 
 #define STAND_BEFORE(name, parameters, ...)                  \
@@ -45,12 +43,12 @@ static int awaited, came;
         in, n, t, out, m, u, c)                                                                    \
     STAND_BEFORE(Allgatherv##END,                                                                  \
                  (const void* in, COUNT n, MPI_Datatype t, void* out, const COUNT* m,              \
-                  const PLACE* at, MPI_Datatype u, MPI_Comm c),                                    \
-                 in, n, t, out, m, at, u, c)                                                       \
+                  const PLACE* displacements, MPI_Datatype u, MPI_Comm c),                         \
+                 in, n, t, out, m, displacements, u, c)                                            \
     STAND_BEFORE(Alltoallv##END,                                                                   \
-                 (const void* in, const COUNT* n, const PLACE* at, MPI_Datatype t, void* out,      \
-                  const COUNT* m, const PLACE* to, MPI_Datatype u, MPI_Comm c),                    \
-                 in, n, at, t, out, m, to, u, c)
+                 (const void* in, const COUNT* n, const PLACE* displacements, MPI_Datatype t,      \
+                  void* out, const COUNT* m, const PLACE* to, MPI_Datatype u, MPI_Comm c),         \
+                 in, n, displacements, t, out, m, to, u, c)
 
 STAND_BEFORE_ALL(, int, int)
 #if MPI_VERSION >= 4
@@ -85,7 +83,7 @@ static void too_few(void) {
                                   MPI_COMM_WORLD));
 }
 
-/* An element has 2^40 bytes: 2^24 of them have 2^64, which would be none. */
+/* An element has 2^40 bytes, so 2^24 elements have 2^64, which overflows to 0. */
 static void too_many(MPI_Datatype huge) {
     const int many = 1 << 24, few = 1 << 23;
     int counts[most_ranks], none[most_ranks], places[most_ranks];
@@ -105,7 +103,7 @@ static void too_many(MPI_Datatype huge) {
         MPI_Alltoallv(data, none, places, huge, data, counts, places, huge, MPI_COMM_WORLD));
 }
 
-/* The only thing that is wrong is where one block lies. */
+/* Only the displacement of one block is wrong. */
 static void too_far(MPI_Datatype huge) {
     int counts[most_ranks] = {0}, places[most_ranks] = {0};
     counts[0] = 1;
@@ -133,17 +131,17 @@ static void large_counts(void) {
 }
 #endif
 
-/* Nothing is wrong with a place where there is no block, whatever it is. */
+/* The displacement of an empty block may have any value. */
 static void nowhere(MPI_Datatype huge) {
     int in_counts[most_ranks], out_counts[most_ranks], places[most_ranks], got = -1;
-    const int mine = rank;
+    const int own = rank;
     for (int r = 0; r < ranks; ++r) {
         in_counts[r] = r == (rank + 1) % ranks;
         out_counts[r] = r == (rank + ranks - 1) % ranks;
         places[r] = INT_MAX;
     }
     places[(rank + 1) % ranks] = places[(rank + ranks - 1) % ranks] = 0;
-    MPI_OK(MPI_Alltoallv(&mine, in_counts, places, MPI_INT, &got, out_counts, places, MPI_INT,
+    MPI_OK(MPI_Alltoallv(&own, in_counts, places, MPI_INT, &got, out_counts, places, MPI_INT,
                          MPI_COMM_WORLD));
     CHECK(got == (rank + ranks - 1) % ranks, "%d", got);
     for (int r = 0; r < ranks; ++r) {

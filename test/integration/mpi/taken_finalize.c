@@ -1,7 +1,5 @@
-/*
- * Collectives in delete callbacks of MPI_COMM_SELF, which MPI_Finalize calls while programs may
- * still communicate: another library that takes collectives must serve or count these, too.
- */
+/* Collectives in delete callbacks of MPI_COMM_SELF. MPI_Finalize calls these while programs may
+ * still communicate, so a library that takes collectives must serve or count them, too. */
 #include "check.h"
 
 static int calls;
@@ -32,7 +30,7 @@ int main(int argc, char** argv) {
         MPI_OK(MPI_Comm_set_attr(MPI_COMM_SELF, keys[i], NULL));
     }
     const int status = test_end();
-    /* No MPI any more: an ordinary end that the runner sees. */
+    /* MPI has ended, so report by the exit status. */
     if (calls != 2) fprintf(stderr, "FAIL taken_finalize: %d callbacks\n", calls);
     return calls == 2 ? status : 1;
 }

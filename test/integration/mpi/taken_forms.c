@@ -1,9 +1,7 @@
-/*
- * Every collective that libucg_mpi takes, in its blocking, non-blocking and persistent form: types,
- * operators, counts from zero, in place, types that differ between ranks but match, on
- * communicators of all kinds. Also what it has to hand over. It is a plain MPI program: run with
- * and without.
- */
+/* Every collective that libucg_mpi takes, in its blocking, non-blocking and persistent form:
+ * types, operators, counts from zero, in place, types that differ between ranks but match, on
+ * all kinds of communicators. Also calls that libucg_mpi must hand over. It is a plain MPI
+ * program and runs with and without libucg_mpi. */
 #include <sched.h>
 #include <stdbool.h>
 
@@ -16,7 +14,7 @@ static MPI_Comm comm;
 static int me, size;
 static MPI_Request request;
 
-/* ---- elements of any type, as small whole numbers that all of them hold exactly ---- */
+/* ---- elements of any type: small integers that every type represents exactly ---- */
 
 struct type {
     MPI_Datatype type;
@@ -25,36 +23,36 @@ struct type {
 };
 
 static void put(const struct type* t, void* base, size_t i, int value) {
-    unsigned char* at = (unsigned char*)base + i * t->bytes;
-    const int64_t whole = value;
+    unsigned char* position = (unsigned char*)base + i * t->bytes;
+    const int64_t wide = value;
     const float f[2] = {(float)value, -(float)value};
     const double d[2] = {value, -value};
-    if (t->kind == 'i' || t->kind == 'u') memcpy(at, &whole, t->bytes); /* little end first */
-    if (t->kind == 'f' || t->kind == 'c') memcpy(at, f, t->bytes);
-    if (t->kind == 'd' || t->kind == 'z') memcpy(at, d, t->bytes);
+    if (t->kind == 'i' || t->kind == 'u') memcpy(position, &wide, t->bytes); /* little endian */
+    if (t->kind == 'f' || t->kind == 'c') memcpy(position, f, t->bytes);
+    if (t->kind == 'd' || t->kind == 'z') memcpy(position, d, t->bytes);
 }
 
 static int get(const struct type* t, const void* base, size_t i) {
-    const unsigned char* at = (const unsigned char*)base + i * t->bytes;
-    int64_t whole = 0;
+    const unsigned char* position = (const unsigned char*)base + i * t->bytes;
+    int64_t wide = 0;
     float f[2];
     double d[2];
     if (t->kind == 'f' || t->kind == 'c') {
-        memcpy(f, at, t->bytes);
+        memcpy(f, position, t->bytes);
         if (t->kind == 'c') CHECK(f[1] == -f[0], "the imaginary part is %g", (double)f[1]);
         return (int)f[0];
     }
     if (t->kind == 'd' || t->kind == 'z') {
-        memcpy(d, at, t->bytes);
+        memcpy(d, position, t->bytes);
         if (t->kind == 'z') CHECK(d[1] == -d[0], "the imaginary part is %g", d[1]);
         return (int)d[0];
     }
-    memcpy(&whole, at, t->bytes);
+    memcpy(&wide, position, t->bytes);
     if (t->kind == 'i' && t->bytes < 8) {
         const int shift = (int)(64 - 8 * t->bytes);
-        whole = (int64_t)((uint64_t)whole << shift) >> shift;
+        wide = (int64_t)((uint64_t)wide << shift) >> shift;
     }
-    return (int)whole;
+    return (int)wide;
 }
 
 static int value_of(int r, size_t i) {
@@ -103,11 +101,12 @@ static int expected(enum op_kind op, size_t i) {
 
 /* ---- forms ---- */
 
-/* How often each persistent operation is started. */
+/* Number of starts of each persistent operation. */
 static int starts;
 
-/* One rank's collectives are always the MPI's own, and MPICH 4.0's persistent ones take a reference
-   to a derived type once and drop it in each start: after the second one the type may be gone. */
+/* Collectives of one rank are always the MPI's own. MPICH 4.0's persistent ones take a reference
+ * to a derived type once and drop it in each start, so the type may be freed after the second
+ * start. */
 static int starts_on(int members) {
 #ifdef OPEN_MPI
     (void)members;
@@ -119,7 +118,7 @@ static int starts_on(int members) {
 
 static int finishing;
 
-/* The ways to find out that a request has ended, in turn; there may be more ranks than cores. */
+/* Alternates between the functions that complete a request. There may be more ranks than cores. */
 static void finish(void) {
     int flag = 0, index = 0, done = 0;
     MPI_Request many[3] = {MPI_REQUEST_NULL, request, MPI_REQUEST_NULL};
@@ -146,7 +145,7 @@ static void finish(void) {
             MPI_OK(MPI_Waitsome(3, many, &done, (int[3]){0}, statuses));
             CHECK(done == 1, "%d are done", done);
             break;
-#ifdef OPEN_MPI /* MPICH 4.0's fails for its own persistent collectives */
+#ifdef OPEN_MPI /* MPICH 4.0 fails with its own persistent collectives */
         case 5:
             while (!flag) {
                 MPI_OK(MPI_Testall(3, many, &flag, MPI_STATUSES_IGNORE));
@@ -232,32 +231,32 @@ static void compare(const struct type* t, const void* got, size_t n, enum op_kin
 
 static void reductions(const struct type* t, enum op_kind op, int count) {
     const MPI_Datatype type = t->type;
-    const MPI_Op how = op_of(op);
+    const MPI_Op operation = op_of(op);
     const size_t n = (size_t)count, all = n * (size_t)size;
     unsigned char* in = buffer_new(all * t->bytes);
     unsigned char* out = buffer_new(all * t->bytes);
     int counts[most_ranks], first = 0;
 
-    FORMS(Allreduce, fill(t, in, n), compare(t, out, n, op, 0), in, out, count, type, how);
+    FORMS(Allreduce, fill(t, in, n), compare(t, out, n, op, 0), in, out, count, type, operation);
     FORMS(Allreduce, fill(t, out, n), compare(t, out, n, op, 0), MPI_IN_PLACE, out, count, type,
-          how);
+          operation);
     const int root = size - 1;
     FORMS(Reduce, fill(t, in, n), compare(t, out, me == root ? n : 0, op, 0), in,
-          me == root ? out : NULL, count, type, how, root);
+          me == root ? out : NULL, count, type, operation, root);
     FORMS(Reduce, fill(t, out, n), compare(t, out, me == root ? n : 0, op, 0),
-          me == root ? MPI_IN_PLACE : out, me == root ? out : NULL, count, type, how, root);
+          me == root ? MPI_IN_PLACE : out, me == root ? out : NULL, count, type, operation, root);
     FORMS(Reduce_scatter_block, fill(t, in, all), compare(t, out, n, op, (size_t)me * n), in, out,
-          count, type, how);
+          count, type, operation);
     FORMS(Reduce_scatter_block, fill(t, out, all), compare(t, out, n, op, (size_t)me * n),
-          MPI_IN_PLACE, out, count, type, how);
+          MPI_IN_PLACE, out, count, type, operation);
     for (int r = 0; r < size; ++r) /* some are 0 */
         counts[r] = r % 2 == 0 ? count : count / 3;
     for (int r = 0; r < me; ++r)
         first += counts[r];
     FORMS(Reduce_scatter, fill(t, in, all), compare(t, out, (size_t)counts[me], op, (size_t)first),
-          in, out, counts, type, how);
+          in, out, counts, type, operation);
     FORMS(Reduce_scatter, fill(t, out, all), compare(t, out, (size_t)counts[me], op, (size_t)first),
-          MPI_IN_PLACE, out, counts, type, how);
+          MPI_IN_PLACE, out, counts, type, operation);
     buffer_free(in);
     buffer_free(out);
 }
@@ -301,7 +300,7 @@ static void all_reductions(void) {
             reductions(&types[t], sum, counts[i]);
 }
 
-/* ---- a value and its place ---- */
+/* ---- a value and its index ---- */
 
 struct double_at {
     double value;
@@ -335,9 +334,9 @@ static void places(void) {
     }
 }
 
-/* ---- moving; each rank describes the same ints in a way of its own ---- */
+/* ---- data movement; each rank describes the same ints by another type ---- */
 
-/* What a rank's ints look like: every `stride`th of an array, as elements of `ints` each. */
+/* Layout of a rank's ints: every `stride`th of an array, as elements of `ints` each. */
 struct view {
     MPI_Datatype type;
     int ints, stride;
@@ -349,7 +348,8 @@ static void make_views(void) {
     views[0] = (struct view){MPI_INT, 1, 1};
     views[1].ints = 2;
     views[1].stride = 1;
-#if MPI_VERSION >= 4 /* what is made by large counts tells less to functions of small ones */
+#if MPI_VERSION >= \
+    4 /* functions of small counts report less about types that were made by large counts */
     MPI_OK(MPI_Type_contiguous_c(2, MPI_INT, &views[1].type));
 #else
     MPI_OK(MPI_Type_contiguous(2, MPI_INT, &views[1].type));
@@ -387,11 +387,11 @@ static void moves(int n, int turn) { /* n is even */
 #define EACH(r, i)                 \
     for (int r = 0; r < size; ++r) \
         for (int i = 0; i < n; ++i)
-#define SAME(what, is, want)                                                                    \
-    do {                                                                                        \
-        const int is_ = (is);                                                                   \
-        const int want_ = (want);                                                               \
-        CHECK(is_ == want_, what " %d of %d ints from %d: %d, wanted %d", i, n, r, is_, want_); \
+#define SAME(title, is, want)                                                                    \
+    do {                                                                                         \
+        const int is_ = (is);                                                                    \
+        const int want_ = (want);                                                                \
+        CHECK(is_ == want_, title " %d of %d ints from %d: %d, wanted %d", i, n, r, is_, want_); \
     } while (0)
 
     FORMS(
@@ -485,7 +485,7 @@ static void moves(int n, int turn) { /* n is even */
     buffer_free((unsigned char*)out);
 }
 
-/* Addresses from MPI_BOTTOM; and a type that is freed while the operation runs. */
+/* Absolute addresses with MPI_BOTTOM, and a type that is freed while the operation runs. */
 static void absolute(void) {
     int data[6];
     MPI_Aint address;
@@ -505,16 +505,16 @@ static void absolute(void) {
         CHECK(data[i] == (me == 0 ? i : want[i]), "int %d is %d", i, data[i]);
 }
 
-/* Types of large counts with gaps, and by precision, which nobody may free: twice, for the second
-   time would not find it. */
+/* Types of large counts with gaps, and types by precision, which must not be freed. Twice: a second
+ * lookup would not find a type that was freed. */
 static void other_makers(void) {
-    MPI_Datatype whole, pair;
+    MPI_Datatype row_type, pair;
     int data[4];
-    MPI_OK(MPI_Type_create_f90_integer(9, &whole));
+    MPI_OK(MPI_Type_create_f90_integer(9, &row_type));
     for (int turn = 0; turn < 2; ++turn) {
         for (int i = 0; i < 4; ++i)
             data[i] = me == 0 ? i + turn : -1;
-        MPI_OK(MPI_Type_contiguous(2, whole, &pair));
+        MPI_OK(MPI_Type_contiguous(2, row_type, &pair));
         MPI_OK(MPI_Type_commit(&pair));
         MPI_OK(MPI_Bcast(data, 2, pair, 0, comm));
         MPI_OK(MPI_Type_free(&pair));
@@ -539,7 +539,7 @@ static void other_makers(void) {
 #endif
 }
 
-/* ---- what goes to the MPI ---- */
+/* ---- calls that the MPI must serve ---- */
 
 static void add_twice(void* in, void* inout, int* n, MPI_Datatype* type) {
     (void)type;
@@ -595,10 +595,10 @@ static void everything(MPI_Comm on, bool all) {
 
 static void between_groups(void) {
     MPI_Comm half, bridge;
-    int mine = rank, sum_of_others = 0, want = 0;
+    int own = rank, sum_of_others = 0, want = 0;
     MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half));
     MPI_OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &bridge));
-    MPI_OK(MPI_Allreduce(&mine, &sum_of_others, 1, MPI_INT, MPI_SUM, bridge));
+    MPI_OK(MPI_Allreduce(&own, &sum_of_others, 1, MPI_INT, MPI_SUM, bridge));
     for (int r = 1 - rank % 2; r < ranks; r += 2)
         want += r;
     CHECK(sum_of_others == want, "%d, wanted %d", sum_of_others, want);

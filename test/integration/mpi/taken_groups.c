@@ -1,9 +1,7 @@
-/*
- * The making of groups for collectives that another library takes: what happens where one rank
- * cannot make its group, where one cannot keep it with the communicator, and where something moves
- * the group on before the ranks have agreed. The program stands between libucg_mpi and libucg, and
- * the MPI, for some functions. Without libucg_mpi it is a plain one.
- */
+/* Creation of groups for collectives that another library takes: one rank cannot make its group,
+ * one rank cannot attach it to the communicator, or a rank makes progress on the group before
+ * the ranks have agreed. The program interposes some functions between libucg_mpi and libucg or
+ * the MPI. Without libucg_mpi it is a plain MPI program. */
 #include <dlfcn.h>
 #include <ucg/api/ucg.h>
 
@@ -21,7 +19,7 @@ EXPORTED ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_pa
     ++made;
     if (refuses) return UCS_ERR_NO_MEMORY;
     ucg_group_params_t wanted = *params;
-    if (!has_siblings) wanted.siblings = 0; /* each communicator then makes a group of its own */
+    if (!has_siblings) wanted.siblings = 0; /* each communicator then makes its own group */
     const ucs_status_t status = create(context, &wanted, group);
     for (int i = 0; hurries && i < 1000; ++i) /* as another thread of the program might */
         (void)ucg_progress(context);
@@ -43,7 +41,8 @@ EXPORTED int PMPI_Comm_set_attr(MPI_Comm comm, int key, void* value) {
     return keeps_nothing ? MPI_ERR_NO_MEM : set(comm, key, value);
 }
 
-/* Communicators that are freed at the end: what is freed leaves its group to the next one. */
+/* Communicators that are freed at the end. A freed communicator leaves its group to the next
+ * one. */
 static MPI_Comm kept[64];
 static int kept_count;
 
@@ -53,17 +52,18 @@ static void keep(MPI_Comm comm) {
 }
 
 static void sums(MPI_Comm comm) {
-    int mine = rank + 1, sum = 0;
+    int own = rank + 1, sum = 0;
     MPI_Request request;
-    MPI_OK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm));
+    MPI_OK(MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm));
     CHECK(sum == ranks * (ranks + 1) / 2, "%d", sum);
     sum = 0;
-    MPI_OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request));
+    MPI_OK(MPI_Iallreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm, &request));
     MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(sum == ranks * (ranks + 1) / 2, "%d", sum);
 }
 
-/* One rank cannot: nobody has a group of that communicator, and what there was is gone. */
+/* One rank cannot make its group: then no rank has a group of that communicator, and all parts
+ * are destroyed. */
 static void refused(int which) {
     MPI_Comm copy;
     const int taken = made, gone = destroyed;
@@ -81,7 +81,8 @@ static void refused(int which) {
     sums(MPI_COMM_WORLD);
 }
 
-/* One rank cannot keep its group: nobody has one, until it can. Nothing is left of the attempts. */
+/* One rank cannot attach its group: then no rank has one until it can. The attempts leave
+ * nothing behind. */
 static void not_kept(int which) {
     MPI_Comm copy;
     const int taken = made, gone = destroyed;
@@ -98,7 +99,7 @@ static void not_kept(int which) {
     keep(copy);
 }
 
-/* One rank's rounds must not come before what the others have agreed by. */
+/* One rank's progress must not run before the ranks have agreed. */
 static void hurried(int which) {
     MPI_Comm copy;
     const int gone = destroyed;
@@ -110,7 +111,7 @@ static void hurried(int which) {
     keep(copy);
 }
 
-/* Communicators of the same ranks, one after the other, share a group; those of others do not. */
+/* Communicators of the same ranks, one after the other, share a group; others do not. */
 static void used_again(void) {
     const int before = made;
     for (int round = 0; round < 4; ++round) {
@@ -125,7 +126,7 @@ static void used_again(void) {
     if (before > 0 && ranks > 1) CHECK(made - before <= 2, "%d groups were made", made - before);
 }
 
-/* The last group that a rank has to spare is another one than that of the others. */
+/* The last spare group of a rank differs from that of the others. */
 static void not_the_same(void) {
     MPI_Comm first, second, third;
     const int before = made;
@@ -142,7 +143,7 @@ static void not_the_same(void) {
     MPI_OK(MPI_Comm_free(&third));
 }
 
-/* Many communicators of the same ranks at a time: a group brings others along. */
+/* Many communicators of the same ranks at a time: one group creation makes siblings. */
 static void many_at_a_time(void) {
     enum { many = 40, rounds = 3 };
     MPI_Comm all[many];
@@ -153,13 +154,13 @@ static void many_at_a_time(void) {
             MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &all[i]));
         for (int i = 0; i < many; ++i)
             sums(all[i]);
-        /* Operations of several are under way at once, in another order on each rank. */
+        /* Operations of several communicators are in flight, in another order on each rank. */
         MPI_Request requests[many];
-        int mine[many], sum[many];
+        int own[many], sum[many];
         for (int i = 0; i < many; ++i) {
             const int which = (i + rank) % many;
-            mine[which] = rank + which;
-            MPI_OK(MPI_Iallreduce(&mine[which], &sum[which], 1, MPI_INT, MPI_SUM, all[which],
+            own[which] = rank + which;
+            MPI_OK(MPI_Iallreduce(&own[which], &sum[which], 1, MPI_INT, MPI_SUM, all[which],
                                   &requests[which]));
         }
         MPI_OK(MPI_Waitall(many, requests, MPI_STATUSES_IGNORE));

@@ -1,11 +1,11 @@
 /*
  * Many communicators under collectives that another library takes, in a process that may open few
- * files. A communicator costs neither descriptors nor address space until it does a collective that
- * the library serves, and no descriptors afterwards; the program can always open files of its own.
+ * files. A communicator needs no descriptors and no address space until it runs a collective that
+ * the library serves, and no descriptors afterwards. The program can always open files of its own.
  *
- * HAWSER_MPI_USE=none: no communicator does a collective. some: one does each kind first. all:
- * every one does. refused: rank 1 may open so few files that there is no group. The runner compares
- * the number of groups with the statistics.
+ * HAWSER_MPI_USE=none: no communicator runs a collective. some: one runs each kind first. all:
+ * every one does. refused: rank 1 may open so few files that no group can be made. The runner
+ * compares the number of groups with the statistics.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ static void open_a_file(void) {
     fclose(file);
 }
 
-/* The lowest number that is free: whoever keeps descriptors pushes it up. */
+/* The lowest free descriptor. It rises if a library keeps descriptors. */
 static int next_descriptor(void) {
     const int next = dup(STDERR_FILENO);
     CHECK(next >= 0, "dup: errno %d", errno);
@@ -79,7 +79,7 @@ static void add_ints(void* in, void* inout, int* count, MPI_Datatype* type) {
         ((int*)inout)[i] += ((int*)in)[i];
 }
 
-/* The library does not serve operators of the program: no group is needed for them. */
+/* The library does not serve user-defined operators, so no group is needed for them. */
 static void sum_own_operator(MPI_Comm comm, int members) {
     int one = 1, sum = 0;
     MPI_Op own;
@@ -91,8 +91,8 @@ static void sum_own_operator(MPI_Comm comm, int members) {
 
 typedef void (*collective)(MPI_Comm comm, int members);
 
-/* Each kind of collective first on a communicator of its own, then all kinds. Returns the number of
-   communicators that have a group afterwards. */
+/* Each kind of collective first on a communicator of its own, then all kinds. Returns the number
+ * of communicators that have a group afterwards. */
 static int in_every_order(void) {
     const collective kinds[] = {sum_blocking, sum_nonblocking, sum_persistent, sum_own_operator};
     enum { count = sizeof(kinds) / sizeof(kinds[0]) };
@@ -106,8 +106,7 @@ static int in_every_order(void) {
     return count;
 }
 
-/* Halves of the ranks make their groups at the same time as each other and in between those of all.
- */
+/* Halves of the ranks make their groups concurrently, between groups of all ranks. */
 static int in_parts(void) {
     MPI_Comm half, copy;
     int members = 0;
@@ -152,15 +151,15 @@ static void use_all(const MPI_Comm* all, int count) {
 int main(int argc, char** argv) {
     const char* const use = getenv("HAWSER_MPI_USE") != NULL ? getenv("HAWSER_MPI_USE") : "all";
     const int unused = strcmp(use, "none") == 0;
-    /* More than there may be files; those that do collectives take their time. */
+    /* More communicators than files; those with collectives take more time. */
     const int count = (int)env_number("HAWSER_MPI_COMMUNICATORS", unused ? 2000 : most_files + 50);
     MPI_Comm* const all = malloc((size_t)count * sizeof(*all));
-    int groups = 1; /* that of MPI_COMM_WORLD */
+    int groups = 1; /* for MPI_COMM_WORLD */
     limit_files(most_files);
     test_begin(&argc, &argv, "taken_many", MPI_THREAD_SINGLE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(use, "refused") == 0 && rank == 1)
-        limit_files((rlim_t)next_descriptor() + 8); /* within the half that is the program's */
+        limit_files((rlim_t)next_descriptor() + 8); /* the half that is reserved for the program */
     if (strcmp(use, "some") == 0) groups += in_every_order() + in_parts();
     make_many(all, count, (size_t)count * (256 << 10));
     if (strcmp(use, "all") == 0 || strcmp(use, "refused") == 0) use_all(all, count);

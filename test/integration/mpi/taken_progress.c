@@ -1,8 +1,6 @@
-/*
- * What MPI promises about progress, for collectives that another library may have taken: a rank
- * that is in any call of MPI moves on everything that others wait for. Each step would hang where
- * one side of the two is forgotten. With several threads as well.
- */
+/* MPI's progress rule for collectives that another library may take: a rank in any MPI call
+ * makes progress on everything that others wait for. Each test would hang if one of both
+ * libraries made no progress. Also with several threads. */
 #include <pthread.h>
 
 #include "check.h"
@@ -25,7 +23,7 @@ static void check_sum(void) {
         CHECK(out[i] == ranks_sum + (int64_t)i * ranks, "element %d is %lld", i, (long long)out[i]);
 }
 
-/* Two ints with a gap between them, to and from; with tag 3 both ways. */
+/* Sends and receives two ints with a gap between them, with tag 3. */
 static void replace_with_gaps(int to, int from) {
     MPI_Datatype type;
     int data[3] = {rank, -7, rank + 1};
@@ -47,14 +45,14 @@ static void buffered_send(int to) {
     CHECK(back == room && size == (int)sizeof(room), "%d bytes come back", size);
 }
 
-/* Waits for a message inside each blocking call, while the others wait for its part of a
-   collective before they send. */
-enum { first_of_mpi_4 = 10, ways = 14 };
+/* Waits for a message in each blocking call, while the others wait for this rank's part of a
+ * collective before they send. */
+enum { first_of_mpi_4 = 10, variants = 14 };
 
-static void messages_while_a_collective_runs(int how) {
-    /* What the partner does: one int with tag 1, and one with tag 2. */
-    static const char sends[ways] = {1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1};
-    static const char receives[ways] = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+static void messages_while_a_collective_runs(int variant) {
+    /* The partner's part: one int with tag 1, and one with tag 2. */
+    static const char sends[variants] = {1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1};
+    static const char receives[variants] = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
     MPI_Request request;
     MPI_Status status;
     MPI_Message got;
@@ -63,7 +61,7 @@ static void messages_while_a_collective_runs(int how) {
     prepare();
     MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
     if (rank < last && rank % 2 == 0) { /* messages first */
-        switch (how) {
+        switch (variant) {
             case 0:
                 MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &status));
                 CHECK(status.MPI_SOURCE == partner && status.MPI_TAG == 1, "status");
@@ -89,11 +87,11 @@ static void messages_while_a_collective_runs(int how) {
                 MPI_OK(MPI_Ssend(&one, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD));
                 other = partner;
                 break;
-            case 6: /* longer than MPI sends at once */
+            case 6: /* longer than the MPI sends eagerly */
                 MPI_OK(MPI_Send(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD));
                 other = partner;
                 break;
-            case 7: /* nothing, and what does not lie together */
+            case 7: /* zero bytes, and non-contiguous data */
                 MPI_OK(MPI_Sendrecv_replace(NULL, 0, MPI_INT, partner, 2, partner, 1,
                                             MPI_COMM_WORLD, &status));
                 replace_with_gaps(partner, partner);
@@ -105,7 +103,7 @@ static void messages_while_a_collective_runs(int how) {
                 CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
                 other = partner;
                 break;
-            case 9: /* waits until the message has left, which is longer than MPI sends at once */
+            case 9: /* synchronous, and longer than the MPI sends eagerly */
                 buffered_send(partner);
                 other = partner;
                 break;
@@ -134,56 +132,56 @@ static void messages_while_a_collective_runs(int how) {
     MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check_sum();
     if (rank < last && rank % 2 == 1) { /* the collective first */
-        if (sends[how]) MPI_OK(MPI_Send(&one, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD));
-        if (receives[how])
+        if (sends[variant]) MPI_OK(MPI_Send(&one, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD));
+        if (receives[variant])
             MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD, &status));
-        if (how == 7) {
+        if (variant == 7) {
             MPI_OK(MPI_Send(NULL, 0, MPI_INT, partner, 1, MPI_COMM_WORLD));
             MPI_OK(MPI_Recv(NULL, 0, MPI_INT, partner, 2, MPI_COMM_WORLD, &status));
             replace_with_gaps(partner, partner);
         }
-        if (how == 8)
+        if (variant == 8)
             MPI_OK(MPI_Sendrecv_replace(message, large, MPI_INT64_T, partner, 1, partner, 2,
                                         MPI_COMM_WORLD, &status));
-        if (how == 6 || how == 9) {
+        if (variant == 6 || variant == 9) {
             MPI_OK(MPI_Recv(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD, &status));
             CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
         }
     }
 }
 
-/* The same with collectives that are not taken, and with the making of a communicator. */
+/* The same with collectives that are not taken, and with the creation of a communicator. */
 static void other_collectives_while_one_runs(void) {
     MPI_Request request;
     int one = rank, all[64];
     MPI_Comm made;
-    for (int what = 0; what < 4; ++what) {
+    for (int variant = 0; variant < 4; ++variant) {
         prepare();
-        if (what == 3) {
+        if (variant == 3) {
             MPI_OK(MPI_Comm_idup(MPI_COMM_WORLD, &made, &request));
             MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
         if (rank % 2 == 1) MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        if (what == 0) MPI_OK(MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        if (what == 1) {
+        if (variant == 0) MPI_OK(MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (variant == 1) {
             MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made));
             MPI_OK(MPI_Comm_free(&made));
         }
-        if (what == 3) { /* its first one: it becomes a communicator that is served */
+        if (variant == 3) { /* its first collective makes a group */
             MPI_OK(MPI_Barrier(made));
             MPI_OK(MPI_Comm_free(&made));
         }
-        if (what == 2) MPI_OK(MPI_Scan(&one, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        if (variant == 2) MPI_OK(MPI_Scan(&one, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
         if (rank % 2 == 0) MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         check_sum();
     }
 }
 
-/* A long message needs its sender, who is in a blocking collective already. */
+/* A long message needs progress of its sender, which is already in a blocking collective. */
 static void collective_while_a_message_goes(void) {
     MPI_Request request = MPI_REQUEST_NULL;
-    int64_t got = 0, mine = 1;
+    int64_t got = 0, value = 1;
     prepare();
     if (rank == 0 && ranks > 1)
         MPI_OK(MPI_Isend(message, large, MPI_INT64_T, 1, 4, MPI_COMM_WORLD, &request));
@@ -191,23 +189,23 @@ static void collective_while_a_message_goes(void) {
         MPI_OK(MPI_Recv(message, large, MPI_INT64_T, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK(message[large - 1] == 0, "got %lld", (long long)message[large - 1]);
     }
-    MPI_OK(MPI_Allreduce(&mine, &got, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    MPI_OK(MPI_Allreduce(&value, &got, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     CHECK(got == ranks, "sum %lld", (long long)got);
     MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-/* Many at once, of all kinds, in one array with messages; persistent ones start in another order
-   than they were made in. */
+/* Many collectives of all kinds at once, in one array with messages. Persistent ones start in
+ * another order than they were made. */
 static void mixed(void) {
     enum { kinds = 6 };
     MPI_Request all[kinds];
-    int sum = 0, highest = -1, mine = rank, from = -1, everyone[64];
+    int sum = 0, highest = -1, value = rank, from = -1, everyone[64];
     const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     MPI_Request first, second;
     CHECK(ranks <= 64, "at most 64 ranks");
-    MPI_OK(PERSISTENT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+    MPI_OK(PERSISTENT(Allreduce)(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
                                  &first));
-    MPI_OK(PERSISTENT(Allreduce)(&mine, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
+    MPI_OK(PERSISTENT(Allreduce)(&value, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
                                  MPI_INFO_NULL, &second));
     for (int round = 0; round < rounds; ++round) {
         MPI_Status statuses[kinds];
@@ -216,8 +214,8 @@ static void mixed(void) {
         all[1] = rank % 2 == 0 ? first : second;
         all[2] = rank % 2 == 0 ? second : first;
         MPI_OK(MPI_Startall(3, all));
-        MPI_OK(MPI_Isend(&mine, 1, MPI_INT, right, round, MPI_COMM_WORLD, &all[3]));
-        MPI_OK(MPI_Iallgather(&mine, 1, MPI_INT, everyone, 1, MPI_INT, MPI_COMM_WORLD, &all[4]));
+        MPI_OK(MPI_Isend(&value, 1, MPI_INT, right, round, MPI_COMM_WORLD, &all[3]));
+        MPI_OK(MPI_Iallgather(&value, 1, MPI_INT, everyone, 1, MPI_INT, MPI_COMM_WORLD, &all[4]));
         MPI_OK(MPI_Ibarrier(MPI_COMM_WORLD, &all[5]));
         if (round % 3 == 0) {
             MPI_OK(MPI_Waitall(kinds, all, statuses));
@@ -245,19 +243,19 @@ static void mixed(void) {
     MPI_OK(MPI_Request_free(&second));
 }
 
-/* A communicator that is freed while its operations run, and one that is made after it. */
+/* A communicator is freed while its operations run, and another one is made after it. */
 static void freed_early(void) {
     const char* eager = getenv("UCG_MPI_EAGER");
     const int lazy = eager == NULL || *eager != 'y';
     for (int round = 0; round < 8; ++round) {
         MPI_Comm made;
         MPI_Request request[2];
-        int mine = rank, sum = 0, again = 0;
+        int value = rank, sum = 0, again = 0;
         MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
-        /* Open MPI 4.1 would crash if these were its own. */
+        /* Open MPI 4.1 would crash if it served these itself. */
         if (lazy) MPI_OK(MPI_Barrier(made));
-        MPI_OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, made, &request[0]));
-        MPI_OK(MPI_Iallreduce(&mine, &again, 1, MPI_INT, MPI_SUM, made, &request[1]));
+        MPI_OK(MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, made, &request[0]));
+        MPI_OK(MPI_Iallreduce(&value, &again, 1, MPI_INT, MPI_SUM, made, &request[1]));
         MPI_OK(MPI_Comm_free(&made));
         MPI_OK(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
         CHECK(sum == ranks * (ranks - 1) / 2 && again == sum, "%d %d", sum, again);
@@ -268,11 +266,11 @@ static void freed_early(void) {
     }
 }
 
-/* Nothing says that a persistent request must be freed. */
+/* A program need not free a persistent request. */
 static void never_freed(void) {
-    static int mine = 1, sum = 0;
+    static int value = 1, sum = 0;
     static MPI_Request request;
-    MPI_OK(PERSISTENT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+    MPI_OK(PERSISTENT(Allreduce)(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
                                  &request));
     for (int round = 0; round < 3; ++round) {
         sum = -1;
@@ -286,7 +284,7 @@ static void never_freed(void) {
 
 static MPI_Comm own[threads];
 
-/* Threads that copy what does not lie together at the same time. */
+/* Several threads copy non-contiguous data at the same time. */
 static void from_absolute_addresses(int number) {
     int data[64];
     MPI_Aint address;
@@ -306,12 +304,12 @@ static void from_absolute_addresses(int number) {
 static void* in_thread(void* arg) {
     const int number = (int)(intptr_t)arg;
     for (int round = 0; round < rounds; ++round) {
-        int mine = rank + number, sum = 0, other = 0;
+        int value = rank + number, sum = 0, other = 0;
         MPI_Request request;
-        MPI_OK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, own[number]));
-        MPI_OK(MPI_Iallreduce(&mine, &other, 1, MPI_INT, MPI_MAX, own[number], &request));
+        MPI_OK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, own[number]));
+        MPI_OK(MPI_Iallreduce(&value, &other, 1, MPI_INT, MPI_MAX, own[number], &request));
         if (round % 4 == number)
-            MPI_OK(MPI_Gather(&mine, 1, MPI_INT, (int[64]){0}, 1, MPI_INT, 0, own[number]));
+            MPI_OK(MPI_Gather(&value, 1, MPI_INT, (int[64]){0}, 1, MPI_INT, 0, own[number]));
         MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         CHECK(sum == ranks * (ranks - 1) / 2 + ranks * number, "%d", sum);
         CHECK(other == ranks - 1 + number, "%d", other);
@@ -341,9 +339,9 @@ static void several_threads(void) {
 int main(int argc, char** argv) {
     const int level = env_number("HAWSER_MPI_THREADS", 0) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     test_begin(&argc, &argv, "taken_progress", level);
-    for (int how = 0; how < ways; ++how)
-        if (MPI_VERSION >= 4 || how < first_of_mpi_4 || how == ways - 1)
-            messages_while_a_collective_runs(how);
+    for (int variant = 0; variant < variants; ++variant)
+        if (MPI_VERSION >= 4 || variant < first_of_mpi_4 || variant == variants - 1)
+            messages_while_a_collective_runs(variant);
     other_collectives_while_one_runs();
     collective_while_a_message_goes();
     mixed();

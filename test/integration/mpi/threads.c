@@ -40,8 +40,9 @@ static void ring(MPI_Comm comm, int thread, int tag) {
     }
 }
 
-/* All threads share one tag: who gets which message is open, but each message is got once. */
-static void anyone(int thread) {
+/* All threads share one tag: any thread may receive a message, but each message is received
+ * once. */
+static void any_thread(int thread) {
     const int next = (rank + 1) % ranks;
     for (int round = 0; round < rounds; ++round) {
         long value = (long)rank * 1000000 + thread * 1000 + round, got = -1;
@@ -54,8 +55,7 @@ static void anyone(int thread) {
     }
 }
 
-/* Matched probe by several threads: the message that a thread matched is the one that it receives.
- */
+/* Matched probes in several threads: a thread receives the message that it matched. */
 static void matched(int thread) {
     const int next = (rank + 1) % ranks;
     for (int round = 0; round < rounds; ++round) {
@@ -98,14 +98,13 @@ static void* run(void* argument) {
     const int thread = (int)(intptr_t)argument;
     ring(own[thread], thread, 1);
     ring(shared, thread, thread);
-    anyone(thread);
+    any_thread(thread);
     matched(thread);
     collectives(own[thread], thread);
     return NULL;
 }
 
-/* One thread is blocked in a receive all the time while the others work; it ends with the last
- * message. */
+/* One thread is blocked in a receive while the others work. The last message ends it. */
 static void* blocked(void* argument) {
     int value = 0;
     (void)argument;
@@ -129,8 +128,8 @@ int main(int argc, char** argv) {
     int last = 5000;
     MPI_OK(MPI_Send(&last, 1, MPI_INT, (rank + 1) % ranks, 5000, MPI_COMM_WORLD));
     CHECK(pthread_join(waiting, NULL) == 0, "no join");
-    long mine[2] = {taken_sum, taken_count}, all[2] = {0, 0}, want = 0;
-    MPI_OK(MPI_Allreduce(mine, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    long totals[2] = {taken_sum, taken_count}, all[2] = {0, 0}, want = 0;
+    MPI_OK(MPI_Allreduce(totals, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
     for (int r = 0; r < ranks; ++r)
         for (int t = 0; t < thread_count; ++t)
             for (int round = 0; round < rounds; ++round)

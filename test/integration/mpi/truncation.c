@@ -7,10 +7,11 @@
 
 #include "check.h"
 
-static void expect_truncation(int code, size_t sent, size_t room) {
+static void expect_truncation(int code, size_t sent, size_t capacity) {
     int class = MPI_SUCCESS;
     if (code != MPI_SUCCESS) MPI_OK(MPI_Error_class(code, &class));
-    CHECK(class == MPI_ERR_TRUNCATE, "error class %d for %zu bytes into %zu", class, sent, room);
+    CHECK(class == MPI_ERR_TRUNCATE, "error class %d for %zu bytes into %zu", class, sent,
+          capacity);
 }
 
 static void wait_go(int peer) {
@@ -34,71 +35,71 @@ static void sender(int peer, size_t sent, bool posted_first) {
 }
 
 static void check_next_message(int peer, size_t sent) {
-    unsigned char* whole = buffer_new(sent);
-    MPI_OK(MPI_Recv(whole, (int)sent, MPI_BYTE, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK_PATTERN(whole, sent, sent);
-    buffer_free(whole);
+    unsigned char* complete = buffer_new(sent);
+    MPI_OK(MPI_Recv(complete, (int)sent, MPI_BYTE, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_PATTERN(complete, sent, sent);
+    buffer_free(complete);
 }
 
-static void receiver(int peer, size_t sent, size_t room, bool posted_first) {
-    unsigned char* in = buffer_new(room);
+static void receiver(int peer, size_t sent, size_t capacity, bool posted_first) {
+    unsigned char* in = buffer_new(capacity);
     MPI_Request request;
     MPI_Status status;
     if (!posted_first) wait_go(peer);
-    MPI_OK(MPI_Irecv(in, (int)room, MPI_BYTE, peer, 2, MPI_COMM_WORLD, &request));
+    MPI_OK(MPI_Irecv(in, (int)capacity, MPI_BYTE, peer, 2, MPI_COMM_WORLD, &request));
     if (posted_first) send_go(peer);
-    expect_truncation(MPI_Wait(&request, &status), sent, room);
+    expect_truncation(MPI_Wait(&request, &status), sent, capacity);
     buffer_free(in);
     check_next_message(peer, sent);
 }
 
 /* Every second byte of the buffer: the gaps and everything behind must stay untouched. */
-static void receiver_strided(int peer, size_t sent, size_t room, bool posted_first) {
-    unsigned char* in = buffer_new(2 * room);
+static void receiver_strided(int peer, size_t sent, size_t capacity, bool posted_first) {
+    unsigned char* in = buffer_new(2 * capacity);
     MPI_Datatype strided;
     MPI_Request request;
     MPI_Status status;
-    MPI_OK(MPI_Type_vector((int)room, 1, 2, MPI_BYTE, &strided));
+    MPI_OK(MPI_Type_vector((int)capacity, 1, 2, MPI_BYTE, &strided));
     MPI_OK(MPI_Type_commit(&strided));
     if (!posted_first) wait_go(peer);
     MPI_OK(MPI_Irecv(in, 1, strided, peer, 2, MPI_COMM_WORLD, &request));
     if (posted_first) send_go(peer);
-    expect_truncation(MPI_Wait(&request, &status), sent, room);
-    for (size_t i = 1; i < 2 * room; i += 2)
+    expect_truncation(MPI_Wait(&request, &status), sent, capacity);
+    for (size_t i = 1; i < 2 * capacity; i += 2)
         if (in[i] != untouched) CHECK(false, "gap byte %zu was written", i);
     MPI_OK(MPI_Type_free(&strided));
     buffer_free(in);
     check_next_message(peer, sent);
 }
 
-static void receiver_matched(int peer, size_t sent, size_t room) {
-    unsigned char* in = buffer_new(room);
+static void receiver_matched(int peer, size_t sent, size_t capacity) {
+    unsigned char* in = buffer_new(capacity);
     MPI_Message message;
     MPI_Status status;
     wait_go(peer);
     MPI_OK(MPI_Mprobe(peer, 2, MPI_COMM_WORLD, &message, &status));
-    expect_truncation(MPI_Mrecv(in, (int)room, MPI_BYTE, &message, &status), sent, room);
+    expect_truncation(MPI_Mrecv(in, (int)capacity, MPI_BYTE, &message, &status), sent, capacity);
     buffer_free(in);
     check_next_message(peer, sent);
 }
 
-static void run(size_t sent, size_t room) {
+static void run(size_t sent, size_t capacity) {
     for (int variant = 0; variant < 5; ++variant) {
         const bool posted_first = variant % 2 == 0 && variant < 4;
         if (rank == 0) {
             sender(1, sent, posted_first);
         } else if (rank == 1) {
             if (variant < 2)
-                receiver(0, sent, room, posted_first);
+                receiver(0, sent, capacity, posted_first);
             else if (variant < 4)
-                receiver_strided(0, sent, room, posted_first);
+                receiver_strided(0, sent, capacity, posted_first);
             else
-                receiver_matched(0, sent, room);
+                receiver_matched(0, sent, capacity);
         }
     }
 }
 
-/* Among several receives only the short ones fail, and MPI_Waitall says which. */
+/* Only the receives with short buffers fail, and MPI_Waitall reports which. */
 static void waitall_names_the_failed(void) {
     enum { count = 6, size = 40000 };
     unsigned char* data[count];
@@ -106,13 +107,13 @@ static void waitall_names_the_failed(void) {
     MPI_Status statuses[count];
     if (rank > 1) return;
     for (int i = 0; i < count; ++i) {
-        const size_t room = rank == 1 && i % 2 == 1 ? size / 2 : size;
-        data[i] = buffer_new(room);
+        const size_t capacity = rank == 1 && i % 2 == 1 ? size / 2 : size;
+        data[i] = buffer_new(capacity);
         if (rank == 0) {
             pattern_fill(data[i], size, (uint64_t)i);
             MPI_OK(MPI_Isend(data[i], size, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]));
         } else {
-            MPI_OK(MPI_Irecv(data[i], (int)room, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]));
+            MPI_OK(MPI_Irecv(data[i], (int)capacity, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]));
         }
     }
     const int code = MPI_Waitall(count, requests, statuses);

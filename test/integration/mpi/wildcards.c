@@ -12,7 +12,7 @@ enum { messages = 60, tag_kinds = 4, model_rounds = 12 };
 struct message {
     int tag;
     size_t size;
-    int taken_by; /* index of the receive that the model gives it to, or -1 */
+    int taken_by; /* index of the receive that gets the message in the model, or -1 */
 };
 
 /* Small and large sizes alternate, so that a later short message could overtake an earlier long
@@ -42,7 +42,7 @@ static void finish_sends(MPI_Request* requests, unsigned char** data) {
         buffer_free(data[i]);
 }
 
-/* Everyone sends to rank 0, which takes whatever comes and checks each sender's order. */
+/* All ranks send to rank 0, which receives any message and checks each sender's order. */
 static void fan_in(void) {
     struct message plan[messages];
     for (int i = 0; i < messages; ++i)
@@ -74,7 +74,7 @@ static void fan_in(void) {
     free(seen);
 }
 
-/* One fixed tag from any source: tags of the other kind must stay where they are. */
+/* One fixed tag from any source: messages of other tags must stay. */
 static void any_source_fixed_tag(void) {
     enum { wanted = 5, other = 6 };
     int value = rank;
@@ -109,8 +109,7 @@ static bool fits(int wanted, int tag) {
     return wanted == MPI_ANY_TAG || wanted == tag;
 }
 
-/* Receives posted first: each message goes to the earliest receive that fits it and is still free.
- */
+/* Receives are posted first: each message goes to the earliest free receive that fits. */
 static int model_posted(struct message* plan, const int* wanted) {
     bool used[messages] = {false};
     int left = 0;
@@ -125,7 +124,7 @@ static int model_posted(struct message* plan, const int* wanted) {
     return left;
 }
 
-/* Messages there first: each receive takes the earliest message that fits and is still there. */
+/* Messages arrive first: each receive takes the earliest message that fits. */
 static void model_unexpected(struct message* plan, const int* wanted) {
     for (int r = 0; r < messages; ++r) {
         for (int i = 0; i < messages; ++i) {
@@ -163,7 +162,7 @@ static void receive_posted_first(struct message* plan, const int* wanted, int so
         MPI_OK(MPI_Irecv(in[r], 150000, MPI_BYTE, source, wanted[r], MPI_COMM_WORLD, &requests[r]));
     }
     MPI_OK(MPI_Send(NULL, 0, MPI_BYTE, 0, 99, MPI_COMM_WORLD));
-    /* What the wildcards took from exact receives: as many messages stay as receives stay empty. */
+    /* As many messages remain as exact receives were left empty by the wildcards. */
     unsigned char* rest = buffer_new(150000);
     for (int r = 0; r < messages; ++r) {
         MPI_Status status;

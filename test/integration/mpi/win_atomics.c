@@ -1,11 +1,10 @@
-/*
- * Accumulate, get_accumulate, fetch_and_op and compare_and_swap: each operation and type against
- * what the same steps give when one computes them alone, then all ranks at once on the same
- * elements.
- */
+/* Accumulate, get_accumulate, fetch_and_op and compare_and_swap: each operation and type is
+ * compared with a local computation of the same steps. Then all ranks access the same elements
+ * at once. */
 #include "window.h"
 
-/* The element of rank `from` at index i: small, so that sums and products of all stay exact. */
+/* The element of rank `from` at index i: small, so that sums and products of all ranks are
+ * exact. */
 static long element(int from, int i) {
     return 1 + (from * 7 + i * 3) % 5;
 }
@@ -31,28 +30,27 @@ static long combined(MPI_Op op, long a, long b) {
 
 enum step { prepare, accumulate, compare };
 
-/*
- * Every rank accumulates `count` elements of each type into rank 0. The operations commute, so the
- * result does not depend on who was first.
- */
-#define ACCUMULATE(type, mpi_type, bits)                                                        \
-    static size_t accumulate_##type(struct window* w, size_t place, enum step step, MPI_Op op,  \
-                                    int count) {                                                \
-        static type values[100];                                                                \
-        type* at = (type*)(void*)(w->memory + place);                                           \
-        for (int i = 0; i < count; ++i) {                                                       \
-            long want = i % 3;                                                                  \
-            if (step == prepare) values[i] = (type)element(rank, i);                            \
-            if (step == prepare) at[i] = (type)want;                                            \
-            for (int from = 0; from < ranks; ++from)                                            \
-                want = combined(op, want, element(from, i));                                    \
-            if (step == compare)                                                                \
-                CHECK(at[i] == (type)want, #type " %d is %g, not %ld", i, (double)at[i], want); \
-        }                                                                                       \
-        if (step == accumulate)                                                                 \
-            MPI_OK(MPI_Accumulate(values, count, mpi_type, 0, window_at(w, 0, place), count,    \
-                                  mpi_type, op, w->win));                                       \
-        return place + 1024;                                                                    \
+/* Every rank accumulates `count` elements of each type into rank 0. The operations commute, so
+ * the result does not depend on the order of the ranks. */
+#define ACCUMULATE(type, mpi_type, bits)                                                       \
+    static size_t accumulate_##type(struct window* w, size_t place, enum step step, MPI_Op op, \
+                                    int count) {                                               \
+        static type values[100];                                                               \
+        type* position = (type*)(void*)(w->memory + place);                                    \
+        for (int i = 0; i < count; ++i) {                                                      \
+            long want = i % 3;                                                                 \
+            if (step == prepare) values[i] = (type)element(rank, i);                           \
+            if (step == prepare) position[i] = (type)want;                                     \
+            for (int from = 0; from < ranks; ++from)                                           \
+                want = combined(op, want, element(from, i));                                   \
+            if (step == compare)                                                               \
+                CHECK(position[i] == (type)want, #type " %d is %g, not %ld", i,                \
+                      (double)position[i], want);                                              \
+        }                                                                                      \
+        if (step == accumulate)                                                                \
+            MPI_OK(MPI_Accumulate(values, count, mpi_type, 0, window_at(w, 0, place), count,   \
+                                  mpi_type, op, w->win));                                      \
+        return place + 1024;                                                                   \
     }
 TYPES(ACCUMULATE)
 
@@ -80,28 +78,27 @@ static void accumulate_all(struct window* w) {
     }
 }
 
-/* The result buffers of all get_accumulate calls are a chain: each has seen what some others added.
- */
+/* The result buffers of all get_accumulate calls form a chain of partial sums. */
 static void tickets(struct window* w) {
     enum { each = 10 };
-    int64_t mine[each], all[64 * each], one = 1;
+    int64_t own[each], all[64 * each], one = 1;
     CHECK(ranks <= 64, "too many ranks");
     if (rank == 0) memset(w->memory, 0, 16);
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     MPI_OK(MPI_Win_lock_all(0, w->win));
     for (int i = 0; i < each; ++i) {
         if (i % 2 == 0)
-            MPI_OK(MPI_Fetch_and_op(&one, &mine[i], MPI_INT64_T, 0, window_at(w, 0, 0), MPI_SUM,
+            MPI_OK(MPI_Fetch_and_op(&one, &own[i], MPI_INT64_T, 0, window_at(w, 0, 0), MPI_SUM,
                                     w->win));
         else
-            MPI_OK(MPI_Get_accumulate(&one, 1, MPI_INT64_T, &mine[i], 1, MPI_INT64_T, 0,
+            MPI_OK(MPI_Get_accumulate(&one, 1, MPI_INT64_T, &own[i], 1, MPI_INT64_T, 0,
                                       window_at(w, 0, 0), 1, MPI_INT64_T, MPI_SUM, w->win));
         MPI_OK(MPI_Win_flush(0, w->win));
-        CHECK(i == 0 || mine[i] > mine[i - 1], "ticket %ld after %ld", (long)mine[i],
-              (long)mine[i - 1]);
+        CHECK(i == 0 || own[i] > own[i - 1], "ticket %ld after %ld", (long)own[i],
+              (long)own[i - 1]);
     }
     MPI_OK(MPI_Win_unlock_all(w->win));
-    MPI_OK(MPI_Allgather(mine, each, MPI_INT64_T, all, each, MPI_INT64_T, MPI_COMM_WORLD));
+    MPI_OK(MPI_Allgather(own, each, MPI_INT64_T, all, each, MPI_INT64_T, MPI_COMM_WORLD));
     int given[64 * each] = {0};
     for (int i = 0; i < ranks * each; ++i) {
         CHECK(all[i] >= 0 && all[i] < ranks * each, "ticket %ld was never there", (long)all[i]);
@@ -111,7 +108,7 @@ static void tickets(struct window* w) {
         CHECK(given[i] == 1, "ticket %d was given %d times", i, given[i]);
 }
 
-/* Everyone counts by compare-and-swap, repeated until nobody else came in between. */
+/* All ranks count by compare-and-swap, repeated until it succeeds. */
 #define COUNT(type, mpi_type)                                                                      \
     static void count_##type(struct window* w) {                                                   \
         enum { each = 5 };                                                                         \
@@ -144,23 +141,23 @@ static void tickets(struct window* w) {
 COUNT(int32_t, MPI_INT32_T)
 COUNT(int64_t, MPI_INT64_T)
 
-/* Operations of one rank on one element keep their order, and each fetches what was there before.
- */
+/* Operations of one rank on one element keep their order, and each fetches the previous value. */
 static void in_order(struct window* w) {
     enum { count = 8 };
     const int target = (rank + 1) % ranks;
-    const size_t at = 64 + (size_t)rank * 8;
+    const size_t offset = 64 + (size_t)rank * 8;
     int64_t values[count], seen[count], last = -1, none = 0, start = -5;
     MPI_OK(MPI_Win_lock_all(0, w->win));
-    MPI_OK(MPI_Accumulate(&start, 1, MPI_INT64_T, target, window_at(w, target, at), 1, MPI_INT64_T,
-                          MPI_REPLACE, w->win));
+    MPI_OK(MPI_Accumulate(&start, 1, MPI_INT64_T, target, window_at(w, target, offset), 1,
+                          MPI_INT64_T, MPI_REPLACE, w->win));
     for (int i = 0; i < count; ++i) {
         values[i] = 1000 * rank + i;
         MPI_OK(MPI_Get_accumulate(&values[i], 1, MPI_INT64_T, &seen[i], 1, MPI_INT64_T, target,
-                                  window_at(w, target, at), 1, MPI_INT64_T, MPI_REPLACE, w->win));
+                                  window_at(w, target, offset), 1, MPI_INT64_T, MPI_REPLACE,
+                                  w->win));
     }
-    MPI_OK(MPI_Fetch_and_op(&none, &last, MPI_INT64_T, target, window_at(w, target, at), MPI_NO_OP,
-                            w->win));
+    MPI_OK(MPI_Fetch_and_op(&none, &last, MPI_INT64_T, target, window_at(w, target, offset),
+                            MPI_NO_OP, w->win));
     MPI_OK(MPI_Win_flush_local(target, w->win));
     CHECK(last == values[count - 1], "the last is %ld", (long)last);
     for (int i = 0; i < count; ++i)
@@ -169,10 +166,10 @@ static void in_order(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Every second element, by a derived datatype on both sides, with what was there before. */
+/* Every second element, by a derived datatype on both sides; the previous values are fetched. */
 static void strided(struct window* w) {
     enum { count = 40 };
-    int32_t values[2 * count], before[2 * count], *at = (int32_t*)(void*)w->memory;
+    int32_t values[2 * count], before[2 * count], *elements = (int32_t*)(void*)w->memory;
     const int target = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
     MPI_Datatype every_second;
     MPI_OK(MPI_Type_vector(count, 1, 2, MPI_INT32_T, &every_second));
@@ -180,7 +177,7 @@ static void strided(struct window* w) {
     for (int i = 0; i < 2 * count; ++i) {
         values[i] = 1000 * rank + i;
         before[i] = -1;
-        at[i] = 7 * i + rank;
+        elements[i] = 7 * i + rank;
     }
     MPI_OK(MPI_Win_fence(0, w->win));
     MPI_OK(MPI_Get_accumulate(values, 1, every_second, before, 1, every_second, target,
@@ -192,35 +189,33 @@ static void strided(struct window* w) {
     for (int i = 0; i < 2 * count; ++i) {
         const int even = i % 2 == 0;
         const int32_t want = even ? 7 * i + rank + 1000 * from + i : 1000 * from + i / 2;
-        CHECK(at[i] == want, "element %d is %d, not %d", i, at[i], want);
+        CHECK(elements[i] == want, "element %d is %d, not %d", i, elements[i], want);
         CHECK(before[i] == (even ? 7 * i + target : -1), "element %d was %d", i, before[i]);
     }
     MPI_OK(MPI_Type_free(&every_second));
 }
 
-/*
- * Pairs: the largest value and who has it. Not MPI_DOUBLE_INT: Open MPI 4.1 allocates its copy of
- * the target by the type's bytes without the gap at its end, and writes behind it, whichever
- * library serves it (seen on ours and on OpenUCX 1.13).
- */
+/* Pairs: the largest value and its rank. MPI_DOUBLE_INT is not used: Open MPI 4.1 allocates its
+ * copy of the target by the type's bytes without the gap at its end, and writes behind it, with
+ * any library (seen on ours and on OpenUCX 1.13). */
 static void location_of_the_largest(struct window* w) {
     struct pair {
         int value, index;
-    } mine[3], *at = (struct pair*)(void*)w->memory;
+    } own[3], *elements = (struct pair*)(void*)w->memory;
     for (int i = 0; i < 3; ++i) {
-        at[i].value = -1;
-        at[i].index = -1;
-        mine[i].value = (rank + i) % ranks;
-        mine[i].index = rank;
+        elements[i].value = -1;
+        elements[i].index = -1;
+        own[i].value = (rank + i) % ranks;
+        own[i].index = rank;
     }
     MPI_OK(MPI_Win_fence(0, w->win));
     MPI_OK(
-        MPI_Accumulate(mine, 3, MPI_2INT, 0, window_at(w, 0, 0), 3, MPI_2INT, MPI_MAXLOC, w->win));
+        MPI_Accumulate(own, 3, MPI_2INT, 0, window_at(w, 0, 0), 3, MPI_2INT, MPI_MAXLOC, w->win));
     MPI_OK(MPI_Win_fence(0, w->win));
     for (int i = 0; i < 3 && rank == 0; ++i) {
-        const int who = (2 * ranks - 1 - i) % ranks;
-        CHECK(at[i].value == ranks - 1 && at[i].index == who, "pair %d is %d of %d", i, at[i].value,
-              at[i].index);
+        const int owner = (2 * ranks - 1 - i) % ranks;
+        CHECK(elements[i].value == ranks - 1 && elements[i].index == owner, "pair %d is %d of %d",
+              i, elements[i].value, elements[i].index);
     }
     MPI_OK(MPI_Win_fence(0, w->win));
 }

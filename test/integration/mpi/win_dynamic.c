@@ -1,17 +1,13 @@
-/*
- * Dynamic windows: regions of many sizes come and go, and every operation finds the one that it
- * means by its address, where keys and addresses of earlier regions are known to the peers.
- */
+/* Dynamic windows: regions of many sizes are attached and detached. Every operation must reach
+ * the region of its address, while the peers still know keys and addresses of earlier regions. */
 #include <sys/mman.h>
 
 #include "window.h"
 
-/*
- * Open MPI 4.1 (mended in 5.0, open-mpi/ompi#10580) leaves a hole in its list when a second region
- * is attached, and then unpacks keys from there: it gets one region at a time. OpenUCX 1.13 ends
- * with a segmentation fault on two regions of 24 and 32 bytes: over shared memory in the first
- * round, over tcp when the second one renews a region.
- */
+/* Open MPI 4.1 (fixed in 5.0, open-mpi/ompi#10580) leaves a hole in its list when a second
+ * region is attached, and then unpacks keys from there: it gets one region at a time. OpenUCX
+ * 1.13 ends with a segmentation fault on two regions of 24 and 32 bytes: over shared memory in
+ * the first round, over tcp when the second one renews a region. */
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 enum { slots = 1, rounds = 9 };
 #else
@@ -19,7 +15,8 @@ enum { slots = 12, rounds = 3 };
 #endif
 enum { page = 4096 };
 
-/* What a slot holds: another size in each round, if there is one only, and every size otherwise. */
+/* Size class of a slot. If there is only one slot, its size changes in each round; otherwise all
+ * sizes occur. */
 static int kind_of(int slot, int round) {
     return slots == 1 ? round : slot;
 }
@@ -54,17 +51,19 @@ static void use(MPI_Win win, const MPI_Aint addresses[], int round) {
     unsigned char *out = buffer_new(4 * page), *in = buffer_new(4 * page);
     int64_t one = 1, before = -1, swapped = -1, zero = 0;
     for (int slot = 0; slot < slots; ++slot) {
-        const MPI_Aint at = addresses[next * slots + slot];
+        const MPI_Aint displacement = addresses[next * slots + slot];
         const int length = (int)size_of(kind_of(slot, round)) - 16;
         pattern_fill(out, (size_t)length, (uint64_t)(100 * rank + slot + round));
-        MPI_OK(MPI_Put(out, length, MPI_BYTE, next, at + 16, length, MPI_BYTE, win));
-        MPI_OK(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, next, at, MPI_SUM, win));
-        MPI_OK(MPI_Compare_and_swap(&one, &zero, &swapped, MPI_INT64_T, next, at + 8, win));
+        MPI_OK(MPI_Put(out, length, MPI_BYTE, next, displacement + 16, length, MPI_BYTE, win));
+        MPI_OK(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, next, displacement, MPI_SUM, win));
+        MPI_OK(
+            MPI_Compare_and_swap(&one, &zero, &swapped, MPI_INT64_T, next, displacement + 8, win));
         MPI_OK(MPI_Win_flush(next, win));
         CHECK(before == 0 && swapped == 0, "slot %d held %ld and %ld", slot, (long)before,
               (long)swapped);
-        MPI_OK(MPI_Get(in, length, MPI_BYTE, next, at + 16, length, MPI_BYTE, win));
-        MPI_OK(MPI_Accumulate(&one, 1, MPI_INT64_T, next, at, 1, MPI_INT64_T, MPI_SUM, win));
+        MPI_OK(MPI_Get(in, length, MPI_BYTE, next, displacement + 16, length, MPI_BYTE, win));
+        MPI_OK(
+            MPI_Accumulate(&one, 1, MPI_INT64_T, next, displacement, 1, MPI_INT64_T, MPI_SUM, win));
         MPI_OK(MPI_Win_flush(next, win));
         CHECK_PATTERN(in, (size_t)length, (uint64_t)(100 * rank + slot + round));
     }
@@ -84,7 +83,7 @@ static void check(unsigned char* const memory[], int round) {
     }
 }
 
-/* Half of the slots get new memory in each round; the others keep what they have. */
+/* Half of the slots get new memory in each round; the others keep theirs. */
 static void renew(MPI_Win win, unsigned char* memory[], int round) {
     for (int slot = 0; slot < slots; ++slot) {
         if (round == 0 || slots == 1 || slot % 2 == round % 2) {
@@ -102,15 +101,15 @@ static void renew(MPI_Win win, unsigned char* memory[], int round) {
 int main(int argc, char** argv) {
     MPI_Win win;
     unsigned char* memory[slots];
-    MPI_Aint mine[slots], *all;
+    MPI_Aint own[slots], *all;
     window_begin(&argc, &argv, "win_dynamic");
-    CHECK((all = malloc(sizeof(mine) * (size_t)ranks)) != NULL, "no memory");
+    CHECK((all = malloc(sizeof(own) * (size_t)ranks)) != NULL, "no memory");
     MPI_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     for (int round = 0; round < rounds; ++round) {
         renew(win, memory, round);
         for (int slot = 0; slot < slots; ++slot)
-            MPI_OK(MPI_Get_address(memory[slot], &mine[slot]));
-        MPI_OK(MPI_Allgather(mine, slots, MPI_AINT, all, slots, MPI_AINT, MPI_COMM_WORLD));
+            MPI_OK(MPI_Get_address(memory[slot], &own[slot]));
+        MPI_OK(MPI_Allgather(own, slots, MPI_AINT, all, slots, MPI_AINT, MPI_COMM_WORLD));
         MPI_OK(MPI_Win_lock_all(0, win));
         use(win, all, round);
         MPI_OK(MPI_Win_unlock_all(win));

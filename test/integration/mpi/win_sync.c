@@ -1,22 +1,21 @@
-/*
- * The ways to order one-sided operations: fences, post/start/complete/wait, exclusive and shared
- * locks, lock_all with each kind of flush. What one step has written the next one must see.
- */
+/* Synchronization of one-sided operations: fences, post/start/complete/wait, exclusive and
+ * shared locks, lock_all with each kind of flush. Each step must see the data of the previous
+ * one. */
 #include "window.h"
 
-/* Numbers go around by put, each round one fence. */
+/* Numbers pass around the ring by put, one fence per round. */
 static void ring_of_fences(struct window* w) {
     enum { rounds = 10 };
     const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
-    int64_t value, here;
+    int64_t value, received;
     MPI_OK(MPI_Win_fence(0, w->win));
     for (int round = 0; round < rounds; ++round) {
         value = 1000 * round + rank;
         MPI_OK(
             MPI_Put(&value, 1, MPI_INT64_T, next, window_at(w, next, 0), 1, MPI_INT64_T, w->win));
         MPI_OK(MPI_Win_fence(round + 1 == rounds ? MPI_MODE_NOSUCCEED : 0, w->win));
-        memcpy(&here, w->memory, sizeof(here));
-        CHECK(here == 1000 * round + previous, "round %d brought %ld", round, (long)here);
+        memcpy(&received, w->memory, sizeof(received));
+        CHECK(received == 1000 * round + previous, "round %d brought %ld", round, (long)received);
         MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     }
 }
@@ -29,7 +28,8 @@ static MPI_Group group_of(const int members[], int count) {
     return some;
 }
 
-/* Each rank exposes its memory to the previous one, and that one alone knows when it is done. */
+/* Each rank exposes its memory to the previous one, which alone knows when its access is
+ * complete. */
 static void post_start(struct window* w) {
     enum { rounds = 10, size = 3000 };
     const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
@@ -85,7 +85,8 @@ static void post_for_many(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* A number and its copy at another place: only who has the lock alone may see them differ. */
+/* A number and its copy at another offset: only the holder of the exclusive lock may see them
+ * differ. */
 static void exclusive(struct window* w) {
     enum { each = 8, far = 5000 };
     int64_t first, second;
@@ -113,7 +114,7 @@ static void exclusive(struct window* w) {
 
 /* Locks of several targets are held at the same time. */
 static void locks_of_all(struct window* w) {
-    int64_t value = 5 + rank, here;
+    int64_t value = 5 + rank, received;
     for (int target = 0; target < ranks; ++target)
         MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w->win));
     for (int target = 0; target < ranks; ++target)
@@ -124,8 +125,8 @@ static void locks_of_all(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w->win));
     for (int from = 0; from < ranks; ++from) {
-        memcpy(&here, w->memory + 8 * from, sizeof(here));
-        CHECK(here == 5 + from, "rank %d wrote %ld", from, (long)here);
+        memcpy(&received, w->memory + 8 * from, sizeof(received));
+        CHECK(received == 5 + from, "rank %d wrote %ld", from, (long)received);
     }
     MPI_OK(MPI_Win_unlock(rank, w->win));
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -133,24 +134,22 @@ static void locks_of_all(struct window* w) {
 
 enum { data_size = 20000, flag_at = 24000 };
 
-/*
- * Waits for the own flag by plain loads. Not by MPI_Fetch_and_op on the own window: it takes Open
- * MPI's lock of the window again and again, and the rank that is to set the flag gets it too
- * rarely (seen on ours and on OpenUCX 1.13).
- */
+/* Waits for the own flag by plain loads. MPI_Fetch_and_op on the own window would take Open
+ * MPI's lock of the window again and again, and the rank that sets the flag would get it too
+ * rarely (seen on ours and on OpenUCX 1.13). */
 static int64_t wait_for_flag(struct window* w, int64_t wanted) {
     const volatile int64_t* flag = (const volatile int64_t*)(void*)(w->memory + flag_at);
     int64_t seen;
-    int there;
+    int remote;
     while ((seen = *flag) < wanted) {
         MPI_OK(MPI_Win_sync(w->win));
-        MPI_OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        MPI_OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &remote, MPI_STATUS_IGNORE));
     }
     MPI_OK(MPI_Win_sync(w->win));
     return seen;
 }
 
-/* Data first, flush, then a flag: who sees the flag sees the data. */
+/* Data, flush, then a flag: a rank that sees the flag must see the data. */
 static void data_before_flag(struct window* w) {
     enum { rounds = 6 };
     const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
@@ -177,7 +176,8 @@ static void data_before_flag(struct window* w) {
             MPI_OK(MPI_Win_flush_local_all(w->win));
         MPI_OK(MPI_Win_flush(next, w->win));
         const int64_t seen = wait_for_flag(w, round);
-        /* Each waits for the one before it, all around: so far that one can be ahead. */
+        /* Each rank waits for the previous one, so a rank can be ahead by at most `ranks`
+         * rounds. */
         CHECK(seen < round + ranks, "the flag is %ld in round %ld", (long)seen, (long)round);
         CHECK_PATTERN(w->memory + part, (size_t)length, 50 * (uint64_t)previous + (uint64_t)round);
     }
@@ -186,7 +186,7 @@ static void data_before_flag(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* A window tells what it is. */
+/* The attributes of a window. */
 static void attributes(const struct window* w) {
     int *flavor, *model, found;
     static const int flavors_of_mpi[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE,

@@ -1,8 +1,6 @@
-/*
- * Put and get on windows of each flavor: sizes around every change of protocol, derived datatypes
- * on both sides, requests, many operations under way, own memory, windows without memory. What
- * lands is compared byte by byte, and so is what must stay as it was.
- */
+/* Put and get on windows of each flavor: sizes around every change of protocol, derived
+ * datatypes on both sides, requests, many operations in flight, own memory, windows without
+ * memory. All bytes are compared, also those that must not change. */
 #include "window.h"
 
 static const size_t sizes[] = {0, 1, 8, 63, 64, 65, 1000, 8192, 8193, 65536, 300000, 1 << 20};
@@ -12,7 +10,7 @@ static uint64_t seed_of(int from, size_t size) {
     return 1000 * (uint64_t)from + size;
 }
 
-/* Everyone writes to the next rank and reads from the one after, between fences. */
+/* All ranks write to the next rank and read from the one after it, between fences. */
 static void fenced(struct window* w, size_t size, size_t offset) {
     const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     unsigned char *out = buffer_new_at(size, 1), *in = buffer_new_at(size, 3);
@@ -35,12 +33,12 @@ static void fenced(struct window* w, size_t size, size_t offset) {
     buffer_free(in);
 }
 
-/* A column of a matrix of int goes into a row and into a column; all else stays. */
+/* A column of a matrix of int goes into a row and into a column; the rest must not change. */
 static void strided(struct window* w) {
     enum { rows = 200, columns = 7 };
     const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     static int matrix[rows][columns], back[rows][columns];
-    int* mine = (int*)(void*)w->memory;
+    int* own = (int*)(void*)w->memory;
     MPI_Datatype column;
     MPI_OK(MPI_Type_vector(rows, 1, columns, MPI_INT, &column));
     MPI_OK(MPI_Type_commit(&column));
@@ -59,10 +57,10 @@ static void strided(struct window* w) {
     for (int i = 0; i < rows; ++i) {
         for (int k = 0; k < columns; ++k) {
             const int want = k == 1 ? 10000 * previous + i * columns + 2 : blank;
-            const int is = mine[i * columns + k];
+            const int is = own[i * columns + k];
             CHECK(is == want, "row %d column %d: %d, not %d", i, k, is, want);
         }
-        const int is = mine[rows * columns + 5 + i], want = 10000 * previous + i * columns + 3;
+        const int is = own[rows * columns + 5 + i], want = 10000 * previous + i * columns + 3;
         CHECK(is == want, "element %d: %d, not %d", i, is, want);
     }
     MPI_OK(MPI_Get(&back[0][5], 1, column, next, window_at(w, next, 4), 1, column, w->win));
@@ -76,12 +74,10 @@ static void strided(struct window* w) {
     MPI_OK(MPI_Type_free(&column));
 }
 
-/*
- * Open MPI 4.1 looks a request-based operation's memory up at the address of its own state instead
- * of the given one, and unpacks a key from whatever it finds (mended in 5.0, open-mpi/ompi#11095).
- * Our library refuses that key; OpenUCX 1.13 ends with a segmentation fault over shared memory, and
- * passes mostly over tcp.
- */
+/* Open MPI 4.1 looks up a request-based operation's memory at the address of its own state
+ * instead of the given address, and unpacks a key from there (fixed in 5.0,
+ * open-mpi/ompi#11095). Our library refuses that key. OpenUCX 1.13 ends with a segmentation
+ * fault over shared memory, and passes mostly over tcp. */
 static int request_based_works(enum flavor flavor) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
     return flavor != flavor_dynamic;
@@ -122,8 +118,8 @@ static void by_request(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Many small ones under way, each rank in its own part of everybody's memory, own memory included.
- */
+/* Many small operations in flight. Each rank accesses its own part of all ranks' memory, its own
+ * included. */
 static void many(struct window* w) {
     enum { count = 500 };
     static int32_t out[count], in[count];
@@ -158,7 +154,7 @@ static void many(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Several windows at a time, with different displacement units and sizes, at some ranks without
+/* Several windows at a time, with different displacement units and sizes; some ranks have no
  * memory. */
 static void several_windows(void) {
     enum { count = 4, elements = 100 };

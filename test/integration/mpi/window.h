@@ -1,7 +1,5 @@
-/*
- * Helpers of the one-sided programs: windows of each flavor behind one structure, and the proof
- * that Open MPI's osc/ucx serves them (MPICH has nothing else than UCP). After check.h.
- */
+/* Helpers of the one-sided programs: windows of each flavor behind one structure, and a check
+ * that Open MPI's osc/ucx serves them (MPICH always uses UCP). Include after check.h. */
 #ifndef HAWSER_TEST_MPI_WINDOW_H
 #define HAWSER_TEST_MPI_WINDOW_H
 
@@ -9,7 +7,7 @@
 
 enum flavor { flavor_create, flavor_allocate, flavor_dynamic, flavors };
 
-/* `size` bytes at every rank between guards of `window_guard` bytes that nobody may write. */
+/* `size` bytes at every rank between guards of `window_guard` bytes that must not be written. */
 struct window {
     MPI_Win win;
     enum flavor flavor;
@@ -26,7 +24,7 @@ static inline const char* flavor_name(enum flavor flavor) {
     return names[flavor];
 }
 
-/* Everyone calls it. Displacements are bytes: each rank's displacement unit is 1. */
+/* All ranks must call it. Displacements are bytes: each rank's displacement unit is 1. */
 static inline struct window window_new(enum flavor flavor, size_t size) {
     struct window w = {.flavor = flavor, .size = size};
     const MPI_Aint bytes = (MPI_Aint)(size + 2 * window_guard);
@@ -51,12 +49,12 @@ static inline struct window window_new(enum flavor flavor, size_t size) {
     return w;
 }
 
-/* Where byte `offset` of the window's memory is at `target`, as a displacement. */
+/* Displacement of byte `offset` of the window's memory at `target`. */
 static inline MPI_Aint window_at(const struct window* w, int target, size_t offset) {
     return w->places[target] + (MPI_Aint)offset;
 }
 
-/* Everyone calls it, outside of any epoch. */
+/* All ranks must call it, outside of any epoch. */
 static inline void window_free(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     for (size_t i = 0; i < window_guard; ++i) {
@@ -71,8 +69,8 @@ static inline void window_free(struct window* w) {
     free(w->places);
 }
 
-/* The one-sided component is loaded, and no other one that could serve a window instead. Open MPI 5
-   has its components within the library, and the runner asks for this one alone. */
+/* Checks that the one-sided component is loaded, and no other one that could serve a window.
+ * Open MPI 5 has its components in its library; the runner selects osc/ucx only. */
 static inline void check_one_sided_component(void) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
     FILE* maps = fopen("/proc/self/maps", "r");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Ranks that real launchers start find each other: over PMIx, MPI, and what torchrun sets.
+"""Ranks of real launchers find each other: over PMIx, MPI, and the variables of torchrun.
 
-MEET_PROGRAM is meet.c on our objects; MEET_MPI_PROGRAM the same with MPI, where there is one; PMIX_BUILT is
-1 where the build has PMIx.
+MEET_PROGRAM is meet.c on our objects. MEET_MPI_PROGRAM is the same with MPI, if there is an MPI. PMIX_BUILT is 1 if
+the build has PMIx.
 """
 import os
 import shutil
@@ -22,14 +22,14 @@ VENVS = os.environ.get("HAWSER_CLIENT_VENVS", "")
 HAS_PMIX = os.environ.get("PMIX_BUILT") == "1"
 SECONDS = 120
 SKIPPED = 77
-# Only what a test sets: the launcher of the tests may have left its own.
+# Only the settings of a test: the test's own launcher may have set other variables.
 CLEAN = {name: value for name, value in os.environ.items()
          if not name.startswith(("PMI", "OMPI_", "PRTE", "SLURM", "UCG_", "MASTER_", "TORCHELASTIC"))
          and name not in ("RANK", "WORLD_SIZE")}
 
 
 def run(command, settings=None):
-    """Exit code and output; everything that was started is ended."""
+    """Returns exit code and output. All started processes are killed."""
     process = subprocess.Popen(command, env={**CLEAN, **(settings or {})}, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
@@ -49,7 +49,7 @@ def mpirun(ranks):
 
 
 def prterun(ranks):
-    """Of PRRTE, which Open MPI 5 brings along: the one in the path, or that of contrib/make-venv."""
+    """The launcher of PRRTE, which Open MPI 5 contains: from the path, or from contrib/make-venv."""
     path = shutil.which("prterun") or shutil.which("prterun", path=os.path.join(VENVS, "openmpi", "bin"))
     if path is None:
         raise unittest.SkipTest(f"prterun is not installed: contrib/make-venv brings it to {VENVS}/openmpi")
@@ -57,7 +57,7 @@ def prterun(ranks):
 
 
 def srun(ranks, *options):
-    """Of the cluster that this machine belongs to, if there is one: no test makes its own."""
+    """Runs in the Slurm cluster that this machine belongs to. Tests do not create a cluster."""
     path = shutil.which("srun")
     if path is None or subprocess.run(["scontrol", "ping"], capture_output=True, check=False).returncode != 0:
         raise unittest.SkipTest("this machine belongs to no cluster of Slurm")
@@ -65,9 +65,9 @@ def srun(ranks, *options):
 
 
 class Ranks(unittest.TestCase):
-    def assert_all_end(self, output, ranks, how="Success", times=1):
+    def assert_all_end(self, output, ranks, status="Success", times=1):
         for rank in range(ranks):
-            self.assertEqual(output.count(f"END rank {rank} of {ranks}: {how}\n"), times, output)
+            self.assertEqual(output.count(f"END rank {rank} of {ranks}: {status}\n"), times, output)
 
 
 class OverPmix(Ranks):
@@ -81,7 +81,7 @@ class Prterun(OverPmix):
         code, output = run([*prterun(3), PROGRAM, "env", "rounds"])
         self.assertEqual(code, 0, output)
         self.assert_all_end(output, 3)
-        # The version of the server may be another one than that of the library which the ranks load.
+        # The server may have another version than the library that the ranks load.
         self.assertNotIn("PMIX ERROR", output)
 
 
@@ -157,11 +157,11 @@ class Mpi(Ranks):
 class Variables(Ranks):
     """Processes that are started one by one."""
 
-    def launch(self, ranks, what, settings, names=("RANK", "WORLD_SIZE")):
+    def launch(self, ranks, mode, settings, names=("RANK", "WORLD_SIZE")):
         processes = []
         for rank in range(ranks):
             own = {**CLEAN, **settings, names[0]: str(rank), names[1]: str(ranks)}
-            processes.append(subprocess.Popen([PROGRAM, "env", what], env=own, text=True,
+            processes.append(subprocess.Popen([PROGRAM, "env", mode], env=own, text=True,
                                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         codes, output = [], ""
         for process in processes:
@@ -212,7 +212,7 @@ class Variables(Ranks):
 
 if __name__ == "__main__":
     done = unittest.main(verbosity=2, exit=False).result
-    # A suite of which nothing ran is no success: ctest shall say why.
+    # A suite that ran no test is reported as skipped, with the reason for ctest.
     if done.wasSuccessful() and len(done.skipped) == done.testsRun:
         print("SKIP: " + "; ".join(sorted({reason for _, reason in done.skipped})))
         sys.exit(SKIPPED)

@@ -1,10 +1,10 @@
-/* A rank that meets the others as the environment says, or over MPI. Prints one line: how it ended.
+/* A rank that meets the others by the environment's settings, or over MPI. Prints its final status.
    usage: meet env|mpi rounds | lookups | absent | again | die | giveup
      rounds  exchanges blocks of several sizes and checks them
      lookups each publishes blocks and looks up those of all others
      again   the same over two objects, one after the other
      absent  the last rank does not take part in the second round; the others end with a timeout
-     die     rank 1 kills itself before the second round; the others say how that ended
+     die     rank 1 kills itself before the second round; the others print their status
      giveup  over MPI: rank 0 gives up the second round, which then ends for the others */
 #include <signal.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ static void rest(void) {
     nanosleep(&time, NULL);
 }
 
-static unsigned char pattern(uint32_t rank, size_t round, size_t at) {
-    return (unsigned char)(rank * 29 + round * 7 + at + (at >> 8));
+static unsigned char pattern(uint32_t rank, size_t round, size_t index) {
+    return (unsigned char)(rank * 29 + round * 7 + index + (index >> 8));
 }
 
 static ucs_status_t exchange(const ucg_oob_t* oob, const void* send, void* recv, size_t bytes) {
@@ -38,22 +38,22 @@ static ucs_status_t exchange(const ucg_oob_t* oob, const void* send, void* recv,
     return status;
 }
 
-/* Ends the process where something is wrong. */
+/* Ends the process if the check fails. */
 static ucs_status_t check_round(const ucg_oob_t* oob, size_t round, size_t bytes) {
     unsigned char* send = malloc(bytes + 1);
     unsigned char* recv = malloc(oob->size * bytes + 1);
     ucs_status_t status;
     uint32_t rank;
-    size_t at;
+    size_t index;
 
     if (send == NULL || recv == NULL) exit(3);
-    for (at = 0; at < bytes; ++at)
-        send[at] = pattern(oob->rank, round, at);
+    for (index = 0; index < bytes; ++index)
+        send[index] = pattern(oob->rank, round, index);
     status = exchange(oob, send, recv, bytes);
     for (rank = 0; status == UCS_OK && rank < oob->size; ++rank)
-        for (at = 0; at < bytes; ++at)
-            if (recv[rank * bytes + at] != pattern(rank, round, at)) {
-                printf("WRONG round %zu, rank %u, byte %zu\n", round, rank, at);
+        for (index = 0; index < bytes; ++index)
+            if (recv[rank * bytes + index] != pattern(rank, round, index)) {
+                printf("WRONG round %zu, rank %u, byte %zu\n", round, rank, index);
                 exit(4);
             }
     free(send);
@@ -71,14 +71,14 @@ static ucs_status_t check_rounds(const ucg_oob_t* oob) {
     return status;
 }
 
-/* Block `number` of a rank has this many bytes, so that lengths differ. */
+/* Number of bytes of a rank's block `number`; lengths differ. */
 static size_t length_of(uint32_t rank, uint64_t number) {
     return 100 + rank + 1000 * number;
 }
 
 static ucs_status_t look_up(const ucg_oob_t* oob, uint64_t number, uint32_t rank) {
     unsigned char found[5000];
-    size_t bytes = sizeof(found), at;
+    size_t bytes = sizeof(found), index;
     ucs_status_t status;
 
     while ((status = oob->lookup(oob->arg, number, rank, found, &bytes)) == UCS_INPROGRESS) {
@@ -86,25 +86,25 @@ static ucs_status_t look_up(const ucg_oob_t* oob, uint64_t number, uint32_t rank
         rest();
     }
     if (status != UCS_OK) return status;
-    for (at = 0; at < bytes || bytes != length_of(rank, number); ++at)
-        if (bytes != length_of(rank, number) || found[at] != pattern(rank, number, at)) {
-            printf("WRONG block %u of rank %u, byte %zu\n", (unsigned)number, rank, at);
+    for (index = 0; index < bytes || bytes != length_of(rank, number); ++index)
+        if (bytes != length_of(rank, number) || found[index] != pattern(rank, number, index)) {
+            printf("WRONG block %u of rank %u, byte %zu\n", (unsigned)number, rank, index);
             exit(4);
         }
     return UCS_OK;
 }
 
 static ucs_status_t check_lookups(const ucg_oob_t* oob) {
-    unsigned char mine[5000];
+    unsigned char own[5000];
     ucs_status_t status = UCS_OK;
     uint64_t number = 0, i;
     uint32_t rank;
-    size_t at;
+    size_t index;
 
     for (i = 0; status == UCS_OK && i < 3; ++i) {
-        for (at = 0; at < length_of(oob->rank, i); ++at)
-            mine[at] = pattern(oob->rank, i, at);
-        status = oob->publish(oob->arg, mine, length_of(oob->rank, i), &number);
+        for (index = 0; index < length_of(oob->rank, i); ++index)
+            own[index] = pattern(oob->rank, i, index);
+        status = oob->publish(oob->arg, own, length_of(oob->rank, i), &number);
         if (status == UCS_OK && number != i) exit(5);
         if (status == UCS_OK) status = check_round(oob, 2 * i, 8);
         for (rank = 0; status == UCS_OK && rank < oob->size; ++rank)
@@ -117,18 +117,18 @@ static ucs_status_t check_lookups(const ucg_oob_t* oob) {
     return status;
 }
 
-static ucs_status_t act(const ucg_oob_t* oob, const char* what) {
+static ucs_status_t act(const ucg_oob_t* oob, const char* action) {
     ucs_status_t status;
 
-    if (strcmp(what, "lookups") == 0) return check_lookups(oob);
-    if (strcmp(what, "absent") != 0 && strcmp(what, "die") != 0) return check_rounds(oob);
+    if (strcmp(action, "lookups") == 0) return check_lookups(oob);
+    if (strcmp(action, "absent") != 0 && strcmp(action, "die") != 0) return check_rounds(oob);
     status = check_round(oob, 0, 100);
     if (status != UCS_OK) return status;
-    if (strcmp(what, "absent") == 0 && oob->rank + 1 == oob->size) {
+    if (strcmp(action, "absent") == 0 && oob->rank + 1 == oob->size) {
         sleep(6);
         return UCS_ERR_CANCELED;
     }
-    if (strcmp(what, "die") == 0 && oob->rank == 1) kill(getpid(), SIGKILL);
+    if (strcmp(action, "die") == 0 && oob->rank == 1) kill(getpid(), SIGKILL);
     return check_round(oob, 1, 100);
 }
 
@@ -137,8 +137,8 @@ static int say(const ucg_oob_t* oob, ucs_status_t status) {
     return fflush(stdout);
 }
 
-static int meet_env(const char* what) {
-    int times = strcmp(what, "again") == 0 ? 2 : 1;
+static int meet_env(const char* mode) {
+    int times = strcmp(mode, "again") == 0 ? 2 : 1;
 
     for (; times != 0; --times) {
         ucg_oob_t* oob = NULL;
@@ -147,10 +147,10 @@ static int meet_env(const char* what) {
             printf("NONE: %s\n", ucs_status_string(status));
             return 2;
         }
-        say(oob, act(oob, what));
+        say(oob, act(oob, mode));
         ucg_oob_destroy(oob);
-        if (strcmp(what, "absent") != 0) continue;
-        /* What was not ended there would be mixed up with what begins here. */
+        if (strcmp(mode, "absent") != 0) continue;
+        /* An exchange that has not ended would be confused with the new one. */
         status = ucg_oob_create_env(&oob);
         printf("THEN %s\n", ucs_status_string(status));
         if (status == UCS_OK) ucg_oob_destroy(oob);
@@ -159,7 +159,7 @@ static int meet_env(const char* what) {
 }
 
 #ifdef MEET_OVER_MPI
-/* The memory of a round that was given up is the caller's again, whatever comes later. */
+/* The memory of an abandoned round belongs to the caller, even if messages arrive later. */
 static ucs_status_t give_up(ucg_oob_mpi_t* over) {
     const ucg_oob_t* oob = &over->oob;
     const size_t bytes = 1000;
@@ -167,7 +167,7 @@ static ucs_status_t give_up(ucg_oob_mpi_t* over) {
     unsigned char* own = malloc(bytes);
     void *request = NULL, *second = NULL;
     ucs_status_t status = check_round(oob, 0, 100);
-    size_t at, wrong = 0;
+    size_t index, wrong = 0;
 
     if (all == NULL || own == NULL) exit(3);
     memset(own, 1, bytes);
@@ -175,8 +175,8 @@ static ucs_status_t give_up(ucg_oob_mpi_t* over) {
     if (status == UCS_OK && oob->rank != 0) {
         MPI_Barrier(MPI_COMM_WORLD); /* rank 0 has given up */
         status = exchange(oob, own, all, bytes);
-        for (at = 0; at < oob->size * bytes; ++at)
-            wrong += all[at] != 1;
+        for (index = 0; index < oob->size * bytes; ++index)
+            wrong += all[index] != 1;
     } else if (status == UCS_OK) {
         if (oob->allgather(oob->arg, own, all, bytes, &request) != UCS_OK) exit(5);
         if (oob->allgather(oob->arg, own, all, bytes, &second) != UCS_ERR_BUSY) exit(6);
@@ -186,10 +186,10 @@ static ucs_status_t give_up(ucg_oob_mpi_t* over) {
         if (oob->allgather(oob->arg, own, all, bytes, &request) != UCS_ERR_CANCELED) exit(8);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    MPI_Barrier(MPI_COMM_WORLD); /* its messages have come */
+    MPI_Barrier(MPI_COMM_WORLD); /* its messages have arrived */
     if (oob->rank == 0)
-        for (at = 0; at < oob->size * bytes; ++at)
-            wrong += all[at] != 7;
+        for (index = 0; index < oob->size * bytes; ++index)
+            wrong += all[index] != 7;
     if (wrong != 0) {
         printf("WRONG rank %u: %zu bytes\n", oob->rank, wrong);
         exit(4);
@@ -199,7 +199,7 @@ static ucs_status_t give_up(ucg_oob_mpi_t* over) {
     return status;
 }
 
-static int meet_mpi(const char* what) {
+static int meet_mpi(const char* mode) {
     ucg_oob_mpi_t* oob = NULL;
     void* request = NULL;
 
@@ -208,8 +208,9 @@ static int meet_mpi(const char* what) {
     if (oob->oob.allgather(oob->oob.arg, NULL, NULL, (size_t)INT_MAX + 1, &request) !=
         UCS_ERR_EXCEEDS_LIMIT)
         return 5;
-    say(&oob->oob, strcmp(what, "giveup") == 0 ? give_up(oob) : act(&oob->oob, what));
-    if (strcmp(what, "again") == 0) meet_env("rounds"); /* beside MPI, which may use PMIx itself */
+    say(&oob->oob, strcmp(mode, "giveup") == 0 ? give_up(oob) : act(&oob->oob, mode));
+    if (strcmp(mode, "again") == 0)
+        meet_env("rounds"); /* together with MPI, which may use PMIx itself */
     ucg_oob_mpi_destroy(oob);
     return MPI_Finalize() == MPI_SUCCESS ? 0 : 2;
 }

@@ -24,7 +24,7 @@ def region(array):
 
 
 def transfer(agent, operation, local, remote, peer):
-    """Moves one buffer and waits for the end."""
+    """Transfers one buffer and waits for the end."""
     handle = agent.initialize_xfer(operation, local, remote, peer)
     state = agent.transfer(handle)
     deadline = time.monotonic() + LIMIT_S
@@ -38,21 +38,21 @@ def transfer(agent, operation, local, remote, peer):
 
 
 def check(first, second, size):
-    here = numpy.arange(size, dtype=numpy.uint64).astype(numpy.uint8)
-    there = numpy.zeros(size, dtype=numpy.uint8)
+    local_data = numpy.arange(size, dtype=numpy.uint64).astype(numpy.uint8)
+    remote_data = numpy.zeros(size, dtype=numpy.uint8)
     registered = [(agent, agent.register_memory([(*region(array), "")], "DRAM"))
-                  for agent, array in ((first, here), (second, there))]
+                  for agent, array in ((first, local_data), (second, remote_data))]
     peer = first.add_remote_agent(second.get_agent_metadata())
-    local = first.get_xfer_descs([region(here)], "DRAM")
-    # Descriptors travel as bytes between processes.
-    remote = first.deserialize_descs(second.get_serialized_descs(second.get_xfer_descs([region(there)], "DRAM")))
+    local = first.get_xfer_descs([region(local_data)], "DRAM")
+    # Descriptors are passed as bytes between processes.
+    remote = first.deserialize_descs(second.get_serialized_descs(second.get_xfer_descs([region(remote_data)], "DRAM")))
 
     transfer(first, "WRITE", local, remote, peer)
-    if not numpy.array_equal(here, there):
+    if not numpy.array_equal(local_data, remote_data):
         sys.exit(f"WRITE of {size} bytes brought other bytes")
-    there[:] = (here * 3 + 1).astype(numpy.uint8)
+    remote_data[:] = (local_data * 3 + 1).astype(numpy.uint8)
     transfer(first, "READ", local, remote, peer)
-    if not numpy.array_equal(here, there):
+    if not numpy.array_equal(local_data, remote_data):
         sys.exit(f"READ of {size} bytes brought other bytes")
 
     first.remove_remote_agent(peer)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs programs of others that use UCX from Python, on this library, in the environments of contrib/make-venv.
+"""Runs third-party programs that use UCX from Python on this library, in the environments of contrib/make-venv.
 
   run.py --venvs FOLDER --lib FOLDER ucxx-tests    the tests of ucxx's Dask communication, unmodified
   run.py --venvs FOLDER --lib FOLDER ucxx-bench    ucxx's own benchmark, between two processes
@@ -19,8 +19,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SKIP = 77
-# Unmodified tests that need no GPU. Left out are those that start "dask" on the command line, which fail without a
-# GPU over OpenUCX as well. What needs cupy, cudf or numba skips itself.
+# Unmodified tests that need no GPU. Tests that start "dask" on the command line are excluded: they fail without a GPU
+# over OpenUCX, too. Tests that need cupy, cudf or numba skip themselves.
 UCXX_TESTS = ["test_comms.py", "test_deserialize.py", "test_ucxx.py", "test_ucxx_config.py", "test_version.py"]
 UCXX_LEFT_OUT = "not test_ucx_config_w_env_var"
 
@@ -31,7 +31,7 @@ def skip(reason):
 
 
 def environment(args, venv):
-    """This library in front of those that wheels bring along, by the means that their loaders offer."""
+    """Settings that make loaders prefer this library to the copies in wheels."""
     found = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "PYTHON"))}
     found.update(LD_LIBRARY_PATH=str(args.lib), RAPIDS_LIBUCX_PREFER_SYSTEM_LIBRARY="true",
                  PYTHONPATH=str(HERE), HAWSER_EXPECT_FOLDER=str(args.lib), PATH=f"{venv}/bin:{os.environ['PATH']}",
@@ -40,7 +40,7 @@ def environment(args, venv):
 
 
 def run(line, env, limit, **more):
-    """The exit status and the output of a program, which is killed with its children after the limit."""
+    """Runs a program; returns exit status and output. After the limit the program and its children are killed."""
     with subprocess.Popen(line, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           start_new_session=True, **more) as program:
         try:
@@ -70,7 +70,7 @@ def ucxx_tests(args, venv):
 
 
 def initialised(folder):
-    """UCX libraries that processes initialised, by the dynamic linker's logs in a folder: process -> paths."""
+    """UCX libraries that processes initialised, from the dynamic linker's logs in a folder: process -> paths."""
     found = {}
     for log in Path(folder).glob("linker.*"):
         paths = re.findall(r"calling init: (\S*/libuc[mstp](?:_signal)?[.-]\S*)", log.read_text(errors="replace"))
@@ -87,10 +87,10 @@ def ucxx_bench(args, venv):
                               "--object_type", "numpy", "--reuse-alloc", "--n-bytes", "1MiB", "--n-iter", "10",
                               "--n-warmup-iter", "2", "--server-address", "127.0.0.1"], env, args.limit)
         served = initialised(folder)
-    here = os.path.realpath(args.lib)
-    foreign = {path for paths in served.values() for path in paths if os.path.dirname(path) != here}
+    lib_folder = os.path.realpath(args.lib)
+    foreign = {path for paths in served.values() for path in paths if os.path.dirname(path) != lib_folder}
     if foreign or len(served) < 2:
-        print(f"not served by {here} alone: {served}")
+        print(f"not served by {lib_folder} alone: {served}")
         return 1
     speed = re.search(r"^Bandwidth \(average\).*$", output, re.M)
     print(f"{len(served)} processes; {speed.group(0)}" if status == 0 and speed else output)
@@ -100,31 +100,32 @@ def ucxx_bench(args, venv):
 def ucxx_messages(args, venv):
     status, output = run([venv / "bin/python", HERE / "ucxx_messages.py"], environment(args, venv), args.limit)
     ended = re.search(r"^ok (.*)$", output, re.M)
-    here = os.path.realpath(args.lib)
+    lib_folder = os.path.realpath(args.lib)
     paths = ended.group(1).split() if ended else []
-    good = status == 0 and paths and all(os.path.dirname(path) == here for path in paths)
+    good = status == 0 and paths and all(os.path.dirname(path) == lib_folder for path in paths)
     print(ended.group(0) if good else f"status {status}\n{output}")
     return 0 if good else 1
 
 
 def foreign_bindings(log, folder):
-    """Symbols of UCX that a log of the dynamic linker shows as bound to another library; and how many are ours."""
+    """Symbols of UCX that are bound to another library according to a log of the dynamic linker, and the number of
+    ours."""
     bound = re.findall(r"binding file \S*libplugin_UCX\.so \[0\] to (\S+) \[0\]: normal symbol `(uc[ps]_\w+)'", log)
-    ours = [name for path, name in bound if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)]
+    own_names = [name for path, name in bound if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)]
     return sorted(name for path, name in bound
-                  if os.path.dirname(os.path.realpath(path)) != os.path.realpath(folder)), ours
+                  if os.path.dirname(os.path.realpath(path)) != os.path.realpath(folder)), own_names
 
 
 def nixl(args, venv):
-    # The wheel's plug-in needs libraries with names of its own; what is preloaded is asked first all the same.
+    # The wheel's plug-in needs libraries with names of its own; the preloaded library is searched first all the same.
     env = environment(args, venv)
     with tempfile.TemporaryDirectory() as folder:
         env.update(LD_PRELOAD=str(args.lib / "libucp.so.0"), LD_DEBUG="bindings", LD_DEBUG_OUTPUT=f"{folder}/bindings")
         status, output = run([venv / "bin/python", HERE / "nixl_agents.py"], env, args.limit)
         log = "".join(Path(name).read_text(errors="replace") for name in glob.glob(f"{folder}/bindings.*"))
-    foreign, ours = foreign_bindings(log, args.lib)
-    if foreign or len(ours) < 20:
-        print(f"the plug-in uses another UCX for {foreign}, this one for {ours}")
+    foreign, own_names = foreign_bindings(log, args.lib)
+    if foreign or len(own_names) < 20:
+        print(f"the plug-in uses another UCX for {foreign}, this one for {own_names}")
         return 1
     print(output.strip().splitlines()[-1] if status == 0 else output)
     return 0 if status == 0 and "ok: READ and WRITE" in output else 1

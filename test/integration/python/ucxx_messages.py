@@ -13,7 +13,7 @@ SIZES = [1, 1000, 100_000, 4 << 20]
 
 
 async def serve(endpoint):
-    """Sends back what it receives, tagged and active messages in turn."""
+    """Sends back all received messages, tagged and active ones in turn."""
     for size in SIZES:
         message = numpy.empty(size, dtype=numpy.uint8)
         await endpoint.recv(message)

@@ -7,8 +7,8 @@ import unittest
 
 from harness import TRANSPORTS, Case, Peer
 
-# What OpenUCX 1.13 writes for a worker with one tcp interface, shortened: version 0 in the low nibble, its flags,
-# its random uid, then devices. Only that it is another format matters.
+# Bytes that OpenUCX 1.13 writes for a worker with one tcp interface, shortened: version 0 in the low nibble, its flags,
+# its random uid, then devices. The test only needs another format.
 FOREIGN = ("00b3a48f2c1d7e6605f08b7f0000018a12050a00023a7f000001000000000000000000000000000000"
            "0a4b7f000001ffff02200804d2")
 
@@ -23,11 +23,11 @@ def crc32c(data):
 
 
 def sealed(address):
-    """With checks that are right again, so that what is behind them is read."""
-    whole = bytearray(address)
-    whole[3] = whole[0] ^ whole[1] ^ whole[2] ^ whole[4] ^ whole[5] ^ 0xA5
-    whole[6:10] = struct.pack("<I", crc32c(whole[:6] + whole[10:]))
-    return bytes(whole)
+    """Corrects the checksums, so that the fields behind them are read."""
+    packed = bytearray(address)
+    packed[3] = packed[0] ^ packed[1] ^ packed[2] ^ packed[4] ^ packed[5] ^ 0xA5
+    packed[6:10] = struct.pack("<I", crc32c(packed[:6] + packed[10:]))
+    return bytes(packed)
 
 
 class Addresses(Case):
@@ -41,7 +41,7 @@ class Addresses(Case):
             peer.init()
             other.init()
             good = bytes.fromhex(other.address)
-            # The length is in the address, and the reader cannot know how much there is: what is cut off is zeros.
+            # The length is in the address, and the reader cannot know the size of the buffer: the cut part is zeros.
             for length in (0, 1, 9, 10, 11, len(good) // 2, len(good) - 1):
                 self.refused(peer, good[:length] + bytes(1024 - length))
             for _ in range(200):
@@ -53,7 +53,7 @@ class Addresses(Case):
             for _ in range(50):
                 self.refused(peer, dice.randbytes(1100))
             self.assertGreaterEqual(len(peer.lines(" error ")), 1, peer.log()[:2000])
-            # One line for each refusal, and the worker is as good as before.
+            # One log line for each refusal, and the worker stays usable.
             self.assertEqual(len(peer.lines()), 258)
             peer.connect(0, other)
             other.connect(0, peer)
@@ -69,7 +69,7 @@ class Addresses(Case):
             self.exchange(peer, 0, other, 0, 10)
 
     def test_nonsense_with_right_checks(self):
-        """Where the checks cannot see it, the worker finds nobody there and says so, or refuses."""
+        """If the checks cannot detect the damage, the worker does not reach the peer and reports that, or refuses."""
         for tls in TRANSPORTS:
             dice = random.Random(tls)
             with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
@@ -97,8 +97,8 @@ class Addresses(Case):
                 self.assertEqual((peer.quit(), other.quit()), (0, 0))
 
     def test_good_address_after_a_wrong_one(self):
-        """An endpoint made from a wrong address of a worker spoilt those made from a right one."""
-        # Behind the id: the rest of the key, of which every other byte will do, and where the worker runs.
+        """A wrong address of a worker must not damage endpoints with its correct address."""
+        # Behind the id: the rest of the key, of which every other byte is tested, and the location of the worker.
         key = range(18, 42, 2)
         place = range(42, 64)
         for tls, damage in itertools.product(("posix,self", "sm,self"), (key, place)):
@@ -106,19 +106,19 @@ class Addresses(Case):
                 peer.init()
                 other.init()
                 good = bytes.fromhex(other.address)
-                for at in damage:
+                for offset in damage:
                     damaged = bytearray(good)
-                    damaged[at] ^= 0x10
+                    damaged[offset] ^= 0x10
                     answer = peer.ask(f"ep 1 peer {sealed(damaged).hex()}")
                     if not answer.startswith("ok"):
                         continue
-                    peer.ok(f"send w{at} 1 1 8 1 1")
-                    if damage is place:  # no worker answers to another key
-                        peer.wait(f"w{at}")
+                    peer.ok(f"send w{offset} 1 1 8 1 1")
+                    if damage is place:  # no worker responds for another key
+                        peer.wait(f"w{offset}")
                     peer.connect(0, other)
                     other.connect(0, peer)
-                    with self.subTest(byte=at):
-                        self.exchange(peer, 0, other, 0, 2 * at, count=2)
+                    with self.subTest(byte=offset):
+                        self.exchange(peer, 0, other, 0, 2 * offset, count=2)
                     for each, number in ((peer, 1), (peer, 0), (other, 0)):
                         each.ok(f"close {number} force 5")
                 for each in (peer, other):

@@ -1,4 +1,4 @@
-/* A server for clients that know its port, and such a client; both on loopback. */
+/* A server whose clients know its port, and such a client; both on loopback. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -11,18 +11,18 @@ enum { first_accepted = max_endpoints / 2 }; /* the server's endpoints, in order
 
 static ucp_listener_h listener;
 static unsigned accepted, unanswered;
-static bool answers = true;
+static bool accepts = true;
 
 static struct sockaddr_in at_port(unsigned port) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return at;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
 }
 
 static void came(ucp_conn_request_h request, void* unused) {
     (void)unused;
-    if (!answers) ++unanswered;
-    if (!answers || first_accepted + accepted >= max_endpoints) return;
+    if (!accepts) ++unanswered;
+    if (!accepts || first_accepted + accepted >= max_endpoints) return;
     struct endpoint* made = &endpoints[first_accepted + accepted];
     ucp_ep_params_t params = {0};
     params.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST;
@@ -32,11 +32,11 @@ static void came(ucp_conn_request_h request, void* unused) {
 }
 
 static void listen_for_clients(void) {
-    const struct sockaddr_in at = at_port(0);
+    const struct sockaddr_in address = at_port(0);
     ucp_listener_params_t params = {0};
     params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
-    params.sockaddr.addr = (const struct sockaddr*)&at;
-    params.sockaddr.addrlen = sizeof(at);
+    params.sockaddr.addr = (const struct sockaddr*)&address;
+    params.sockaddr.addrlen = sizeof(address);
     params.conn_handler.cb = came;
     const ucs_status_t status = ucp_listener_create(worker, &params, &listener);
     if (status != UCS_OK) {
@@ -52,13 +52,13 @@ static void listen_for_clients(void) {
 
 static void reach(unsigned id, unsigned port) {
     struct endpoint* made = &endpoints[id % max_endpoints];
-    const struct sockaddr_in at = at_port(port);
+    const struct sockaddr_in address = at_port(port);
     ucp_ep_params_t params = {0};
     params.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    params.sockaddr.addr = (const struct sockaddr*)&at;
-    params.sockaddr.addrlen = sizeof(at);
+    params.sockaddr.addr = (const struct sockaddr*)&address;
+    params.sockaddr.addrlen = sizeof(address);
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.cb = failed;
     params.err_handler.arg = made;
@@ -73,8 +73,8 @@ bool on_clients(const char* word, const char* rest) {
     sscanf(rest, "%u %u", &id, &port);
     if (strcmp(word, "listen") == 0) {
         listen_for_clients();
-    } else if (strcmp(word, "unanswered") == 0) { /* requests are kept from now on */
-        answers = false;
+    } else if (strcmp(word, "unanswered") == 0) { /* later requests are kept */
+        accepts = false;
         say("ok");
     } else if (strcmp(word, "requests") == 0) {
         say("ok %u", unanswered);

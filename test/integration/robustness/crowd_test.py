@@ -1,4 +1,4 @@
-"""Ten thousand connections that never speak, to each port of a server; who speaks is served all the same."""
+"""Ten thousand silent connections to each port of a server; real clients must be served all the same."""
 
 import resource
 import socket
@@ -19,7 +19,7 @@ class Crowds(Case):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
     def come(self, point):
-        """All of them; those that the kernel's queue does not take yet go on trying."""
+        """Opens all connections. Those that the kernel's queue does not accept yet are retried."""
         crowd = []
         for _ in range(CROWD):
             one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -65,8 +65,8 @@ class Crowds(Case):
                 server.connect(0, client)
                 self.exchange(client, 0, server, 0, 2)
 
-            here = [point for point in points if point[0] == "127.0.0.1"]
-            self.served_meanwhile(server, here[0], meet)
+            loopback = [point for point in points if point[0] == "127.0.0.1"]
+            self.served_meanwhile(server, loopback[0], meet)
 
 
 class Unanswered(Case):

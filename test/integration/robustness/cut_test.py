@@ -1,4 +1,4 @@
-"""The network between two hosts is cut, or one of them starts anew, while operations of every family are under way."""
+"""The network between two hosts is cut, or one host restarts, while operations of every family are in flight."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
 
 VICTIM = 1
-# The kernel asks where nothing is on its way, the library where something is.
+# Keepalive is the kernel's on idle connections, and the library's if operations are in flight.
 QUICK = {"UCX_KEEPALIVE_INTERVAL": "2s", "UCX_TCP_KEEPIDLE": "1s", "UCX_TCP_KEEPINTVL": "1s", "UCX_TCP_KEEPCNT": "2",
          "UCX_TCP_AF_PRIO": "inet"}
 NEVER = {"UCX_KEEPALIVE_INTERVAL": "inf", "UCX_TCP_KEEPIDLE": "inf", "UCX_TCP_AF_PRIO": "inet"}
@@ -18,7 +18,7 @@ class Cuts(PendingCase):
         skip_without_namespaces(self)
 
     def pair(self, settings, during):
-        """`during` gets both hosts and both processes; a process beside them goes on all the time."""
+        """Calls `during` with both hosts and both processes. Another pair of processes must continue all the time."""
         with Namespace() as left, Namespace() as right:
             left.do("ip link set lo up")
             join(left, right)
@@ -67,7 +67,7 @@ class Cuts(PendingCase):
             before = self.start_all(one, VICTIM, other)
             right.do("ip link set hw0 down")
             self.ended(one, before, "timed out")
-            # The other side has nothing on its way and hears of it from the kernel.
+            # The other side has nothing in flight and is notified by the kernel.
             for _ in range(1000):
                 if other.errors(0):
                     break
@@ -100,14 +100,14 @@ class Cuts(PendingCase):
             self.ended(one, before, "timed out")
             self.mend(left, right)
 
-        # The first turn is that of the process beside.
+        # The first turn belongs to the other pair.
         self.pair({**QUICK, "UCX_KEEPALIVE_INTERVAL": "1s", "UCX_KEEPALIVE_NUM_EPS": "1"}, during)
 
     def test_full_receiver_is_not_taken_for_dead(self):
         def during(left, right, one, other):
             self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
-            one.ok("progress 3")  # more than the interval, without a word from the other program
+            one.ok("progress 3")  # longer than the interval, without any message from the other program
             self.assertEqual(one.errors(VICTIM), 0, one.log())
             other.process.kill()
             self.ended(one, before, "reset")
@@ -118,7 +118,7 @@ class Cuts(PendingCase):
         def during(left, right, one, other):
             self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
-            right.do("ip link set hw0 down")  # nobody hears of the end
+            right.do("ip link set hw0 down")  # no packet of the close arrives
             other.process.kill()
             other.process.wait()
             one.ok("progress 0.3")

@@ -1,6 +1,6 @@
 """A peer is killed at a random moment; the others notice, go on, and can talk to its successor.
 
-The moments come from a seed, which a failure shows; ROBUSTNESS_SEED replays it, ROBUSTNESS_ROUNDS tries more."""
+A seed determines the moments. A failure prints it; ROBUSTNESS_SEED replays it, ROBUSTNESS_ROUNDS runs more rounds."""
 
 import os
 import random
@@ -12,7 +12,7 @@ FIRST = int(os.environ.get("ROBUSTNESS_SEED", "1"))
 ROUNDS = int(os.environ.get("ROBUSTNESS_ROUNDS", "3"))
 EAGER, LARGE = 5000, 4 << 20
 BYSTANDER, VICTIM, SUCCESSOR = 0, 1, 2  # endpoints of the survivor
-# What the victim does: its size of messages, and whether it receives, sends, or both.
+# The victim's size of messages, and whether it receives, sends, or both.
 ROLES = {
     "receiver": (EAGER, "receives"),
     "sender": (EAGER, "sends"),
@@ -58,12 +58,12 @@ class Deaths(Case):
 
     def doom(self, dice, victim, polls, microseconds):
         unit, most = dice.choice((("polls", polls), ("us", microseconds)))
-        # Early moments are as interesting as late ones: an even choice of the order of magnitude.
+        # Early moments matter as much as late ones, so the order of magnitude is uniformly distributed.
         amount = max(1, int(most ** dice.random()))
         victim.tell(f"die {unit} {amount}")
 
     def traffic(self, survivor, victim, size, does):
-        """Commands are told, not asked: the victim may die before it answers."""
+        """Sends commands without waiting for replies: the victim may die before it replies."""
         channels = []
         if "receives" in does:
             survivor.ok(f"send out {VICTIM} 11 {size} 4 0")
@@ -81,11 +81,11 @@ class Deaths(Case):
             pass  # dead already
 
     def outlived(self, survivor, channels, mode):
-        # Messages that nobody will take any more: sooner or later the transport must say so.
+        # Nothing receives these messages, so the transport must report an error sooner or later.
         survivor.ok(f"send probe {VICTIM} 99 8 4 0")
         for channel in (*channels, "probe"):
             if mode == "none" and survivor.wait(channel, 0.5).timeout:
-                continue  # without error handling it may wait, it must not crash
+                continue  # without error handling it may wait, but must not crash
             counts = survivor.wait(channel)
             self.assertFalse(counts.timeout, f"{channel}: {counts}\n{survivor.log()}")
             self.assertEqual(counts.open, 0, counts)
@@ -94,7 +94,7 @@ class Deaths(Case):
         self.assertEqual(survivor.errors(VICTIM), 1 if mode == "peer" else 0, survivor.log())
         self.assertEqual(survivor.errors(BYSTANDER), 0, survivor.log())
         if mode == "peer":
-            # At the default level the log says so.
+            # The default log level includes the line.
             self.assertRegex(survivor.log(), "was lost|is unreachable")
 
     def goes_on(self, survivor, bystander):

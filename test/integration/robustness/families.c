@@ -1,5 +1,5 @@
-/* Operations of every family to a peer that does not make progress, so that they are under way when
- * something happens to it. Each may end once; what was under way and how it ended is counted. */
+/* Operations of every family to a peer that does not make progress, so that they are in flight
+ * when the peer fails. Each may end once; operations in flight and their statuses are counted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +12,34 @@ static ucp_mem_h own_memory, block_memory;
 static unsigned char* own_bytes;
 static unsigned char* block_bytes;
 
-/* The peer's memory: some of its program's, and a block of the library's. */
+/* The peer's memory: some of its program, and a block of the library. */
 static struct {
     uint64_t address;
     ucp_rkey_h key;
-} theirs[2];
+} peer_memory[2];
 
 struct flight {
-    struct family* of;
-    unsigned char* buffer; /* NULL: there is none */
+    struct family* family;
+    unsigned char* buffer; /* NULL: none */
 };
 
 static struct family {
     const char* name;
     size_t length;
-    ucs_status_ptr_t (*start)(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                              const ucp_request_param_t* how);
+    ucs_status_ptr_t (*start)(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                              const ucp_request_param_t* param);
     unsigned started, at_once, pending, failed, succeeded;
     ucs_status_t error; /* the last one */
 } families[];
 
 static void ended(struct flight* which, void* request, ucs_status_t status) {
-    struct family* of = which->of;
-    --of->pending;
+    struct family* family = which->family;
+    --family->pending;
     if (status == UCS_OK) {
-        ++of->succeeded;
+        ++family->succeeded;
     } else {
-        ++of->failed;
-        of->error = status;
+        ++family->failed;
+        family->error = status;
     }
     free(which->buffer);
     free(which);
@@ -55,80 +55,83 @@ static void streamed(void* request, ucs_status_t status, size_t length, void* ar
     ended(argument, request, status);
 }
 
-static ucs_status_ptr_t tag(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                            const ucp_request_param_t* how) {
-    return ucp_tag_send_nbx(to, buffer, what->length, 1000, how);
+static ucs_status_ptr_t tag(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                            const ucp_request_param_t* param) {
+    return ucp_tag_send_nbx(to, buffer, family->length, 1000, param);
 }
 
-static ucs_status_ptr_t tag_sync(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                                 const ucp_request_param_t* how) {
-    return ucp_tag_send_sync_nbx(to, buffer, what->length, 1001, how);
+static ucs_status_ptr_t tag_sync(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                                 const ucp_request_param_t* param) {
+    return ucp_tag_send_sync_nbx(to, buffer, family->length, 1001, param);
 }
 
-static ucs_status_ptr_t am(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                           const ucp_request_param_t* how) {
-    return ucp_am_send_nbx(to, am_id, "header", 6, buffer, what->length, how);
+static ucs_status_ptr_t am(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                           const ucp_request_param_t* param) {
+    return ucp_am_send_nbx(to, am_id, "header", 6, buffer, family->length, param);
 }
 
-static ucs_status_ptr_t put(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                            const ucp_request_param_t* how) {
-    return ucp_put_nbx(to, buffer, what->length, theirs[0].address, theirs[0].key, how);
+static ucs_status_ptr_t put(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                            const ucp_request_param_t* param) {
+    return ucp_put_nbx(to, buffer, family->length, peer_memory[0].address, peer_memory[0].key,
+                       param);
 }
 
-static ucs_status_ptr_t get(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                            const ucp_request_param_t* how) {
-    return ucp_get_nbx(to, buffer, what->length, theirs[0].address, theirs[0].key, how);
+static ucs_status_ptr_t get(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                            const ucp_request_param_t* param) {
+    return ucp_get_nbx(to, buffer, family->length, peer_memory[0].address, peer_memory[0].key,
+                       param);
 }
 
-static ucs_status_ptr_t post(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                             const ucp_request_param_t* how) {
-    ucp_request_param_t typed = *how;
+static ucs_status_ptr_t post(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                             const ucp_request_param_t* param) {
+    ucp_request_param_t typed = *param;
     typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     typed.datatype = ucp_dt_make_contig(8);
-    (void)what;
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, theirs[0].address, theirs[0].key,
-                             &typed);
+    (void)family;
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
+                             peer_memory[0].key, &typed);
 }
 
-static ucs_status_ptr_t fetch(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                              const ucp_request_param_t* how) {
-    ucp_request_param_t typed = *how;
+static ucs_status_ptr_t fetch(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                              const ucp_request_param_t* param) {
+    ucp_request_param_t typed = *param;
     typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
     typed.datatype = ucp_dt_make_contig(8);
     typed.reply_buffer = buffer + 8;
-    (void)what;
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, theirs[0].address, theirs[0].key,
-                             &typed);
+    (void)family;
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
+                             peer_memory[0].key, &typed);
 }
 
-static ucs_status_ptr_t direct_put(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                                   const ucp_request_param_t* how) {
-    return ucp_put_nbx(to, buffer, what->length, theirs[1].address, theirs[1].key, how);
+static ucs_status_ptr_t direct_put(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                                   const ucp_request_param_t* param) {
+    return ucp_put_nbx(to, buffer, family->length, peer_memory[1].address, peer_memory[1].key,
+                       param);
 }
 
-static ucs_status_ptr_t stream(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                               const ucp_request_param_t* how) {
-    return ucp_stream_send_nbx(to, buffer, what->length, how);
+static ucs_status_ptr_t stream(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                               const ucp_request_param_t* param) {
+    return ucp_stream_send_nbx(to, buffer, family->length, param);
 }
 
-static ucs_status_ptr_t stream_recv(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                                    const ucp_request_param_t* how) {
-    ucp_request_param_t receive = *how;
+static ucs_status_ptr_t stream_recv(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                                    const ucp_request_param_t* param) {
+    ucp_request_param_t receive = *param;
     size_t length = 0;
     receive.cb.recv_stream = streamed;
-    return ucp_stream_recv_nbx(to, buffer, what->length, &length, &receive);
+    return ucp_stream_recv_nbx(to, buffer, family->length, &length, &receive);
 }
 
-static ucs_status_ptr_t flush(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                              const ucp_request_param_t* how) {
-    (void)what, (void)buffer;
-    return ucp_ep_flush_nbx(to, how);
+static ucs_status_ptr_t flush(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                              const ucp_request_param_t* param) {
+    (void)family, (void)buffer;
+    return ucp_ep_flush_nbx(to, param);
 }
 
-static ucs_status_ptr_t flush_worker(ucp_ep_h to, const struct family* what, unsigned char* buffer,
-                                     const ucp_request_param_t* how) {
-    (void)to, (void)what, (void)buffer;
-    return ucp_worker_flush_nbx(worker, how);
+static ucs_status_ptr_t flush_worker(ucp_ep_h to, const struct family* family,
+                                     unsigned char* buffer, const ucp_request_param_t* param) {
+    (void)to, (void)family, (void)buffer;
+    return ucp_worker_flush_nbx(worker, param);
 }
 
 enum { family_count = 14 };
@@ -149,30 +152,30 @@ static struct family families[family_count] = {
     {.name = "flush_worker", .start = flush_worker},
 };
 
-static void start_one(ucp_ep_h to, struct family* of) {
+static void start_one(ucp_ep_h to, struct family* family) {
     struct flight* fresh = malloc(sizeof(*fresh));
-    fresh->of = of;
-    fresh->buffer = calloc(1, of->length > 0 ? of->length : 1);
-    ucp_request_param_t how = {0};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    how.cb.send = sent;
-    how.user_data = fresh;
-    ++of->started;
-    ++of->pending;
-    const ucs_status_ptr_t result = of->start(to, of, fresh->buffer, &how);
+    fresh->family = family;
+    fresh->buffer = calloc(1, family->length > 0 ? family->length : 1);
+    ucp_request_param_t param = {0};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send = sent;
+    param.user_data = fresh;
+    ++family->started;
+    ++family->pending;
+    const ucs_status_ptr_t result = family->start(to, family, fresh->buffer, &param);
     if (UCS_PTR_IS_PTR(result)) return;
-    --of->pending;
+    --family->pending;
     if (result == NULL) {
-        ++of->at_once;
+        ++family->at_once;
     } else {
-        ++of->failed;
-        of->error = UCS_PTR_STATUS(result);
+        ++family->failed;
+        family->error = UCS_PTR_STATUS(result);
     }
     free(fresh->buffer);
     free(fresh);
 }
 
-/* One of each family after the other, so that they wait among each other. */
+/* One operation of each family after the other, so that they wait for each other. */
 static void start_all(ucp_ep_h to) {
     for (unsigned i = 0; i < family_count; ++i) {
         struct family* each = &families[i];
@@ -196,14 +199,14 @@ static void describe(void) {
 }
 
 static bool map_one(ucp_mem_h* memory, unsigned char** bytes, size_t length) {
-    ucp_mem_map_params_t how = {0};
-    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                     UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-    how.address = *bytes;
-    how.length = length;
-    how.flags = *bytes == NULL ? UCP_MEM_MAP_ALLOCATE : 0;
+    ucp_mem_map_params_t params = {0};
+    params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                        UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+    params.address = *bytes;
+    params.length = length;
+    params.flags = *bytes == NULL ? UCP_MEM_MAP_ALLOCATE : 0;
     ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
-    if (ucp_mem_map(context, &how, memory) != UCS_OK) return false;
+    if (ucp_mem_map(context, &params, memory) != UCS_OK) return false;
     if (ucp_mem_query(*memory, &attr) != UCS_OK) return false;
     *bytes = attr.address;
     return true;
@@ -241,9 +244,9 @@ static void take_keys(ucp_ep_h to, const char* text) {
     }
     for (int i = 0; i < 2; ++i) {
         unsigned char* packed = from_hex(hex[i]);
-        const ucs_status_t status = ucp_ep_rkey_unpack(to, packed, &theirs[i].key);
+        const ucs_status_t status = ucp_ep_rkey_unpack(to, packed, &peer_memory[i].key);
         free(packed);
-        theirs[i].address = base[i];
+        peer_memory[i].address = base[i];
         if (status != UCS_OK) {
             say("error ucp_ep_rkey_unpack: %s", ucs_status_string(status));
             return;
@@ -252,13 +255,13 @@ static void take_keys(ucp_ep_h to, const char* text) {
     say("ok");
 }
 
-/* What of the peer's memory is mapped here can still be touched, whatever became of the peer. */
+/* The peer's mapped memory must stay accessible, even if the peer has ended. */
 static void touch_and_drop_keys(void) {
     void* local = NULL;
-    const bool mapped = ucp_rkey_ptr(theirs[1].key, theirs[1].address, &local) == UCS_OK;
+    const bool mapped = ucp_rkey_ptr(peer_memory[1].key, peer_memory[1].address, &local) == UCS_OK;
     if (mapped) memset(local, 1, block_length);
     for (int i = 0; i < 2; ++i)
-        ucp_rkey_destroy(theirs[i].key);
+        ucp_rkey_destroy(peer_memory[i].key);
     say(mapped ? "ok mapped" : "ok");
 }
 

@@ -14,7 +14,7 @@ bool forbid_calls(const int* numbers, unsigned count, int error) {
         errno = EINVAL;
         return false;
     }
-    /* Each comparison that fits jumps over the rest of them and over the permission. */
+    /* Each comparison that matches jumps over the remaining ones and over the permission. */
     for (unsigned i = 0; i < count; ++i) {
         program[1 + i] = (struct sock_filter)BPF_JUMP(
             BPF_JMP | BPF_JEQ | BPF_K, (unsigned)numbers[i], (unsigned char)(count - i), 0);

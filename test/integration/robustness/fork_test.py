@@ -1,4 +1,4 @@
-"""A child made after everything was set up ends in its own way, and the parent does not notice."""
+"""A child that was forked after the set-up ends in various ways, and the parent must not be disturbed."""
 
 import unittest
 

@@ -1,4 +1,5 @@
-/* What makes life hard for a process: limits, forbidden system calls, forks and sudden death. */
+/* Commands that limit a process: resource limits, forbidden system calls, forks and sudden
+ * death. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,14 +38,14 @@ static void die(const char* unit, uint64_t amount) {
         say("error timer: %s", strerror(errno));
         return;
     }
-    say("ok"); /* first: there may be no time for it afterwards */
+    say("ok"); /* reply first: there may be no time later */
     timer_settime(timer, 0, &when, NULL);
 }
 
-/* The soft limit, which may be lifted again. */
-static void limit(const char* what, unsigned long long amount) {
-    /* glibc's type: Clang does not take an int for it. */
-    const __rlimit_resource_t resource = strcmp(what, "nofile") == 0 ? RLIMIT_NOFILE : RLIMIT_AS;
+/* Sets the soft limit, which may be raised again. */
+static void limit(const char* name, unsigned long long amount) {
+    /* The cast is to glibc's type: Clang does not accept an int for it. */
+    const __rlimit_resource_t resource = strcmp(name, "nofile") == 0 ? RLIMIT_NOFILE : RLIMIT_AS;
     struct rlimit bound;
     bool good = getrlimit(resource, &bound) == 0;
     if (good) {
@@ -54,7 +55,7 @@ static void limit(const char* what, unsigned long long amount) {
     say(good ? "ok" : "error %s", strerror(errno));
 }
 
-/* From now on the kernel answers both calls of single copy with this error. */
+/* From now on the kernel returns this error for both calls of single copy. */
 static void forbid_single_copy(const char* name) {
     const int number = strcmp(name, "ESRCH") == 0 ? ESRCH : EPERM;
     const int calls[] = {SYS_process_vm_readv, SYS_process_vm_writev};
@@ -65,8 +66,8 @@ static void forbid_single_copy(const char* name) {
     say("ok");
 }
 
-/* A child made while everything is under way, which ends in the given manner. "stay": it does not,
- * and the answer is its number. */
+/* Forks a child while operations are in flight. The child ends in the given manner. With "stay"
+ * it does not end, and the reply is its process id. */
 static void fork_child(const char* manner) {
     const pid_t child = fork();
     if (child == 0) {

@@ -1,4 +1,4 @@
-"""Processes under test, always with a time limit, and what several suites do with them."""
+"""Processes under test, always with a time limit, and functions that several suites share."""
 
 import os
 import re
@@ -11,13 +11,13 @@ import unittest
 PEER = os.environ["PEER_PROGRAM"]
 INFO = os.environ["INFO_PROGRAM"]
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
-LIMIT = 60  # seconds within which everything must have an answer
+LIMIT = 60  # seconds for any reply
 TRANSPORTS = ("posix,self", "sm,self", "tcp,self")
 LOG_LINE = re.compile(r"^\[\d+\.\d+\] \[[^\]]+\] ", re.M)
 
 
 def environment(settings):
-    """Ours without what the caller's shell may have set for UCX."""
+    """Our environment without variables of UCX that the caller's shell may have set."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX_")}
     return {**kept, **settings}
 
@@ -49,7 +49,7 @@ class Peer:
         try:
             self.process.stdin.close()
         except BrokenPipeError:
-            pass  # what it was told last it never read
+            pass  # it never read the last command
         self.process.stdout.close()
         self.log_file.close()
 
@@ -85,7 +85,7 @@ class Peer:
         return self.hear(limit)
 
     def ok(self, command, limit=LIMIT):
-        """Asks for what must succeed; returns the answer without its first word."""
+        """Sends a command that must succeed; returns the reply without its first word."""
         answer = self.ask(command, limit)
         if not answer.startswith("ok"):
             raise AssertionError(f"{command[:60]}: {answer}; log:\n{self.log()}")
@@ -116,7 +116,8 @@ class Peer:
         return sorted(self.ok("fds").split()[1:])
 
     def leave_descriptors(self, spare):
-        """Lowers the limit so that the library can open so many more. Of small limits half is the program's."""
+        """Lowers the limit so that the library can open that many more descriptors. Half of a small limit is reserved
+        for the program."""
         open_ones = int(self.ok("fds").split()[0])
         self.ok(f"limit nofile {2 * (open_ones + spare)}")
 
@@ -126,7 +127,7 @@ class Peer:
 
 
 class Counts:
-    """How a channel stands."""
+    """Returns the counts of a channel."""
 
     def __init__(self, text):
         self.text = text
@@ -141,17 +142,17 @@ class Counts:
 
 class Case(unittest.TestCase):
     def settled(self, counts, succeeded):
-        """Everything was delivered, once, in order and undamaged."""
+        """Checks that all messages were delivered once, in order and undamaged."""
         self.assertEqual((counts.timeout, counts.open, counts.succeeded, counts.failed,
                           counts.wrong), (False, 0, succeeded, 0, 0), counts)
 
     def exchange(self, one, one_ep, other, other_ep, tag, size=3000, count=20):
-        """Messages in both directions, checked."""
+        """Sends messages in both directions and checks them."""
         name = f"x{tag}"
-        for peer, endpoint, mine, theirs in ((one, one_ep, tag, tag + 1),
-                                             (other, other_ep, tag + 1, tag)):
-            peer.ok(f"recv {name}r {theirs} {size} 4 {count}")
-            peer.ok(f"send {name}s {endpoint} {mine} {size} 4 {count}")
+        for peer, endpoint, send_tag, receive_tag in ((one, one_ep, tag, tag + 1),
+                                                      (other, other_ep, tag + 1, tag)):
+            peer.ok(f"recv {name}r {receive_tag} {size} 4 {count}")
+            peer.ok(f"send {name}s {endpoint} {send_tag} {size} 4 {count}")
         for peer in (one, other):
             self.settled(peer.wait(f"{name}s"), count)
             self.settled(peer.wait(f"{name}r"), count)

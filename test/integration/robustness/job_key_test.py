@@ -1,4 +1,4 @@
-"""Processes with the same job key, different ones, or none, and somebody between them."""
+"""Processes with the same job key, different ones, or none, and a man in the middle."""
 
 import os
 import select
@@ -30,11 +30,11 @@ class Pairs(Case):
         for peer in peers:
             self.assertEqual(peer.quit(), 0, peer.log())
 
-    def apart(self, mine, theirs, said, answered):
-        """A message from one to the other fails, and both say why."""
-        # Each device of a host has its own connection and its own line.
+    def apart(self, settings_one, settings_other, log_one, log_other):
+        """A message from one to the other fails, and both log the reason."""
+        # Each device of a host would have its own connection and its own line.
         device = {"UCX_NET_DEVICES": "lo"}
-        with Peer("tcp,self", **mine, **device) as one, Peer("tcp,self", **theirs, **device) as other:
+        with Peer("tcp,self", **settings_one, **device) as one, Peer("tcp,self", **settings_other, **device) as other:
             for peer in (one, other):
                 peer.init()
             one.connect(0, other)
@@ -44,8 +44,8 @@ class Pairs(Case):
             self.assertEqual((counts.timeout, counts.failed), (False, 1), counts)
             self.assertIn("unreachable", counts.text.lower())
             other.hear()
-            self.assertEqual(len(one.lines(said)), 1, one.log())
-            self.assertEqual(len(other.lines(answered)), 1, other.log())
+            self.assertEqual(len(one.lines(log_one)), 1, one.log())
+            self.assertEqual(len(other.lines(log_other)), 1, other.log())
             for peer in (one, other):
                 self.assertNotIn(KEY, peer.log())
                 self.assertNotIn(OTHER, peer.log())
@@ -94,16 +94,16 @@ class Keys(Pairs):
 class Listeners(Pairs):
     """Clients that know a listener's port."""
 
-    def met(self, mine, theirs):
-        """Returns how the messages of the client ended, and the logs of both."""
-        with Peer("posix,self", **mine) as server, Peer("posix,self", **theirs) as client:
+    def met(self, server_settings, client_settings):
+        """Returns the result of the client's messages, and the logs of both."""
+        with Peer("posix,self", **server_settings) as server, Peer("posix,self", **client_settings) as client:
             server.init()
             client.init()
             client.ok(f"reach 0 {server.ok('listen')}")
-            # Before the server makes progress, so that a refusal finds all of them under way.
+            # Sent before the server makes progress, so that a refusal finds all of them in flight.
             client.ok("send out 0 1 5000 4 4")
             server.ok("recv in 1 5000 4 4")
-            server.tell("progress 5" if mine != theirs else "wait in 30")
+            server.tell("progress 5" if server_settings != client_settings else "wait in 30")
             counts = client.wait("out")
             server.hear()
             for peer in (server, client):
@@ -111,13 +111,13 @@ class Listeners(Pairs):
                 self.assertNotIn(OTHER, peer.log())
             return counts, server.log(), client.log()
 
-    def kept_out(self, mine, theirs, said, answered):
-        counts, server, client = self.met(mine, theirs)
+    def kept_out(self, server_settings, client_settings, server_line, client_line):
+        counts, server, client = self.met(server_settings, client_settings)
         self.assertEqual((counts.timeout, counts.failed, counts.succeeded), (False, 4, 0), counts)
         self.assertIn("unreachable", counts.text.lower())
         self.assertEqual((server.count("\n"), client.count("\n")), (1, 1), server + client)
-        self.assertIn(said, server)
-        self.assertIn(answered, client)
+        self.assertIn(server_line, server)
+        self.assertIn(client_line, client)
 
     def test_with_and_without_a_common_key(self):
         for key in ({}, {"UCX_JOB_KEY": KEY}):
@@ -138,7 +138,7 @@ class Listeners(Pairs):
 
 
 class Proxy:
-    """Passes the bytes of one TCP connection on, and changes one byte in one direction when it is told to."""
+    """Forwards the bytes of one TCP connection, and changes one byte in one direction on request."""
 
     def __init__(self, target):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -179,7 +179,7 @@ class Proxy:
 
 class Encryption(Pairs):
     def between(self, settings, during):
-        """Two processes that talk through a proxy."""
+        """Two processes that communicate through a proxy."""
         settings = {**settings, "UCX_NET_DEVICES": "lo", "UCX_TCP_AF_PRIO": "inet"}
         with Peer("tcp,self", **settings) as one, Peer("tcp,self", **settings) as other:
             for peer in (one, other):
@@ -188,7 +188,7 @@ class Encryption(Pairs):
             with Proxy(("127.0.0.1", point)) as proxy:
                 one.ok(f"redirect {point} {proxy.port}")
                 one.connect(0, other)
-                # The first message makes the connection, through the proxy.
+                # The first message establishes the connection, through the proxy.
                 other.ok("recv first 20 8 1 1")
                 one.ok("send first 0 20 8 1 1")
                 for peer in (one, other):
@@ -219,7 +219,7 @@ class Encryption(Pairs):
 
     def test_frames_show_without_encryption_and_not_with_it(self):
         def shown(settings):
-            """How often the mark of a frame, two bytes, is on the wire."""
+            """Counts the mark of a frame, two bytes, on the wire."""
             counts = []
             self.between(settings, lambda _one, _other, proxy: counts.append(proxy.seen.count(b"HW")))
             return counts[0]

@@ -1,4 +1,4 @@
-"""A transport that cannot work here is left out, and ucx_info -d says why."""
+"""A transport that cannot work on this machine is left out, and ucx_info -d gives the reason."""
 
 import os
 import re
@@ -13,7 +13,7 @@ RUN_WITHOUT = os.environ["RUN_WITHOUT_PROGRAM"]
 
 class Unreachable(Case):
     def test_line_has_every_transport(self):
-        """At the level of messages that programs have when nobody chose one."""
+        """At the default log level."""
         with Peer("self") as one, Peer("posix,self") as other:
             one.init()
             other.init()
@@ -30,7 +30,7 @@ class Unreachable(Case):
 
 class LeftOut(Case):
     def devices(self, wrap):
-        """The transports that ucx_info -d opened, and the reason for each that it left out."""
+        """Returns the transports that ucx_info -d opened, and the reason for each that it left out."""
         done = run(INFO, "-d", wrap=wrap)
         if done.returncode == 77:
             self.skipTest(done.stderr)
@@ -62,7 +62,7 @@ class LeftOut(Case):
             self.skipTest("only root may make network namespaces")
         try:
             with Namespace() as inside:
-                # In a new namespace there is lo, and it is down.
+                # A new namespace has only lo, and it is down.
                 self.check_interfaces(inside)
         except (OSError, subprocess.CalledProcessError) as why:
             self.skipTest(f"no network namespaces here: {why}")

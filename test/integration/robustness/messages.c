@@ -8,17 +8,19 @@ static uint64_t word_at(uint64_t tag, uint64_t sequence, size_t index) {
     return (index + 1) * 0x9e3779b97f4a7c15U ^ sequence * 0xc2b2ae3d27d4eb4fU ^ tag;
 }
 
-static void fill(const struct channel* of, const struct operation* message) {
-    for (size_t at = 0; at < of->size; at += 8) {
-        const uint64_t word = word_at(of->tag, message->sequence, at / 8);
-        memcpy(message->buffer + at, &word, of->size - at < 8 ? of->size - at : 8);
+static void fill(const struct channel* channel, const struct operation* message) {
+    for (size_t offset = 0; offset < channel->size; offset += 8) {
+        const uint64_t word = word_at(channel->tag, message->sequence, offset / 8);
+        memcpy(message->buffer + offset, &word,
+               channel->size - offset < 8 ? channel->size - offset : 8);
     }
 }
 
-static bool intact(const struct channel* of, const struct operation* message) {
-    for (size_t at = 0; at < of->size; at += 8) {
-        const uint64_t word = word_at(of->tag, message->sequence, at / 8);
-        if (memcmp(message->buffer + at, &word, of->size - at < 8 ? of->size - at : 8) != 0) {
+static bool intact(const struct channel* channel, const struct operation* message) {
+    for (size_t offset = 0; offset < channel->size; offset += 8) {
+        const uint64_t word = word_at(channel->tag, message->sequence, offset / 8);
+        if (memcmp(message->buffer + offset, &word,
+                   channel->size - offset < 8 ? channel->size - offset : 8) != 0) {
             return false;
         }
     }
@@ -26,16 +28,17 @@ static bool intact(const struct channel* of, const struct operation* message) {
 }
 
 static void finish(struct operation* message, ucs_status_t status, size_t length) {
-    struct channel* of = message->owner;
+    struct channel* channel = message->owner;
     message->busy = false;
     message->request = NULL;
-    --of->open;
+    --channel->open;
     if (status != UCS_OK) {
-        if (of->failed++ == 0) of->first_failure = status;
+        if (channel->failed++ == 0) channel->first_failure = status;
         return;
     }
-    ++of->succeeded;
-    if (of->to == NULL && (length != of->size || !intact(of, message))) ++of->wrong;
+    ++channel->succeeded;
+    if (channel->to == NULL && (length != channel->size || !intact(channel, message)))
+        ++channel->wrong;
 }
 
 static void sent(void* request, ucs_status_t status, void* user_data) {
@@ -51,27 +54,29 @@ static void received(void* request, ucs_status_t status, const ucp_tag_recv_info
     ucp_request_free(request);
 }
 
-static void start(struct channel* of, struct operation* message) {
-    ucp_request_param_t how = {0};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    how.user_data = message;
+static void start(struct channel* channel, struct operation* message) {
+    ucp_request_param_t param = {0};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.user_data = message;
     message->busy = true;
-    message->sequence = of->started++;
-    ++of->open;
+    message->sequence = channel->started++;
+    ++channel->open;
     ucs_status_ptr_t result;
-    if (of->to != NULL) {
-        fill(of, message);
-        how.cb.send = sent;
-        result = ucp_tag_send_nbx(of->to, message->buffer, of->size, of->tag, &how);
+    if (channel->to != NULL) {
+        fill(channel, message);
+        param.cb.send = sent;
+        result =
+            ucp_tag_send_nbx(channel->to, message->buffer, channel->size, channel->tag, &param);
     } else {
-        memset(message->buffer, 0xa5, of->size);
-        how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        how.cb.recv = received;
-        result = ucp_tag_recv_nbx(worker, message->buffer, of->size, of->tag, UINT64_MAX, &how);
+        memset(message->buffer, 0xa5, channel->size);
+        param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        param.cb.recv = received;
+        result = ucp_tag_recv_nbx(worker, message->buffer, channel->size, channel->tag, UINT64_MAX,
+                                  &param);
     }
     if (!UCS_PTR_IS_PTR(result)) {
-        finish(message, UCS_PTR_STATUS(result), of->size);
-    } else if (message->busy) { /* else the callback has run already, and freed it */
+        finish(message, UCS_PTR_STATUS(result), channel->size);
+    } else if (message->busy) { /* otherwise the callback has run already, and freed it */
         message->request = result;
     }
 }

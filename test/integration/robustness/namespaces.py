@@ -14,10 +14,10 @@ class Namespace:
     """A network namespace that lives as long as the process in it."""
 
     def __init__(self):
-        # It ends with this process at the latest, whose end of the pipe is the only one.
+        # It ends with this process at the latest, because this process holds the only write end of the pipe.
         self.keeper = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec cat"],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        if not self.keeper.stdout.readline():  # unshare said why
+        if not self.keeper.stdout.readline():  # unshare has printed the reason
             self.__exit__()
             raise OSError("unshare -n failed")
         self.inside = ("nsenter", "-t", str(self.keeper.pid), "-n")
@@ -42,7 +42,7 @@ class Namespace:
 def join(one, other, device="hw0", network="10.99.77", link_local=True):
     """A veth pair of this name; the ends have the addresses 1 and 2 of the network.
 
-    They get addresses of IPv6 as well, which cannot be used for seconds, or none of them.
+    They also get IPv6 addresses, which are unusable for some seconds, or no IPv6 addresses at all.
     """
     one.do(f"ip link add {device} type veth peer name {device} netns {other.keeper.pid}")
     for number, each in enumerate((one, other), 1):
@@ -53,7 +53,7 @@ def join(one, other, device="hw0", network="10.99.77", link_local=True):
 
 
 def join_all(nodes, device="hw0", network="10.99.77"):
-    """A bridge in a namespace of its own, which is returned, and a veth pair from each node to it.
+    """Makes a bridge in a namespace of its own, and a veth pair from each node to it; returns that namespace.
 
     Node i has the address i + 1 of the network on this device, and none of IPv6.
     """
@@ -69,7 +69,7 @@ def join_all(nodes, device="hw0", network="10.99.77"):
 
 
 def await_carrier(device, *namespaces):
-    """The kernel says a little later than `up` that there is one."""
+    """Waits for the carrier, which the kernel reports some time after `up`."""
     for each in namespaces:
         for _ in range(500):
             if "state UP" in each.hear(f"ip -o link show {device}"):
@@ -78,7 +78,7 @@ def await_carrier(device, *namespaces):
 
 
 def skip_without_namespaces(case):
-    """For setUp: the test is skipped, with the reason, where namespaces cannot be made and joined."""
+    """For setUp: skips the test, with the reason, if namespaces cannot be made and joined."""
     if os.geteuid() != 0:
         case.skipTest("only root may make network namespaces")
     try:

@@ -1,4 +1,4 @@
-"""Processes in different network namespaces, joined by a veth pair that the test makes, or by nothing."""
+"""Processes in different network namespaces, which a veth pair joins, or nothing."""
 
 import unittest
 
@@ -25,7 +25,7 @@ class Namespaces(Case):
                 for tag, size in ((2, 8), (4, 100000), (6, 2 << 20)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
-                # The kernel does not let anybody use a fresh link-local address yet; IPv4 is enough.
+                # A fresh link-local IPv6 address is unusable for some time; IPv4 suffices.
                 self.assertEqual([line for line in one.lines(" error ") if "fe80::" not in line], [])
 
     def unreachable(self, left, right, words):
@@ -66,7 +66,7 @@ class Namespaces(Case):
             self.unreachable(left, right, ("tcp", "10.99.88.1"))
 
     def over_the_other_interface(self, broken, before_init, *lines):
-        """Of two ways to the peer the lines spoil one on the left; the messages go the other one."""
+        """Two paths lead to the peer, and the settings break one on the left. Messages must use the other one."""
         working = "hw1" if broken == "hw0" else "hw0"
         with Namespace() as left, Namespace() as right:
             join(left, right, "hw0", "10.99.77")
@@ -100,7 +100,7 @@ class Namespaces(Case):
                                               f"ip addr add 10.99.88.1/24 dev {broken}")
 
     def test_other_namespace_than_the_peer_thinks(self):
-        """One shares the machine's namespace of processes and memory with the peer, but not its network."""
+        """One process shares the peer's process ids and memory, but not its network."""
         with Namespace() as left, Namespace() as right:
             join(left, right)
             one, other = self.pair(left, right, "posix,self")

@@ -1,11 +1,11 @@
-"""A peer is stopped for a while, at different moments; afterwards everything has arrived."""
+"""A peer is stopped for some time, at different moments; afterwards all messages must have arrived."""
 
 import signal
 import unittest
 
 from harness import TRANSPORTS, Case, Peer
 
-PAUSE = 1.0  # seconds; how long is not important, only that queues fill meanwhile
+PAUSE = 1.0  # seconds; long enough for queues to fill
 SIZES = ((8, 3000), (5000, 2000), (300000, 60))
 
 

@@ -37,11 +37,11 @@ bool step(void) {
     return events > 0;
 }
 
-/* Progresses until `done` says so or time is up; leaves the processor to others when nothing
+/* Progresses until `done` returns true or the time is over; yields the processor if nothing
  * happens. */
 static bool progress_until(bool (*done)(const void*), const void* argument, double seconds) {
     const double end = now() + seconds;
-    /* Time counts while messages flow, too: two peers can keep each other busy for ever. */
+    /* The time counts during traffic, too, because two peers can keep each other busy for ever. */
     for (unsigned turn = 1, idle = 0; !done(argument); ++turn) {
         idle = step() ? 0 : idle + 1;
         if (turn % 64 == 0 && now() > end) return false;
@@ -73,8 +73,8 @@ static void init(void) {
         say("error ucp_init: %s", ucs_status_string(status));
         return;
     }
-    const ucp_worker_params_t how = {0};
-    status = ucp_worker_create(context, &how, &worker);
+    const ucp_worker_params_t worker_params = {0};
+    status = ucp_worker_create(context, &worker_params, &worker);
     if (status != UCS_OK) {
         worker = NULL;
         ucp_cleanup(context);
@@ -106,7 +106,7 @@ void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
     which->error = status;
 }
 
-/* Exactly as many bytes as were given, so that a sanitizer sees what is read beyond them. */
+/* A heap block of the exact size, so that a sanitizer detects reads beyond it. */
 unsigned char* from_hex(const char* hex) {
     const size_t length = strlen(hex) / 2;
     unsigned char* bytes = malloc(length > 0 ? length : 1);
@@ -142,7 +142,7 @@ static void connect_ep(char* rest) {
     say(status == UCS_OK ? "ok" : "error %s", ucs_status_string(status));
 }
 
-/* "ok tcp/eth0 …": what the endpoint is made of. */
+/* Replies with the endpoint's transports and devices: "ok tcp/eth0 …". */
 static void tell_lanes(const char* rest) {
     const struct endpoint* which = &endpoints[atoi(rest) % max_endpoints];
     ucp_transport_entry_t entries[8];
@@ -172,11 +172,11 @@ static void close_ep(char* rest) {
         say("error usage: close ID flush|force SECONDS");
         return;
     }
-    ucp_request_param_t how = {0};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    how.flags = strcmp(mode, "force") == 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    ucp_request_param_t param = {0};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = strcmp(mode, "force") == 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     endpoints[id].exists = false;
-    void* request = ucp_ep_close_nbx(endpoints[id].handle, &how);
+    void* request = ucp_ep_close_nbx(endpoints[id].handle, &param);
     if (!UCS_PTR_IS_PTR(request)) {
         say("ok %s", ucs_status_string(UCS_PTR_STATUS(request)));
         return;
@@ -294,7 +294,7 @@ static void obey(char* line) {
     }
 }
 
-/* Commands are looked for now and then while messages flow, and at once when nothing does. */
+/* Polls for commands sometimes during traffic, and always if nothing happens. */
 int main(void) {
     static char line[16384];
     size_t length = 0;

@@ -1,5 +1,5 @@
-/* A process under test: it obeys commands from its standard input, one line each, answers each with
- * one line that begins with "ok" or "error", and progresses its worker all the time in between. */
+/* A process under test. It executes commands from its standard input, one per line, replies to
+ * each with one line that begins with "ok" or "error", and progresses its worker in between. */
 #ifndef ROBUSTNESS_PEER_H
 #define ROBUSTNESS_PEER_H
 
@@ -26,14 +26,14 @@ struct operation {
     unsigned char* buffer;
 };
 
-/* Messages of one size with one tag in one direction, up to `window` of them under way. */
+/* Messages of one size with one tag in one direction, at most `window` of them in flight. */
 struct channel {
     char name[32];
     ucp_ep_h to; /* NULL: receives */
     uint64_t tag;
     size_t size;
     unsigned window;
-    uint64_t limit; /* how many messages in all, 0: no end */
+    uint64_t limit; /* number of messages in all; 0: unlimited */
     uint64_t started, succeeded, failed, wrong;
     unsigned open;
     bool stopped;
@@ -47,10 +47,11 @@ extern struct endpoint endpoints[max_endpoints];
 extern struct channel channels[max_channels];
 
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
-bool step(void); /* progresses once; true when something happened */
+bool step(void); /* progresses once; true if something happened */
 double now(void);
 unsigned char* from_hex(const char* hex);
-void failed(void* argument, ucp_ep_h handle, ucs_status_t status); /* counts in the endpoint */
+void failed(void* argument, ucp_ep_h handle,
+            ucs_status_t status); /* counts the error in the endpoint */
 
 /* messages.c */
 struct channel* find_channel(const char* name);
@@ -63,16 +64,16 @@ bool settled(const struct channel* which);
 void describe_channel(const struct channel* which);
 
 /* families.c */
-bool on_families(const char* word, char* rest); /* false: the word is none of its commands */
+bool on_families(const char* word, char* rest); /* false: the word is not one of its commands */
 void forget_memory(void);
 
 /* clients.c: the same */
 bool on_clients(const char* word, const char* rest);
 
-/* redirect.c: returns false when the word is none of its commands */
+/* redirect.c: returns false if the word is not one of its commands */
 bool on_redirect(const char* word, const char* rest);
 
-/* hardship.c: returns false when the word is none of its commands */
+/* hardship.c: returns false if the word is not one of its commands */
 bool hardship(const char* word, char* rest);
 void count_poll(void);
 

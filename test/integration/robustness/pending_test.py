@@ -1,4 +1,5 @@
-"""A peer dies while operations of every family wait for it: each ends with an error, once, and nothing is left."""
+"""A peer dies while operations of every family wait for it: each must end with an error, once, and nothing may be
+left."""
 
 import os
 import time
@@ -7,12 +8,12 @@ import unittest
 from harness import LIMIT, Case, Peer
 
 BYSTANDER, FIRST_VICTIM, ROUNDS = 0, 1, 3
-# What cannot end without the peer, on any transport.
+# Operations that cannot end without the peer, on any transport.
 WAITS = ("tag_sync", "tag_rndv", "am_rndv", "fetch", "stream_recv", "flush", "flush_worker")
 
 
 class Flights:
-    """How the operations of one family stand."""
+    """The counts of one family's operations."""
 
     def __init__(self, text):
         (self.started, self.at_once, self.pending, self.failed, self.succeeded,
@@ -28,7 +29,7 @@ def flights(peer):
 
 
 def holdings(peer):
-    """Descriptors, and what is mapped of files that have no name."""
+    """The number of descriptors, and of mappings of unnamed files."""
     with open(f"/proc/{peer.pid}/maps", encoding="utf-8") as maps:
         mapped = sum("memfd:" in line for line in maps)
     return peer.descriptors(), mapped
@@ -36,14 +37,14 @@ def holdings(peer):
 
 class PendingCase(Case):
     def introduce(self, one, other, number, answer):
-        """Both have exchanged a message; `one` has keys to the memory of the other."""
+        """Makes both exchange a message; `one` gets keys to the memory of the other."""
         one.connect(number, other)
         other.connect(answer, one)
         self.exchange(one, number, other, answer, 100 + 4 * number, count=4)
         one.ok(f"keys {number} " + other.ok("memory"))
 
     def start_all(self, one, number, idle):
-        """The idle one makes no progress from here on."""
+        """From here on the idle process makes no progress."""
         idle.ok("idle")
         one.ok(f"start {number}")
         before = flights(one)
@@ -98,7 +99,7 @@ class Killed(PendingCase):
                 with Peer(tls) as victim:
                     self.kill_one(survivor, victim, number)
                 self.assertEqual(holdings(survivor), before, survivor.log())
-                # Others go on, and the next round is with a successor.
+                # The survivor continues, and the next round uses a successor.
                 self.exchange(survivor, BYSTANDER, bystander, 0, 1000 + 2 * number)
             self.assertEqual(survivor.errors(BYSTANDER), 0)
             self.assertEqual(len(survivor.lines("was lost")), ROUNDS, survivor.log())

@@ -1,4 +1,4 @@
-"""Ranks of a group that agree on a random job key, and a process that has their address and not the key."""
+"""Ranks of a group that agree on a random job key, and a process that has their address but not the key."""
 
 import os
 import glob
@@ -40,17 +40,17 @@ class Job:
     def ends(self):
         return [(each.communicate(timeout=LIMIT)[0], each.returncode) for each in self.ranks]
 
-    def said(self):
+    def output(self):
         self.log.seek(0)
         return self.log.read()
 
     def address(self):
-        """Worker address of rank 0, from the round in which the ranks gave each other theirs."""
+        """Worker address of rank 0, from the round in which the ranks exchanged their addresses."""
         until = time.monotonic() + LIMIT
         ready = os.path.join(self.folder, "round.3.0")
         while not os.path.exists(ready):
             if time.monotonic() > until:
-                raise AssertionError(f"the group was not made: {self.said()}")
+                raise AssertionError(f"the group was not made: {self.output()}")
             time.sleep(0.02)
         with open(os.path.join(self.folder, "round.2.0"), "rb") as file:
             return file.read()[HEADER:].hex()
@@ -60,19 +60,19 @@ class Jobs(Case):
     def run_job(self, **settings):
         with tempfile.TemporaryDirectory() as folder, Job(folder, "a", "-V", "-n", "20", **settings) as job:
             (text, status), (_, other) = job.ends()
-            return text, (status, other), job.said()
+            return text, (status, other), job.output()
 
     def test_the_ranks_talk_over_tcp(self):
         for settings in ({}, {"UCX_TCP_ENCRYPTION": "y"}):
             with self.subTest(settings=settings):
-                text, statuses, said = self.run_job(**settings)
-                self.assertEqual((statuses, said), ((0, 0), ""))
+                text, statuses, output = self.run_job(**settings)
+                self.assertEqual((statuses, output), ((0, 0), ""))
                 self.assertIn("right", text)
 
     def test_encryption_without_any_key_is_refused(self):
-        _, statuses, said = self.run_job(UCX_TCP_ENCRYPTION="y", UCG_RANDOM_JOB_KEY="n")
+        _, statuses, output = self.run_job(UCX_TCP_ENCRYPTION="y", UCG_RANDOM_JOB_KEY="n")
         self.assertEqual(statuses, (1, 1))
-        self.assertIn("UCX_TCP_ENCRYPTION=y needs a job key", said)
+        self.assertIn("UCX_TCP_ENCRYPTION=y needs a job key", output)
 
     def refused(self, job, told, **settings):
         """A process with the address of rank 0 is refused."""
@@ -88,9 +88,9 @@ class Jobs(Case):
         with tempfile.TemporaryDirectory() as folder, Job(folder, "a", "-n", "10000000") as job:
             self.refused(job, "the peer has a job key and this process has none")
             self.refused(job, "the job keys differ", UCX_JOB_KEY="0123456789abcdef0123456789abcdef")
-            self.assertTrue(all(each.poll() is None for each in job.ranks), job.said())
-            self.assertIn("has no job key and this process has one", job.said())
-            # Neither the key nor a name of it is where children or other users find it.
+            self.assertTrue(all(each.poll() is None for each in job.ranks), job.output())
+            self.assertIn("has no job key and this process has one", job.output())
+            # Neither the key nor its name may be visible to children or other users.
             for each in job.ranks:
                 with open(f"/proc/{each.pid}/environ", "rb") as file:
                     self.assertNotIn(b"JOB_KEY=", file.read().replace(b"UCG_RANDOM_JOB_KEY=", b""))

@@ -1,5 +1,5 @@
-/* Redirects this process's connections to a port of 127.0.0.1 to another port, as somebody on the
- * way could: what the process believes about the addresses of its peers stays as it is. */
+/* Redirects this process's connections from one port of 127.0.0.1 to another, like an attacker
+ * on the path. The peers' addresses that the process knows stay unchanged. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static in_port_t from_port; /* of 127.0.0.1, in network order; 0: none */
 static in_port_t to_port;
 
-/* Takes the place of the C library's, for the communication library as well. */
+/* Replaces the C library's connect(), for the communication library, too. */
 __attribute__((visibility("default"))) int connect(int socket, const struct sockaddr* address,
                                                    socklen_t length) {
     struct sockaddr_in other;

@@ -1,4 +1,4 @@
-"""Exhausted descriptors, address space and /dev/shm: it works, or a status and a line say why not."""
+"""Exhausted descriptors, address space and /dev/shm: the program works, or a status and a log line give the reason."""
 
 import subprocess
 import unittest
@@ -23,7 +23,7 @@ class Descriptors(Case):
                     self.assertEqual(peer.quit(), 0, peer.log())
 
     def limited(self, tls, limited_one):
-        """One of two has few descriptors left when they connect; both stay usable for the others."""
+        """One of two processes has few free descriptors when they connect; both must stay usable for others."""
         for spare in range(0, 6):
             with self.subTest(tls=tls, spare=spare), Peer(tls) as one, Peer(tls) as other:
                 before = one.descriptors()
@@ -38,10 +38,11 @@ class Descriptors(Case):
                 if counts.failed == 0 and not counts.timeout:
                     self.settled(other.wait("in"), 20)
                 else:
-                    # Waiting for a descriptor, or given up; either way somebody said so, a few times at most.
-                    said = len(one.lines()) + len(other.lines())
-                    self.assertGreaterEqual(said, 1, counts)
-                    self.assertLess(said, 20, one.log() + other.log())
+                    # It waits for a descriptor, or has given up; in both cases there is a log line, at most a few
+                    # times.
+                    line_count = len(one.lines()) + len(other.lines())
+                    self.assertGreaterEqual(line_count, 1, counts)
+                    self.assertLess(line_count, 20, one.log() + other.log())
                     self.assertLessEqual(one.errors(0), 1)
                 other.ok("stop in")
                 one.ok("close 0 force 5")
@@ -104,7 +105,7 @@ class Memory(Case):
             for size in (8, 100000, 4 << 20):
                 tag = size * 4
                 if not poor.ask(f"recv in{size} {tag + 1} {size} 2 6").startswith("ok"):
-                    break  # the test has no memory itself
+                    break  # the test itself lacks memory
                 if not poor.ask(f"send out{size} 0 {tag} {size} 2 6").startswith("ok"):
                     break
                 other.ok(f"recv in{size} {tag} {size} 2 6")
@@ -124,7 +125,7 @@ class Memory(Case):
             subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as why:
             self.skipTest(f"no private mounts here: {why}")
-        # Both see the same tiny /dev/shm, which is full before they start.
+        # Both processes see the same tiny /dev/shm, which is full before they start.
         script = ("mount -t tmpfs -o size=16k none /dev/shm && "
                   "(head -c 100000 /dev/zero > /dev/shm/full 2>/dev/null; true) && exec " + PEER)
         wrap = ("unshare", "-m", "sh", "-c", script)

@@ -1,5 +1,5 @@
-/* run_without CALL... -- PROGRAM ARGUMENT...: runs a program to which these system calls are
- * forbidden (EPERM). */
+/* run_without CALL... -- PROGRAM ARGUMENT...: runs a program for which these system calls fail
+ * with EPERM. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

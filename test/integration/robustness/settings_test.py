@@ -1,4 +1,4 @@
-"""Wrong settings: a status or a warning, one clear line, and nothing worse."""
+"""Wrong settings: an error status or a warning, in one clear line, and no other effect."""
 
 import os
 import tempfile
@@ -26,12 +26,12 @@ class Values(Case):
         "UCX_RNDV_FRAG_SIZE": "0",
         "UCX_POLL_SLOW_EVERY": "inf",
     }
-    LIMITED = {  # what is used instead
+    LIMITED = {  # the value that is used instead
         "UCX_POSIX_SEG_SIZE": ("1m", "64k"),
         "UCX_TCP_TX_SEG_SIZE": ("1g", "1m"),
         "UCX_TCP_MAX_IOV": ("inf", "16"),
     }
-    FAMILIAR = {  # as users of the family write them
+    FAMILIAR = {  # spellings of other UCX versions
         "UCX_TCP_TX_SEG_SIZE": "8kb",
         "UCX_RNDV_THRESH": "intra:8k,inter:inf",
         "UCX_RNDV_FRAG_SIZE": "host:512K,cuda:4M",
@@ -40,12 +40,12 @@ class Values(Case):
         "UCX_POSIX_BW": "12179MBs",
         "UCX_TCP_KEEPIDLE": "10000000us",
     }
-    REPORTING = ("UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL")  # no reason not to start
+    REPORTING = ("UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL")  # not a reason to fail
     HARD = ("", "=", " ", "0x", "1e999", "9" * 40, "-" * 100, "y,n", "%s%n%s", "\x01\x02", "\udcff\udcfe",
             "z" * 100000)
 
     def refused(self, name, value):
-        """ucp_init says no, or says what it takes instead; never more than that."""
+        """ucp_init fails, or logs the value that it uses instead; in one line."""
         with Peer("all", **{name: value}) as peer:
             answer = peer.ask("init")
             lines = peer.lines(name)
@@ -92,7 +92,7 @@ class Values(Case):
             for value in self.HARD:
                 with self.subTest(name=name, value=value[:20]):
                     if name == "UCX_LOG_FILE":
-                        continue  # nearly any text is a good name of a file
+                        continue  # nearly any text is a valid file name
                     answer, _, log = self.refused(name, value)
                     self.assertRegex(answer, "^(ok|error ucp_)", log)
                     if answer.startswith("error"):
@@ -103,7 +103,7 @@ class Values(Case):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("UCX_RNDV_THRESH", done.stdout + done.stderr)
         done = run(PERFTEST, "-l", "-t", "tag_lat", "-n", "10", UCX_RNDV_THRESH="soon")
-        self.assertEqual((done.returncode, done.stdout), (1, ""), done)  # no head of a table
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)  # no header of a table
         self.assertIn("UCX_RNDV_THRESH", done.stderr)
 
 
@@ -182,7 +182,7 @@ class Files(Case):
 
     def test_unreadable_file_is_one_warning(self):
         with tempfile.TemporaryDirectory() as folder:
-            os.mkdir(os.path.join(folder, "ucx.conf"))  # root, too, cannot read a folder
+            os.mkdir(os.path.join(folder, "ucx.conf"))  # even root cannot read a folder as a file
             with Peer("all", UCX_CONFIG_DIR=folder) as peer:
                 peer.init()
                 self.assertEqual(len(peer.lines("ucx.conf")), 1, peer.log())
@@ -198,7 +198,7 @@ class Files(Case):
                 self.assertRegex(peer.log(), f' warn +UCX_CONFIG_DIR="{folder}": ')
         with tempfile.TemporaryDirectory() as folder, Peer("all", UCX_CONFIG_DIR=folder) as peer:
             peer.init()
-            self.assertEqual(peer.log(), "")  # it need not hold a file
+            self.assertEqual(peer.log(), "")  # the file need not exist
 
     def test_log_file_that_cannot_be_written(self):
         for path in ("/no/such/folder/log", "/"):

@@ -1,4 +1,4 @@
-"""Single copy forbidden by the kernel, in various ways: messages are copied, whole and without an error."""
+"""The kernel forbids single copy in various ways: messages must be copied completely, without an error."""
 
 import itertools
 import os
@@ -34,7 +34,7 @@ class SingleCopy(Case):
                 self.assertEqual(peer.quit(), 0)
 
     def test_system_call_refused(self):
-        # Without error handling the sender writes a part, too, and is refused as well.
+        # Without error handling the sender writes a part, too, and is also refused.
         for error, when, scheme, mode in itertools.product(
                 ("EPERM", "ESRCH"), ("before", "connected"), ("auto", "get_zcopy", "put_zcopy"),
                 ("peer", "none")):
@@ -42,7 +42,7 @@ class SingleCopy(Case):
                 self.copies(when, [f"forbid-single-copy {error}"], mode, UCX_RNDV_SCHEME=scheme)
 
     def test_process_that_cannot_be_traced(self):
-        # Neither root's right nor a common user is enough then; without the right the kernel says EPERM.
+        # In this mode neither root's right nor a common user suffices; without the right the kernel returns EPERM.
         wrap = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
         if os.geteuid() == 0 and os.system("setpriv --version >/dev/null 2>&1") == 0:
             one, other = Peer("sm,self", wrap), Peer("sm,self", wrap)

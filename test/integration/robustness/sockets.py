@@ -1,4 +1,4 @@
-"""The listening sockets of one process, from /proc: other tests run beside this one."""
+"""The listening sockets of one process, from /proc, because other tests run concurrently."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ def tcp_ports(pid):
 
 
 def abstract_names(pid, beginning):
-    """Each once: a connection that the process accepted has the listening socket's name."""
+    """Each socket once: an accepted connection has the listening socket's name."""
     inodes = inodes_of(pid)
     return sorted({row[7] for row in rows_of(f"/proc/{pid}/net/unix")
                    if len(row) > 7 and row[6] in inodes and row[7].startswith("@" + beginning)})

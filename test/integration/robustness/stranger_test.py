@@ -1,4 +1,4 @@
-"""Somebody else connects to a worker's sockets and talks nonsense while messages flow."""
+"""A stranger connects to a worker's sockets and sends garbage while messages flow."""
 
 import random
 import socket
@@ -54,7 +54,7 @@ class Strangers(Case):
                             if text:
                                 stranger.recv(1)
                         except OSError:
-                            pass  # thrown out: what we came for
+                            pass  # the connection was closed, as expected
             return visits
 
         self.pair_under_attack("tcp,self", attack)

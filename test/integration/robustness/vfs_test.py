@@ -1,4 +1,4 @@
-"""The object tree of running processes, mounted by ucx_vfs: reading while messages flow, and every way to end."""
+"""The object tree of running processes, mounted by ucx_vfs: reads during traffic, and all kinds of ends."""
 
 import errno
 import os
@@ -44,7 +44,7 @@ def everything(folder):
 
 
 def processor_time(pid):
-    """Seconds that the process has computed."""
+    """CPU seconds of the process."""
     values = text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -69,7 +69,7 @@ class Daemon:
         self.process.communicate(timeout=LIMIT)
 
     def hear(self, words):
-        """Waits until it has said something; what came before is in `said`."""
+        """Waits for a line of output; earlier output is in `said`."""
         end = time.monotonic() + LIMIT
         while words.encode() not in self.said:
             if select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
@@ -87,7 +87,7 @@ class Daemon:
 
 
 class Starts(Case):
-    """What the daemon needs is looked for before it goes to the background."""
+    """The daemon checks its prerequisites before it goes to the background."""
 
     def test_module_that_is_missing(self):
         for module, word in (("/nowhere", "/nowhere/fuse.so"), (os.path.dirname(os.__file__), "fuse.so")):
@@ -128,7 +128,7 @@ class Mounted(Case):
         return Peer(tls, UCX_VFS_SOCK_PATH=self.key, **settings)
 
     def place(self, peer, daemon):
-        """The folder of a peer once it is there."""
+        """Waits for the folder of a peer; returns it."""
         daemon.hear(f"{peer.pid}: robustness_peer appears")
         return f"{self.folder}/{peer.pid}"
 
@@ -137,18 +137,18 @@ class Mounted(Case):
         context += "/" + os.listdir(context)[0]
         return f"{context}/worker/" + os.listdir(f"{context}/worker")[0]
 
-    def eventually(self, condition, what):
+    def eventually(self, condition, problem):
         end = time.monotonic() + LIMIT
         while not condition():
-            self.assertLess(time.monotonic(), end, f"not so within {LIMIT} s: {what}")
+            self.assertLess(time.monotonic(), end, f"not so within {LIMIT} s: {problem}")
             time.sleep(0.01)
 
     def endless_traffic(self, one, other, size=3000):
         one.connect(0, other)
         other.connect(0, one)
-        for peer, mine, theirs in ((one, 1, 2), (other, 2, 1)):
-            peer.ok(f"recv in {theirs} {size} 4 0")
-            peer.ok(f"send out 0 {mine} {size} 4 0")
+        for peer, send_tag, receive_tag in ((one, 1, 2), (other, 2, 1)):
+            peer.ok(f"recv in {receive_tag} {size} 4 0")
+            peer.ok(f"send out 0 {send_tag} {size} 4 0")
 
     def traffic_was_right(self, *peers):
         for peer in peers:
@@ -275,7 +275,7 @@ class Ending(Mounted):
             self.assertTrue(everything(tops[1]))
 
     def test_child_that_outlives_its_parent(self):
-        """It has inherited the connection and the descriptor of the mount."""
+        """The child has inherited the connection and the descriptor of the mount."""
         with self.daemon() as daemon, self.peer() as one:
             one.init()
             self.place(one, daemon)
@@ -383,11 +383,11 @@ class Mistakes(Mounted):
             self.assertIn("-d", done.stderr)
 
     def test_command_that_cannot_be_accepted(self):
-        """The daemon kept looking without a pause."""
+        """The daemon must not poll without a pause."""
         with self.daemon() as daemon:
             pid = daemon.process.pid
             _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-            # Fewer than it has: a count of them would include those that it opens for a look.
+            # A limit below the current number, because a count would include the descriptors opened for counting.
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, most))
             stopping = subprocess.Popen([VFS, "stop"], env=environment({"UCX_VFS_SOCK_PATH": self.key}))
             before = processor_time(pid)

@@ -1,4 +1,4 @@
-"""contrib/check-docs: it finds what it is there for, and nothing in a page that is right."""
+"""contrib/check-docs: it finds the problems that it searches for, and none in a correct page."""
 
 import importlib.machinery
 import importlib.util
@@ -24,7 +24,7 @@ class Checks(unittest.TestCase):
         cls.module = load()
 
     def problems(self, text):
-        """Line numbers and what is said of them, for a page of this text."""
+        """Line numbers and problems for a page with this text."""
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.md"
             page.write_text(text, encoding="utf-8")

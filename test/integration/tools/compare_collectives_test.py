@@ -1,4 +1,4 @@
-"""test/bench/compare-collectives: what it makes of rows that others print, and a whole small run."""
+"""test/bench/compare-collectives: its evaluation of given rows, and a small run."""
 
 import importlib.machinery
 import importlib.util
@@ -33,10 +33,10 @@ class Reckoning(unittest.TestCase):
 
     def test_ratios_are_of_the_same_repeat(self):
         samples = self.module.Samples()
-        for repeat, (ours, theirs) in enumerate([(1, 2), (8, None), (3, 4)]):
+        for repeat, (ours, peer) in enumerate([(1, 2), (8, None), (3, 4)]):
             samples.add("ours", repeat, row(ours))
-            if theirs is not None:  # this side has failed in the second repeat
-                samples.add("sm", repeat, row(theirs))
+            if peer is not None:  # this side failed in the second repeat
+                samples.add("sm", repeat, row(peer))
         self.assertEqual(samples.pairs(("bcast", 8), "ours", "sm"), [0.5, 0.75])
         self.assertEqual(samples.spread(("bcast", 8), "ours", "sm"), "0.50 to 0.75")
         self.assertEqual(samples.median(("bcast", 8), "ours"), 3)

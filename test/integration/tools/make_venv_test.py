@@ -1,4 +1,4 @@
-"""contrib/make-venv: it installs only files whose hashes are listed, into folders that nobody else can change."""
+"""contrib/make-venv: it installs only files with listed hashes, into folders that no other user can change."""
 
 import os
 import re
@@ -24,7 +24,7 @@ class Pins(unittest.TestCase):
 
 
 class Environments(unittest.TestCase):
-    """Without a package index: pip finds only what a test puts beside it."""
+    """Without a package index: pip finds only the files that a test puts into the folder."""
 
     def setUp(self):
         above = tempfile.TemporaryDirectory()

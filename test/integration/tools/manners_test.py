@@ -1,4 +1,4 @@
-"""What all tools have in common: help, version, CSV, JSON, and answers to mistyped names."""
+"""Common behaviour of all tools: help, version, CSV, JSON, and replies to mistyped names."""
 
 import csv
 import io
@@ -46,11 +46,11 @@ class Texts(unittest.TestCase):
     def test_unknown_names(self):
         for name, program in TOOLS.items():
             with self.subTest(tool=name):
-                for word, said in (("--hlep", "unknown option --hlep; did you mean --help?"),
+                for word, problem in (("--hlep", "unknown option --hlep; did you mean --help?"),
                                    ("--nonsense", "unknown option --nonsense")):
                     done = run(program, word)
                     self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
-                    self.assertIn(f"{name}: {said} (-h shows", done.stderr)
+                    self.assertIn(f"{name}: {problem} (-h shows", done.stderr)
 
     def test_mistyped_names_are_answered_with_the_nearest(self):
         for program, arguments, option, wanted, names in (
@@ -99,9 +99,9 @@ class Forms(unittest.TestCase):
                 env = {"UCX_TLS": "posix,self", "UCX_JOB_KEY": "a secret that is not to be seen"}
                 text = self.output(name, "--json", env=env)
                 self.assertNotIn("not to be seen", text)
-                said = json.loads(text)
-                self.assertEqual((said["tool"], said["error"]), (name, None))
-                conditions = said["conditions"]
+                report = json.loads(text)
+                self.assertEqual((report["tool"], report["error"]), (name, None))
+                conditions = report["conditions"]
                 self.assertEqual(conditions["command"], [name, *RUNS[name][1:], "--json"])
                 self.assertEqual(conditions["environment"]["UCX_TLS"], "posix,self")
                 self.assertEqual(conditions["environment"]["UCX_JOB_KEY"], "(not shown)")
@@ -111,7 +111,7 @@ class Forms(unittest.TestCase):
                     self.assertTrue(os.path.isfile(each["path"]), each)
                 self.assertRegex(conditions["tool_version"], r"^\d+\.\d+\.\d+$")
                 self.assertRegex(conditions["started"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-                self.assertTrue(said["settings"])
+                self.assertTrue(report["settings"])
 
     def test_json_rows_of_perftest(self):
         (row,) = json.loads(self.output("ucx_perftest", "--json", "-s", "100"))["rows"]
@@ -141,7 +141,7 @@ class Forms(unittest.TestCase):
 
 
 class Batches(unittest.TestCase):
-    """Rows of a batch are counted, and -n of the command line is the last word."""
+    """Rows of a batch are counted, and -n on the command line takes precedence."""
 
     def run_batch(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
@@ -172,7 +172,7 @@ class Batches(unittest.TestCase):
                                   "ucg_perf: row 2 of 3: bcast of 8 bytes by shared_memory",
                                   "ucg_perf: row 3 of 3: bcast of 64 bytes by shared_memory"])
                 self.assertEqual(run(*RUNS["ucg_perf"], form, "-q").stderr, "")
-        # One row, and a table that is no terminal's.
+        # One row, and no terminal formatting.
         self.assertEqual(run(*RUNS["ucg_perf"][:3], "-n", "5", "-s", "8", "--csv").stderr, "")
         self.assertEqual(run(*RUNS["ucg_perf"]).stderr, "")
 
@@ -184,7 +184,7 @@ class Batches(unittest.TestCase):
 
 
 class Log(unittest.TestCase):
-    """UCX_LOG_LEVEL=info says which library serves the program, and which lanes carry what."""
+    """UCX_LOG_LEVEL=info shows which library serves the program, and the traffic of each lane."""
 
     def lines(self, *arguments, tls, level="info"):
         done = run(PERFTEST, "-l", "-t", "tag_bw", "-n", "2000", "-w", "10", *arguments,

@@ -1,4 +1,4 @@
-"""ucx_perftest: both processes, every option, and what happens when something is wrong."""
+"""ucx_perftest: both processes, every option, and error handling."""
 
 import contextlib
 import csv
@@ -38,21 +38,21 @@ def names_of(path):
 
 
 class Runs(unittest.TestCase):
-    """Tests that end well."""
+    """Tests that succeed."""
 
-    def pair(self, *arguments, **how):
-        done = Pair(*arguments, **how)
+    def pair(self, *arguments, **options):
+        done = Pair(*arguments, **options)
         self.assertEqual((done.client.returncode, done.server_status), (0, 0), done.said)
         return done
 
-    def together(self, tests, *arguments, **how):
-        """Many tests, each a list of words, one after the other by one pair of processes: to start
-        them takes longer than most tests do."""
+    def together(self, tests, *arguments, **options):
+        """Runs many tests, each a list of words, one after the other in one pair of processes, because the start takes
+        longer than most tests."""
         names = [f"test{number}" for number in range(len(tests))]
         lines = [" ".join([name, *words]) for name, words in zip(names, tests)]
         with tempfile.TemporaryDirectory() as folder:
             path = write_batch(folder, "tests", "\n".join(lines) + "\n")
-            done = Pair("-b", path, "-f", *arguments, limit=LIMIT + 5 * len(tests), **how)
+            done = Pair("-b", path, "-f", *arguments, limit=LIMIT + 5 * len(tests), **options)
         ran = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
         stopped_at = lines[len(ran):][:1]
         self.assertEqual((done.client.returncode, done.server_status), (0, 0),
@@ -63,7 +63,7 @@ class Runs(unittest.TestCase):
     def test_table_of_client_and_box_of_server(self):
         done = self.pair("-t", "tag_lat", "-s", "8", *FEW)
         lines = done.client.stdout.splitlines()
-        self.assertGreaterEqual(len(lines), 6)  # the head, a row for each second, the last one
+        self.assertGreaterEqual(len(lines), 6)  # the header, a row for each second, the last row
         self.assertTrue(all(len(line) == 108 for line in lines[:5]))
         self.assertEqual(FINAL.search(done.client.stdout).group(1), "500")
         self.assertIn("| Test:         tag match latency ", done.server_out)
@@ -269,7 +269,7 @@ class Runs(unittest.TestCase):
                              limit=2 * LIMIT)
         rows = [row.split()[0].split("/") for row in done.client.stdout.splitlines()[5:]]
         left_out = re.findall(r"^ucx_perftest: (\S+) is left out: ", done.client.stderr, re.M)
-        # Every combination is run or left out with a line, in the order of the files.
+        # Every combination runs, or is left out with a line, in the order of the files.
         every = [f"{transport}/{test}/{size}" for transport in names_of(batches[0])
                  for test in names_of(batches[1]) for size in ("s8", "s64")]
         self.assertEqual(sorted(["/".join(row) for row in rows] + left_out), sorted(every))
@@ -279,7 +279,7 @@ class Runs(unittest.TestCase):
         self.assertIn("posix/put_zcopy_bw/s8", left_out)
 
     def test_lists_of_sizes_are_well_formed(self):
-        # They take minutes to run; what is wrong in them would be told before the server is looked for.
+        # They would take minutes to run; their mistakes must be reported before the client connects.
         for batch in ("msg_pow2", "msg_pow2_large"):
             done = run(PERFTEST, "127.0.0.1", "-p", str(free_port()), "-t", "tag_lat", "-b",
                        os.path.join(BATCHES, batch))
@@ -293,7 +293,7 @@ class Runs(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    """Wrong command lines end at once with one line that says what is wrong."""
+    """Wrong command lines exit at once with one line that states the problem."""
 
     def refused(self, *arguments):
         done = run(PERFTEST, *arguments)
@@ -383,7 +383,7 @@ OPENING = b"HWSO\2\1\0\0" + bytes(16)  # of a client without a job key
 
 
 class LostPeers(unittest.TestCase):
-    """Whatever happens to one side, the other ends soon and says so."""
+    """If one side fails, the other one ends soon and reports that."""
 
     ENDLESS = ("-n", "1000000000")
 
@@ -424,13 +424,13 @@ class LostPeers(unittest.TestCase):
             self.assertIn(f"port {server.port}", done.stderr)
 
     def stopped(self, victim, options):
-        """The other side of a stopped process ends, and names what it misses. No keep-alive wakes it where it sleeps."""
+        """The peer of a stopped process ends, and names the missing data. No keepalive wakes it while it sleeps."""
         quiet = {"UCX_KEEPALIVE_INTERVAL": "inf"}
         with Server("--peer-timeout", "5", env=quiet) as server:
             client = start("127.0.0.1", "-p", server.port, "--peer-timeout", "5", *options, *self.ENDLESS, env=quiet)
             while not server.process.stdout.readline().startswith("| Message size"):
                 self.assertIsNone(server.process.poll())
-            time.sleep(1)  # until messages go to and fro: before that, nobody sleeps in the library
+            time.sleep(1)  # until messages flow: before that, no side sleeps in the library
             lost, left = ((server.process, client) if victim == "server" else (client, server.process))
             lost.send_signal(signal.SIGSTOP)
             try:
@@ -473,21 +473,21 @@ class LostPeers(unittest.TestCase):
 
     def test_keys_that_do_not_fit(self):
         other = {"UCX_JOB_KEY": "the key of another job"}
-        for mine, theirs, said in ((KEY, other, "its job key is another one"), (KEY, {}, "it has a job key and this process has none"),
+        for server_env, client_env, said in ((KEY, other, "its job key is another one"), (KEY, {}, "it has a job key and this process has none"),
                                    ({}, KEY, "it has no job key and this process has one")):
-            with self.subTest(mine=mine, theirs=theirs), Server(env=mine) as server:
-                done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=theirs)
+            with self.subTest(server_env=server_env, client_env=client_env), Server(env=server_env) as server:
+                done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=client_env)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(said, done.stderr)
-                # A client that has the key is served.
-                self.assertEqual(self.served(server, mine).count("no connection with the client"), 1)
+                # A client with the key is served.
+                self.assertEqual(self.served(server, server_env).count("no connection with the client"), 1)
 
     @staticmethod
     def frame(kind, content):
         return b"HWPF\2\0" + kind.to_bytes(2, "little") + len(content).to_bytes(4, "little") + content
 
     def said_by_server(self, *frames):
-        """The error output of a server to which a stranger sends these frames after the hello."""
+        """Returns the error output of a server to which a stranger sends these frames after the hello."""
         with Server(env={"UCX_LOG_LEVEL": "fatal"}) as server:
             with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
                 stranger.settimeout(LIMIT)
@@ -496,13 +496,13 @@ class LostPeers(unittest.TestCase):
                 answer = b"".join(iter(lambda: stranger.recv(4096), b""))
         self.assertNotEqual(status, 0)
         self.assertTrue(err.startswith("ucx_perftest: "), err)
-        self.assertIn(b"HWPF\2\0\5\0", answer)  # a failure frame tells the client
+        self.assertIn(b"HWPF\2\0\5\0", answer)  # a failure frame notifies the client
         return err
 
     def request(self, *words):
         return self.frame(2, b"".join(word + b"\0" for word in [b"label", *words]))
 
-    # With a sanitizer this fails where the server reads more than was sent.
+    # With a sanitizer this fails if the server reads more than was sent.
     def test_server_refuses_an_address_that_is_shorter_than_it_says(self):
         header = b"HW\2\0" + (1024).to_bytes(2, "little") + bytes(4)
         check = 0xa5

@@ -10,7 +10,7 @@ from ports import free_port
 
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
 INFO = os.environ["INFO_PROGRAM"]
-LIMIT = 60  # seconds that any process may take
+LIMIT = 60  # limit in seconds for any process
 
 
 def run(program, *arguments, env=None, limit=LIMIT):
@@ -47,7 +47,7 @@ class Server:
 
 
 class Pair:
-    """What a server and a client did that ran one command line together."""
+    """The results of a server and a client that ran the same command line."""
 
     def __init__(self, *arguments, host="127.0.0.1", server_arguments=(), env=None, limit=LIMIT):
         with Server(*server_arguments, env=env) as server:

@@ -1,4 +1,4 @@
-"""ucg_perf: every collective with its results compared, the ways to start it, mistakes, and ranks that die."""
+"""ucg_perf: every collective with its results compared, the ways to start it, mistakes, and dying ranks."""
 
 import csv
 import os
@@ -15,7 +15,7 @@ PERF = os.environ["COLLECTIVES_PROGRAM"]
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
                "allgatherv", "reduce_scatter", "reduce_scatter_block", "alltoall", "alltoallv", "scan", "exscan")
 NO_ENGINE = {"UCG_NODE_ENGINE": "n"}
-# Nobody else's launcher is to be heard of.
+# Variables of other launchers must not be visible.
 LAUNCHERS = ("PMIX_NAMESPACE", "PMIX_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "UCG_OOB")
 
 
@@ -28,17 +28,17 @@ def clean(**more):
 
 
 class Runs(unittest.TestCase):
-    """Runs that end well."""
+    """Runs that succeed."""
 
     def perf(self, *arguments, env=None):
         done = run(PERF, *arguments, env=env, limit=5 * LIMIT)
         self.assertEqual(done.returncode, 0, done)
-        said = [line for line in done.stderr.splitlines() if not line.startswith("ucg_perf: row ")]
-        self.assertEqual(said, [], done)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("ucg_perf: row ")]
+        self.assertEqual(lines, [], done)
         return done.stdout
 
     def measured(self, *arguments, env=None):
-        """The rows, all of which must be right."""
+        """Returns the rows, all of which must be correct."""
         got = rows(self.perf(*arguments, "-n", "10", "-w", "1", "-V", "-f", env=env))
         for each in got:
             self.assertEqual(each["result"], "right", each)
@@ -99,17 +99,17 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(quiet.splitlines()), 1, quiet)
 
     def started(self, ranks, arguments, environments):
-        """One process for each environment; what rank 0 printed."""
+        """Starts one process for each environment; returns the output of rank 0."""
         running = [subprocess.Popen([PERF, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                     env=clean(**each)) for each in environments]
         try:
-            said = [each.communicate(timeout=LIMIT) for each in running]
+            outputs = [each.communicate(timeout=LIMIT) for each in running]
         finally:
             for each in running:
                 each.kill()
-        self.assertEqual([each.returncode for each in running], [0] * ranks, said)
-        self.assertEqual([out for out, _ in said[1:]], [""] * (ranks - 1))
-        return said[0][0]
+        self.assertEqual([each.returncode for each in running], [0] * ranks, outputs)
+        self.assertEqual([out for out, _ in outputs[1:]], [""] * (ranks - 1))
+        return outputs[0][0]
 
     def test_started_by_others(self):
         arguments = ("-c", "allreduce,bcast", "-s", "8,64k", "-n", "5", "-V", "-f", "-C", "auto")
@@ -142,7 +142,7 @@ class Runs(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    """Each one is told in one line that says what to do."""
+    """Each mistake is reported in one line that says what to do."""
 
     def refused(self, *arguments):
         done = run(PERF, *arguments)
@@ -187,14 +187,14 @@ def children_of(process):
 
 
 class LostRanks(unittest.TestCase):
-    """What is left ends by itself, with an error."""
+    """The remaining ranks end by themselves, with an error."""
 
     def signal_one(self, number, env, *arguments):
-        """Starts three ranks, sends the signal to rank 1, and returns the ranks and what the job said."""
+        """Starts three ranks, sends the signal to rank 1, and returns the ranks and the output of the job."""
         job = subprocess.Popen([PERF, "-p", "3", "-n", "10000000", *arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=clean(**env))
         try:
-            job.stdout.readline()  # the ranks are there
+            job.stdout.readline()  # the ranks have started
             time.sleep(0.3)
             ranks = children_of(job.pid)
             if len(ranks) == 3:
@@ -221,19 +221,19 @@ class LostRanks(unittest.TestCase):
                     self.lose(env, *arguments)
 
     def test_stopped_rank(self):
-        """The limit holds in operations and in everything that ranks do between them."""
-        # Mostly in the operation, and mostly in the barriers before it.
+        """The time limit holds in operations and between them."""
+        # The limit mostly expires in the operation, or in the barriers before it.
         for env, arguments in ((NO_ENGINE, ["-s", "1m"]), ({}, ["-s", "8"]), ({}, ["-s", "8", "-m", "blocking"])):
             with self.subTest(env=env, arguments=arguments):
                 self.stop_one(env, *arguments)
 
     def stop_one(self, env, *arguments):
-        # The ranks must meet in this time as well, on a machine that is busy with other tests.
+        # The ranks must also meet within this time, on a machine that is busy with other tests.
         ranks, err = self.signal_one(signal.SIGSTOP, env, "-T", "8", *arguments)
         self.assertIn("ucg_perf: rank 1 was stopped by signal 19", err)
-        # The library's line names rank 1, and mostly the tool's line as well. The tool has no line of a rank whose
-        # operation ends later than its patience (what rank 1 did not take in is given up after ten seconds), and none
-        # that names rank 1 where a blocking call gave it no request to ask.
+        # The library's line names rank 1, and mostly the tool's line, too. The tool prints no line for a rank whose
+        # operation ends later than the tool's limit (data that rank 1 did not receive is given up after ten seconds),
+        # and no line that names rank 1 if a blocking call gave it no request to query.
         self.assertRegex(err, "ucg_perf: rank [02]: .*rank 1 is missing|rank [02] of 3: it waits for rank 1\n")
         self.assertRegex(err, "ucg_perf: rank [02]: ")
         self.assertIn("ucg_perf: rank 1 does not end; it is killed", err)

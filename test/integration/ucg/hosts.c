@@ -1,12 +1,12 @@
 /*
  * One rank of a job that the environment describes (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT).
- * All ranks go through rounds of collectives that know nodes and of exchanges of MoE, check every
- * result, and say which round is over.
+ * All ranks run rounds of hierarchical collectives and of MoE exchanges, check every result, and
+ * print the number of each round.
  *
  *   ucg_hosts ROUNDS
  *
- * Ends with 0 after so many rounds, with 2 where a result is wrong, and with 4 where an operation
- * failed, after all that was under way has ended.
+ * Exits with 0 after that many rounds, with 2 if a result is wrong, and with 4 if an operation
+ * failed, after all operations in flight have ended.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static uint32_t rank, size;
 static ucg_group_h group;
 static ucg_moe_team_h team;
 
-static void wrong(const char* what, uint64_t where) {
-    fprintf(stderr, "rank %u: %s is wrong at %llu\n", rank, what, (unsigned long long)where);
+static void wrong(const char* name, uint64_t where) {
+    fprintf(stderr, "rank %u: %s is wrong at %llu\n", rank, name, (unsigned long long)where);
     exit(2);
 }
 
@@ -34,8 +34,8 @@ static ucs_status_t run(ucg_request_h request, ucs_status_t status) {
 
 /* ------------------------------------------------------------------ collectives */
 
-static int64_t value(uint32_t of, uint64_t i, unsigned round) {
-    return (int64_t)(of * 1000 + i % 997 + round);
+static int64_t value(uint32_t source, uint64_t i, unsigned round) {
+    return (int64_t)(source * 1000 + i % 997 + round);
 }
 
 static int64_t sum_at(uint64_t i, unsigned round) {
@@ -51,7 +51,7 @@ static int64_t expected(ucg_coll_t coll, uint32_t root, uint64_t i, unsigned rou
     return sum_at(i, round);
 }
 
-/* By the algorithm that goes by nodes, whatever the selection would take. */
+/* Selects the hierarchical algorithm. */
 static ucs_status_t collective(ucg_coll_t coll, unsigned round) {
     static int64_t from[COUNT], into[64 * COUNT];
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
@@ -94,17 +94,19 @@ static int64_t choice(uint32_t source, uint32_t token, uint32_t j) {
     return dice % 11 == 0 ? -1 : (int64_t)(dice % (LOCAL * size));
 }
 
-/* Small whole numbers: sums have no rounding. */
+/* Small integers: sums are exact. */
 static float number(uint32_t source, uint32_t token, uint32_t h, unsigned round) {
     return (float)((source * 5 + token + h + round) % 50);
 }
 
-/* What the experts make of a token: expert e makes e + 1 of it. Of one rank, or of all. */
-static float factor(uint32_t source, uint32_t token, int64_t at) {
+/* The factor that experts apply to a token: expert e multiplies it by e + 1. Of the experts of
+ * one rank, or of all. */
+static float factor(uint32_t source, uint32_t token, int64_t expert_rank) {
     float sum = 0;
     for (uint32_t j = 0; j < CHOICES; ++j) {
         const int64_t expert = choice(source, token, j);
-        if (expert >= 0 && (at < 0 || expert / LOCAL == at)) sum += (float)(expert + 1);
+        if (expert >= 0 && (expert_rank < 0 || expert / LOCAL == expert_rank))
+            sum += (float)(expert + 1);
     }
     return sum;
 }
@@ -133,20 +135,20 @@ static uint32_t rows_for(uint32_t to) {
 static ucs_status_t there_and_back(ucg_moe_handle_h handle, float* rows, uint32_t count,
                                    unsigned round) {
     static float x[TOKENS * HIDDEN], sums[TOKENS * HIDDEN];
-    ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
+    ucg_moe_dispatch_args_t dispatch_args = UCG_MOE_DISPATCH_ARGS_INIT;
     ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
     ucg_request_h request = NULL;
     for (uint32_t t = 0; t < TOKENS; ++t)
         for (uint32_t h = 0; h < HIDDEN; ++h)
             x[t * HIDDEN + h] = number(rank, t, h, round);
-    there.x = tensor_of(x, UCG_TYPE_FP32, TOKENS, HIDDEN);
-    there.out_x = tensor_of(rows, UCG_TYPE_FP32, count, HIDDEN);
-    ucs_status_t status = ucg_moe_dispatch_init(handle, &there, &request);
+    dispatch_args.x = tensor_of(x, UCG_TYPE_FP32, TOKENS, HIDDEN);
+    dispatch_args.out_x = tensor_of(rows, UCG_TYPE_FP32, count, HIDDEN);
+    ucs_status_t status = ucg_moe_dispatch_init(handle, &dispatch_args, &request);
     status = run(request, status);
     ucg_request_free(request);
     if (status != UCS_OK) return status;
     check_rows_and_work(rows, round);
-    back.x = there.out_x;
+    back.x = dispatch_args.out_x;
     back.out_x = tensor_of(sums, UCG_TYPE_FP32, TOKENS, HIDDEN);
     status = ucg_moe_combine_init(handle, &back, &request);
     status = run(request, status);

@@ -1,4 +1,4 @@
-"""Ranks in network namespaces that are joined: without UCG_NODE_ID, each namespace is a node of its own."""
+"""Ranks in connected network namespaces. Without UCG_NODE_ID each namespace is a node."""
 
 import csv
 import os
@@ -15,7 +15,7 @@ PERF = os.environ["COLLECTIVES_PROGRAM"]
 HOSTS = os.environ["HOSTS_PROGRAM"]
 LIMIT = 120  # seconds that a run may take
 PER_NODE = 2
-# What would tell nodes apart instead of the namespaces, or start the ranks in another way.
+# Variables that would distinguish nodes by other means, or start the ranks in another way.
 KEPT_OUT = ("UCG_", "UCX_", "PMIX_", "RANK", "WORLD_SIZE", "MASTER_", "TORCHELASTIC_")
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
                "allgatherv", "reduce_scatter", "reduce_scatter_block", "alltoall", "alltoallv", "scan", "exscan")
@@ -24,7 +24,7 @@ COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "
 def environment(ranks, address, **settings):
     base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
     base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(ranks), MASTER_ADDR=address,
-                MASTER_PORT="29499", **settings)  # free: nobody else is in the namespace
+                MASTER_PORT="29499", **settings)  # the namespace has no other user of the port
     return base
 
 
@@ -37,10 +37,10 @@ class Hosts(unittest.TestCase):
             self.addCleanup(self.nodes[-1].__exit__)
         join(*self.nodes, network="10.99.79", link_local=False)
         for each in self.nodes:
-            each.do("ip link set lo up")  # by which a host reaches its own address
+            each.do("ip link set lo up")  # a host reaches its own address through lo
 
     def perf(self, *arguments, **settings):
-        """What rank 0 printed; the others print nothing, and nobody complains."""
+        """Returns the output of rank 0. The other ranks must print nothing, and no rank may log an error."""
         base = environment(PER_NODE * len(self.nodes), "10.99.79.1", **settings)
         ranks = []
         with tempfile.TemporaryFile("w+") as complaints:
@@ -50,7 +50,7 @@ class Hosts(unittest.TestCase):
                         ranks.append(subprocess.Popen([*node.inside, PERF, *arguments], stdout=subprocess.PIPE,
                                                       stderr=complaints, text=True,
                                                       env={**base, "RANK": str(len(ranks))}))
-                said = [each.communicate(timeout=LIMIT)[0] for each in ranks]
+                outputs = [each.communicate(timeout=LIMIT)[0] for each in ranks]
             finally:
                 for each in ranks:
                     each.kill()
@@ -59,8 +59,8 @@ class Hosts(unittest.TestCase):
                 complained = "".join(line for line in complaints if not line.startswith("ucg_perf: row "))
         self.assertEqual([each.returncode for each in ranks], [0] * len(ranks), complained)
         self.assertEqual(complained, "")
-        self.assertEqual(said[1:], [""] * (len(ranks) - 1))
-        return said[0]
+        self.assertEqual(outputs[1:], [""] * (len(ranks) - 1))
+        return outputs[0]
 
     def test_every_collective(self):
         self.check_every_collective()
@@ -110,10 +110,10 @@ class FourHosts(unittest.TestCase):
 
     def test_collectives_that_know_nodes_and_moe(self):
         for each in self.begin(3):
-            said, complained = each.communicate(timeout=LIMIT)
-            self.assertEqual(said.splitlines(), ["8 ranks on 4 nodes"] + [f"round {i}: Success" for i in range(3)],
-                             complained)
-            self.assertEqual((each.returncode, complained), (0, ""))
+            output, errors = each.communicate(timeout=LIMIT)
+            self.assertEqual(output.splitlines(), ["8 ranks on 4 nodes"] + [f"round {i}: Success" for i in range(3)],
+                             errors)
+            self.assertEqual((each.returncode, errors), (0, ""))
 
     def test_one_rank_of_eight_is_killed(self):
         ranks = self.begin(1_000_000)

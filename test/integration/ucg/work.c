@@ -1,12 +1,12 @@
 /*
- * Ranks as processes that do random collectives together and check every result; one of them may
- * be killed at a random time, and then all others must end with an error soon.
+ * Processes that run random collectives and check every result. One of them may be killed at a
+ * random time; then all others must end with an error soon.
  *
  *   ucg_work RANKS PER_NODE SECONDS [kill|kill0] [tcp]
  *
- * kill0 kills rank 0, and tcp lets the ranks find each other by a store there. PER_NODE ranks share
- * a node, which the name of the node says. The operations are the same on all ranks: they come from
- * a common seed, which is printed.
+ * kill0 kills rank 0. With tcp the ranks find each other by a store in rank 0. PER_NODE ranks share
+ * a node, selected by the node's name. The operations are the same on all ranks: they come from a
+ * common seed, which is printed.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -47,17 +47,17 @@ static int64_t value(uint64_t salt, uint32_t rank, uint64_t i) {
     return (int64_t)((salt + 31 * rank + 7 * i) % 100003);
 }
 
-/* What element i of `rank`'s output is, of `size` ranks. */
-static int64_t expected(const struct job* of, uint32_t rank, uint32_t size, uint64_t i) {
-    const uint64_t count = of->args.count;
+/* Expected element i of the output of `rank`, with `size` ranks. */
+static int64_t expected(const struct job* job, uint32_t rank, uint32_t size, uint64_t i) {
+    const uint64_t count = job->args.count;
     int64_t sum = 0;
-    switch (of->args.coll) {
+    switch (job->args.coll) {
         case UCG_COLL_BCAST:
-            return value(of->salt, of->args.root, i);
+            return value(job->salt, job->args.root, i);
         case UCG_COLL_ALLGATHER:
-            return value(of->salt, (uint32_t)(i / count), i % count);
+            return value(job->salt, (uint32_t)(i / count), i % count);
         case UCG_COLL_ALLTOALL:
-            return value(of->salt, (uint32_t)(i / count), rank * count + i % count);
+            return value(job->salt, (uint32_t)(i / count), rank * count + i % count);
         case UCG_COLL_REDUCE_SCATTER_BLOCK:
             i += rank * count;
             break;
@@ -65,26 +65,26 @@ static int64_t expected(const struct job* of, uint32_t rank, uint32_t size, uint
             break;
     }
     for (uint32_t each = 0; each < size; ++each)
-        sum += value(of->salt, each, i);
+        sum += value(job->salt, each, i);
     return sum;
 }
 
-static uint64_t length_of(const struct job* of, uint32_t size, int output) {
-    switch (of->args.coll) {
+static uint64_t length_of(const struct job* job, uint32_t size, int output) {
+    switch (job->args.coll) {
         case UCG_COLL_BARRIER:
             return 0;
         case UCG_COLL_ALLGATHER:
-            return output ? of->args.count * size : of->args.count;
+            return output ? job->args.count * size : job->args.count;
         case UCG_COLL_REDUCE_SCATTER_BLOCK:
-            return output ? of->args.count : of->args.count * size;
+            return output ? job->args.count : job->args.count * size;
         case UCG_COLL_ALLTOALL:
-            return of->args.count * size;
+            return job->args.count * size;
         default:
-            return of->args.count;
+            return job->args.count;
     }
 }
 
-static ucs_status_t begin(ucg_group_h group, struct job* of, uint32_t rank, uint32_t size) {
+static ucs_status_t begin(ucg_group_h group, struct job* job, uint32_t rank, uint32_t size) {
     static const ucg_coll_t kinds[] = {UCG_COLL_BARRIER,   UCG_COLL_BCAST,
                                        UCG_COLL_ALLREDUCE, UCG_COLL_REDUCE,
                                        UCG_COLL_ALLGATHER, UCG_COLL_REDUCE_SCATTER_BLOCK,
@@ -94,36 +94,36 @@ static ucs_status_t begin(ucg_group_h group, struct job* of, uint32_t rank, uint
     args.count = next(4) == 0 ? next(MOST / size) : next(300 / size + 1);
     args.type = UCG_TYPE_INT64;
     args.root = next(size);
-    of->salt = next(1u << 30);
-    args.src = of->from;
-    args.dst = of->into;
-    of->args = args;
-    for (uint64_t i = 0; i < length_of(of, size, 0); ++i)
-        (args.coll == UCG_COLL_BCAST ? of->into : of->from)[i] = value(of->salt, rank, i);
-    if (args.coll != UCG_COLL_BCAST) memset(of->into, 0xee, MOST * sizeof *of->into);
-    const ucs_status_t refused = ucg_request_init(group, &of->args, &of->request);
-    const ucs_status_t status = of->request != NULL ? ucg_request_start(of->request) : UCS_OK;
+    job->salt = next(1u << 30);
+    args.src = job->from;
+    args.dst = job->into;
+    job->args = args;
+    for (uint64_t i = 0; i < length_of(job, size, 0); ++i)
+        (args.coll == UCG_COLL_BCAST ? job->into : job->from)[i] = value(job->salt, rank, i);
+    if (args.coll != UCG_COLL_BCAST) memset(job->into, 0xee, MOST * sizeof *job->into);
+    const ucs_status_t refused = ucg_request_init(group, &job->args, &job->request);
+    const ucs_status_t status = job->request != NULL ? ucg_request_start(job->request) : UCS_OK;
     return refused != UCS_OK ? refused : status;
 }
 
-static ucs_status_t finish(struct job* of, uint32_t rank, uint32_t size) {
-    ucs_status_t status = ucg_request_wait(of->request);
-    if (ucg_request_free(of->request) != UCS_OK) exit(3);
-    of->request = NULL;
+static ucs_status_t finish(struct job* job, uint32_t rank, uint32_t size) {
+    ucs_status_t status = ucg_request_wait(job->request);
+    if (ucg_request_free(job->request) != UCS_OK) exit(3);
+    job->request = NULL;
     if (status != UCS_OK) return status;
-    const int has_output = of->args.coll != UCG_COLL_REDUCE || rank == of->args.root;
-    for (uint64_t i = 0; has_output && i < length_of(of, size, 1); ++i) {
-        if (of->into[i] == expected(of, rank, size, i)) continue;
+    const int has_output = job->args.coll != UCG_COLL_REDUCE || rank == job->args.root;
+    for (uint64_t i = 0; has_output && i < length_of(job, size, 1); ++i) {
+        if (job->into[i] == expected(job, rank, size, i)) continue;
         fprintf(stderr, "rank %u: %s of %llu, root %u: element %llu is %lld, not %lld\n", rank,
-                ucg_coll_name(of->args.coll), (unsigned long long)of->args.count, of->args.root,
-                (unsigned long long)i, (long long)of->into[i],
-                (long long)expected(of, rank, size, i));
+                ucg_coll_name(job->args.coll), (unsigned long long)job->args.count, job->args.root,
+                (unsigned long long)i, (long long)job->into[i],
+                (long long)expected(job, rank, size, i));
         exit(2);
     }
     return UCS_OK;
 }
 
-/* 0: all well; 4: an operation failed. */
+/* Returns 0 on success, 4 if an operation failed. */
 static int work(ucg_oob_t* oob, double seconds) {
     ucg_context_h context = NULL;
     ucg_group_h group = NULL;
@@ -147,11 +147,11 @@ static int work(ucg_oob_t* oob, double seconds) {
             status = begin(group, &jobs[begun++ % WINDOW], rank, size);
         while (status == UCS_OK && ended != begun)
             status = finish(&jobs[ended++ % WINDOW], rank, size);
-        int64_t mine = now() < until;
+        int64_t own = now() < until;
         if (status == UCS_OK)
-            status = ucg_allreduce(group, &mine, &go_on, 1, UCG_TYPE_INT64, UCG_OP_MIN);
+            status = ucg_allreduce(group, &own, &go_on, 1, UCG_TYPE_INT64, UCG_OP_MIN);
     }
-    /* Those that were under way end as well. */
+    /* Pending operations must end, too. */
     for (int i = 0; i < WINDOW; ++i) {
         if (jobs[i].request != NULL) {
             (void)ucg_request_wait(jobs[i].request);
@@ -167,13 +167,14 @@ static int work(ucg_oob_t* oob, double seconds) {
     return status == UCS_OK ? 0 : 4;
 }
 
-/* A port that nobody listens at, below those that the kernel gives to sockets that connect. */
+/* A free port below the range of ephemeral ports. */
 static uint16_t free_port(void) {
     for (;;) {
         const uint16_t port = (uint16_t)(15000 + next(17000));
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
         const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const int is_free = probe >= 0 && bind(probe, (struct sockaddr*)&at, sizeof at) == 0;
+        const int is_free =
+            probe >= 0 && bind(probe, (struct sockaddr*)&address, sizeof address) == 0;
         close(probe);
         if (is_free) return port;
     }
@@ -215,7 +216,8 @@ int main(int argc, char** argv) {
     const uint32_t victim = kills_first ? 0 : next(size);
     const long after_us = 1000 * (long)next((uint32_t)(seconds * 1000));
     const int in_domains = (int)next(2);
-    /* Each rank ends its own; copies of the others' stay reachable, which is no leak. */
+    /* Each rank ends its own group. Copies of the other ranks' memory stay reachable, which is
+     * not a leak. */
     static ucg_oob_t* oobs[64];
     if (size == 0 || size > 64) return 1;
     if (!uses_tcp && ucg_oob_create_local(size, oobs) != UCS_OK) return 1;
@@ -230,7 +232,7 @@ int main(int argc, char** argv) {
         if (in_domains) setenv("UCG_NUMA_ID", rank % per_node < per_node / 2 ? "0" : "1", 1);
         if (uses_tcp) oobs[rank] = over_tcp(rank, size, port);
         if (kills && rank == victim) {
-            /* SIGALRM kills it, wherever it is then. */
+            /* SIGALRM kills a hanging process. */
             const struct itimerval timer = {{0, 0}, {after_us / 1000000, after_us % 1000000 + 1}};
             setitimer(ITIMER_REAL, &timer, NULL);
             return work(oobs[rank], 1e6);

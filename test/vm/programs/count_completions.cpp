@@ -1,5 +1,6 @@
-// To be preloaded: counts the completions that a program takes from RDMA devices, and says at its
-// end how many there were. Catches programs that are linked to libibverbs and those that load it.
+// Preloaded library that counts the completions that a program polls from RDMA devices, and prints
+// the number at the end. Works for programs that are linked to libibverbs and for those that load
+// it.
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
@@ -37,7 +38,7 @@ struct at_end {
 
 }  // namespace
 
-// Devices are polled through a table in what opening one returns. All are of one driver.
+// Devices are polled through a function table of the opened context. All are of one driver.
 extern "C" __attribute__((visibility("default"))) ibv_context* ibv_open_device(ibv_device* which) {
     static void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW);
     const auto open = reinterpret_cast<open_function>(real_find()(library, "ibv_open_device"));

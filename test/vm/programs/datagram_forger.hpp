@@ -1,4 +1,4 @@
-// Sends datagrams to an interface of ud_verbs that say anything, from a queue pair of its own.
+// Sends forged datagrams to an interface of ud_verbs, from a queue pair of its own.
 #pragma once
 
 #include <algorithm>
@@ -36,12 +36,12 @@ public:
         }
         pair_.emplace(*uct::ud::queue_pair::create(
             {*on_, path_, options_, sends_->get(), sends_->get(), *receives_}));
-        ibv_ah_attr way = uct::ib::way_to(to_.port, path_);
-        way_.reset(ibv_create_ah(&on_->pd(), &way));
+        ibv_ah_attr path = uct::ib::way_to(to_.port, path_);
+        way_.reset(ibv_create_ah(&on_->pd(), &path));
         REQUIRE(way_ != nullptr);
     }
 
-    // What an interface on this queue pair says of itself when it is in order.
+    // The greeting of a correct interface on this queue pair.
     [[nodiscard]] uct::ud::wire::hello own_hello(std::uint64_t connection) const {
         uct::ud::wire::hello made;
         made.from = {to_.port, pair_->number(), pair_->key()};

@@ -1,4 +1,4 @@
-// What programs share that bring a transport on the first device to its limits.
+// Helpers of programs that test the limits of a transport on the first device.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ struct setting {
 
 class on_device : public environment {
 public:
-    // `usual` gives way to `settings`.
+    // `settings` take precedence over `usual`.
     on_device(std::string_view transport, const setting& usual,
               std::initializer_list<setting> settings) {
         config_.set(usual.name, usual.text);
@@ -43,17 +43,17 @@ private:
     uct::resource where_;
 };
 
-inline bool in_order(const side& at, std::uint32_t stream, std::uint32_t count) {
+inline bool in_order(const side& receiver, std::uint32_t stream, std::uint32_t count) {
     std::uint32_t next = 0;
-    for (const received& each : at.inbox) {
-        const tag who = tag_of(each.data);
-        if (who.stream == stream && who.number != next++) return false;
+    for (const received& each : receiver.inbox) {
+        const tag id = tag_of(each.data);
+        if (id.stream == stream && id.number != next++) return false;
     }
     return next == count;
 }
 
-// Asks until it is so, for a minute at most: the device works beside the program, and on a busy
-// machine it is late.
+// Waits until the condition is true, for at most a minute: the device works concurrently and may be
+// late on a busy machine.
 template<class Done>
 [[nodiscard]] bool becomes_true(const Done& done) {
     const ucs::time::nanoseconds end = ucs::time::now() + 60 * ucs::time::second;
@@ -64,11 +64,12 @@ template<class Done>
     return true;
 }
 
-// Lets this side alone progress until its endpoint fails, which is the only one that does.
-inline const failure& only_failure(side& at) {
-    static_cast<void>(becomes_true([&] { return at.progress(), !at.failures.empty(); }));
-    REQUIRE(at.failures.size() == 1);
-    return at.failures.front();
+// Progresses this side alone until its only endpoint fails.
+inline const failure& only_failure(side& receiver) {
+    static_cast<void>(
+        becomes_true([&] { return receiver.progress(), !receiver.failures.empty(); }));
+    REQUIRE(receiver.failures.size() == 1);
+    return receiver.failures.front();
 }
 
 inline void flush(network& net, uct::ep& via) {

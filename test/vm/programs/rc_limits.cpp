@@ -1,5 +1,5 @@
-// rc_verbs where its queues and buffers come to their ends. What holds for every transport is in
-// the conformance suite; here are the settings, and the mistakes, that only this one has.
+// rc_verbs at the limits of its queues and buffers, its settings, and error handling that only this
+// transport has. The conformance suite tests what all transports have in common.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -26,19 +26,19 @@ public:
         : on_device("rc_verbs", {"RC_VERBS_TIMEOUT", "60ms"}, settings) {}
 };
 
-// While it lives, what went wrong is logged in full.
+// Logs all failures during its lifetime.
 struct talkative {
     talkative() { REQUIRE(ucs::log::set_level("diag") == UCS_OK); }
     ~talkative() { ucs::log::set_level("warn"); }
 };
 
-// How often the first device was told that a receiver had no buffer.
+// How often the first device reported that a receiver had no buffer.
 long long refusals_for_want_of_buffers() {
     return ucs::sys::read_number("/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err")
         .value_or(0);
 }
 
-// Sends as long as there is room, without progress of anybody; how many went.
+// Sends until there are no resources, without any progress. Returns the number of messages.
 std::uint32_t fill(sender& out, side& from, uct::ep& via, std::uint32_t stream) {
     constexpr std::uint32_t limit = 100'000;
     std::uint32_t sent = 0;
@@ -55,13 +55,13 @@ void check_message(network& net, sender& out, side& from, uct::ep& via, side& to
     REQUIRE(net.run_until([&] { return to.count(stream) == 1; }));
 }
 
-// A counter of the memory that is registered for operations.
-std::string registrations(side& of, const std::string& counter) {
-    return shown(of.iface(), "memory_domain/registrations/counters/" + counter);
+// A counter of memory that is registered for operations.
+std::string registrations(side& side, const std::string& counter) {
+    return shown(side.iface(), "memory_domain/registrations/counters/" + counter);
 }
 
-std::string received_buffers(side& of, const std::string& which) {
-    return shown(of.iface(), "receive_pool/" + which);
+std::string received_buffers(side& side, const std::string& which) {
+    return shown(side.iface(), "receive_pool/" + which);
 }
 
 wire::connection_data data_of(const uct::ep& which) {
@@ -70,11 +70,11 @@ wire::connection_data data_of(const uct::ep& which) {
     return *wire::connection_data::parse(data);
 }
 
-std::string number_of_pair(const uct::ep& of) {
-    return fmt::format("{:#x}", data_of(of).qp_number);
+std::string number_of_pair(const uct::ep& endpoint) {
+    return fmt::format("{:#x}", data_of(endpoint).qp_number);
 }
 
-// Makes an endpoint to a queue pair that the peer has not, and destroys it.
+// Makes an endpoint to a queue pair that does not exist at the peer, and destroys it.
 void connect_to_nobody(side& from, const side& to) {
     auto made = from.iface().create_ep(to.address());
     REQUIRE(made);
@@ -85,22 +85,22 @@ void connect_to_nobody(side& from, const side& to) {
     REQUIRE((*made)->connect_to(data) == UCS_OK);
 }
 
-unsigned long number_in(side& of, const std::string& path) {
-    return std::stoul(shown(of.iface(), path));
+unsigned long number_in(side& side, const std::string& path) {
+    return std::stoul(shown(side.iface(), path));
 }
 
-// The credits that all endpoints of an interface share; devices may give more than asked for.
+// The credits that all endpoints of an interface share; devices may grant more than requested.
 struct credits_shown {
-    explicit credits_shown(side& of) {
-        const std::string text = shown(of.iface(), "send_requests");  // "1 of 127"
+    explicit credits_shown(side& side) {
+        const std::string text = shown(side.iface(), "send_requests");  // "1 of 127"
         used = std::stoul(text);
         all = std::stoul(text.substr(text.rfind(' ')));
     }
     unsigned long used, all;
 };
 
-// A queue pair without a transport, posted to by libibverbs' newer functions: soft RoCE's driver
-// does not look at what these post.
+// A queue pair outside of any transport, used by libibverbs' newer functions: soft RoCE's driver
+// does not check their requests.
 class bare_pair {
 public:
     explicit bare_pair(uct::ib::domain& on)
@@ -119,31 +119,32 @@ public:
     void connect(uct::ep& to, const bytes& its_address, std::uint8_t gid_index) {
         bytes data(wire::connection_data::size);
         to.pack_connection(data);
-        const auto theirs = wire::connection_data::parse(data);
-        wire::connection_data ours;
-        ours.qp_number = pair_->qp_num;
-        ours.mtu = theirs->mtu;
-        ours.pack(data);
+        const auto peer_data = wire::connection_data::parse(data);
+        wire::connection_data own_data;
+        own_data.qp_number = pair_->qp_num;
+        own_data.mtu = peer_data->mtu;
+        own_data.pack(data);
         REQUIRE(to.connect_to(data) == UCS_OK);
         uct::rc::port_setup port;
         port.gid_index = gid_index;
-        port.mtu = static_cast<ibv_mtu>(ours.mtu);
+        port.mtu = static_cast<ibv_mtu>(own_data.mtu);
         const auto options = ucs::config::load<uct::rc::settings>(ucs::config::source::empty());
         const auto peer = uct::ib::address::parse(its_address);
-        for (uct::rc::step each : {to_init(port, true), to_receive(port, *options, *peer, *theirs),
-                                   to_send(port, *options, *peer, ours)})
+        for (uct::rc::step each :
+             {to_init(port, true), to_receive(port, *options, *peer, *peer_data),
+              to_send(port, *options, *peer, own_data)})
             REQUIRE(ibv_modify_qp(pair_.get(), &each.attr, each.mask) == 0);
     }
-    // Adds 1 to a word of remote memory, wherever that lies; the answer goes to `before`.
-    ibv_wc_status add_one(const uct::remote_place& at, const ibv_mr& before) {
+    // Adds 1 to a word of remote memory at any address; the old value goes to `before`.
+    ibv_wc_status add_one(const uct::remote_place& target, const ibv_mr& before) {
         static void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
         const auto extended =
             reinterpret_cast<ibv_qp_ex* (*)(ibv_qp*)>(::dlsym(library, "ibv_qp_to_qp_ex"));
         ibv_qp_ex* const post = extended(pair_.get());
         ibv_wr_start(post);
         post->wr_flags = IBV_SEND_SIGNALED;
-        const auto& region = static_cast<const uct::ib::remote_region&>(*at.in);
-        ibv_wr_atomic_fetch_add(post, region.key(), at.address, 1);
+        const auto& region = static_cast<const uct::ib::remote_region&>(*target.in);
+        ibv_wr_atomic_fetch_add(post, region.key(), target.address, 1);
         ibv_wr_set_sge(post, before.lkey, reinterpret_cast<std::uint64_t>(before.addr), 8);
         REQUIRE(ibv_wr_complete(post) == 0);
         ibv_wc end{};
@@ -156,13 +157,13 @@ private:
     uct::ib::pair_handle pair_;
 };
 
-// An endpoint, and memory at the other side that it puts to.
+// An endpoint, and memory of the peer as the target of its puts.
 struct put_scene {
     explicit put_scene(environment& where) : net(where) {}
     void put(std::span<std::byte> from) {
         const uct::iov piece{from.data(), from.size()};
         finish(net, [&](uct::completion* done) {
-            return via->put_zcopy({&piece, 1}, there.at(0), done);
+            return via->put_zcopy({&piece, 1}, target.at(0), done);
         });
     }
 
@@ -171,10 +172,10 @@ struct put_scene {
     side& a{net.at(0)};
     const std::unique_ptr<uct::ep> via{a.connect(net.at(1))};
     bytes remote = bytes(length);
-    const reached there{net.at(1), a, remote};
+    const reached target{net.at(1), a, remote};
 };
 
-// Connections that wait with nothing but a goodbye, see uct::rc::iface::leave.
+// Connections of which only a goodbye is pending, see uct::rc::iface::leave.
 constexpr std::uint32_t most_leaving = 256;
 
 }  // namespace
@@ -199,17 +200,17 @@ TEST_CASE("a message that is longer than the receiver's buffers ends its endpoin
     REQUIRE(both([&] { return !a.failures.empty(); }));
     CHECK(a.failures.size() == 1);
     CHECK(a.failures.front().which == broken.get());
-    // A card answers that the request is invalid, soft RoCE that it could not be carried out.
-    const ucs_status_t how = a.failures.front().status;
-    CHECK((how == UCS_ERR_REJECTED || how == UCS_ERR_CONNECTION_RESET));
-    CHECK(out.try_send(a, *broken, uct::op::am_bcopy, 1, make_message({1, 2}, 16)) == how);
+    // A card reports an invalid request, soft RoCE that it could not execute the request.
+    const ucs_status_t status = a.failures.front().status;
+    CHECK((status == UCS_ERR_REJECTED || status == UCS_ERR_CONNECTION_RESET));
+    CHECK(out.try_send(a, *broken, uct::op::am_bcopy, 1, make_message({1, 2}, 16)) == status);
     CHECK(b.count(1) == 1);
     CHECK(log.count("was not received") + log.count("is broken") >= 1);
     REQUIRE(out.try_send(a, *kept, uct::op::am_bcopy, 1, make_message({2, 0}, 2047)) == UCS_OK);
     REQUIRE(both([&] { return b.count(2) == 1; }));
 }
 
-TEST_CASE("a receiver that does not progress loses nothing, and its senders are told to wait") {
+TEST_CASE("a receiver that does not progress loses nothing, and its senders wait") {
     rc_verbs where({{"RC_VERBS_FC_ENABLE", "n"},
                     {"RC_VERBS_RX_QUEUE_LEN", "8"},
                     {"RC_VERBS_RX_BUFS_FIRST", "8"},
@@ -250,24 +251,25 @@ TEST_CASE("a sender is no further ahead of its receiver than its window") {
     CHECK(in_order(b, 1, 7));
 }
 
-TEST_CASE("the smallest completion queue is not overrun by many endpoints, broken ones neither") {
+TEST_CASE(
+    "the smallest completion queue is not overrun by many endpoints, not even by broken ones") {
     rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "4"}});
     network net(where);
     side& a = net.at(0);
     constexpr std::uint32_t endpoints = 16, rounds = 40;
     std::vector<std::unique_ptr<uct::ep>> eps;
     bytes memory(endpoints * 8);
-    const reached there(net.at(1), a, memory);
+    const reached target(net.at(1), a, memory);
     sender out(net);
     for (std::uint32_t i = 0; i < endpoints; ++i)
         eps.push_back(a.connect(net.at(1 + i % 2)));
     for (std::uint32_t round = 0; round < rounds; ++round) {
         for (std::uint32_t i = 0; i < endpoints; ++i) {
             REQUIRE(out.send(a, *eps[i], uct::op::am_short, 1, make_message({i, round}, 16)));
-            if (i % 2 != 0) continue;  // the memory is the first one's
+            if (i % 2 != 0) continue;  // the memory belongs to the first side
             const std::uint64_t word = std::uint64_t{round} << 32U | i;
             REQUIRE(net.run_until([&] {
-                return eps[i]->put_short(&word, sizeof word, there.at(8 * i)) !=
+                return eps[i]->put_short(&word, sizeof word, target.at(8 * i)) !=
                        UCS_ERR_NO_RESOURCE;
             }));
         }
@@ -276,7 +278,7 @@ TEST_CASE("the smallest completion queue is not overrun by many endpoints, broke
         [&] { return net.at(1).inbox.size() + net.at(2).inbox.size() == endpoints * rounds; }));
     for (std::uint32_t i = 0; i < endpoints; ++i)
         CHECK(in_order(net.at(1 + i % 2), i, rounds));
-    // Half of them break with everything that is under way.
+    // Half of the connections break with all of their operations.
     for (std::uint32_t i = 0; i < endpoints; ++i)
         static_cast<void>(
             out.try_send(a, *eps[i], uct::op::am_short, 1, make_message({i, rounds}, 16)));
@@ -318,7 +320,7 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
     }
     for (std::uint32_t i = 100; i < 110; ++i)
         check_message(net, out, a, *kept, b, i);
-    // Messages to them are given up when their endpoints have been gone for long enough.
+    // Messages to them are given up some time after their endpoints were destroyed.
     eps.clear();
     REQUIRE(becomes_true([&] {
         a.progress();
@@ -329,7 +331,7 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
     CHECK(a.failures.empty());
 }
 
-TEST_CASE("destroyed endpoints take little room from others if their peers do not answer") {
+TEST_CASE("destroyed endpoints whose peers do not respond leave most resources to others") {
     rc_verbs where(
         {{"RC_VERBS_TX_CQ_LEN", "64"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}, {"RC_VERBS_TIMEOUT", "2s"}});
     network net(where);
@@ -352,18 +354,18 @@ TEST_CASE("destroyed endpoints take little room from others if their peers do no
     CHECK(a.failures.empty());
 }
 
-TEST_CASE("all of many endpoints that are destroyed at once say goodbye") {
+TEST_CASE("many endpoints that are destroyed at once all send a goodbye") {
     rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "16"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}});
     network net(where);
     side& a = net.at(0);
     side& b = net.at(1);
-    constexpr std::size_t count = most_leaving;  // one more would take the place of another one
+    constexpr std::size_t count = most_leaving;  // one more would replace another one
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::size_t i = 0; i < count; ++i)
         eps.push_back(a.connect(b));
     CHECK(number_in(b, "connections") == count);
     eps.clear();
-    // Nothing but a goodbye ends the other ends, which send nothing.
+    // The other ends send nothing, so only a goodbye ends them.
     REQUIRE(net.run_until([&] { return number_in(b, "connections") == 0; }));
     REQUIRE(net.run_until([&] { return number_in(a, "connections") == 0; }));
     REQUIRE(net.run_until([&] { return credits_shown(a).used == 0; }));
@@ -377,7 +379,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
     constexpr std::uint32_t count = 100;  // in each direction
     std::vector<std::unique_ptr<uct::ep>> eps;
     std::vector<std::uint64_t> memory(count);
-    const reached there(b, a, std::as_writable_bytes(std::span(memory)));
+    const reached target(b, a, std::as_writable_bytes(std::span(memory)));
     sender out(net);
     for (std::uint32_t i = 0; i < count; ++i) {
         eps.push_back(a.connect(b));
@@ -388,7 +390,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
         REQUIRE(out.send(b, *eps[2 * i + 1], uct::op::am_short, 2, make_message({i, 0}, 16)));
         const std::uint64_t word = 0x1234'0000 + i;
         REQUIRE(net.run_until([&] {
-            return eps[2 * i]->put_short(&word, sizeof word, there.at(8 * i)) !=
+            return eps[2 * i]->put_short(&word, sizeof word, target.at(8 * i)) !=
                    UCS_ERR_NO_RESOURCE;
         }));
     }
@@ -402,7 +404,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
         ucs_status_t status = UCS_OK;
         ++read.count;
         REQUIRE(net.run_until([&] {
-            status = eps[2 * i]->get_bcopy(&got[i], sizeof got[i], there.at(8 * i), &read);
+            status = eps[2 * i]->get_bcopy(&got[i], sizeof got[i], target.at(8 * i), &read);
             return status != UCS_ERR_NO_RESOURCE;
         }));
         REQUIRE(status == UCS_INPROGRESS);
@@ -440,7 +442,7 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
     REQUIRE(::munmap(again, length) == 0);
 }
 
-// Soft RoCE checks no bounds of windows; the conformance suite has those of registrations.
+// Soft RoCE does not check bounds of windows. The conformance suite tests those of registrations.
 TEST_CASE("a memory window serves one operation after the other, and each has a key of its own") {
     rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
     put_scene in(where);
@@ -449,18 +451,19 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
     CHECK(shown(b.iface(), "memory_domain/memory_windows") == "yes");
     const std::span<std::byte> block = std::span(in.remote).subspan(100, 1000);
     const test::log_capture log;
-    const auto attempt = [&](const uct::shared_memory& lent, bool puts) {
-        const auto there = in.a.iface().domain()->attach(lent.key, uct::memory_access::change);
-        REQUIRE(there.ok());
+    const auto attempt = [&](const uct::shared_memory& exposed, bool puts) {
+        const auto remote = in.a.iface().domain()->attach(exposed.key, uct::memory_access::change);
+        REQUIRE(remote.ok());
         const auto via = in.a.connect(b);
         bytes local(block.size(), std::byte{7});
         const uct::iov piece{local.data(), local.size()};
-        const uct::remote_place place{reinterpret_cast<std::uint64_t>(block.data()), there->get()};
+        const uct::remote_place remote_address{reinterpret_cast<std::uint64_t>(block.data()),
+                                               remote->get()};
         counted done;
         ucs_status_t started = UCS_OK;
         REQUIRE(in.net.run_until([&] {
-            started = puts ? via->put_zcopy({&piece, 1}, place, &done)
-                           : via->get_zcopy({&piece, 1}, place, &done);
+            started = puts ? via->put_zcopy({&piece, 1}, remote_address, &done)
+                           : via->get_zcopy({&piece, 1}, remote_address, &done);
             return started != UCS_ERR_NO_RESOURCE;
         }));
         if (started != UCS_INPROGRESS) return started;
@@ -470,24 +473,24 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
     for (const bool puts : {true, false, true}) {
         CAPTURE(puts);
         const auto allowed = puts ? uct::memory_access::change : uct::memory_access::read;
-        auto lent = owner.lend(block, allowed);
-        REQUIRE(lent.ok());
-        CHECK(attempt(*lent, puts) == UCS_OK);
-        uct::shared_memory before = *lent;
+        auto exposed = owner.lend(block, allowed);
+        REQUIRE(exposed.ok());
+        CHECK(attempt(*exposed, puts) == UCS_OK);
+        uct::shared_memory before = *exposed;
         before.keeper.reset();
-        lent = UCS_ERR_CANCELED;
+        exposed = UCS_ERR_CANCELED;
         CHECK(attempt(before, puts) == UCS_ERR_INVALID_ADDR);
     }
     const auto read = owner.lend(block, uct::memory_access::read);
     uct::shared_memory claimed = *read;
-    claimed.key.at(21) = std::byte{1};  // what may be done with it
+    claimed.key.at(21) = std::byte{1};  // access rights
     CHECK(attempt(claimed, true) == UCS_ERR_INVALID_ADDR);
     CHECK(attempt(*read, false) == UCS_OK);
     CHECK(registrations(b, "misses") == "1");
     CHECK(log.text().find("windows cannot be bound") == std::string::npos);
 }
 
-TEST_CASE("constants are lent to be read, without windows and without a complaint") {
+TEST_CASE("constants are exposed for reading, without windows and without a log line") {
     rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
     network net(where);
     side& a = net.at(0);
@@ -498,20 +501,23 @@ TEST_CASE("constants are lent to be read, without windows and without a complain
     std::fill(pages.begin(), pages.end(), std::byte{7});
     REQUIRE(::mprotect(pages.data(), pages.size(), PROT_READ) == 0);
     const test::log_capture log;
-    const auto lent = b.iface().domain()->lend(pages, uct::memory_access::read);
-    REQUIRE(lent.ok());
+    const auto exposed = b.iface().domain()->lend(pages, uct::memory_access::read);
+    REQUIRE(exposed.ok());
     CHECK(log.text().empty());
-    const auto there = a.iface().domain()->attach(lent->key, uct::memory_access::read);
-    REQUIRE(there.ok());
+    const auto remote = a.iface().domain()->attach(exposed->key, uct::memory_access::read);
+    REQUIRE(remote.ok());
     const auto via = a.connect(b);
     bytes local(pages.size());
     const uct::iov piece{local.data(), local.size()};
-    const uct::remote_place place{reinterpret_cast<std::uint64_t>(pages.data()), there->get()};
-    finish(net, [&](uct::completion* done) { return via->get_zcopy({&piece, 1}, place, done); });
+    const uct::remote_place remote_address{reinterpret_cast<std::uint64_t>(pages.data()),
+                                           remote->get()};
+    finish(net, [&](uct::completion* done) {
+        return via->get_zcopy({&piece, 1}, remote_address, done);
+    });
     CHECK(std::equal(local.begin(), local.end(), pages.begin(), pages.end()));
 }
 
-TEST_CASE("memory is lent without windows where they are not wanted, or cannot be had") {
+TEST_CASE("memory is exposed without windows if they are disabled or unavailable") {
     const auto uses_windows = [](std::initializer_list<setting> settings) {
         rc_verbs where(settings);
         network net(where);
@@ -546,12 +552,12 @@ TEST_CASE("a fork changes nothing in what the parent's registered memory sends")
     }
     REQUIRE(child > 0);
     ::close(door[0]);
-    const auto check_put = [&](std::byte what) {
-        std::fill(local.begin(), local.end(), what);
+    const auto check_put = [&](std::byte value) {
+        std::fill(local.begin(), local.end(), value);
         in.put(local);
-        CHECK(in.remote == bytes(length, what));
+        CHECK(in.remote == bytes(length, value));
     };
-    check_put(std::byte{2});  // while the child has the same pages
+    check_put(std::byte{2});  // while the child maps the same pages
     ::close(door[1]);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
@@ -592,7 +598,7 @@ TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers"
     CHECK(shown(a.iface(), "doorbells") == "7");
     REQUIRE(net.run_until([&] { return b.count(1) == 7; }));
     CHECK(shown(b.iface(), "messages_received") == "7");
-    // Seven of a batch of sixteen lie empty.
+    // Seven buffers of a batch of sixteen are empty.
     CHECK(received_buffers(b, "posted") == "25");
     flush(net, *via);
     CHECK(shown(*via, "send_requests") == "0");
@@ -603,7 +609,7 @@ TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers"
     CHECK(shown(*via, "state") == "failed, queue pair error");
 }
 
-TEST_CASE("receive buffers become more by the device's event, before anybody progresses") {
+TEST_CASE("the device's event adds receive buffers before any call of progress") {
     rc_verbs where({{"RC_VERBS_RX_BUFS_FIRST", "8"}, {"RC_VERBS_RX_QUEUE_LEN", "64"}});
     network net(where);
     side& a = net.at(0);
@@ -632,7 +638,7 @@ TEST_CASE("a goodbye behind many messages counts more than a request that failed
     sender out(net);
     const auto via = a.connect(b);
     uct::ep& back = b.newest_partner();
-    // More than progress reads before it looks at requests that have ended.
+    // More than progress reads before it checks requests that have ended.
     constexpr std::uint32_t count = 400;
     for (std::uint32_t sent = 0; sent < count; b.progress()) {
         if (out.try_send(b, back, uct::op::am_short, 1, make_message({1, sent}, 16)) == UCS_OK)
@@ -683,26 +689,26 @@ TEST_CASE("the device itself refuses atomic operations at odd addresses") {
     const auto kept = a.connect(b);
     auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
     bare_pair bare(device);
-    auto met = b.iface().create_ep(a.address());
-    REQUIRE(met);
-    bare.connect(**met, b.address(),
+    auto accepted = b.iface().create_ep(a.address());
+    REQUIRE(accepted);
+    bare.connect(**accepted, b.address(),
                  static_cast<std::uint8_t>(std::stoi(shown(a.iface(), "gid_index"))));
     alignas(8) std::uint64_t words[2] = {5, 6};
-    const reached there(b, a, std::as_writable_bytes(std::span(words)));
+    const reached target(b, a, std::as_writable_bytes(std::span(words)));
     alignas(8) std::uint64_t before = 0;
     const auto region = device.use_own(&before, sizeof before);
     REQUIRE(region);
-    REQUIRE(bare.add_one(there.at(0), **region) == IBV_WC_SUCCESS);
+    REQUIRE(bare.add_one(target.at(0), **region) == IBV_WC_SUCCESS);
     CHECK(before == 5);
     CHECK(words[0] == 6);
-    CHECK(bare.add_one(there.at(3), **region) == IBV_WC_REM_INV_REQ_ERR);
+    CHECK(bare.add_one(target.at(3), **region) == IBV_WC_REM_INV_REQ_ERR);
     CHECK(before == 5);
     CHECK((words[0] == 6 && words[1] == 6));
     check_message(net, out, a, *kept, b, 1);
 }
 
 TEST_CASE("a device that carries little in a request sends longer short messages by a buffer") {
-    // Soft RoCE offers as many bytes as the list of pieces takes, 16 for each.
+    // Soft RoCE offers as many bytes as the list of pieces has, 16 for each.
     rc_verbs where({{"RC_VERBS_TX_MIN_INLINE", "0"}, {"RC_VERBS_TX_MIN_SGE", "2"}});
     network net(where);
     side& a = net.at(0);
@@ -723,8 +729,8 @@ TEST_CASE("a device that carries little in a request sends longer short messages
     CHECK(via->am_short(1, 0, longer.data(), longer.size()) == UCS_ERR_INVALID_PARAM);
 }
 
-// Soft RoCE takes no dma-buf: the call is made, the driver's refusal is told.
-TEST_CASE("memory of another device that cannot be registered is told, and is no end of anything") {
+// Soft RoCE does not support dma-buf: the call is made, and the driver's error is returned.
+TEST_CASE("memory of another device that cannot be registered is reported and ends no endpoint") {
     struct device_memory final : ucs::memory::dmabuf_source {
         explicit device_memory(std::span<std::byte> all) : bytes(all) {
             ucs::memory::add_dmabuf_source(*this);
@@ -732,8 +738,9 @@ TEST_CASE("memory of another device that cannot be registered is told, and is no
         ~device_memory() override { ucs::memory::remove_dmabuf_source(*this); }
         std::optional<ucs::memory::dmabuf> find(const void* address,
                                                 std::size_t length) noexcept override {
-            const auto* const at = static_cast<const std::byte*>(address);
-            if (at < bytes.data() || at + length > bytes.data() + bytes.size()) return std::nullopt;
+            const auto* const begin = static_cast<const std::byte*>(address);
+            if (begin < bytes.data() || begin + length > bytes.data() + bytes.size())
+                return std::nullopt;
             return ucs::memory::dmabuf{ucs::unique_fd(::memfd_create("device memory", 0)), 0};
         }
         const std::span<std::byte> bytes;
@@ -755,7 +762,7 @@ TEST_CASE("memory of another device that cannot be registered is told, and is no
     CHECK(device.share(pages, uct::memory_access::change).ok());
 }
 
-TEST_CASE("what registering costs is known, and memory that is kept registered costs nothing") {
+TEST_CASE("the cost of registration is known, and memory that stays registered costs nothing") {
     const bool kept = GENERATE(true, false);
     CAPTURE(kept);
     rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
@@ -775,7 +782,7 @@ TEST_CASE("what registering costs is known, and memory that is kept registered c
     CHECK(price(rest).seconds < 0.1);
 }
 
-TEST_CASE("what peers send wrong fills no log") {
+TEST_CASE("wrong messages of peers do not fill the log") {
     rc_verbs where;
     network net(where);
     side& a = net.at(0);

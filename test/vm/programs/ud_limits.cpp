@@ -1,5 +1,5 @@
-// ud_verbs on networks that are as bad as only its settings make them, and what it shares among
-// endpoints. What holds for every transport is in the conformance suite.
+// ud_verbs on networks whose faults only its settings can produce, and its sharing of resources
+// among endpoints. The conformance suite tests what all transports have in common.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,26 +18,26 @@ public:
         : on_device("ud_verbs", {"UD_VERBS_LINGER", "20ms"}, settings) {}
 };
 
-unsigned long number_in(side& of, std::string_view path) {
-    return std::stoul(shown(of.iface(), path));
+unsigned long number_in(side& side, std::string_view path) {
+    return std::stoul(shown(side.iface(), path));
 }
 
-// One of so many has parts.
-bytes message_of(tag who) {
-    return make_message(who, who.number % 8 == 0 ? 1000 : 16);
+// One of this many messages has fragments.
+bytes message_of(tag id) {
+    return make_message(id, id.number % 8 == 0 ? 1000 : 16);
 }
 
-void check_all(const side& at, std::uint32_t stream, std::uint32_t count) {
-    CHECK(in_order(at, stream, count));
-    for (const received& each : at.inbox) {
-        const bool whole = each.data == message_of(tag_of(each.data));
-        CHECK(whole);
+void check_all(const side& receiver, std::uint32_t stream, std::uint32_t count) {
+    CHECK(in_order(receiver, stream, count));
+    for (const received& each : receiver.inbox) {
+        const bool complete = each.data == message_of(tag_of(each.data));
+        CHECK(complete);
     }
 }
 
 }  // namespace
 
-TEST_CASE("nothing is lost nor delivered twice where the network is bad and receivers forget") {
+TEST_CASE("nothing is lost or delivered twice on a bad network with receivers that forget") {
     ud_verbs where({{"UD_VERBS_PATH_MTU", "256"},
                     {"UD_VERBS_MIN_RTO", "1ms"},
                     {"UD_VERBS_MAX_RTO", "100ms"},
@@ -49,17 +49,18 @@ TEST_CASE("nothing is lost nor delivered twice where the network is bad and rece
     side& a = net.at(0);
     side& b = net.at(1);
     sender out(net);
-    const auto there = a.connect(b);
+    const auto remote = a.connect(b);
     const auto back = b.connect(a);
     constexpr std::uint32_t rounds = 100, of_each = 10, count = rounds * of_each;
     for (std::uint32_t i = 0; i < count; ++i) {
-        REQUIRE(out.send(a, *there, uct::op::am_bcopy, 1, message_of({1, i})));
+        REQUIRE(out.send(a, *remote, uct::op::am_bcopy, 1, message_of({1, i})));
         REQUIRE(out.send(b, *back, uct::op::am_bcopy, 1, message_of({2, i})));
         if ((i + 1) % of_each != 0) continue;
-        flush(net, *there);
+        flush(net, *remote);
         flush(net, *back);
-        // With this question the receiver may forget: nothing is under way that it has delivered.
-        there->check();
+        // After this request the receiver may forget the sender: no packet that it has delivered is
+        // still in flight.
+        remote->check();
         back->check();
     }
     REQUIRE(net.run_until([&] { return a.inbox.size() >= count && b.inbox.size() >= count; }));
@@ -105,29 +106,29 @@ TEST_CASE("a goodbye behind many datagrams counts more than the silence before i
     network net(where);
     side& a = net.at(0);
     side& b = net.at(1);
-    side& others = net.at(2);
+    side& third = net.at(2);
     sender out(net);
     const auto via = a.connect(b);
     REQUIRE(out.send(a, *via, uct::op::am_short, 1, make_message({1, 0}, 16)));
-    std::vector<std::unique_ptr<uct::ep>> crowd;
+    std::vector<std::unique_ptr<uct::ep>> endpoints;
     for (std::uint32_t i = 0; i < 64; ++i) {
-        crowd.push_back(others.connect(a));
-        REQUIRE(out.send(others, *crowd.back(), uct::op::am_short, 1, make_message({2, i}, 16)));
+        endpoints.push_back(third.connect(a));
+        REQUIRE(out.send(third, *endpoints.back(), uct::op::am_short, 1, make_message({2, i}, 16)));
     }
     REQUIRE(net.run_until([&] { return a.count(2) == 64 && b.count(1) == 1; }));
     net.settle();
-    // The peer leaves a message unanswered for many timers, but not for as long as the limit.
+    // The peer does not acknowledge a message for many timeouts, but for less than the limit.
     REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
     const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second / 2;
     while (ucs::time::now() < end)
         a.progress();
     REQUIRE(a.failures.empty());
-    // More than progress reads before it looks at the time.
+    // More than progress reads before it checks the time.
     std::uint32_t sent = 64;
     for (int round = 0; round < 8; ++round) {
-        for (const auto& each : crowd) {
+        for (const auto& each : endpoints) {
             const bytes message = make_message({2, sent}, 16);
-            if (out.try_send(others, *each, uct::op::am_short, 1, message) == UCS_OK) ++sent;
+            if (out.try_send(third, *each, uct::op::am_short, 1, message) == UCS_OK) ++sent;
         }
     }
     REQUIRE(sent >= 64 + 200);
@@ -145,7 +146,7 @@ TEST_CASE("a datagram that claims the address of another port makes no address h
     network net(where);
     side& a = net.at(0);
     datagram_forger forger(a.address());
-    // An address of the subnet that nobody has: a device would look for a neighbor.
+    // An unused address of the subnet: a device would resolve a neighbor.
     uct::ud::wire::hello forged = forger.own_hello(1);
     forged.from.port.gid.back() = 250;
     for (const kind each : {kind::request, kind::resync, kind::goodbye}) {
@@ -156,7 +157,7 @@ TEST_CASE("a datagram that claims the address of another port makes no address h
     CHECK(number_in(a, "malformed") >= 3);
     CHECK(number_in(a, "address_handles") == 0);
     CHECK(number_in(a, "connections_in") == 0);
-    // The same queue pair is heard when it says the truth.
+    // The same queue pair is accepted if its data is correct.
     forger.send(kind::request, forger.own_hello(2));
     CHECK(net.run_until([&] { return number_in(a, "connections_in") == 1; }));
     forger.send(kind::goodbye, forger.own_hello(2));
@@ -164,7 +165,9 @@ TEST_CASE("a datagram that claims the address of another port makes no address h
     CHECK(number_in(a, "malformed") >= 3);
 }
 
-TEST_CASE("a cut-off sender that asks again is told of its end and displaces nobody") {
+TEST_CASE(
+    "a cut-off sender that sends another request is told of its end and displaces no other "
+    "sender") {
     using kind = uct::ud::wire::kind;
     ud_verbs where;
     network net(where);
@@ -175,7 +178,7 @@ TEST_CASE("a cut-off sender that asks again is told of its end and displaces nob
     REQUIRE(out.send(net.at(1), *other, uct::op::am_short, 1, make_message({1, 0}, 16)));
     REQUIRE(net.run_until([&] { return a.count(1) == 1; }));
     const std::uint64_t kept = a.inbox.front().connection;
-    // All that one source may have, so that a newcomer of it displaces another one.
+    // The limit for one source, so that a new connection of it displaces another one.
     constexpr std::uint64_t most = 1024;
     std::uint64_t asked = 0;
     for (; asked < most; ++asked) {
@@ -191,7 +194,7 @@ TEST_CASE("a cut-off sender that asks again is told of its end and displaces nob
     };
     REQUIRE(a.iface().end_connection(cut_off(), UCS_ERR_EXCEEDS_LIMIT));
     CHECK(number_in(a, "connections_in") == most);
-    // Fill its place, and ask in its name again.
+    // Takes its slot, and sends requests in its name again.
     forger.send(kind::request, forger.own_hello(++asked));
     REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
     const unsigned long before = number_in(a, "datagrams_received");
@@ -201,7 +204,7 @@ TEST_CASE("a cut-off sender that asks again is told of its end and displaces nob
         a.progress();
     }
     REQUIRE(net.run_until([&] { return number_in(a, "datagrams_received") >= before + most; }));
-    // Each of them is answered, the cut-off one as well.
+    // Each of them gets a reply, also the one that was cut off.
     CHECK(number_in(a, "datagrams_sent") == sent + most);
     CHECK(number_in(a, "displaced") == 0);
     CHECK(number_in(a, "connections_in") == 1 + most);

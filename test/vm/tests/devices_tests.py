@@ -1,4 +1,4 @@
-"""Devices of one guest: they are there, and programs of others work with them."""
+"""Devices of one guest: they exist, and third-party programs work with them."""
 
 from catalog import on
 from programs import LIMIT, OPENUCX, devices, iterations_done, output_of, pingpong, ucx_perftest

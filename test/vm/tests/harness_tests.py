@@ -1,4 +1,4 @@
-"""What runs the tests: nothing hangs, nothing is left, and what went wrong is said."""
+"""The runner itself: it does not hang, leaves nothing behind, and reports failures."""
 
 import argparse
 import contextlib
@@ -55,7 +55,7 @@ def hanging_guest_is_told(guest):
 
 @on(DEVICES)
 def test_that_takes_too_long_is_told_with_its_jobs(guest):
-    """Also where no wait of its own has ended."""
+    """Also if none of its own waits has ended."""
     def late(same):
         same.start("echo started first >/dev/console; tail -f /dev/null")
         same.run("echo on my way; tail -f /dev/null", LIMIT)
@@ -104,7 +104,7 @@ import pathlib, signal, sys
 sys.path.insert(0, sys.argv[1])
 from kernel import Kernel
 from machine import Guest
-# Whoever is started in the background of a script ignores it.
+# A process that a script starts in the background ignores SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with Guest(Kernel(sys.argv[2]), pathlib.Path(sys.argv[3])) as guest:
     print(guest.process_id, flush=True)
@@ -125,7 +125,7 @@ def qemu_ends_with_its_starter(guest):
 
 
 def runner(tests, environment=None):
-    """Status and output of another runner, for tests with this text."""
+    """Status and output of another runner that runs tests with this text."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "sample_tests.py").write_text(textwrap.dedent(tests))
         done = subprocess.run([sys.executable, VM / "run", "--tests", folder, "--folder", folder], env=environment,

@@ -14,7 +14,7 @@ def they_play_pingpong(one, two):
 
 @on(HOSTS)
 def pingpong_waits_for_a_cut_cable(one, two):
-    """Soft RoCE repeats for ever what is sent with 7 retries, which is what ibv_rc_pingpong asks for."""
+    """Soft RoCE retries for ever with a retry count of 7, which ibv_rc_pingpong requests."""
     jobs = pingpong(one, two, ENDLESS)
     await_traffic(one)
     with unplugged(one):

@@ -1,15 +1,15 @@
-"""Programs that several tests run, and what they wait for."""
+"""Programs that several tests run, and waits for them."""
 
 import contextlib
 import re
 
-LIMIT = 100  # seconds within which everything must have an answer; far more than it takes
+LIMIT = 100  # seconds for any reply; far more than needed
 PORT = 18515
 ENDLESS = 100_000_000  # iterations
 
 
 def devices(guest):
-    """What ibv_devinfo says: name of each device, with a dictionary of its lines."""
+    """Parses ibv_devinfo: name of each device, with a dictionary of its lines."""
     found = {}
     for line in guest.check("ibv_devinfo", LIMIT).splitlines():
         name, colon, value = line.strip().partition(":")
@@ -31,7 +31,7 @@ def unplugged(guest, card=0):
 
 def served(guest, server, port=PORT):
     """Starts a server that listens on a TCP port, and waits until it does."""
-    # One that was killed may still be giving its device back.
+    # A killed predecessor may still be releasing its device.
     guest.check(f"while ss -Htln 'sport = {port}' | grep -q .; do sleep 0.1; done", LIMIT)
     job = guest.start(server)
     guest.check(f"until ss -Htln 'sport = {port}' | grep -q . || ! [ -d /proc/$(cat /run/guest/{job.name}.pid) ]; "
@@ -40,39 +40,39 @@ def served(guest, server, port=PORT):
 
 
 def pingpong(server, client, iterations, options=""):
-    """A running ibv_rc_pingpong between two guests, or one and itself; both jobs."""
+    """A running ibv_rc_pingpong between two guests, or of one with itself; returns both jobs."""
     command = f"ibv_rc_pingpong -g 1 -p {PORT} -n {iterations} {options}"
     return served(server, command), client.start(f"{command} 10.9.0.{server.host}")
 
 
 def await_traffic(guest):
-    """Until more packets arrive than it takes to connect anything."""
+    """Returns when more packets have arrived than a connection needs."""
     counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
     guest.check(f"first=$(cat {counter}); until [ $(cat {counter}) -gt $((first + 50)) ]; do sleep 0.1; done", LIMIT)
 
 
 def await_state(guest, state, device="rxe0"):
-    """ACTIVE or DOWN."""
+    """Returns the state of the port: ACTIVE or DOWN."""
     guest.check(f"until grep -q {state} /sys/class/infiniband/{device}/ports/1/state; do sleep 0.1; done", LIMIT)
 
 
-# Version 1.13 takes the version of IP from the service level, which soft RoCE does not set: that means version 6.
+# Version 1.13 derives the IP version from the service level, which soft RoCE does not set: that means version 6.
 OPENUCX = "UCX_TLS=rc_verbs,ud_verbs UCX_IB_GID_INDEX=0"
 
 
 def ucx_perftest(server, client, test, settings, address="localhost", program="/usr/bin/ucx_perftest"):
-    """OpenUCX's own or another one; both jobs."""
+    """Starts ucx_perftest, OpenUCX's or ours; returns both jobs."""
     command = f"{settings} {program} -p 13337"
     return served(server, command, 13337), client.start(f"{command} {address} {test}")
 
 
 def output_of(job):
-    """Of one that ends well."""
+    """Output of a run that succeeds."""
     result = job.wait(LIMIT)
     assert result.status == 0, f"{job.command} ended with {result.status}:\n{result.output}"
     return result.output
 
 
 def iterations_done(job):
-    """Of a pingpong that ends well."""
+    """Output of a pingpong that succeeds."""
     return int(re.search(r"^(\d+) iters in", output_of(job), re.M).group(1))

@@ -26,7 +26,7 @@ def another_device(guest):
 
 
 def measured(server, client, tests, address, settings=""):
-    """All of them in one run: programs take longer to start here than a test does."""
+    """All of them in one run, because programs need longer to start here than to run a test."""
     lines = "".join(f"{number} -t {test}\\n" for number, test in enumerate(tests))
     client.check(f"printf '{lines}' >/tmp/batch", LIMIT)
     jobs = ucx_perftest(server, client, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -b /tmp/batch", settings, address,
@@ -101,7 +101,7 @@ def perftest_runs_between_hosts(one, two):
 
 @on(HOSTS)
 def port_that_stays_down_ends_the_endpoint(one, two):
-    """Soft RoCE repeats seven times for ever, so nothing but the port's event ends it."""
+    """Soft RoCE retries for ever with a retry count of seven, so only the port's event ends it."""
     settings = "UCX_RC_RETRY_COUNT=7 UCX_IB_PORT_DOWN_TIMEOUT=300ms"
     jobs = ucx_perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1",
                         program=tool(one, "bin/ucx_perftest"))

@@ -1,4 +1,4 @@
-"""The protocols over RDMA: what programs of the C interface and Open MPI see."""
+"""The protocols over RDMA, as programs of the C interface and Open MPI use them."""
 
 import pathlib
 
@@ -13,14 +13,14 @@ MORE_FILES = ("am", "stream", "match", "request", "query", "address")
 # With --long.
 REST_OF_FILES = ("arguments", "config", "flood", "stream_types", "thread", "thread_families", "transfer", "user_request", "wakeup")
 NAMED = ("sixteen megabytes arrive as they were sent*",)
-# A peer that is gone is noticed because it does not answer: soon, here.
+# A dead peer is noticed because it does not respond: after a short time in these tests.
 NOTICED_SOON = "UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=100ms UCX_RC_VERBS_RETRY_COUNT=2"
 
 
 def measured(server, client, test, address, settings=ONLY_RDMA):
     jobs = ucx_perftest(server, client, f"-w 10 -f -t {test}", settings, address,
                         program=tool(server, "bin/ucx_perftest"))
-    for job in reversed(jobs):  # a client that fails says why, and its server waits on
+    for job in reversed(jobs):  # a client that fails logs the reason, and its server keeps waiting
         output_of(job)
 
 
@@ -53,12 +53,12 @@ def programs_of_the_c_interface_run_on_datagrams(guest):
 
 @on(DEVICES, long=True)
 def endpoints_of_the_c_interface_are_connected_over_datagrams(guest):
-    """They carry the data by which others are connected: tcp is not even there."""
+    """RDMA carries the connection data itself, because tcp is not enabled."""
     run_programs(guest, "rc_verbs,ud_verbs,self", ("endpoint",))
 
 
-# The cases of the suite whose clients are programs, not anybody with a TCP socket.
-MEETINGS = ("a client reaches a server by its socket address*", "what a client sends before*", "endpoints know the*",
+# Test cases whose clients are programs of the library, not plain TCP sockets.
+CONNECTION_CASES = ("a client reaches a server by its socket address*", "what a client sends before*", "endpoints know the*",
             "hundreds of clients at once*", "both sides may close together*", "a worker can be its own client",
             "a client that the server rejects*", "a client that finds no server*", "requests that nobody answers*",
             "a client may give up at any time", "the handler may destroy its listener*")
@@ -69,8 +69,8 @@ FORKING = "a client process that dies is told*"
 def clients_and_servers_meet_over_rdma_alone(guest):
     opened = "$(awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp)"
     suite = tool(guest, "test/integration/api/ucp_api_test")
-    names = ",".join(f'"{name}"' for name in MEETINGS)
-    # One that makes processes has to be first: librdmacm is of no use to children of those that have used it.
+    names = ",".join(f'"{name}"' for name in CONNECTION_CASES)
+    # A case that forks must run first: librdmacm does not work in children of processes that have used it.
     settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
     # Both sides of 300 connections that are being made, three descriptors each.
     output = guest.check(f"ulimit -n 4096; before={opened}; export {settings} {NOTICED_SOON}; "
@@ -81,7 +81,7 @@ def clients_and_servers_meet_over_rdma_alone(guest):
 @on(DEVICES)
 def clients_and_servers_prove_a_job_key_over_rdma(guest):
     suite = tool(guest, "test/integration/api/ucp_api_test")
-    names = ",".join(f'"{name}"' for name in MEETINGS[:4])
+    names = ",".join(f'"{name}"' for name in CONNECTION_CASES[:4])
     settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
     key = "UCX_JOB_KEY=of-more-than-16-characters"
     output = guest.check(f"ulimit -n 4096; {settings} {key} {NOTICED_SOON} {suite} {names}", 2 * LIMIT)
@@ -130,8 +130,8 @@ def both_rails_carry_long_transfers(guest):
         before = [packets_sent(guest, device) for device in ("rxe0", "rxe1")]
         measured(guest, guest, test, "localhost")
         sent = [packets_sent(guest, device) - count for device, count in zip(("rxe0", "rxe1"), before)]
-        whole = 11_000_000 // 4096
-        assert min(sent) > whole // 5 and sum(sent) > whole, f"{test}: {sent} packets"
+        total = 11_000_000 // 4096
+        assert min(sent) > total // 5 and sum(sent) > total, f"{test}: {sent} packets"
 
 
 @on(DEVICES)
@@ -164,7 +164,7 @@ def near_device_carries_messages(guest):
 
 @on(NUMA)
 def device_near_memory_carries_messages(guest):
-    """Where memory is bound to a node, it does not matter where the processor is."""
+    """If memory is bound to a node, the processor's place is irrelevant."""
     for node in (0, 1):
         bind = ("import ctypes, os, sys; mask = ctypes.c_ulong(1 << int(sys.argv[1])); "
                 "assert ctypes.CDLL(None).syscall(238, 2, ctypes.byref(mask), 64) == 0; os.execv(sys.argv[2], sys.argv[2:])")
@@ -174,7 +174,7 @@ def device_near_memory_carries_messages(guest):
 
 @on(NUMA)
 def collectives_have_a_level_for_numa_nodes(guest):
-    """Ranks that are bound to a node each, in turn; who may run on both is at home on none."""
+    """Ranks that are bound to one node each, in turn. A rank that may run on both has no home node."""
     everything = f"{tool(guest, 'bin/ucg_perf')} -p 4 -V -c reduce,allreduce,bcast,allgatherv,reduce_scatter -s 200k -n 1"
     for binding, nodes in (("-C 0,1", 2), ("", 1)):
         said = guest.check(f"UCX_LOG_LEVEL=debug {everything} {binding} 2>&1", LIMIT)
@@ -190,7 +190,7 @@ def datagrams_carry_messages_where_many_peers_are_expected(guest):
 
 @on(SWITCH)
 def device_behind_a_switch_is_farther(guest):
-    """Without the switch it would be taken: it is the first of two equal ones."""
+    """Without the switch it would be selected, because it is the first of two equal ones."""
     lane = lane_of_messages(guest)
     assert "rxe1:1" in lane, lane
     page = guest.check(f"{tool(guest, 'bin/ucx_info')} -d -t rc_verbs", LIMIT)
@@ -207,7 +207,8 @@ def messages_and_memory_reach_the_other_host(one, two):
 
 @on(HOSTS)
 def cut_cable_of_the_second_rail_is_done_without(one, two):
-    """Read by the receiver or written by the sender: one host is told that its port is down, the other finds out."""
+    """Read by the receiver or written by the sender. One host gets an event that its port is down; the other one finds
+    out by timeouts."""
     for scheme in ("get_zcopy", "put_zcopy"):
         settings = f"{ONLY_RDMA} {NOTICED_SOON} UCX_IB_PORT_DOWN_TIMEOUT=100ms UCX_RNDV_SCHEME={scheme}"
         jobs = ucx_perftest(one, two, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "10.9.0.1",
@@ -226,17 +227,17 @@ def cut_cable_ends_the_endpoint(one, two):
     await_traffic(one)
     with unplugged(one):
         results = [job.wait(LIMIT) for job in jobs]
-    # Who finds out first tells the other one over what is left.
+    # The side that finds out first notifies the other one over the remaining device.
     assert all(result.status != 0 for result in results), results
     assert any("Endpoint timed out" in result.output for result in results), results
 
 
 @on(HOSTS)
 def killed_host_ends_the_endpoint(one, two):
-    """The last one: afterwards there is one guest less."""
+    """Runs last, because it stops one guest."""
     jobs = ucx_perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1",
                         program=tool(one, "bin/ucx_perftest"))
     await_traffic(one)
     two.kill()
-    result = jobs[0].wait(LIMIT)  # the server, on the host that is left
+    result = jobs[0].wait(LIMIT)  # the server, on the remaining host
     assert "Endpoint timed out" in result.output or "Connection reset" in result.output, result.output
