@@ -1,12 +1,12 @@
 /*
- * UCM: tells interested parties when memory is mapped, unmapped or moved.
+ * UCM: notifies handlers when memory is mapped, unmapped or moved.
  *
- * Nothing is watched until a handler is set. Then functions of the C library are replaced, so that
- * their calls are noticed wherever they come from, the C library itself included; they stay
- * replaced until the process ends. Nothing is replaced for a kind of events that somebody has
- * declared "external": he reports all changes of that kind (such as an MPI library with hooks of
- * its own), by ucm_vm_mmap and ucm_vm_munmap, or by changing memory through ucm_mmap and its
- * siblings. All functions may be called by any thread. docs/memory-events.md has the limits.
+ * Nothing is observed until a handler is set. Then functions of the C library are replaced, so that
+ * their calls are detected from any caller, including the C library itself. They stay replaced
+ * until the process ends. A program or library (such as MPI with its own hooks) can declare a kind
+ * of events "external": it then reports all changes of that kind, by ucm_vm_mmap and ucm_vm_munmap,
+ * or by changing memory through ucm_mmap and similar functions, and nothing is replaced for that
+ * kind. All functions may be called by any thread. docs/memory-events.md has the limits.
  */
 #ifndef UCM_API_UCM_H_
 #define UCM_API_UCM_H_
@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 typedef enum ucm_event_type {
     UCM_EVENT_NONE = 0,
 
-    /* One particular call. */
+    /* Calls of particular functions. */
     UCM_EVENT_MMAP = UCS_BIT(0),
     UCM_EVENT_MUNMAP = UCS_BIT(1),
     UCM_EVENT_MREMAP = UCS_BIT(2),
@@ -36,7 +36,7 @@ typedef enum ucm_event_type {
     UCM_EVENT_MADVISE = UCS_BIT(6),
     UCM_EVENT_BRK = UCS_BIT(7),
 
-    /* The effect, whatever call had it. */
+    /* Effects, caused by any function. */
     UCM_EVENT_VM_MAPPED = UCS_BIT(16),   /* after pages appeared */
     UCM_EVENT_VM_UNMAPPED = UCS_BIT(17), /* before pages go away */
 
@@ -45,32 +45,32 @@ typedef enum ucm_event_type {
     UCM_EVENT_MEM_TYPE_FREE = UCS_BIT(21),
 
     /* For ucm_set_event_handler. */
-    UCM_EVENT_FLAG_NO_INSTALL = UCS_BIT(24),    /* take what comes, even if that is not all */
-    UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also tell what was allocated before */
+    UCM_EVENT_FLAG_NO_INSTALL = UCS_BIT(24),    /* accept incomplete events */
+    UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also report earlier allocations */
 } ucm_event_type_t;
 
-/** How functions of the C library are replaced. There is one way here: RELOC is the same as BISTRO.
+/** Method of replacing functions of the C library. There is only one: RELOC is the same as BISTRO.
  */
 typedef enum ucm_mmap_hook_mode {
-    UCM_MMAP_HOOK_NONE, /* not at all: only what is reported is told */
+    UCM_MMAP_HOOK_NONE, /* none: only reported events arrive */
     UCM_MMAP_HOOK_RELOC,
     UCM_MMAP_HOOK_BISTRO, /* by changing their code */
     UCM_MMAP_HOOK_LAST
 } ucm_mmap_hook_mode_t;
 
-/** Whether the library keeps itself from being unloaded once it has replaced functions. */
+/** Prevents that the library is unloaded after it has replaced functions. */
 typedef enum ucm_module_unload_prevent_mode {
     UCM_UNLOAD_PREVENT_MODE_LAZY,
-    UCM_UNLOAD_PREVENT_MODE_NOW,  /* the same */
-    UCM_UNLOAD_PREVENT_MODE_NONE, /* no: the program never unloads it */
+    UCM_UNLOAD_PREVENT_MODE_NOW,  /* same as LAZY */
+    UCM_UNLOAD_PREVENT_MODE_NONE, /* not prevented: the program never unloads it */
     UCM_UNLOAD_PREVENT_MODE_LAST
 } ucm_module_unload_prevent_mode_t;
 
-/** What happened; the event type says which member is valid. */
+/** Details of an event; the event type determines the valid member. */
 typedef union ucm_event {
-    /* A call, with its arguments. Handlers of negative priority run before it: one that sets
-       result to something else than MAP_FAILED or -1 did the work itself. The others see the
-       result. */
+    /* A call with its arguments. Handlers of negative priority run before the call. If such a
+       handler sets result to a value other than MAP_FAILED or -1, it has done the work itself. The
+       other handlers see the result. */
     struct {
         void* result;
         void* address;
@@ -129,7 +129,7 @@ typedef union ucm_event {
     } mem_type;
 } ucm_event_t;
 
-/** Settings. Those without a comment have no meaning here. */
+/** Settings. Members without a comment have no effect. */
 typedef struct ucm_global_config {
     ucs_log_level_t log_level;
     int enable_events;                   /* 0: handlers are refused */
@@ -143,17 +143,17 @@ typedef struct ucm_global_config {
     int module_unload_prevent_mode; /* ucm_module_unload_prevent_mode_t */
 } ucm_global_config_t;
 
-/** The settings; before the first call of the library they may be changed. Better: the function. */
+/** The settings. They may be changed before the first call; prefer ucm_set_global_opts. */
 extern ucm_global_config_t ucm_global_opts;
 
-/** Replaces the settings. Newer versions have a longer structure; the rest of it is not read. */
+/** Replaces the settings. In newer versions the structure is longer; its rest is not read. */
 void ucm_set_global_opts(const ucm_global_config_t* ucm_opts);
 
 /**
- * Told about an event. Runs in the thread that changes memory, possibly inside an allocator: it
- * must not allocate, nor wait for whoever does. It may report events itself, and set and unset
- * handlers; whether one that it sets is told about the event under way is not defined, and no
- * function is replaced for its sake. It must not call ucm_test_events and
+ * Handler of an event. Runs in the thread that changes memory, possibly inside an allocator: it
+ * must not allocate, nor wait for a thread that does. It may report events, and set and unset
+ * handlers. It is undefined if a handler that it sets is called for the current event, and no
+ * function is replaced for such a handler. It must not call ucm_test_events and
  * ucm_test_external_events.
  */
 typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* event, void* arg);
@@ -161,52 +161,53 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
 /**
  * Adds a handler. The same callback may be added several times.
  *
- * @param events    ucm_event_type_t bits, and flags. A handler of no kind is accepted and never
+ * @param events    ucm_event_type_t bits, and flags. A handler without kinds is accepted and never
  *                  called.
  * @param priority  handlers run in ascending order, those of one priority in the order added.
- * @return UCS_OK; UCS_ERR_UNSUPPORTED when one of the events is not declared external and cannot
- *         be noticed (not with UCM_EVENT_FLAG_NO_INSTALL), or events are not enabled: always for
- *         UCM_EVENT_SBRK, whose calls are noticed as UCM_EVENT_BRK; UCS_ERR_INVALID_PARAM
- *         when the callback is null or a bit is not one of ucm_event_type_t; UCS_ERR_NO_MEMORY.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED if one of the events is neither declared external nor
+ *         detectable (not with UCM_EVENT_FLAG_NO_INSTALL), or if events are not enabled. That is
+ *         always so for UCM_EVENT_SBRK, whose calls are detected as UCM_EVENT_BRK.
+ *         UCS_ERR_INVALID_PARAM if the callback is null or a bit is not one of ucm_event_type_t;
+ * UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 
 /**
- * Removes events from handlers with this callback and argument. None runs afterwards; only a
- * handler that calls this does not wait for other threads in which they run.
+ * Removes events from handlers with this callback and argument. The call waits until no such
+ * handler runs. A handler that calls this does not wait for handlers in other threads.
  */
 void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void* arg);
 
 /** Declares that the caller reports all events of these kinds from now on. */
 void ucm_set_external_event(int events);
 
-/** Takes the declaration back. */
+/** Withdraws the declaration. */
 void ucm_unset_external_event(int events);
 
 /**
- * Checks whether the events arrive for which this library replaced functions. The call makes the
- * events happen with memory of its own.
+ * Checks that the events arrive for which this library replaced functions. The call causes the
+ * events with memory of its own.
  *
- * @param events  ucm_event_type_t bits. Kinds for which no function was replaced are left out:
- *                declared kinds belong to ucm_test_external_events, and no handler waits for the
- *                others.
- * @return UCS_OK; UCS_ERR_UNSUPPORTED when a kind was promised to a handler and does not arrive.
+ * @param events  ucm_event_type_t bits. Kinds for which no function was replaced are ignored:
+ *                declared kinds belong to ucm_test_external_events, and the others have no
+ *                handler.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED if a kind was promised to a handler and does not arrive.
  */
 ucs_status_t ucm_test_events(int events);
 
 /**
- * Checks whether the sources of declared events report them. The call makes the events happen with
- * memory of its own, except those of the program break.
+ * Checks that the sources of declared events report them. The call causes the events with memory of
+ * its own, except events of the program break.
  *
- * @param events  ucm_event_type_t bits. Kinds that nobody has declared are left out.
- * @return UCS_OK; UCS_ERR_UNSUPPORTED when a declared kind does not arrive.
+ * @param events  ucm_event_type_t bits. Undeclared kinds are ignored.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED if a declared kind does not arrive.
  */
 ucs_status_t ucm_test_external_events(int events);
 
-/** Tells handlers that pages were mapped. */
+/** Notifies handlers that pages were mapped. */
 void ucm_vm_mmap(void* addr, size_t length);
 
-/** Tells handlers that pages are about to be unmapped, or that their contents go away. */
+/** Notifies handlers that pages are about to be unmapped or to lose their contents. */
 void ucm_vm_munmap(void* addr, size_t length);
 
 /* mremap has a fifth argument, the new address, with MREMAP_FIXED or MREMAP_DONTUNMAP in flags. */
@@ -232,8 +233,8 @@ int ucm_brk(void* addr);
 int ucm_madvise(void* addr, size_t length, int advice);
 
 /**
- * Opens a library by dlopen. What it maps is told by nobody. A name without a slash is looked for
- * as if this library asked: the caller's own run path does not count.
+ * Opens a library by dlopen. Its mappings are not reported. A name without a slash is searched by
+ * the rules for this library: the caller's own run path is not used.
  */
 void* ucm_dlopen(const char* filename, int flag);
 

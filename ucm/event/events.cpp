@@ -1,4 +1,4 @@
-// The C functions that register handlers, declare sources and report ranges.
+// C functions that register handlers, declare external sources and report ranges.
 #include <pthread.h>
 
 #include "ucm/event/handler_list.hpp"
@@ -8,20 +8,22 @@
 namespace ucm {
 namespace {
 
-// Returns those of the kinds that this library notices. Replaced functions may be in place and
-// still not be called, such as under a tool that has translated the code before; hence the trial.
-int noticed(int events) noexcept {
+// Returns the requested kinds of events that this library detects. Replaced functions may be in
+// place and still not be called, for example under a tool that has translated the code before;
+// therefore the kinds are tried.
+int detected(int events) noexcept {
     hook::repair();
     return kinds_that_arrive(events & hook::installed());
 }
 
-// The same after an attempt to notice all of them. Handlers can be told in the middle of the
-// allocator, which looking for functions needs: for them it stays as it is.
-int notice(int events) noexcept {
+// Like detected, after an attempt to detect all of the kinds. Finding functions needs the
+// allocator, and a handler may run inside the allocator. So a call from a handler replaces no
+// functions.
+int detect(int events) noexcept {
     if (events == 0) return 0;
-    if (handler_list::is_telling()) return events & hook::installed();
+    if (handler_list::is_notifying()) return events & hook::installed();
     if (ucm_global_opts.mmap_hook_mode != UCM_MMAP_HOOK_NONE) hook::install(events);
-    return noticed(events);
+    return detected(events);
 }
 
 void in_child() noexcept {
@@ -29,7 +31,7 @@ void in_child() noexcept {
     hook::forget_other_threads();
 }
 
-// The list's lock may be held by a thread that a child of fork does not have.
+// A thread that does not exist in the child of a fork may hold the list's lock.
 void survive_fork() noexcept {
     static constinit int done = 0;
     if (__atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL) == 0) {
@@ -45,11 +47,11 @@ ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_
     if (ucm_global_opts.enable_events == 0) return UCS_ERR_UNSUPPORTED;
     if ((events & ~ucm::event_flags) == 0) return UCS_OK;
     ucm::survive_fork();
-    int noticed = 0;
+    int detected = 0;
     if ((events & UCM_EVENT_FLAG_NO_INSTALL) == 0) {
-        noticed = ucm::notice(events & ~ucm::event_flags & ~ucm::handlers().external());
+        detected = ucm::detect(events & ~ucm::event_flags & ~ucm::handlers().external());
     }
-    return ucm::handlers().add(events, noticed, priority, cb, arg);
+    return ucm::handlers().add(events, detected, priority, cb, arg);
 }
 
 void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void* arg) {
@@ -65,8 +67,8 @@ void ucm_unset_external_event(int events) {
 }
 
 ucs_status_t ucm_test_events(int events) {
-    events &= ucm::handlers().relied_on();
-    return (events & ~ucm::noticed(events)) == 0 ? UCS_OK : UCS_ERR_UNSUPPORTED;
+    events &= ucm::handlers().promised();
+    return (events & ~ucm::detected(events)) == 0 ? UCS_OK : UCS_ERR_UNSUPPORTED;
 }
 
 ucs_status_t ucm_test_external_events(int events) {

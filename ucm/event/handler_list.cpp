@@ -8,8 +8,9 @@ namespace ucm {
 
 namespace {
 
-// Events whose handlers this thread is telling. In the block of memory that every thread has from
-// its start: the other kind of variable is allocated at the first use.
+// Number of nested events whose handlers this thread is calling. The variable is in the memory that
+// every thread has from its start (initial-exec), because other thread-local variables are
+// allocated at their first use.
 __attribute__((tls_model("initial-exec"))) thread_local constinit int depth = 0;
 
 template<class T>
@@ -29,45 +30,46 @@ handler_list& handlers() noexcept {
     return the_list;
 }
 
-handler_list::telling::telling(const handler_list& list) noexcept : list_(list) {
+handler_list::notify_guard::notify_guard(const handler_list& list) noexcept : list_(list) {
     pthread_rwlock_rdlock(&list_.lock_);
     ++depth;
 }
 
-handler_list::telling::~telling() {
+handler_list::notify_guard::~notify_guard() {
     --depth;
     pthread_rwlock_unlock(&list_.lock_);
 }
 
-handler_list::changing::changing(handler_list& list) noexcept : list_(list) {
+handler_list::change_guard::change_guard(handler_list& list) noexcept : list_(list) {
     pthread_mutex_lock(&list_.changes_);
 }
 
-handler_list::changing::~changing() {
+handler_list::change_guard::~change_guard() {
     pthread_mutex_unlock(&list_.changes_);
 }
 
-bool handler_list::is_telling() noexcept {
+bool handler_list::is_notifying() noexcept {
     return depth > 0;
 }
 
 void handler_list::forget_other_threads() noexcept {
     pthread_rwlock_init(&lock_, nullptr);
     pthread_mutex_init(&changes_, nullptr);
-    // A handler that forked still holds the list when it returns.
+    // A handler that forked still holds the read lock when it returns.
     for (int held = 0; held < depth; ++held)
         pthread_rwlock_rdlock(&lock_);
 }
 
 void handler_list::insert(handler* added) noexcept {
-    handler** place = &first_;
-    while (*place != nullptr && (*place)->priority <= added->priority)
-        place = &(*place)->next;
-    added->next = *place;
-    store(*place, added);
+    handler** link = &first_;
+    while (*link != nullptr && (*link)->priority <= added->priority)
+        link = &(*link)->next;
+    added->next = *link;
+    store(*link, added);
 }
 
-// Handlers come from pages of their own, which are kept: malloc may be what reports the event.
+// Handlers are taken from pages of their own, which are kept, because malloc may be the caller that
+// reports the event.
 handler_list::handler* handler_list::take_unused() noexcept {
     if (unused_ == nullptr) {
         constexpr std::size_t bytes = 4096;
@@ -85,56 +87,56 @@ handler_list::handler* handler_list::take_unused() noexcept {
     return taken;
 }
 
-ucs_status_t handler_list::add(int events, int noticed, int priority, ucm_event_callback_t callback,
-                               void* arg) noexcept {
+ucs_status_t handler_list::add(int events, int detected, int priority,
+                               ucm_event_callback_t callback, void* arg) noexcept {
     const int wanted = events & ~event_flags;
-    const changing now(*this);
+    const change_guard now(*this);
     const int undeclared = wanted & ~external();
-    const bool takes_what_comes = (events & UCM_EVENT_FLAG_NO_INSTALL) != 0;
-    if (!takes_what_comes && (undeclared & ~noticed) != 0) return UCS_ERR_UNSUPPORTED;
+    const bool accepts_incomplete = (events & UCM_EVENT_FLAG_NO_INSTALL) != 0;
+    if (!accepts_incomplete && (undeclared & ~detected) != 0) return UCS_ERR_UNSUPPORTED;
     handler* added = take_unused();
     if (added == nullptr) return UCS_ERR_NO_MEMORY;
-    if (!takes_what_comes) store(relied_on_, relied_on_ | undeclared);
+    if (!accepts_incomplete) store(promised_, promised_ | undeclared);
     *added = {wanted, priority, callback, arg, nullptr};
     insert(added);
-    note_wanted();
+    update_wanted();
     return UCS_OK;
 }
 
 void handler_list::remove(int events, ucm_event_callback_t callback, void* arg) noexcept {
     {
-        const changing now(*this);
+        const change_guard now(*this);
         for (handler* current = first_; current != nullptr; current = current->next) {
             if (current->callback == callback && current->arg == arg) {
                 store(current->events, current->events & ~events);
             }
         }
-        note_wanted();
+        update_wanted();
     }
-    if (is_telling()) return;  // would wait for itself
+    if (is_notifying()) return;  // otherwise it would wait for itself
     pthread_rwlock_wrlock(&lock_);
     {
-        const changing now(*this);
+        const change_guard now(*this);
         sweep();
     }
     pthread_rwlock_unlock(&lock_);
 }
 
-// Takes out the handlers that want nothing any more. Nobody walks the list meanwhile.
+// Removes handlers without events. No thread walks the list meanwhile.
 void handler_list::sweep() noexcept {
-    for (handler** place = &first_; *place != nullptr;) {
-        handler* current = *place;
+    for (handler** link = &first_; *link != nullptr;) {
+        handler* current = *link;
         if (current->events != 0) {
-            place = &current->next;
+            link = &current->next;
             continue;
         }
-        *place = current->next;
+        *link = current->next;
         current->next = unused_;
         unused_ = current;
     }
 }
 
-void handler_list::note_wanted() noexcept {
+void handler_list::update_wanted() noexcept {
     int all = 0;
     for (const handler* current = first_; current != nullptr; current = current->next)
         all |= current->events;
@@ -153,26 +155,27 @@ int handler_list::external() const noexcept {
     return load(external_);
 }
 
-int handler_list::relied_on() const noexcept {
-    return load(relied_on_);
+int handler_list::promised() const noexcept {
+    return load(promised_);
 }
 
-void handler_list::tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept {
-    if ((load(one.events) & type) != 0) one.callback(type, &event, one.arg);
+void handler_list::notify(const handler& target, ucm_event_type_t type,
+                          ucm_event_t& event) noexcept {
+    if ((load(target.events) & type) != 0) target.callback(type, &event, target.arg);
 }
 
-const handler_list::handler* handler_list::tell_before(ucm_event_type_t type,
-                                                       ucm_event_t& event) const noexcept {
+const handler_list::handler* handler_list::notify_before(ucm_event_type_t type,
+                                                         ucm_event_t& event) const noexcept {
     const handler* current = load(first_);
     for (; current != nullptr && current->priority < 0; current = load(current->next))
-        tell(*current, type, event);
+        notify(*current, type, event);
     return current;
 }
 
-void handler_list::tell_rest(const handler* first, ucm_event_type_t type,
-                             ucm_event_t& event) noexcept {
+void handler_list::notify_rest(const handler* first, ucm_event_type_t type,
+                               ucm_event_t& event) noexcept {
     for (const handler* current = first; current != nullptr; current = load(current->next))
-        tell(*current, type, event);
+        notify(*current, type, event);
 }
 
 }  // namespace ucm

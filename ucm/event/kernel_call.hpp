@@ -1,4 +1,4 @@
-// System calls that nobody can get between.
+// System calls that cannot be intercepted.
 #pragma once
 
 #include <sys/syscall.h>
@@ -8,8 +8,9 @@
 
 namespace ucm {
 
-// The C library's syscall(), without the C library where that is known how: other code may have
-// replaced the function, this library itself to begin with. -1 and errno, like the original.
+// Like the C library's syscall(), but where the processor's convention is known, without calling
+// the C library, whose functions this library or others may have replaced. Returns -1 and sets
+// errno like the original.
 inline long kernel_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) noexcept {
 #if defined(__x86_64__)

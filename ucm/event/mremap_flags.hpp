@@ -1,4 +1,4 @@
-// When mremap has a fifth argument.
+// Flags with which mremap has a fifth argument.
 #pragma once
 
 #include <sys/mman.h>

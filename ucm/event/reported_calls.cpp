@@ -14,7 +14,7 @@
 namespace ucm::reported {
 namespace {
 
-// Handlers, and what is done to find out about a call, leave errno to the call itself.
+// Preserves errno of the call: handlers and the queries of this library do not change it.
 class errno_of_call {
 public:
     errno_of_call() noexcept : value_(errno) {}
@@ -59,7 +59,7 @@ void report_break_up(char* from, char* to) noexcept {
 void* mmap(mmap_function original, void* addr, std::size_t length, int prot, int flags, int fd,
            off_t offset) noexcept {
     errno_of_call outcome;
-    // A fixed mapping takes the place of whatever was there.
+    // A fixed mapping replaces the previous mappings in its range.
     if ((flags & MAP_FIXED) != 0) report_unmapped(addr, length);
     ucm_event_t event;
     event.mmap = {MAP_FAILED, addr, length, prot, flags, fd, offset};
@@ -91,7 +91,7 @@ void* mremap(mremap_function original, void* old_address, std::size_t old_size,
              std::size_t new_size, int flags, void* new_address) noexcept {
     errno_of_call outcome;
     report_unmapped(old_address, old_size);
-    // As with mmap, what was there goes away.
+    // As with mmap, previous mappings in the range are replaced.
     if ((flags & MREMAP_FIXED) != 0) report_unmapped(new_address, new_size);
     ucm_event_t event;
     event.mremap = {MAP_FAILED, old_address, old_size, new_size, flags};
@@ -138,7 +138,7 @@ int shmdt(shmdt_function original, const void* shmaddr) noexcept {
 int brk(brk_function original, void* addr) noexcept {
     errno_of_call outcome;
     char* before = static_cast<char*>(ucm_orig_sbrk(0));
-    // Address 0 only asks where the break is.
+    // Address 0 only queries the break.
     if (addr != nullptr) report_break_down(before, static_cast<char*>(addr));
     ucm_event_t event;
     event.brk = {-1, addr};
@@ -167,7 +167,8 @@ void* sbrk(sbrk_function original, std::intptr_t increment) noexcept {
 
 int madvise(madvise_function original, void* addr, std::size_t length, int advice) noexcept {
     errno_of_call outcome;
-    // The pages stay, but what they held does not: the same to anyone who pinned them.
+    // The pages stay, but their contents are dropped. Users that have pinned the pages must be
+    // notified as for unmapping.
     const bool drops = advice == MADV_DONTNEED || advice == MADV_REMOVE || advice == MADV_FREE ||
                        advice == dontneed_locked;
     if (drops) report_unmapped(addr, length);

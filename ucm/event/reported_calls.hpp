@@ -1,4 +1,4 @@
-// The system calls with their events, whoever carries them out.
+// System calls with their events, for any function that carries them out.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@ using brk_function = int (*)(void*);
 using sbrk_function = void* (*)(std::intptr_t);
 using madvise_function = int (*)(void*, std::size_t, int);
 
-// Each tells the handlers and calls `original` in between, unless a handler did the work. Results
-// and errno are those of the original. Any thread, inside allocators too.
+// Each function calls handlers before and after `original`, unless a handler has done the work.
+// Results and errno are those of the original. Any thread, also inside allocators.
 void* mmap(mmap_function original, void* addr, std::size_t length, int prot, int flags, int fd,
            off_t offset) noexcept;
 int munmap(munmap_function original, void* addr, std::size_t length) noexcept;

@@ -10,13 +10,13 @@
 namespace ucm {
 namespace {
 
-// Picks "first-last" off the front of every line, fed one character at a time.
+// Parses "first-last" at the begin of every line, one character at a time.
 class range_scanner {
 public:
     explicit range_scanner(std::uintptr_t wanted) noexcept : wanted_(wanted) {}
 
     // Returns true when the line of the wanted range has been read far enough.
-    bool feed(char c) noexcept {
+    bool consume(char c) noexcept {
         if (c == '\n') {
             field_ = field::first;
             first_ = last_ = 0;
@@ -58,7 +58,7 @@ std::size_t scan(int fd, range_scanner& scanner) noexcept {
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return 0;
         for (ssize_t i = 0; i < got; ++i) {
-            if (scanner.feed(buffer[i])) return scanner.size();
+            if (scanner.consume(buffer[i])) return scanner.size();
         }
     }
 }
@@ -75,8 +75,8 @@ std::size_t segment_size_at(const void* address) noexcept {
 }
 
 std::size_t segment_size_of(int shmid) noexcept {
-    shmid_ds about;
-    return shmctl(shmid, IPC_STAT, &about) < 0 ? 0 : about.shm_segsz;
+    shmid_ds info;
+    return shmctl(shmid, IPC_STAT, &info) < 0 ? 0 : info.shm_segsz;
 }
 
 }  // namespace ucm

@@ -1,4 +1,4 @@
-// Settings, and dlopen.
+// Settings, and ucm_dlopen.
 #include <dlfcn.h>
 
 #include "ucm/api/ucm.h"

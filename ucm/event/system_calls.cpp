@@ -1,4 +1,4 @@
-// The system calls without events: ucm_orig_*.
+// System calls without events: ucm_orig_*.
 #include <cstdarg>
 #include <cstdint>
 
@@ -6,12 +6,12 @@
 #include "ucm/event/kernel_call.hpp"
 #include "ucm/event/mremap_flags.hpp"
 
-// Straight to the kernel, so that nobody who replaced the C library's functions sees them.
+// They call the kernel directly, so that replacements of C library functions do not see them.
 
 using ucm::as_argument;
 using ucm::kernel_call;
 
-// Where the C library believes the break to be. It must be told when the break moves.
+// The C library's record of the program break. It must be updated when the break moves.
 extern "C" __attribute__((weak)) void* __curbrk;
 
 void* ucm_orig_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset) {

@@ -1,4 +1,4 @@
-// Checks which memory events really arrive, by changing a page of memory and listening.
+// Checks which memory events arrive, by changing a page of memory.
 #pragma once
 
 namespace ucm {

@@ -11,7 +11,7 @@ bool is_branch_mark(const std::uint8_t* code) noexcept {
     return std::memcmp(code, branch_mark, sizeof(branch_mark)) == 0;
 }
 
-// Bytes of a ModRM byte and what belongs to it.
+// Returns the length of a ModRM byte with its SIB byte and displacement.
 std::size_t operand_length(const std::uint8_t* code) noexcept {
     const unsigned mode = *code >> 6;
     const unsigned base = *code & 7U;
@@ -35,7 +35,8 @@ const void* relative_target(const std::uint8_t* after, const std::uint8_t* offse
     return after + read<std::int32_t>(offset);
 }
 
-// Where an unconditional jump goes to, in the forms in which libraries replace functions.
+// Returns the target of an unconditional jump, in the forms that libraries use to replace
+// functions.
 const void* jump_target(const std::uint8_t* code) noexcept {
     if (code[0] == 0xe9) return relative_target(code + 5, code + 1);
     if (code[0] == 0xff && code[1] == 0x25) {  // through a pointer
@@ -48,8 +49,8 @@ const void* jump_target(const std::uint8_t* code) noexcept {
     return by_rax || by_r11 ? read<const void*>(code + 2) : nullptr;
 }
 
-// Instructions whose effect a function that is called in the middle does not see: a copy into the
-// scratch register r10.
+// Returns true for an instruction without effect on a function that is called at this point: a copy
+// into the scratch register r10.
 bool has_no_effect(const std::uint8_t* code) noexcept {
     return (code[0] & 0xf1U) == 0x41 && code[1] == 0x89 && (code[2] & 0xc7U) == 0xc2;
 }
@@ -58,23 +59,23 @@ bool grows_stack(const std::uint8_t* code) noexcept {
     return code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xec && code[3] < 0x80;
 }
 
-bool can_be_written_at_once(const std::uint8_t* place) noexcept {
+bool can_be_written_at_once(const std::uint8_t* address) noexcept {
     constexpr std::uintptr_t together = 16;
-    return reinterpret_cast<std::uintptr_t>(place) % together + jump_size <= together;
+    return reinterpret_cast<std::uintptr_t>(address) % together + jump_size <= together;
 }
 
 }  // namespace
 
 std::size_t instruction_length(const std::uint8_t* code) noexcept {
     if (is_branch_mark(code)) return sizeof(branch_mark);
-    const std::uint8_t* at = code;
-    if (*at == 0x64) ++at;  // relative to the thread's own memory
-    const bool extended = (*at & 0xf0U) == 0x40;
-    const bool wide = extended && (*at & 8U) != 0;
-    if (extended) ++at;
-    const std::uint8_t opcode = *at++;
+    const std::uint8_t* cursor = code;
+    if (*cursor == 0x64) ++cursor;  // relative to the thread's own memory
+    const bool extended = (*cursor & 0xf0U) == 0x40;
+    const bool wide = extended && (*cursor & 8U) != 0;
+    if (extended) ++cursor;
+    const std::uint8_t opcode = *cursor++;
     const auto length = [&](std::size_t rest) {
-        return static_cast<std::size_t>(at - code) + rest;
+        return static_cast<std::size_t>(cursor - code) + rest;
     };
     if (opcode >= 0x50 && opcode < 0x60) return length(0);             // push, pop
     if (opcode >= 0xb8 && opcode < 0xc0) return length(wide ? 8 : 4);  // mov constant
@@ -87,16 +88,16 @@ std::size_t instruction_length(const std::uint8_t* code) noexcept {
         case 0x89:  // mov
         case 0x8b:
         case 0x8d:  // lea
-            return length(operand_length(at));
+            return length(operand_length(cursor));
         case 0x81:  // add, sub, cmp, … constant
         case 0xc7:  // mov constant
-            return length(operand_length(at) + 4);
+            return length(operand_length(cursor) + 4);
         case 0x83:  // the same, a short constant
-            return length(operand_length(at) + 1);
+            return length(operand_length(cursor) + 1);
         case 0xf7:  // test constant; others of this opcode have no constant
-            return (*at & 0x38U) == 0 ? length(operand_length(at) + 4) : 0;
+            return (*cursor & 0x38U) == 0 ? length(operand_length(cursor) + 4) : 0;
         case 0xff:  // jmp through a pointer
-            return (*at & 0x38U) == 0x20 ? length(operand_length(at)) : 0;
+            return (*cursor & 0x38U) == 0x20 ? length(operand_length(cursor)) : 0;
         default:
             return 0;
     }
@@ -105,20 +106,20 @@ std::size_t instruction_length(const std::uint8_t* code) noexcept {
 entry find_entry(std::uint8_t* function) noexcept {
     constexpr std::size_t furthest = 16;
     entry found;
-    std::uint8_t* at = function;
-    while (at < function + furthest) {
-        const std::size_t length = instruction_length(at);
-        if (length >= jump_size && can_be_written_at_once(at)) {
-            found.place = at;
-            found.already_there = jump_target(at);
+    std::uint8_t* cursor = function;
+    while (cursor < function + furthest) {
+        const std::size_t length = instruction_length(cursor);
+        if (length >= jump_size && can_be_written_at_once(cursor)) {
+            found.address = cursor;
+            found.existing_target = jump_target(cursor);
             return found;
         }
-        if (grows_stack(at) && found.stack == 0) {
-            found.stack = at[3];
-        } else if (!is_branch_mark(at) && !has_no_effect(at)) {
+        if (grows_stack(cursor) && found.stack == 0) {
+            found.stack = cursor[3];
+        } else if (!is_branch_mark(cursor) && !has_no_effect(cursor)) {
             return {};
         }
-        at += length;
+        cursor += length;
     }
     return {};
 }
@@ -137,8 +138,8 @@ entry find_syscall_entry(std::uint8_t* function) noexcept {
     constexpr std::size_t before = 18;
     if (is_branch_mark(function)) function += sizeof(branch_mark);
     if (std::memcmp(function, shuffle, sizeof(shuffle)) != 0) return {};
-    std::uint8_t* place = function + before;
-    return can_be_written_at_once(place) ? entry{place, 0, nullptr} : entry{};
+    std::uint8_t* address = function + before;
+    return can_be_written_at_once(address) ? entry{address, 0, nullptr} : entry{};
 }
 
 }  // namespace ucm::hook

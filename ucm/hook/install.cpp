@@ -7,15 +7,15 @@
 
 #include "ucm/api/ucm.h"
 #include "ucm/hook/entry.hpp"
-#include "ucm/hook/island.hpp"
 #include "ucm/hook/patch.hpp"
 #include "ucm/hook/replacements.hpp"
 #include "ucm/hook/syscall_entry.hpp"
+#include "ucm/hook/trampoline.hpp"
 
 namespace ucm::hook {
 namespace {
 
-// The kinds of events that cannot be complete without the function.
+// A function of the C library, and the kinds of events that are incomplete unless it is replaced.
 struct replaced_function {
     const char* name;
     int events;
@@ -23,10 +23,10 @@ struct replaced_function {
 
 constexpr int both = UCM_EVENT_VM_MAPPED | UCM_EVENT_VM_UNMAPPED;
 
-// In the order of `function`. The C library's sbrk calls brk; it is of interest only when another
-// library has replaced it. So its own events, which tell the increment, are not noticed. Others'
-// replacements call syscall, and so do programs; nothing depends on it as long as it is the only
-// way.
+// In the order of `function`. The C library's sbrk calls brk, so it is replaced only if another
+// library has replaced it. Therefore UCM_EVENT_SBRK, which reports the increment, is not detected.
+// Replacements of other libraries call syscall, and so do programs; no kind of event depends on
+// replacing it alone.
 constexpr replaced_function functions[function_count] = {
     {"mmap", UCM_EVENT_MMAP | both},
     {"munmap", UCM_EVENT_MUNMAP | UCM_EVENT_VM_UNMAPPED},
@@ -39,21 +39,21 @@ constexpr replaced_function functions[function_count] = {
     {"syscall", 0},
 };
 
-constexpr int noticeable = UCM_EVENT_MMAP | UCM_EVENT_MUNMAP | UCM_EVENT_MREMAP |
+constexpr int detectable = UCM_EVENT_MMAP | UCM_EVENT_MUNMAP | UCM_EVENT_MREMAP |
                            UCM_EVENT_MADVISE | UCM_EVENT_BRK | UCM_EVENT_SHMAT | UCM_EVENT_SHMDT |
                            both;
 
 #if defined(__x86_64__)
-constexpr bool knows_processor = true;
+constexpr bool is_known_processor = true;
 #else
-constexpr bool knows_processor = false;
+constexpr bool is_known_processor = false;
 #endif
 
-// One function of the C library, and the jump that was put into it, which is written under the
+// A function of the C library, and the jump that was written into it. The jump is written under the
 // mutex.
 struct state {
     std::uint8_t* code;
-    const std::uint8_t* place;
+    const std::uint8_t* address;
     const void* target;
 };
 
@@ -71,24 +71,24 @@ void store(T& into, T value) noexcept {
     __atomic_store_n(&into, value, __ATOMIC_RELEASE);
 }
 
-constexpr std::size_t index(function which) noexcept {
-    return static_cast<std::size_t>(which);
+constexpr std::size_t index(function id) noexcept {
+    return static_cast<std::size_t>(id);
 }
 
-bool is_in_place(std::size_t which) noexcept {
-    const std::uint8_t* place = load(states[which].place);
-    return place != nullptr && is_patched(place, load(states[which].target));
+bool is_in_place(std::size_t id) noexcept {
+    const std::uint8_t* address = load(states[id].address);
+    return address != nullptr && is_patched(address, load(states[id].target));
 }
 
-// Whether calls of the function are noticed.
-bool is_covered(function which) noexcept {
-    if (is_in_place(index(which))) return true;
-    std::uint8_t* code = load(states[index(which)].code);
-    return which == function::sbrk && code != nullptr && find_entry(code).already_there == nullptr;
+// Returns true if calls of the function are detected.
+bool is_covered(function id) noexcept {
+    if (is_in_place(index(id))) return true;
+    std::uint8_t* code = load(states[index(id)].code);
+    return id == function::sbrk && code != nullptr && find_entry(code).existing_target == nullptr;
 }
 
-// Finds the C library's own functions, whoever else defines some of those names. Any thread: all
-// find the same.
+// Finds the C library's own functions, even if other libraries define these names. Any thread,
+// because all threads find the same addresses.
 void look_up() noexcept {
     if (load(states[0].code) != nullptr) return;
     void* const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -98,7 +98,7 @@ void look_up() noexcept {
     }
 }
 
-// Threads may be in the replacements at any time, so they must never be unloaded.
+// A thread may be executing a replacement at any time, so this library must never be unloaded.
 void stay_loaded() noexcept {
     if (ucm_global_opts.module_unload_prevent_mode == UCM_UNLOAD_PREVENT_MODE_NONE) return;
     Dl_info self;
@@ -106,67 +106,69 @@ void stay_loaded() noexcept {
     dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-// Finds the places for everything that is to be replaced and prepares the way from there, before
-// anything is replaced. Uses no allocator.
+// Finds the entries of all functions to replace and prepares their trampolines before any function
+// is replaced. Uses no allocator.
 class preparation {
 public:
-    void add(function which) noexcept {
-        std::uint8_t* const code = states[index(which)].code;
+    void add(function id) noexcept {
+        std::uint8_t* const code = states[index(id)].code;
         if (code == nullptr) return;
-        entry found = which == function::syscall ? find_syscall_entry(code) : find_entry(code);
-        if (which == function::sbrk && found.already_there == nullptr) return;
-        found_[index(which)] = found;
+        entry found = id == function::syscall ? find_syscall_entry(code) : find_entry(code);
+        if (id == function::sbrk && found.existing_target == nullptr) return;
+        found_[index(id)] = found;
     }
 
     bool finish() noexcept {
         const std::uint8_t* any = nullptr;
         for (const entry& one : found_) {
-            if (one.place != nullptr) any = one.place;
+            if (one.address != nullptr) any = one.address;
         }
-        if (any == nullptr || !ways_.open(any)) return false;
+        if (any == nullptr || !trampolines_.open(any)) return false;
         for (std::size_t i = 0; i < function_count; ++i) {
-            if (found_[i].place != nullptr) connect(static_cast<function>(i), found_[i]);
+            if (found_[i].address != nullptr) connect(static_cast<function>(i), found_[i]);
         }
-        return ways_.close();
+        return trampolines_.close();
     }
 
-    void apply(function which) noexcept {
-        const entry& where = found_[index(which)];
-        const void* target = targets_[index(which)];
-        if (where.place == nullptr) return;
-        if (where.already_there != nullptr) chain(which, others_[index(which)]);
-        if (!patch(where.place, target)) return;
-        store(states[index(which)].target, target);
-        store(states[index(which)].place, static_cast<const std::uint8_t*>(where.place));
+    void apply(function id) noexcept {
+        const entry& entry_point = found_[index(id)];
+        const void* target = targets_[index(id)];
+        if (entry_point.address == nullptr) return;
+        if (entry_point.existing_target != nullptr) chain(id, others_[index(id)]);
+        if (!patch(entry_point.address, target)) return;
+        store(states[index(id)].target, target);
+        store(states[index(id)].address, static_cast<const std::uint8_t*>(entry_point.address));
     }
 
 private:
-    void connect(function which, const entry& where) noexcept {
-        targets_[index(which)] = ways_.add_jump(where.stack, replacement_of(which));
-        if (which == function::syscall) set_rest_of_syscall(where.place + jump_size);
-        if (where.already_there != nullptr) {
-            others_[index(which)] = ways_.add_jump(-where.stack, where.already_there);
+    void connect(function id, const entry& entry_point) noexcept {
+        targets_[index(id)] = trampolines_.add_jump(entry_point.stack, replacement_of(id));
+        if (id == function::syscall) set_rest_of_syscall(entry_point.address + jump_size);
+        if (entry_point.existing_target != nullptr) {
+            others_[index(id)] =
+                trampolines_.add_jump(-entry_point.stack, entry_point.existing_target);
         }
     }
 
     entry found_[function_count];
     const void* targets_[function_count]{};
     const void* others_[function_count]{};
-    island ways_;
+    trampoline_page trampolines_;
 };
 
 void replace(int events) noexcept {
     preparation all;
     bool any = false;
     for (std::size_t i = 0; i < function_count; ++i) {
-        const auto which = static_cast<function>(i);
-        const bool needed = (functions[i].events & events) != 0 || which == function::syscall;
-        if (!needed || is_covered(which)) continue;
-        all.add(which);
+        const auto id = static_cast<function>(i);
+        const bool needed = (functions[i].events & events) != 0 || id == function::syscall;
+        if (!needed || is_covered(id)) continue;
+        all.add(id);
         any = true;
     }
     if (!any || !all.finish()) return;
-    // syscall comes first: then no call of another library's replacement is missed in between.
+    // syscall is replaced first, so that no call of another library's replacement is missed in
+    // between.
     for (std::size_t i = function_count; i-- > 0;) {
         all.apply(static_cast<function>(i));
     }
@@ -175,7 +177,7 @@ void replace(int events) noexcept {
 }  // namespace
 
 int installed() noexcept {
-    int events = noticeable;
+    int events = detectable;
     for (std::size_t i = 0; i < function_count; ++i) {
         if ((functions[i].events & events) == 0) continue;
         if (!is_covered(static_cast<function>(i))) events &= ~functions[i].events;
@@ -184,10 +186,11 @@ int installed() noexcept {
 }
 
 int install(int events) noexcept {
-    if (!knows_processor) return 0;
-    events &= noticeable;
+    if (!is_known_processor) return 0;
+    events &= detectable;
     if ((events & ~installed()) != 0) {
-        // They wait for the loader, in whose hands may be a library that installs as it begins.
+        // These functions wait for the dynamic linker's lock. Another library's initialiser may
+        // hold that lock and call install, so they run before the mutex is taken.
         look_up();
         stay_loaded();
     }
@@ -202,7 +205,7 @@ int install(int events) noexcept {
 }
 
 void repair() noexcept {
-    // A library that replaces functions again and again must not be answered forever.
+    // Limits the repairs against a library that replaces functions again and again.
     constexpr int most_repairs = 16;
     static constinit int repairs = 0;
     if ((load(wanted) & ~installed()) == 0 || load(repairs) == most_repairs) return;

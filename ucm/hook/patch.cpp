@@ -15,15 +15,15 @@ struct alignas(16) block {
     std::uint8_t bytes[16];
 };
 
-void write_jump(std::uint8_t* into, const std::uint8_t* where, const void* target) noexcept {
+void write_jump(std::uint8_t* into, const std::uint8_t* address, const void* target) noexcept {
     const auto offset =
-        static_cast<std::int32_t>(static_cast<const std::uint8_t*>(target) - (where + jump_size));
+        static_cast<std::int32_t>(static_cast<const std::uint8_t*>(target) - (address + jump_size));
     into[0] = 0xe9;
     std::memcpy(into + 1, &offset, sizeof(offset));
 }
 
-// Replaces 16 bytes at once if they are `before`.
-bool exchange(block* place, const block& before, const block& after) noexcept {
+// Replaces 16 bytes atomically if they equal `before`.
+bool exchange(block* target_block, const block& before, const block& after) noexcept {
 #if defined(__x86_64__)
     std::uint64_t low, high, new_low, new_high;
     std::memcpy(&low, before.bytes, 8);
@@ -32,18 +32,18 @@ bool exchange(block* place, const block& before, const block& after) noexcept {
     std::memcpy(&new_high, after.bytes + 8, 8);
     bool done;
     __asm__ volatile("lock cmpxchg16b %1"
-                     : "=@ccz"(done), "+m"(*place), "+a"(low), "+d"(high)
+                     : "=@ccz"(done), "+m"(*target_block), "+a"(low), "+d"(high)
                      : "b"(new_low), "c"(new_high)
                      : "memory");
     return done;
 #else
-    (void)place, (void)before, (void)after;
+    (void)target_block, (void)before, (void)after;
     return false;
 #endif
 }
 
-// Every processor forgets what it has decoded before it goes on. Kernels without the call have
-// interrupted all processors of this process anyway when the page's protection was lowered.
+// Makes every processor discard decoded instructions before it continues. On kernels without this
+// call, lowering the page's protection has already interrupted all processors of this process.
 void synchronize_code() noexcept {
     kernel_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
     kernel_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
@@ -51,24 +51,26 @@ void synchronize_code() noexcept {
 
 }  // namespace
 
-bool is_patched(const std::uint8_t* where, const void* target) noexcept {
+bool is_patched(const std::uint8_t* address, const void* target) noexcept {
     std::uint8_t jump[jump_size];
-    write_jump(jump, where, target);
-    return std::memcmp(where, jump, sizeof(jump)) == 0;
+    write_jump(jump, address, target);
+    return std::memcmp(address, jump, sizeof(jump)) == 0;
 }
 
-bool patch(std::uint8_t* where, const void* target) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(where);
-    auto* const place = reinterpret_cast<block*>(address & ~std::uintptr_t{sizeof(block) - 1});
+bool patch(std::uint8_t* address, const void* target) noexcept {
+    const auto number = reinterpret_cast<std::uintptr_t>(address);
+    auto* const target_block =
+        reinterpret_cast<block*>(number & ~std::uintptr_t{sizeof(block) - 1});
     const auto page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    void* const page = reinterpret_cast<void*>(address & ~(page_size - 1));
+    void* const page = reinterpret_cast<void*>(number & ~(page_size - 1));
 
-    // The page stays executable: other threads may be in it.
+    // The page stays executable, because other threads may be executing it.
     if (mprotect(page, page_size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-    const block before = *place;
+    const block before = *target_block;
     block after = before;
-    write_jump(after.bytes + (address - reinterpret_cast<std::uintptr_t>(place)), where, target);
-    const bool done = exchange(place, before, after);
+    write_jump(after.bytes + (number - reinterpret_cast<std::uintptr_t>(target_block)), address,
+               target);
+    const bool done = exchange(target_block, before, after);
     mprotect(page, page_size, PROT_READ | PROT_EXEC);
     synchronize_code();
     return done;

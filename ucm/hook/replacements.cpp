@@ -15,7 +15,7 @@
 namespace ucm::hook {
 namespace {
 
-// Other libraries' replacements; null: none.
+// Replacements of other libraries; null: none.
 struct {
     reported::mmap_function mmap;
     reported::munmap_function munmap;
@@ -27,9 +27,9 @@ struct {
     reported::shmdt_function shmdt;
 } constinit chained{};
 
-// A call that this thread has passed on to another library, which will make it by syscall() most
-// likely, or in the way that it found before, which may lead here. It is not told twice, and not
-// passed on again.
+// A call that this thread has passed to another library's replacement. That replacement most likely
+// makes the call by syscall(), or through the function that it found before, which may re-enter
+// this hook. Such a call is neither reported nor passed on again.
 struct passed_call {
     long number;
     long first_argument;
@@ -69,7 +69,7 @@ int pass_munmap(void* addr, std::size_t length) {
 void* pass_mremap(void* old_address, std::size_t old_size, std::size_t new_size, int flags, ...) {
     va_list rest;
     va_start(rest, flags);
-    void* new_address = va_arg(rest, void*);  // reported::mremap always gives it
+    void* new_address = va_arg(rest, void*);  // reported::mremap always passes it
     va_end(rest);
     return pass_on(SYS_mremap, as_argument(old_address), [=] {
         return load(chained.mremap)(old_address, old_size, new_size, flags, new_address);
@@ -97,21 +97,21 @@ int pass_shmdt(const void* shmaddr) {
     return pass_on(SYS_shmdt, as_argument(shmaddr), [=] { return load(chained.shmdt)(shmaddr); });
 }
 
-// Whether the caller at this address is not to be told of. Never, but for one build: the thread
-// sanitizer lets nothing be locked in a thread that has ended, which is when the C library gives
-// the thread's stack back.
-bool is_left_alone([[maybe_unused]] const void* caller) noexcept {
+// Returns true if calls from this address are not reported. That happens in one build only: the
+// thread sanitizer allows no locks in a thread that has ended, and the C library unmaps the
+// thread's stack then.
+bool is_excluded_caller([[maybe_unused]] const void* caller) noexcept {
 #if defined(HAWSER_LEAVE_LIBC_ALONE)
-    Dl_info about;
-    return dladdr(caller, &about) != 0 && std::strstr(about.dli_fname, "/libc.so.") != nullptr;
+    Dl_info info;
+    return dladdr(caller, &info) != 0 && std::strstr(info.dli_fname, "/libc.so.") != nullptr;
 #else
     return false;
 #endif
 }
 
 template<class Function>
-Function original(const Function& other, Function pass, Function direct) noexcept {
-    return load(other) != nullptr ? pass : direct;
+Function original(const Function& chained_function, Function pass, Function direct) noexcept {
+    return load(chained_function) != nullptr ? pass : direct;
 }
 
 void* replaced_mmap(void* addr, std::size_t length, int prot, int flags, int fd, off_t offset) {
@@ -123,12 +123,12 @@ void* replaced_mmap(void* addr, std::size_t length, int prot, int flags, int fd,
 }
 
 int replaced_munmap(void* addr, std::size_t length) {
-    if (is_left_alone(__builtin_return_address(0))) return ucm_orig_munmap(addr, length);
+    if (is_excluded_caller(__builtin_return_address(0))) return ucm_orig_munmap(addr, length);
     if (is_passed(SYS_munmap, as_argument(addr))) return ucm_orig_munmap(addr, length);
     return reported::munmap(original(chained.munmap, pass_munmap, ucm_orig_munmap), addr, length);
 }
 
-// The last parameter holds whatever is in its register when the caller has not given it.
+// If the caller has not passed the last argument, its register holds an arbitrary value.
 void* replaced_mremap(void* old_address, std::size_t old_size, std::size_t new_size, int flags,
                       void* new_address) {
     if (is_passed(SYS_mremap, as_argument(old_address))) {
@@ -139,7 +139,8 @@ void* replaced_mremap(void* old_address, std::size_t old_size, std::size_t new_s
 }
 
 int replaced_madvise(void* addr, std::size_t length, int advice) {
-    if (is_left_alone(__builtin_return_address(0))) return ucm_orig_madvise(addr, length, advice);
+    if (is_excluded_caller(__builtin_return_address(0)))
+        return ucm_orig_madvise(addr, length, advice);
     if (is_passed(SYS_madvise, as_argument(addr))) return ucm_orig_madvise(addr, length, advice);
     return reported::madvise(original(chained.madvise, pass_madvise, ucm_orig_madvise), addr,
                              length, advice);
@@ -166,7 +167,7 @@ int replaced_shmdt(const void* shmaddr) {
     return reported::shmdt(original(chained.shmdt, pass_shmdt, ucm_orig_shmdt), shmaddr);
 }
 
-// SYS_brk returns where the break is, not whether it moved.
+// SYS_brk returns the break, not whether it moved.
 long syscall_brk(long addr) noexcept {
     const auto function = [](void* wanted) {
         return static_cast<int>(kernel_call(SYS_brk, as_argument(wanted)) != as_argument(wanted));
@@ -179,7 +180,7 @@ long syscall_brk(long addr) noexcept {
 
 long replaced_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
     if (is_passed(number, a)) return kernel_call(number, a, b, c, d, e, f);
-    // Who makes such a call in this way may be another library's replacement that has covered ours.
+    // Such a call may come from another library's replacement that has overwritten ours.
     repair();
     const auto pointer = [](long value) { return reinterpret_cast<void*>(value); };
     const auto size = [](long value) { return static_cast<std::size_t>(value); };
@@ -207,8 +208,8 @@ long replaced_syscall(long number, long a, long b, long c, long d, long e, long 
     }
 }
 
-const void* replacement_of(function which) noexcept {
-    switch (which) {
+const void* replacement_of(function id) noexcept {
+    switch (id) {
         case function::mmap:
             return reinterpret_cast<const void*>(replaced_mmap);
         case function::munmap:
@@ -231,13 +232,13 @@ const void* replacement_of(function which) noexcept {
     return nullptr;
 }
 
-void chain(function which, const void* original) noexcept {
-    const auto set = [original](auto& place) {
-        using type = std::remove_reference_t<decltype(place)>;
-        __atomic_store_n(&place, reinterpret_cast<type>(reinterpret_cast<std::uintptr_t>(original)),
+void chain(function id, const void* original) noexcept {
+    const auto set = [original](auto& slot) {
+        using type = std::remove_reference_t<decltype(slot)>;
+        __atomic_store_n(&slot, reinterpret_cast<type>(reinterpret_cast<std::uintptr_t>(original)),
                          __ATOMIC_RELEASE);
     };
-    switch (which) {
+    switch (id) {
         case function::mmap:
             return set(chained.mmap);
         case function::munmap:

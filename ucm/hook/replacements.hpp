@@ -1,4 +1,4 @@
-// The functions that take the place of the C library's.
+// Functions that replace those of the C library.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,12 @@ enum class function : std::uint8_t {
 };
 inline constexpr std::size_t function_count = 9;
 
-// What to jump to in place of `which`. Null for `syscall` where the processor is not known.
-[[nodiscard]] const void* replacement_of(function which) noexcept;
+// Returns the jump target that replaces `id`. Returns null for `syscall` if the processor is not
+// supported.
+[[nodiscard]] const void* replacement_of(function id) noexcept;
 
-// From now on the replacement of `which` calls `original`, another library's replacement that was
-// there before, and not the kernel.
-void chain(function which, const void* original) noexcept;
+// Makes the replacement of `id` call `original`, another library's replacement that was installed
+// before, instead of the kernel.
+void chain(function id, const void* original) noexcept;
 
 }  // namespace ucm::hook

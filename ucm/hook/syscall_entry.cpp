@@ -16,8 +16,8 @@ __attribute__((visibility("hidden"), used)) long hawser_ucm_replaced_syscall(lon
 }
 }
 
-// Comes with rax: number, rdi rsi rdx r10 r8: arguments, the sixth on the stack above the return
-// address.
+// On entry: rax has the number; rdi, rsi, rdx, r10 and r8 have arguments; the sixth argument is on
+// the stack above the return address.
 __asm__(R"(
     .pushsection .text
     .hidden hawser_ucm_syscall_entry

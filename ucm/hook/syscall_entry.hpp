@@ -1,17 +1,17 @@
-// Where the C library's syscall() goes once it is replaced.
+// Entry point of the replaced syscall().
 #pragma once
 
 namespace ucm::hook {
 
-// What syscall() does for the calls that change memory, with its result and errno.
+// Carries out syscall() for the calls that change memory, with its result and errno.
 long replaced_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept;
 
-// The code to jump to from the place that find_syscall_entry finds; null where the processor is not
-// known.
+// Returns the code to jump to from the position that find_syscall_entry finds, or null if the
+// processor is not supported.
 [[nodiscard]] const void* syscall_entry() noexcept;
 
-// The system call instruction in syscall(), with which all other calls go on as if nothing had
-// been replaced: some (vfork, clone) must not have another function on the stack.
+// Sets the address of the system call instruction in syscall(). All other calls continue there
+// unchanged, because some of them (vfork, clone) must not have another function on the stack.
 void set_rest_of_syscall(const void* code) noexcept;
 
 }  // namespace ucm::hook

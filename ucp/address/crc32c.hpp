@@ -1,4 +1,4 @@
-// Checksum of worker addresses.
+// CRC-32C checksum of worker addresses.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace ucp::address {
 
-// CRC-32C (Castagnoli) of `bytes`. `previous` is the value of the bytes before them, 0 for none.
-// Pure, any thread.
+// Returns the CRC-32C (Castagnoli) of `bytes`. `previous` is the checksum of the preceding bytes, 0
+// for none. Pure, any thread.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes,
                                    std::uint32_t previous = 0) noexcept;
 

@@ -8,7 +8,7 @@ namespace ucp::address {
 
 namespace {
 
-// Append only. At most 63 transports: the number has six bits.
+// Append only. The number has six bits, so there are at most 63 transports.
 constexpr std::array<std::string_view, 14> transports = {
     "self", "posix",    "sysv",     "cma",       "xpmem",    "knem",   "tcp",
     "sim",  "rc_verbs", "ud_verbs", "cuda_copy", "cuda_ipc", "rdmacm", "shm",

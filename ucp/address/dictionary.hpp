@@ -1,4 +1,4 @@
-// Names of transports and devices that travel as one byte.
+// Well-known names of transports and devices, transmitted as one byte.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace ucp::address {
 
-// Numbers are part of the wire format: names are appended, never moved. Number 0 is no name. Pure,
-// any thread.
+// The numbers are part of the wire format: names are appended, never moved. Number 0 means no name.
+// Pure, any thread.
 class dictionary {
 public:
-    // Number of a name, 0 when it is not known.
+    // Returns the number of a name, 0 if it is not known.
     [[nodiscard]] static std::uint8_t transport_number(std::string_view name) noexcept;
     [[nodiscard]] static std::uint8_t device_number(std::string_view name) noexcept;
 
-    // Name of a number, empty when it is not known.
+    // Returns the name of a number, empty if it is not known.
     [[nodiscard]] static std::string_view transport_name(std::uint8_t number) noexcept;
     [[nodiscard]] static std::string_view device_name(std::uint8_t number) noexcept;
 };

@@ -21,9 +21,9 @@ class writer {
 public:
     void u8(std::uint64_t value) { out_.push_back(static_cast<std::byte>(value & 0xff)); }
     void u16(std::uint64_t value) { little_endian(value, 2); }
-    void put(std::size_t at, std::uint64_t value, std::size_t size) {
+    void put(std::size_t offset, std::uint64_t value, std::size_t size) {
         for (std::size_t i = 0; i < size; ++i)
-            out_[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+            out_[offset + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
     }
     void variable(std::uint32_t value) {
         for (; value >= 0x80; value >>= 7)
@@ -36,7 +36,7 @@ public:
             out_.push_back(static_cast<std::byte>(c));
     }
     void raw(std::span<const std::byte> value) {
-        // GCC 12 takes insert() at the end for a read past the end (-Wstringop-overread).
+        // GCC 12 mistakes insert() at the end for a read past the end (-Wstringop-overread).
         extend(value.size());
         std::ranges::copy(value, out_.end() - static_cast<std::ptrdiff_t>(value.size()));
     }
@@ -68,17 +68,18 @@ bytes pack_entry(const entry& from) {
     return std::move(out.out());
 }
 
-bool can_be_packed(const entry& which) {
-    const bool fits = !which.transport.empty() && which.transport.size() <= max_resource_name &&
-                      which.device.size() <= max_resource_name &&
-                      which.iface_address.size() <= max_iface_address &&
-                      is_resource_name(which.transport) && is_resource_name(which.device);
+bool can_be_packed(const entry& candidate) {
+    const bool fits = !candidate.transport.empty() &&
+                      candidate.transport.size() <= max_resource_name &&
+                      candidate.device.size() <= max_resource_name &&
+                      candidate.iface_address.size() <= max_iface_address &&
+                      is_resource_name(candidate.transport) && is_resource_name(candidate.device);
     if (!fits) {
         ucs::log::error(log_source,
                         "worker address: {}/{} is left out: names have up to {} printable "
                         "characters, its address ({} bytes) up to {}",
-                        which.transport, which.device, max_resource_name,
-                        which.iface_address.size(), max_iface_address);
+                        candidate.transport, candidate.device, max_resource_name,
+                        candidate.iface_address.size(), max_iface_address);
     }
     return fits;
 }
@@ -88,12 +89,13 @@ struct candidate {
     bytes packed;
 };
 
-// The entry that a peer misses least: the slowest one of a reach that another entry has too, so
-// that every peer that was reachable stays so; the slowest of all when there is no such entry.
+// Returns the entry that peers need least. This is the slowest entry among those whose scope
+// another entry has too, so that every reachable peer stays reachable. If there is none, it is the
+// slowest entry of all.
 std::vector<candidate>::iterator least_useful(std::vector<candidate>& all) {
-    const auto is_spare = [&all](const candidate& which) {
-        return std::count_if(all.begin(), all.end(), [&which](const candidate& other) {
-                   return other.from->scope == which.from->scope;
+    const auto is_spare = [&all](const candidate& one) {
+        return std::count_if(all.begin(), all.end(), [&one](const candidate& other) {
+                   return other.from->scope == one.from->scope;
                }) > 1;
     };
     return std::min_element(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
@@ -102,12 +104,12 @@ std::vector<candidate>::iterator least_useful(std::vector<candidate>& all) {
     });
 }
 
-// Leaves out entries until the rest fits into `room` bytes and the entry counter.
-void shrink(std::vector<candidate>& all, std::size_t room) {
+// Drops entries until the rest fits into `capacity` bytes and the entry counter.
+void shrink(std::vector<candidate>& all, std::size_t capacity) {
     std::size_t size = 0;
     for (const candidate& each : all)
         size += each.packed.size();
-    while (size > room || all.size() > 255) {
+    while (size > capacity || all.size() > 255) {
         const auto loser = least_useful(all);
         ucs::log::diag(log_source, "worker address: {}/{} is left out, {} bytes are the limit",
                        loser->from->transport, loser->from->device, max_packed_size);

@@ -1,4 +1,4 @@
-// A copy of a packed address that a peer sent, behind which ucp_ep_create may read.
+// Zero-padded copy of a packed address from a peer, safe to pass to ucp_ep_create.
 #pragma once
 
 #include <ucp/api/ucp_def.h>
@@ -12,9 +12,10 @@
 
 namespace ucp::address {
 
-// ucp_ep_create is told no length: it reads as many bytes as the address claims to have, up to
-// max_packed_size, and a peer may claim more than it sent. Here zeros follow those that it sent.
-// Bytes beyond max_packed_size are left out: no valid address has them. Plain value.
+// ucp_ep_create gets no length. It reads as many bytes as the address claims to have, up to
+// max_packed_size, and a peer may claim more than it sent. This copy continues with zeros behind
+// the bytes that were sent. Bytes beyond max_packed_size are dropped, because no valid address has
+// them. Plain value.
 class padded {
 public:
     explicit padded(std::span<const std::byte> packed) noexcept {

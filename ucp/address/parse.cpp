@@ -23,7 +23,7 @@ std::uint64_t little_endian(view bytes) noexcept {
     return value;
 }
 
-// Where the line goes that says what is wrong: counted by a throttle, or straight to the log.
+// Destination of error reports: a throttle that counts them, or the log if null.
 using reports = ucs::log::throttle*;
 
 template<class... Args>
@@ -35,79 +35,80 @@ void report(reports to, fmt::format_string<Args...> format, Args&&... args) noex
     }
 }
 
-ucs_status_t invalid(reports to, const char* why, std::size_t at) noexcept {
-    report(to, "invalid worker address: {} (byte {})", why, at);
+ucs_status_t invalid(reports to, const char* reason, std::size_t position) noexcept {
+    report(to, "invalid worker address: {} (byte {})", reason, position);
     return UCS_ERR_INVALID_ADDR;
 }
 
-// Takes values off the front of a packed address. The first value that is not there or not legal
-// is reported; from then on everything reads as zero or empty.
+// Reads values from the front of a packed address. The first missing or invalid value is reported;
+// from then on every value reads as zero or empty.
 class reader {
 public:
     reader(view bytes, std::size_t begin, reports to) noexcept
-        : bytes_(bytes), at_(begin), reports_(to) {}
+        : bytes_(bytes), position_(begin), reports_(to) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - at_; }
+    [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - position_; }
 
-    void fail(const char* why) noexcept {
-        if (std::exchange(ok_, false)) static_cast<void>(invalid(reports_, why, at_));
+    void fail(const char* reason) noexcept {
+        if (std::exchange(ok_, false)) static_cast<void>(invalid(reports_, reason, position_));
     }
 
-    view take(std::size_t size, const char* what) noexcept {
-        if (ok_ && size > left()) fail(what);
+    view take(std::size_t size, const char* description) noexcept {
+        if (ok_ && size > left()) fail(description);
         if (!ok_) return {};
-        at_ += size;
-        return bytes_.subspan(at_ - size, size);
+        position_ += size;
+        return bytes_.subspan(position_ - size, size);
     }
-    std::uint8_t u8(const char* what) noexcept {
-        return static_cast<std::uint8_t>(little_endian(take(1, what)));
+    std::uint8_t u8(const char* description) noexcept {
+        return static_cast<std::uint8_t>(little_endian(take(1, description)));
     }
-    std::uint16_t u16(const char* what) noexcept {
-        return static_cast<std::uint16_t>(little_endian(take(2, what)));
+    std::uint16_t u16(const char* description) noexcept {
+        return static_cast<std::uint16_t>(little_endian(take(2, description)));
     }
 
-    std::uint32_t variable(const char* what) noexcept {
+    std::uint32_t variable(const char* description) noexcept {
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 35; shift += 7) {
-            const std::uint8_t part = u8(what);
+            const std::uint8_t part = u8(description);
             value |= std::uint64_t{part & 0x7fU} << shift;
             if ((part & 0x80) == 0) break;
-            if (shift == 28) fail(what);
+            if (shift == 28) fail(description);
         }
-        if (value > 0xffffffffU) fail(what);
+        if (value > 0xffffffffU) fail(description);
         return static_cast<std::uint32_t>(value);
     }
-    std::string_view text(std::size_t most, const char* what) noexcept {
-        const std::size_t size = u8(what);
-        if (size > most) fail(what);
-        const view characters = take(size, what);
+    std::string_view text(std::size_t most, const char* description) noexcept {
+        const std::size_t size = u8(description);
+        if (size > most) fail(description);
+        const view characters = take(size, description);
         return {reinterpret_cast<const char*>(characters.data()), characters.size()};
     }
 
 private:
     view bytes_;
-    std::size_t at_;
+    std::size_t position_;
     reports reports_;
     bool ok_ = true;
 };
 
 using lookup = std::string_view (*)(std::uint8_t);
 
-std::string read_resource(reader& in, std::uint8_t number, lookup name_of, const char* what) {
+std::string read_resource(reader& in, std::uint8_t number, lookup name_of,
+                          const char* description) {
     if (number != wire::literal_name) {
         const std::string_view known = name_of(number);
-        if (known.empty()) in.fail(what);
+        if (known.empty()) in.fail(description);
         return std::string(known);
     }
-    const std::string_view name = in.text(max_resource_name, what);
-    if (!is_resource_name(name)) in.fail(what);
+    const std::string_view name = in.text(max_resource_name, description);
+    if (!is_resource_name(name)) in.fail(description);
     return std::string(name);
 }
 
-float read_number(reader& in, const char* what) noexcept {
-    const std::uint16_t bits = in.u16(what);
-    if (bits > wire::largest_number) in.fail(what);
+float read_number(reader& in, const char* description) noexcept {
+    const std::uint16_t bits = in.u16(description);
+    if (bits > wire::largest_number) in.fail(description);
     return wire::decode_number(bits);
 }
 
@@ -147,8 +148,8 @@ ucs::result<worker_address> read_body(view packed, reports to) {
     return into;
 }
 
-// The bytes of the address that begins at `start`, of which `size` may be read: header, length and
-// checksum are right, and so is the version.
+// Returns the bytes of the address that begins at `start`, of which `size` may be read. Checks its
+// header, length, checksum and version.
 ucs::result<view> delimit(const std::byte* start, std::size_t size, reports to) {
     if (start == nullptr) return invalid(to, "there is none", 0);
     for (std::size_t i = 0; i < sizeof wire::magic; ++i) {

@@ -1,4 +1,4 @@
-// Characters that names in an address may have.
+// Characters that are allowed in the names of an address.
 #pragma once
 
 #include <algorithm>

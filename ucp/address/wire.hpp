@@ -1,7 +1,7 @@
 // Byte layout of a packed worker address.
 //
 // Version rule: the first ten bytes mean the same in every version. A reader accepts its own
-// version only; any change of what follows raises the version. Numbers are little endian.
+// version only; any change of the following bytes raises the version. Numbers are little endian.
 //
 //   header   0  2  magic            48 57
 //            2  1  version          2
@@ -50,20 +50,20 @@ inline constexpr std::size_t header_size = 10;
 inline constexpr unsigned scope_shift = 6;
 inline constexpr std::uint8_t known_name_mask = 0x3f;
 inline constexpr std::uint8_t literal_name = 0;
-inline constexpr std::uint16_t largest_number = 0xfeff;  // above: infinity and NaN
+inline constexpr std::uint16_t largest_number = 0xfeff;  // larger numbers are infinity and NaN
 
-// Check byte of a header of at least length_at + 2 bytes.
+// Returns the check byte of a header of at least length_at + 2 bytes.
 [[nodiscard]] constexpr std::uint8_t header_check(std::span<const std::byte> header) noexcept {
     const std::byte sum = header[0] ^ header[1] ^ header[version_at] ^ header[length_at] ^
                           header[length_at + 1] ^ std::byte{check_seed};
     return std::to_integer<std::uint8_t>(sum);
 }
 
-// CRC32C of an address, whose stored value is left out.
+// Returns the CRC32C of an address without its stored checksum.
 [[nodiscard]] std::uint32_t checksum(std::span<const std::byte> address) noexcept;
 
-// A non-negative float in 16 bits and back. Rounds to nearest; too large numbers become the
-// largest.
+// Converts a non-negative float to 16 bits and back. Rounds to the nearest value; too large numbers
+// become the largest.
 [[nodiscard]] constexpr std::uint16_t encode_number(float value) noexcept {
     constexpr std::uint32_t dropped = 15;
     if (!(value > 0)) return 0;

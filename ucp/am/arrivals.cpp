@@ -1,4 +1,4 @@
-// What becomes of arriving active messages. Everything here comes from a peer and is checked.
+// Handlers of arriving active messages. All data here comes from a peer and is checked.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,8 @@
 
 namespace ucp {
 
-// Adapters from function pointers: of the transport, of the assembler, of announcements.
+// Adapts member functions to the function pointers that transports, the assembler and stored RTS
+// messages call.
 class am_adapters {
 public:
     template<void (am_receiver::*Handler)(const std::byte*, std::size_t)>
@@ -20,25 +21,27 @@ public:
     static void add(worker&, assembly& into, const std::byte* data, std::size_t length) {
         std::memcpy(into.block->data() + into.received, data, length);
     }
-    static void* place(const assembly& into) noexcept { return into.block->data() + into.received; }
-    static void done(worker& owner, const assembly& all) { owner.messages().whole(*all.block); }
-    static void half_lost(worker& owner, ep&, const assembly& half) {
-        owner.messages().use_up(*half.block);
+    static void* locate(const assembly& into) noexcept {
+        return into.block->data() + into.received;
     }
-    // The sender may be alive and waiting: only our side closed the endpoint.
+    static void done(worker& owner, const assembly& all) { owner.messages().complete(*all.block); }
+    static void incomplete_lost(worker& owner, ep&, const assembly& incomplete) {
+        owner.messages().consume(*incomplete.block);
+    }
+    // The peer may be alive and waiting, because only this side closed the endpoint.
     static void announced_lost(worker&, ep& from, kept_announcement& self) {
         auto& block = static_cast<am_block&>(self);
-        block.lost_by = UCS_ERR_CONNECTION_RESET;
-        rndv_tell_sender(from, block.what.request, UCS_ERR_CONNECTION_RESET);
+        block.lost_status = UCS_ERR_CONNECTION_RESET;
+        rndv_tell_sender(from, block.rts.request, UCS_ERR_CONNECTION_RESET);
     }
 };
 
 namespace {
 
-constexpr assembly_sink am_sink{am_adapters::add, am_adapters::place, am_adapters::done,
-                                am_adapters::half_lost};
+constexpr assembly_sink am_sink{am_adapters::add, am_adapters::locate, am_adapters::done,
+                                am_adapters::incomplete_lost};
 
-// A reader of the parts of one message, in order.
+// Reads the parts of one message in order.
 class parts {
 public:
     parts(const std::byte* data, std::size_t length) noexcept : rest_(data, length) {}
@@ -50,7 +53,7 @@ public:
         rest_ = rest_.subspan(sizeof into);
         return true;
     }
-    // The program's header, with what fills it up if data follows.
+    // Skips the program's header, with its padding if data follows.
     [[nodiscard]] bool skip_header(std::size_t length) noexcept {
         if (rest_.size() < length || length > wire::am_longest_header) return false;
         header_ = rest_.data();
@@ -65,24 +68,24 @@ private:
     const std::byte* header_ = nullptr;
 };
 
-ep* answering(wire::am_word word, ep* from) noexcept {
+ep* reply_endpoint_of(wire::am_word word, ep* from) noexcept {
     return (word.flags & wire::am_reply) != 0 ? from : nullptr;
 }
 
-void dropped(const char* what, wire::am_word word, std::uint64_t length) {
+void log_dropped(const char* description, wire::am_word word, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes for handler {} was dropped: its endpoint was closed or failed",
-                    what, length, word.id);
+                    description, length, word.id);
 }
 
-// A peer can bring that about as often as it likes.
-void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
+// A peer can cause this error as often as it likes, so the log is throttled.
+void log_out_of_memory(worker& owner, wire::am_word word, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "out of memory: an active message of {} bytes for handler {} is lost",
                            length, word.id);
 }
 
-void too_much(worker& owner, wire::am_word word, std::uint64_t length) {
+void log_over_limit(worker& owner, wire::am_word word, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "an active message of {} bytes for handler {} was dropped: its sender "
                            "has begun more messages than there is memory for",
@@ -91,7 +94,7 @@ void too_much(worker& owner, wire::am_word word, std::uint64_t length) {
 
 }  // namespace
 
-void am_receiver::unknown(wire::am_word word, std::size_t length) {
+void am_receiver::log_no_handler(wire::am_word word, std::size_t length) {
     owner_.rejected().warn(proto_log,
                            "an active message of {} bytes for id {} was dropped: no handler is set "
                            "for it, see ucp_worker_set_am_recv_handler",
@@ -101,57 +104,57 @@ void am_receiver::unknown(wire::am_word word, std::size_t length) {
 void am_receiver::on_only(const std::byte* data, std::size_t length) {
     parts message(data, length);
     wire::am_word word;
-    std::uint64_t answer_by = 0;
-    if (!message.read(word) || ((word.flags & wire::am_reply) != 0 && !message.read(answer_by)) ||
+    std::uint64_t reply_id = 0;
+    if (!message.read(word) || ((word.flags & wire::am_reply) != 0 && !message.read(reply_id)) ||
         !message.skip_header(word.header_length)) {
         message_malformed(owner_, wire::am_only, length);
         return;
     }
-    const am_handler to = handlers_.find(word.id);
-    if (!to.is_set()) {
-        unknown(word, message.rest().size());
+    const am_handler handler = handlers_.find(word.id);
+    if (!handler.is_set()) {
+        log_no_handler(word, message.rest().size());
         return;
     }
-    ep* const from = answer_by == 0 ? nullptr : owner_.find_ep(answer_by);
+    ep* const from = reply_id == 0 ? nullptr : owner_.find_ep(reply_id);
     if ((word.flags & wire::am_reply) != 0 && is_over(from)) {
-        dropped("an active message", word, message.rest().size());
+        log_dropped("an active message", word, message.rest().size());
         return;
     }
-    deliver(to, {word, message.header(), from}, message.rest());
+    deliver(handler, {word, message.header(), from}, message.rest());
 }
 
-void am_receiver::deliver(const am_handler& to, const arrival& what,
+void am_receiver::deliver(const am_handler& handler, const arrival& message,
                           std::span<const std::byte> data) {
-    const bool in_place = !to.persistent && blocks_.is_aligned(data.data());
+    const bool in_place = !handler.persistent && blocks_.is_aligned(data.data());
     if (data.empty() || in_place) [[likely]] {
-        // What the program sees is the transport's memory; it may write there.
+        // The program sees the transport's memory and may write to it.
         const ucs_status_t status =
-            call(to, what, const_cast<std::byte*>(data.data()), data.size(), 0);
+            call(handler, message, const_cast<std::byte*>(data.data()), data.size(), 0);
         if (status == UCS_INPROGRESS) {
             ucs::log::error(proto_log,
                             "the handler of active message {} wants to keep data that it may not "
                             "keep: UCP_AM_RECV_ATTR_FLAG_DATA was not set",
-                            what.word.id);
+                            message.word.id);
         }
         return;
     }
     am_block* const block = blocks_.get(data.size());
     if (block == nullptr) {
-        no_memory(owner_, what.word, data.size());
+        log_out_of_memory(owner_, message.word, data.size());
         return;
     }
     std::memcpy(block->data(), data.data(), data.size());
-    deliver(to, what, *block);
+    deliver(handler, message, *block);
 }
 
-void am_receiver::deliver(const am_handler& to, const arrival& what, am_block& block) {
+void am_receiver::deliver(const am_handler& handler, const arrival& message, am_block& block) {
     const ucs_status_t status =
-        call(to, what, block.data(), block.length, UCP_AM_RECV_ATTR_FLAG_DATA);
-    if (status == UCS_INPROGRESS && block.state == am_block::use::told) {
+        call(handler, message, block.data(), block.length, UCP_AM_RECV_ATTR_FLAG_DATA);
+    if (status == UCS_INPROGRESS && block.state == am_block::use::in_handler) {
         block.state = am_block::use::kept;
         kept_.push_back(block);
     } else {
-        use_up(block);
+        consume(block);
     }
 }
 
@@ -160,7 +163,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
     if (!message.read(header) ||
         !message.skip_header(wire::to_am_word(header.what).header_length) ||
-        message.rest().size() > header.total || owner_.assemblies().knows(header)) {
+        message.rest().size() > header.total || owner_.assemblies().is_known(header)) {
         message_malformed(owner_, wire::am_first, length);
         return;
     }
@@ -168,20 +171,20 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     const std::span<const std::byte> first = message.rest();
     ep* const from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        dropped("the beginning of an active message", word, header.total);
+        log_dropped("the beginning of an active message", word, header.total);
         return;
     }
     if (!handlers_.find(word.id).is_set()) {
-        unknown(word, header.total);
+        log_no_handler(word, header.total);
         return;
     }
     const bool all_here = first.size() == header.total;
     std::uint64_t cost = 0;
     if (!all_here) {
         cost = blocks_.cost_of(header.total, word.header_length) + assembler::cost_of_message;
-        if (!make_room(from->remote(), cost)) return too_much(owner_, word, header.total);
-        if (from->incoming_over()) {  // the program closed it meanwhile
-            dropped("the beginning of an active message", word, header.total);
+        if (!make_room(from->remote(), cost)) return log_over_limit(owner_, word, header.total);
+        if (from->incoming_over()) {  // the program closed the endpoint meanwhile
+            log_dropped("the beginning of an active message", word, header.total);
             return;
         }
     }
@@ -192,7 +195,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     }
     if (block == nullptr || (rest == nullptr && !all_here)) {
         if (block != nullptr) blocks_.put(*block);
-        no_memory(owner_, word, header.total);
+        log_out_of_memory(owner_, word, header.total);
         return;
     }
     block->word = word;
@@ -202,22 +205,22 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
         std::memcpy(block->header(), message.header(), word.header_length);
     }
     if (all_here) {
-        whole(*block);
+        complete(*block);
     } else {
         rest->block = block;
         charge(*block, from->remote(), cost);
     }
 }
 
-void am_receiver::whole(am_block& block) {
+void am_receiver::complete(am_block& block) {
     discharge(block);
-    const am_handler to = handlers_.find(block.word.id);
+    const am_handler handler = handlers_.find(block.word.id);
     ep* const from = owner_.find_ep(block.from);
-    if (!to.is_set() || is_over(from)) {
-        use_up(block);
+    if (!handler.is_set() || is_over(from)) {
+        consume(block);
         return;
     }
-    deliver(to, {block.word, block.header(), answering(block.word, from)}, block);
+    deliver(handler, {block.word, block.header(), reply_endpoint_of(block.word, from)}, block);
 }
 
 void am_receiver::on_rts(const std::byte* data, std::size_t length) {
@@ -232,48 +235,49 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
     ep* const from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
-        dropped("the announcement of an active message", word, header.total);
+        log_dropped("the announcement of an active message", word, header.total);
         return;
     }
-    const am_handler to = handlers_.find(word.id);
-    if (!to.is_set()) {
-        unknown(word, header.total);
+    const am_handler handler = handlers_.find(word.id);
+    if (!handler.is_set()) {
+        log_no_handler(word, header.total);
         rndv_tell_sender(*from, header.request, UCS_ERR_INVALID_PARAM);
         return;
     }
-    const arrival what{word, message.header(), answering(word, from)};
-    announced offer{header.total, header.request, header.address,
-                    (header.flags & wire::rts_confirm) != 0,
-                    take_keys(*from, message.rest(), uct::memory_access::read)};
-    if (to.whole) {
-        fetch(what, *from, std::move(offer));
+    const arrival arrived{word, message.header(), reply_endpoint_of(word, from)};
+    announced rts{header.total, header.request, header.address,
+                  (header.flags & wire::rts_confirm) != 0,
+                  take_keys(*from, message.rest(), uct::memory_access::read)};
+    if (handler.whole) {
+        fetch(arrived, *from, std::move(rts));
     } else {
-        announce(to, what, *from, std::move(offer));
+        deliver_rts(handler, arrived, *from, std::move(rts));
     }
 }
 
-void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, announced offer) {
+void am_receiver::deliver_rts(const am_handler& handler, const arrival& message, ep& from,
+                              announced rts) {
     am_block* const block = blocks_.get(0);
     if (block == nullptr) {
-        no_memory(owner_, what.word, offer.total);
-        rndv_tell_sender(from, offer.request, UCS_ERR_NO_MEMORY);
+        log_out_of_memory(owner_, message.word, rts.total);
+        rndv_tell_sender(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
-    block->length = offer.total;
+    block->length = rts.total;
     block->from = from.id();
-    block->word = what.word;
-    block->what = std::move(offer);
+    block->word = message.word;
+    block->rts = std::move(rts);
     block->lost = am_adapters::announced_lost;
     from.announced.push_back(*block);
     const ucs_status_t status =
-        call(to, what, block->data(), block->length, UCP_AM_RECV_ATTR_FLAG_RNDV);
+        call(handler, message, block->data(), block->length, UCP_AM_RECV_ATTR_FLAG_RNDV);
     if (block->state == am_block::use::returned) {
-        use_up(*block);
+        consume(*block);
     } else if (status == UCS_INPROGRESS) {
         block->state = am_block::use::kept;
         kept_.push_back(*block);
     } else {
-        // Not wanted; with UCS_OK its sender need not know.
+        // The program does not want it. With UCS_OK the sender sees a normal completion.
         block->state = am_block::use::kept;
         refuse(*block, status);
     }
@@ -281,7 +285,8 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
 
 bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     if (arriving_.has_room_for(bytes)) return true;
-    // A peer that has most, and goes on, has each message dropped without a look at all peers.
+    // If a peer has the largest share and sends on, its messages are dropped without searching all
+    // peers.
     const std::uint64_t wanted = sender.arriving_share.used() + bytes;
     if (largest_share_ <= wanted) return false;
     peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
@@ -328,28 +333,28 @@ void am_receiver::charge_to(peer& sender, const request& receive) noexcept {
     if (is_fetch) move_charge(sender, *static_cast<am_block*>(receive.user_data));
 }
 
-// Peers announce as many as they like, and memory for each is taken at once.
-void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
+// A peer may send any number of RTS messages, and memory for each is taken at once.
+void am_receiver::fetch(const arrival& message, ep& from, announced rts) {
     const std::uint64_t cost =
-        blocks_.cost_of(offer.total, what.word.header_length) + owner_.requests().cost();
+        blocks_.cost_of(rts.total, message.word.header_length) + owner_.requests().cost();
     const bool fits = make_room(from.remote(), cost);
-    if (from.incoming_over()) {  // the program closed it meanwhile
-        rndv_tell_sender(from, offer.request, UCS_ERR_CONNECTION_RESET);
-        dropped("the announcement of an active message", what.word, offer.total);
+    if (from.incoming_over()) {  // the program closed the endpoint meanwhile
+        rndv_tell_sender(from, rts.request, UCS_ERR_CONNECTION_RESET);
+        log_dropped("the announcement of an active message", message.word, rts.total);
         return;
     }
-    am_block* const block = fits ? blocks_.get(offer.total, what.word.header_length) : nullptr;
+    am_block* const block = fits ? blocks_.get(rts.total, message.word.header_length) : nullptr;
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
-        no_memory(owner_, what.word, offer.total);
-        rndv_tell_sender(from, offer.request, UCS_ERR_NO_MEMORY);
+        log_out_of_memory(owner_, message.word, rts.total);
+        rndv_tell_sender(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
-    block->word = what.word;
+    block->word = message.word;
     block->from = from.id();
-    if (what.word.header_length > 0) {
-        std::memcpy(block->header(), what.header, what.word.header_length);
+    if (message.word.header_length > 0) {
+        std::memcpy(block->header(), message.header, message.word.header_length);
     }
     receive->flags.assign(request_flags::internal | request_flags::has_callback |
                           request_flags::matched);
@@ -358,30 +363,30 @@ void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
     receive->callback.recv_data = fetched;
     receive->user_data = block;
     recv_state& state = receive->start_recv(request_kind::recv_data);
-    state.buffer.init(block->data(), offer.total, ucp_dt_make_contig(1));
-    state.info = {0, offer.total};
+    state.buffer.init(block->data(), rts.total, ucp_dt_make_contig(1));
+    state.info = {0, rts.total};
     state.begin_transfer();
     charge(*block, from.remote(), cost);
     receive->via = &from;
     from.add_recv(*receive);
-    rndv_receive(*receive, from, std::move(offer));
+    rndv_receive(*receive, from, std::move(rts));
 }
 
 void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {
     am_receiver& self = request::of(handle).owner->messages();
     am_block& block = *static_cast<am_block*>(arg);
     if (status == UCS_OK) {
-        self.whole(block);
+        self.complete(block);
     } else {
-        self.use_up(block);
+        self.consume(block);
     }
 }
 
-void am_receiver::listen(uct::iface& on) {
+void am_receiver::listen(uct::iface& iface) {
     using wire::id;
-    handler_of<id::am_only>::install<am_adapters::deliver<&am_receiver::on_only>>(on, this);
-    handler_of<id::am_first>::install<am_adapters::deliver<&am_receiver::on_first>>(on, this);
-    handler_of<id::am_rts>::install<am_adapters::deliver<&am_receiver::on_rts>>(on, this);
+    handler_of<id::am_only>::install<am_adapters::deliver<&am_receiver::on_only>>(iface, this);
+    handler_of<id::am_first>::install<am_adapters::deliver<&am_receiver::on_first>>(iface, this);
+    handler_of<id::am_rts>::install<am_adapters::deliver<&am_receiver::on_rts>>(iface, this);
 }
 
 }  // namespace ucp

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t smallest_alignment = 16;
 
-// No machine has so much memory, and sums with it do not overflow.
+// Greater than the memory of any machine, but sums with it do not overflow.
 constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() / 2;
 
-std::size_t room_for(std::size_t length, std::size_t header_length) noexcept {
+std::size_t capacity_for(std::size_t length, std::size_t header_length) noexcept {
     return wire::filled_up(length) + header_length;
 }
 
@@ -34,12 +34,12 @@ am_block_pool::~am_block_pool() {
 
 std::uint64_t am_block_pool::cost_of(std::size_t length, std::size_t header_length) const noexcept {
     if (length > too_long) return too_long;
-    return ucs::sys::heap_cost(bytes_for(std::max(room_for(length, header_length), small)));
+    return ucs::sys::heap_cost(bytes_for(std::max(capacity_for(length, header_length), small)));
 }
 
 am_block* am_block_pool::get(std::size_t length, std::size_t header_length) noexcept {
     if (length > too_long) return nullptr;
-    const std::size_t needed = room_for(length, header_length);
+    const std::size_t needed = capacity_for(length, header_length);
     am_block* taken;
     if (needed <= small && !spare_.empty()) {
         taken = &spare_.front();
@@ -71,9 +71,9 @@ void am_block_pool::put(am_block& done) noexcept {
         free(done);
         return;
     }
-    done.what = {};
-    done.lost_by = UCS_OK;
-    done.state = am_block::use::told;
+    done.rts = {};
+    done.lost_status = UCS_OK;
+    done.state = am_block::use::in_handler;
     spare_.push_front(done);
     ++spare_count_;
 }

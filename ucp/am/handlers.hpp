@@ -1,4 +1,4 @@
-// Which function handles which active message.
+// Table of the functions that handle active messages.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace ucp {
 
 // A program's handler, in one of the two forms of the interface.
 struct am_handler {
-    ucp_am_recv_callback_t call = nullptr;   // the newer form,
-    ucp_am_callback_t call_older = nullptr;  // or the older one: knows no header, no announcement
+    ucp_am_recv_callback_t call = nullptr;   // newer form
+    ucp_am_callback_t call_older = nullptr;  // older form: gets no header and no RTS
     void* arg = nullptr;
     bool persistent = false;  // UCP_AM_FLAG_PERSISTENT_DATA
     bool whole = false;       // UCP_AM_FLAG_WHOLE_MSG, and every handler of the older form
@@ -20,27 +20,26 @@ struct am_handler {
     [[nodiscard]] bool is_set() const noexcept { return call != nullptr || call_older != nullptr; }
 };
 
-// Handlers by their 16-bit id: pages of those that are near each other, made when they are set.
-// Owner context.
+// Handlers by their 16-bit id, in pages that are allocated when a handler is set. Owner context.
 class am_handler_table {
 public:
     // May throw std::bad_alloc.
     void set(std::uint16_t id, const am_handler& handler) {
-        std::unique_ptr<page>& in = pages_[id / page_size];
-        if (in == nullptr) {
+        std::unique_ptr<page>& entries = pages_[id / page_size];
+        if (entries == nullptr) {
             if (!handler.is_set()) return;
-            in = std::make_unique<page>();
+            entries = std::make_unique<page>();
         }
-        (*in)[id % page_size] = handler;
+        (*entries)[id % page_size] = handler;
     }
 
-    // A handler that is not set when there is none.
+    // Returns an unset handler if there is none for this id.
     [[nodiscard]] am_handler find(std::uint16_t id) const noexcept {
-        const std::unique_ptr<page>& in = pages_[id / page_size];
-        return in == nullptr ? am_handler{} : (*in)[id % page_size];
+        const std::unique_ptr<page>& entries = pages_[id / page_size];
+        return entries == nullptr ? am_handler{} : (*entries)[id % page_size];
     }
 
-    // Calls `visit` with the id of each handler that is set, and the handler, in their order.
+    // Calls `visit(id, handler)` for each handler that is set, in order of ids.
     template<class Visit>
     void for_each(Visit&& visit) const {
         for (std::size_t i = 0; i < pages_.size(); ++i) {

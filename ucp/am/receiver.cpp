@@ -1,4 +1,4 @@
-// What a program does with active messages: handlers are called, kept data is received or released.
+// Active messages on the program's side: calls handlers, receives or releases kept data.
 #include "ucp/am/receiver.hpp"
 
 #include <iterator>
@@ -12,50 +12,51 @@ namespace ucp {
 
 am_receiver::~am_receiver() {
     while (!kept_.empty())
-        use_up(kept_.front());
+        consume(kept_.front());
 }
 
 std::size_t am_receiver::kept_count() const noexcept {
     return static_cast<std::size_t>(std::distance(kept_.begin(), kept_.end()));
 }
 
-ucs_status_t am_receiver::call(const am_handler& to, const arrival& what, void* data,
+ucs_status_t am_receiver::call(const am_handler& handler, const arrival& message, void* data,
                                std::size_t length, std::uint64_t attributes) {
-    const auto answer_by = reinterpret_cast<ucp_ep_h>(what.answer_by);
-    if (to.call_older != nullptr) {
+    const auto reply_ep = reinterpret_cast<ucp_ep_h>(message.reply_ep);
+    if (handler.call_older != nullptr) {
         const unsigned flags =
             (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) != 0 ? UCP_CB_PARAM_FLAG_DATA : 0;
-        return to.call_older(to.arg, data, length, answer_by, flags);
+        return handler.call_older(handler.arg, data, length, reply_ep, flags);
     }
-    if (answer_by != nullptr) attributes |= UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
-    const ucp_am_recv_param_t param{attributes, answer_by};
-    const std::size_t header_length = what.word.header_length;
-    return to.call(to.arg, header_length > 0 ? what.header : nullptr, header_length, data, length,
-                   &param);
+    if (reply_ep != nullptr) attributes |= UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
+    const ucp_am_recv_param_t param{attributes, reply_ep};
+    const std::size_t header_length = message.word.header_length;
+    return handler.call(handler.arg, header_length > 0 ? message.header : nullptr, header_length,
+                        data, length, &param);
 }
 
-// Back to the pool; while the handler runs, it is the handler's caller who does it.
-void am_receiver::use_up(am_block& block) noexcept {
+// Returns the block to the pool. While the handler runs, the caller of the handler does this
+// instead.
+void am_receiver::consume(am_block& block) noexcept {
     discharge(block);
     blocks_.put(block);
 }
 
-void am_receiver::give_back(am_block& kept) noexcept {
-    if (kept.state == am_block::use::told) {
+void am_receiver::return_block(am_block& kept) noexcept {
+    if (kept.state == am_block::use::in_handler) {
         kept.state = am_block::use::returned;
         kept.sender_hook.unlink();
     } else {
-        use_up(kept);
+        consume(kept);
     }
 }
 
-// The sender of what was announced learns how it ended.
+// Reports `status` to the sender of an RTS.
 void am_receiver::refuse(am_block& unwanted, ucs_status_t status) {
-    if (unwanted.is_announced() && unwanted.lost_by == UCS_OK) {
+    if (unwanted.is_announced() && unwanted.lost_status == UCS_OK) {
         const ep* from = owner_.find_ep(unwanted.from);
-        if (from != nullptr) rndv_tell_sender(*from, unwanted.what.request, status);
+        if (from != nullptr) rndv_tell_sender(*from, unwanted.rts.request, status);
     }
-    give_back(unwanted);
+    return_block(unwanted);
 }
 
 void am_receiver::release(am_block& kept) {
@@ -84,7 +85,7 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
         receive_announced(*receive, kept);
     } else {
         const ucs_status_t copied = state.buffer.unpack(kept.data(), 0, kept.length);
-        give_back(kept);
+        return_block(kept);
         finish_receive(*receive, copied);
     }
     if (receive->flags.has(request_flags::ended) && params.length_info() != nullptr) {
@@ -94,16 +95,16 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
 }
 
 void am_receiver::receive_announced(request& receive, am_block& kept) {
-    ep* const from = kept.lost_by == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
-    announced what = std::move(kept.what);
-    give_back(kept);
+    ep* const from = kept.lost_status == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
+    announced rts = std::move(kept.rts);
+    return_block(kept);
     if (from == nullptr) {
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }
     receive.via = from;
     from->add_recv(receive);
-    rndv_receive(receive, *from, std::move(what));
+    rndv_receive(receive, *from, std::move(rts));
 }
 
 }  // namespace ucp

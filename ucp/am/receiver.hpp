@@ -1,4 +1,5 @@
-// Receiving active messages: from arrival to the program's handler, and what the program keeps.
+// Receives active messages: from arrival to the program's handler, and the data that the program
+// keeps.
 #pragma once
 
 #include <span>
@@ -15,10 +16,10 @@
 
 namespace ucp {
 
-// Owned by its worker; owner context. Handlers run in progress.
+// Receiver of active messages. Owned by its worker; owner context. Handlers run in progress.
 class am_receiver final : public ucs::vfs::object {
 public:
-    // `alignment` of data that the program may keep, and of what it is shown: a power of two.
+    // `alignment` of data that the program may keep or see is a power of two.
     am_receiver(worker& owner, std::size_t alignment) noexcept
         : owner_(owner), blocks_(alignment) {}
     ~am_receiver();
@@ -27,65 +28,67 @@ public:
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
 
-    void listen(uct::iface& on);
+    void listen(uct::iface& iface);
     void set_handler(std::uint16_t id, const am_handler& handler) { handlers_.set(id, handler); }
 
-    // See ucp_am_recv_data_nbx. The block is used up also when an error is returned.
+    // See ucp_am_recv_data_nbx. The block is consumed even if an error is returned.
     ucs_status_ptr_t receive_data(am_block& kept, void* buffer, std::size_t count,
                                   const operation& params);
     // See ucp_am_data_release.
     void release(am_block& kept);
 
-    // Memory of messages of which not all is here: in fragments, or announced and wanted whole by
-    // the program. It is taken at the beginning of each. All peers may take up half of the memory
-    // that the process may use.
+    // Memory of incomplete messages: messages in fragments, and messages sent by rendezvous whose
+    // handler wants the whole data. It is allocated when a message begins. All peers together may
+    // use half of the memory that the process may use.
     [[nodiscard]] shared_limit& arriving() noexcept { return arriving_; }
-    // The share of this peer counts a message that has begun, instead of that of the peer before.
+    // Moves the charge of a message that has begun from its previous peer to the share of `sender`.
     void charge_to(peer& sender, const assembly& begun) noexcept;
     void charge_to(peer& sender, const request& receive) noexcept;
 
-    // Blocks that the program has.
+    // Returns the number of blocks that the program keeps.
     [[nodiscard]] std::size_t kept_count() const noexcept;
 
-    // How often it has looked through all peers for the one with the largest share.
+    // Returns how often all peers were searched for the one with the largest share.
     [[nodiscard]] std::uint64_t searches() const noexcept { return searches_; }
 
     void describe(ucs::vfs::directory& into) const override;
 
 private:
-    // A message as its handler is told of it.
+    // A message as passed to its handler.
     struct arrival {
         wire::am_word word;
         const std::byte* header;
-        ep* answer_by;  // or nullptr
+        ep* reply_ep;  // may be nullptr
     };
 
     void on_only(const std::byte* data, std::size_t length);
     void on_first(const std::byte* data, std::size_t length);
     void on_rts(const std::byte* data, std::size_t length);
 
-    // Data in memory of the transport, gone after the call.
-    void deliver(const am_handler& to, const arrival& what, std::span<const std::byte> data);
-    // Data in a block, which goes to the program or back to the pool.
-    void deliver(const am_handler& to, const arrival& what, am_block& block);
-    void announce(const am_handler& to, const arrival& what, ep& from, announced offer);
-    // For handlers that do not fetch announced data themselves.
-    void fetch(const arrival& what, ep& from, announced offer);
+    // Delivers data in memory of the transport, which is invalid after the call.
+    void deliver(const am_handler& handler, const arrival& message,
+                 std::span<const std::byte> data);
+    // Delivers data in a block, which goes to the program or returns to the pool.
+    void deliver(const am_handler& handler, const arrival& message, am_block& block);
+    void deliver_rts(const am_handler& handler, const arrival& message, ep& from, announced rts);
+    // Fetches the data of an RTS for handlers that want the whole message.
+    void fetch(const arrival& message, ep& from, announced rts);
     static void fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
-    // Returns whether so much memory may be taken for one more message of the sender. If others
-    // take up more than the sender then would, the one with most fails, which calls the program.
+    // Returns true if `bytes` more memory may be used for a message of the sender. If another peer
+    // would still use more than the sender, the peer with the largest share fails, which may call
+    // the program.
     [[nodiscard]] bool make_room(peer& sender, std::uint64_t bytes);
     void charge(am_block& block, peer& sender, std::uint64_t bytes) noexcept;
     void discharge(am_block& block) noexcept;
     void move_charge(peer& sender, am_block& block) noexcept;
-    void whole(am_block& block);
-    ucs_status_t call(const am_handler& to, const arrival& what, void* data, std::size_t length,
-                      std::uint64_t attributes);
+    void complete(am_block& block);
+    ucs_status_t call(const am_handler& handler, const arrival& message, void* data,
+                      std::size_t length, std::uint64_t attributes);
     void receive_announced(request& receive, am_block& kept);
-    void use_up(am_block& block) noexcept;
-    void give_back(am_block& kept) noexcept;
+    void consume(am_block& block) noexcept;
+    void return_block(am_block& kept) noexcept;
     void refuse(am_block& unwanted, ucs_status_t status);
-    void unknown(wire::am_word word, std::size_t length);
+    void log_no_handler(wire::am_word word, std::size_t length);
 
     friend class am_adapters;
 
@@ -93,7 +96,7 @@ private:
     am_handler_table handlers_;
     am_block_pool blocks_;
     shared_limit arriving_{ucs::sys::usable_memory() / 2};
-    std::uint64_t largest_share_ = 0;  // no peer has more; it may be less by now
+    std::uint64_t largest_share_ = 0;  // no peer has more; the peer's share may be smaller by now
     std::uint64_t searches_ = 0;
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };

@@ -10,32 +10,33 @@ namespace ucp {
 
 namespace {
 
-wire::am_word word_of(const am_message& what) noexcept {
-    const bool reply = (what.flags & UCP_AM_SEND_FLAG_REPLY) != 0;
-    return {what.id, reply ? wire::am_reply : std::uint16_t{0}, what.header_length};
+wire::am_word word_of(const am_message& message) noexcept {
+    const bool reply = (message.flags & UCP_AM_SEND_FLAG_REPLY) != 0;
+    return {message.id, reply ? wire::am_reply : std::uint16_t{0}, message.header_length};
 }
 
-// What goes with the word in one piece: the data, or the header where there is no data.
+// The part sent together with the word: the data, or the header if there is no data.
 struct piece {
     const void* start = nullptr;
     std::size_t length = 0;
-    bool all = false;  // there is nothing else
+    bool all = false;  // nothing else is sent
 };
 
-piece only_piece(const am_message& what, ucp_datatype_t datatype) noexcept {
+piece only_piece(const am_message& message, ucp_datatype_t datatype) noexcept {
     std::size_t length;
-    if (!dt::is_contig(datatype) || !dt::contig_length(datatype, what.count, length)) return {};
-    if (length == 0) return {what.header, what.header_length, true};
-    return {what.buffer, length, what.header_length == 0 && what.buffer != nullptr};
+    if (!dt::is_contig(datatype) || !dt::contig_length(datatype, message.count, length)) return {};
+    if (length == 0) return {message.header, message.header_length, true};
+    return {message.buffer, length, message.header_length == 0 && message.buffer != nullptr};
 }
 
-send_kind kind_of(const am_message& what, std::size_t data_length) noexcept {
-    // Nothing need not be announced.
-    if (data_length == 0 || (what.flags & UCP_AM_SEND_FLAG_EAGER) != 0) return send_kind::am_eager;
-    return (what.flags & UCP_AM_SEND_FLAG_RNDV) != 0 ? send_kind::am_rndv : send_kind::am;
+send_kind kind_of(const am_message& message, std::size_t data_length) noexcept {
+    // Empty data needs no rendezvous.
+    if (data_length == 0 || (message.flags & UCP_AM_SEND_FLAG_EAGER) != 0)
+        return send_kind::am_eager;
+    return (message.flags & UCP_AM_SEND_FLAG_RNDV) != 0 ? send_kind::am_rndv : send_kind::am;
 }
 
-// The program may change its header when the call returns.
+// The program may change its header after the call returns.
 void copy_header(request& send) noexcept {
     send_state& state = send.state.send;
     auto* const copy = new (std::nothrow) std::byte[state.header_length];
@@ -51,22 +52,22 @@ void copy_header(request& send) noexcept {
     state.owns_header = true;
 }
 
-ucs_status_ptr_t send_request(ep& to, const am_message& what, const operation& params) {
+ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation& params) {
     if (params.force_immediate()) [[unlikely]]
-        return UCS_STATUS_PTR(not_now(to));
+        return UCS_STATUS_PTR(refuse_immediate(to));
     request* const send = begin_call(to.owner(), params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
-    const ucs_status_t status = describe_send(*send, send_kind::am, wire::to_what(word_of(what)),
-                                              what.buffer, what.count, params.datatype());
+    const ucs_status_t status = describe_send(*send, send_kind::am, wire::to_what(word_of(message)),
+                                              message.buffer, message.count, params.datatype());
     if (status != UCS_OK) return refuse_call(*send, status);
     send_state& state = send->state.send;
-    state.kind = kind_of(what, state.buffer.length());
-    state.header = what.header;
-    state.header_length = what.header_length;
+    state.kind = kind_of(message, state.buffer.length());
+    state.header = message.header;
+    state.header_length = message.header_length;
     to.submit(*send);
     const bool goes_on = !send->flags.has(request_flags::ended);
-    if (goes_on && (what.flags & UCP_AM_SEND_FLAG_COPY_HEADER) != 0 && state.header_length > 0 &&
+    if (goes_on && (message.flags & UCP_AM_SEND_FLAG_COPY_HEADER) != 0 && state.header_length > 0 &&
         !state.header_sent) {
         copy_header(*send);
     }
@@ -75,19 +76,19 @@ ucs_status_ptr_t send_request(ep& to, const am_message& what, const operation& p
 
 }  // namespace
 
-ucs_status_ptr_t am_send(ep& to, const am_message& what, const operation& params) {
+ucs_status_ptr_t am_send(ep& to, const am_message& message, const operation& params) {
     constexpr std::uint32_t not_short = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
-    const piece one = only_piece(what, params.datatype());
-    if (one.all && to.fits_short(one.length) && (what.flags & not_short) == 0 &&
+    const piece one = only_piece(message, params.datatype());
+    if (one.all && to.fits_short(one.length) && (message.flags & not_short) == 0 &&
         !params.no_immediate()) [[likely]] {
-        const ucs_status_t status =
-            to.lane().am_short(wire::am_only, wire::to_what(word_of(what)), one.start, one.length);
+        const ucs_status_t status = to.lane().am_short(
+            wire::am_only, wire::to_what(word_of(message)), one.start, one.length);
         if (status == UCS_OK) [[likely]] {
-            if (params.has_user_request()) note_success(params.user_request(), to.owner());
+            if (params.has_user_request()) record_success(params.user_request(), to.owner());
             return nullptr;
         }
     }
-    return send_request(to, what, params);
+    return send_request(to, message, params);
 }
 
 }  // namespace ucp

@@ -5,8 +5,8 @@
 
 namespace ucp {
 
-// What a program wants sent, checked by the caller: the header's length is at most the worker's
-// max_am_header, the flags are ucp_send_am_flags and do not contradict each other.
+// Parameters of a send, checked by the caller: the header's length is at most the worker's
+// max_am_header, and the flags are ucp_send_am_flags that do not contradict each other.
 struct am_message {
     std::uint16_t id;
     const void* header;
@@ -17,6 +17,6 @@ struct am_message {
 };
 
 // See ucp_am_send_nbx for the result. Owner context.
-ucs_status_ptr_t am_send(ep& to, const am_message& what, const operation& params);
+ucs_status_ptr_t am_send(ep& to, const am_message& message, const operation& params);
 
 }  // namespace ucp

@@ -1,16 +1,16 @@
-// Active messages: layout first.
+// Wire format of active messages. Layout first.
 //
 //   id        header (bytes)                    then
 //   am_only   word 8                            ep 8 (only with am_reply), the program's header,
-//                                               filled up to a multiple of 8 if data follows, data
-//   am_first  eager_first_header                the program's header, filled up likewise, first
+//                                               padded to a multiple of 8 if data follows, data
+//   am_first  eager_first_header                the program's header, padded likewise, first
 //                                               data; more comes as eager_data
 //   am_rts    rts_header                        the program's header
 //
-// Data begins at a multiple of 8, so that programs can use it where it arrived. `what` of the two
+// Data begins at a multiple of 8, so that programs can use it in place. The field `what` of the two
 // longer headers is the word: id of the handler 2, flags 2, length of the program's header 4. See
-// ucp/core/wire.hpp for the version rule and the meaning of `ep`; in am_only it is there for
-// messages that are to be answered.
+// ucp/core/wire.hpp for the version rule and the meaning of `ep`. am_only carries `ep` only if the
+// receiver may reply.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@
 
 namespace ucp::wire {
 
-// The receiver is told by which endpoint it can answer.
+// Flag: the message carries the endpoint by which the receiver can reply.
 inline constexpr std::uint16_t am_reply = 1;
 
 struct am_word {
@@ -32,23 +32,23 @@ struct am_word {
 };
 static_assert(sizeof(am_word) == 8);
 
-[[nodiscard]] constexpr am_word to_am_word(std::uint64_t what) noexcept {
-    return std::bit_cast<am_word>(what);
+[[nodiscard]] constexpr am_word to_am_word(std::uint64_t bits) noexcept {
+    return std::bit_cast<am_word>(bits);
 }
 [[nodiscard]] constexpr std::uint64_t to_what(am_word word) noexcept {
     return std::bit_cast<std::uint64_t>(word);
 }
 
-// Bytes that a header of this length takes before data.
+// Returns the bytes that a header of this length occupies in front of data.
 [[nodiscard]] constexpr std::size_t filled_up(std::size_t header_length) noexcept {
     return (header_length + 7) & ~std::size_t{7};
 }
 
-// What an active message may have at most beside its header and data, in one piece.
+// The most that an active message needs in one piece in addition to its header and data.
 inline constexpr std::size_t am_longest_extra = sizeof(rts_header) + 16 + longest_lent_key;
 
-// The longest header of a program that any worker allows; less where buffers are shorter. What is
-// longer is no message of a worker.
+// The longest program header that any worker allows; the limit is lower if buffers are shorter. A
+// message with a longer header is malformed.
 inline constexpr std::size_t am_longest_header = 8 * 1024;
 
 }  // namespace ucp::wire

@@ -12,9 +12,9 @@ namespace ucp {
 namespace {
 
 ucs_status_t refuse(const uct::atomic_op& op, std::uint64_t address, ucs_status_t status,
-                    const char* why) {
+                    const char* reason) {
     ucs::log::error(proto_log, "an atomic operation on {} bytes at {:#x} is refused: {}", op.size,
-                    address, why);
+                    address, reason);
     return status;
 }
 
@@ -25,7 +25,7 @@ ucs_status_t check(const uct::atomic_op& op, const void* result, std::uint64_t a
                       "there is no such operation, or numbers of that size have none");
     }
     if (address % op.size != 0) {
-        return refuse(op, address, UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
+        return refuse(op, address, UCS_ERR_INVALID_PARAM, "the address is no multiple of the size");
     }
     if (op.must_fetch() && result == nullptr) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM, "a swap needs a reply buffer");
@@ -69,7 +69,7 @@ std::size_t pack(void* arg, void* into, std::size_t) {
 
 ucs_status_t progress(request& send) {
     const bool fetches = send.state.send.buffer.length() > 0;
-    if (fetches) return ask_owner(send, wire::rma_atomic, pack);
+    if (fetches) return request_from_owner(send, wire::rma_atomic, pack);
     send.via->note_posted();
     const ssize_t sent = send.via->lane().am_bcopy(wire::rma_atomic, pack, &send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
@@ -80,11 +80,11 @@ ucs_status_t progress(request& send) {
 }  // namespace
 
 constinit const protocol rma_atomic_message{"rma/atomic_message",
-                                            "sent to the owner of the memory, who carries it out",
+                                            "sent to the owner of the memory, which carries it out",
                                             nullptr,
                                             progress,
                                             false,
-                                            abandon_question};
+                                            abandon_request};
 
 ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, std::uint64_t address,
                               const mem::rkey& key, const operation& params) {

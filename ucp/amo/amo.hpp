@@ -10,8 +10,8 @@ namespace ucp {
 
 // Owner context.
 
-// What cannot be carried out here at once. `result` gets what was there before; nullptr: nobody
-// wants to know.
+// Handles operations that cannot be carried out in the call. `result` gets the previous value, or
+// is nullptr if the value is not wanted.
 ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, std::uint64_t address,
                               const mem::rkey& key, const operation& params);
 
@@ -21,8 +21,8 @@ inline ucs_status_ptr_t atomic(ep& to, const uct::atomic_op& op, void* result,
                                const operation& params) {
     if (params.is_plain() && to.reaches_directly() && op.possible() && address % op.size == 0 &&
         (result != nullptr || !op.must_fetch())) [[likely]] {
-        if (std::byte* at = key.changeable(address, op.size); at != nullptr) [[likely]] {
-            const std::uint64_t before = uct::sm::apply_atomic(at, op);
+        if (std::byte* target = key.changeable(address, op.size); target != nullptr) [[likely]] {
+            const std::uint64_t before = uct::sm::apply_atomic(target, op);
             if (result != nullptr) std::memcpy(result, &before, op.size);
             return nullptr;
         }

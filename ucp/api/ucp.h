@@ -1,15 +1,17 @@
 /*
- * UCP: the communication interface that programs use. This header brings in all of it, one
+ * UCP: the communication interface that programs use. This header includes all of it, one
  * header per kind of object or operation.
  *
- * Rules that hold everywhere:
+ * Rules for all functions:
  * - Structures with a field_mask: the caller sets the bits of the members it filled in (or wants
  *   filled in); the library touches no other member and ignores bits it does not know, so that
  *   programs and libraries of different versions fit together.
- * - Threads: "any thread" means what it says. "Owner thread" functions act on a worker or
- *   something that belongs to one: the worker's thread mode says who may call them.
- * - Callbacks run inside ucp_worker_progress, or inside the call that starts an operation when
- *   that says so. They may start operations and free requests, but not progress.
+ * - Threads: functions marked "any thread" may be called by any thread. "Owner thread" functions
+ * act on a worker or an object that belongs to one; the worker's thread mode tells which threads
+ * may call them.
+ * - Callbacks run inside ucp_worker_progress, or inside the call that starts an operation if
+ *   its description says so. They may start operations and free requests, but must not call
+ *   ucp_worker_progress.
  */
 #ifndef UCP_API_UCP_H_
 #define UCP_API_UCP_H_

@@ -8,8 +8,8 @@ BEGIN_C_DECLS
 
 /** Behaviour of a handler. */
 enum ucp_am_cb_flags {
-    UCP_AM_FLAG_WHOLE_MSG = UCS_BIT(0),      /* call only when all data is there */
-    UCP_AM_FLAG_PERSISTENT_DATA = UCS_BIT(1) /* data can always be kept by UCS_INPROGRESS */
+    UCP_AM_FLAG_WHOLE_MSG = UCS_BIT(0),      /* call only when all data has arrived */
+    UCP_AM_FLAG_PERSISTENT_DATA = UCS_BIT(1) /* the handler may always keep data (UCS_INPROGRESS) */
 };
 
 /** Behaviour of a send. */
@@ -28,10 +28,10 @@ enum ucp_cb_param_flags { UCP_CB_PARAM_FLAG_DATA = UCS_BIT(0) /* the data may be
 typedef enum {
     UCP_AM_RECV_ATTR_FIELD_REPLY_EP = UCS_BIT(0),
     UCP_AM_RECV_ATTR_FLAG_DATA = UCS_BIT(16), /* the data may be kept */
-    UCP_AM_RECV_ATTR_FLAG_RNDV = UCS_BIT(17)  /* a descriptor came: ucp_am_recv_data_nbx */
+    UCP_AM_RECV_ATTR_FLAG_RNDV = UCS_BIT(17)  /* data is a descriptor for ucp_am_recv_data_nbx */
 } ucp_am_recv_attr_t;
 
-/** What a handler is told about a message. */
+/** Information about a message, passed to its handler. */
 struct ucp_am_recv_param {
     uint64_t recv_attr; /* ucp_am_recv_attr_t */
     ucp_ep_h reply_ep;  /* endpoint to the sender */
@@ -84,7 +84,7 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void* header, s
                                  const ucp_request_param_t* param);
 
 /**
- * Brings data whose descriptor a handler kept into a buffer, and frees the descriptor. Owner
+ * Receives data whose descriptor a handler kept into a buffer, and frees the descriptor. Owner
  * thread.
  *
  * @return NULL when done (then recv_info.length is filled), a request, or an error pointer.

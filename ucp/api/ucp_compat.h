@@ -1,4 +1,4 @@
-/* Deprecated functions. They work, but each has a better successor, named beside it. */
+/* Deprecated functions. They work, but each has a better successor, named in its comment. */
 #ifndef UCP_API_UCP_COMPAT_H_
 #define UCP_API_UCP_COMPAT_H_
 
@@ -17,10 +17,10 @@ typedef struct ucp_listener_accept_handler {
  * themselves until they are done. Atomic addresses must be multiples of the operand size.
  */
 
-/** Not 0 when the operation ended; use ucp_request_check_status. */
+/** Returns nonzero when the operation has ended; use ucp_request_check_status. */
 int ucp_request_is_completed(void* request);
 
-/** Returns a request; an operation under way goes on and calls back; use ucp_request_free. */
+/** Frees a request; a running operation continues and calls back; use ucp_request_free. */
 void ucp_request_release(void* request);
 
 /** Flushes and closes an endpoint, blocking; use ucp_ep_close_nbx. */
@@ -29,7 +29,7 @@ void ucp_ep_destroy(ucp_ep_h ep);
 /** Flushes and closes an endpoint; use ucp_ep_close_nbx. NULL, a request or an error pointer. */
 ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h ep);
 
-/** State of a tagged receive; use ucp_tag_recv_request_test. */
+/** Returns the state of a tagged receive; use ucp_tag_recv_request_test. */
 ucs_status_t ucp_request_test(void* request, ucp_tag_recv_info_t* info);
 
 /** Blocks until the endpoint is flushed; use ucp_ep_flush_nbx. */
@@ -38,7 +38,7 @@ ucs_status_t ucp_ep_flush(ucp_ep_h ep);
 /** Blocks until the worker is flushed; use ucp_worker_flush_nbx. */
 ucs_status_t ucp_worker_flush(ucp_worker_h worker);
 
-/** Changes parameters of an endpoint, error handling mode excepted; use a new endpoint. */
+/** Changes parameters of an endpoint except the error handling mode; use a new endpoint. */
 ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h ep, const ucp_ep_params_t* params);
 
 /** Writes length bytes to the peer, blocking; use ucp_put_nbx. */
@@ -55,27 +55,27 @@ ucs_status_t ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, u
 /** Adds to 64 bits at the peer, blocking. */
 ucs_status_t ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey);
 
-/** Adds to 32 bits at the peer, blocking; *result gets the value before. */
+/** Adds to 32 bits at the peer, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_fadd32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint32_t* result);
 
-/** Adds to 64 bits at the peer, blocking; *result gets the value before. */
+/** Adds to 64 bits at the peer, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_fadd64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint64_t* result);
 
-/** Replaces 32 bits at the peer, blocking; *result gets the value before. */
+/** Replaces 32 bits at the peer, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_swap32(ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint32_t* result);
 
-/** Replaces 64 bits at the peer, blocking; *result gets the value before. */
+/** Replaces 64 bits at the peer, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_swap64(ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint64_t* result);
 
-/** Replaces 32 bits that equal compare, blocking; *result gets the value before. */
+/** Replaces 32 bits that equal compare, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_cswap32(ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
                                 ucp_rkey_h rkey, uint32_t* result);
 
-/** Replaces 64 bits that equal compare, blocking; *result gets the value before. */
+/** Replaces 64 bits that equal compare, blocking; *result gets the previous value. */
 ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
                                 ucp_rkey_h rkey, uint64_t* result);
 

@@ -10,7 +10,7 @@
 
 BEGIN_C_DECLS
 
-/** Room for the name of a context, worker or endpoint, terminating zero included. */
+/** Capacity for the name of a context, worker or endpoint, terminating zero included. */
 #define UCP_ENTITY_NAME_MAX 32
 
 /* Opaque objects. */
@@ -28,13 +28,13 @@ typedef struct ucp_recv_desc* ucp_tag_message_h;     /* a message taken out by a
 typedef struct ucp_tag_recv_info ucp_tag_recv_info_t;
 typedef struct ucp_am_recv_param ucp_am_recv_param_t;
 
-/** Label of a tagged message: 64 bits that the program divides as it likes. */
+/** Tag of a message: 64 bits, divided as the program likes. */
 typedef uint64_t ucp_tag_t;
 
 /** Memory layout of a buffer: a class in the low three bits, details above (see ucp_dt.h). */
 typedef uint64_t ucp_datatype_t;
 
-/** What an endpoint promises about failures of its peer. */
+/** Behaviour of an endpoint when its peer fails. */
 typedef enum {
     UCP_ERR_HANDLING_MODE_NONE,    /* operations towards a dead peer may never complete */
     UCP_ERR_HANDLING_MODE_PEER,    /* every operation completes; the error handler is called */
@@ -47,24 +47,24 @@ typedef void (*ucp_request_init_callback_t)(void* request);
 /** Undoes the preparation. Called once per object when its memory is returned. */
 typedef void (*ucp_request_cleanup_callback_t)(void* request);
 
-/** A send or flush ended with this status; the request is the caller's to free. */
+/** A send or flush ended with this status; the caller must free the request. */
 typedef void (*ucp_send_callback_t)(void* request, ucs_status_t status);
 
-/** As ucp_send_callback_t, with the user_data of the operation. */
+/** Like ucp_send_callback_t, with the user_data of the operation. */
 typedef void (*ucp_send_nbx_callback_t)(void* request, ucs_status_t status, void* user_data);
 
 /** A tagged receive ended; *info is valid during the call only. */
 typedef void (*ucp_tag_recv_callback_t)(void* request, ucs_status_t status,
                                         ucp_tag_recv_info_t* info);
 
-/** As ucp_tag_recv_callback_t, with the user_data of the operation. */
+/** Like ucp_tag_recv_callback_t, with the user_data of the operation. */
 typedef void (*ucp_tag_recv_nbx_callback_t)(void* request, ucs_status_t status,
                                             const ucp_tag_recv_info_t* tag_info, void* user_data);
 
 /** A stream receive ended with this many bytes in the buffer. */
 typedef void (*ucp_stream_recv_callback_t)(void* request, ucs_status_t status, size_t length);
 
-/** As ucp_stream_recv_callback_t, with the user_data of the operation. */
+/** Like ucp_stream_recv_callback_t, with the user_data of the operation. */
 typedef void (*ucp_stream_recv_nbx_callback_t)(void* request, ucs_status_t status, size_t length,
                                                void* user_data);
 
@@ -75,10 +75,10 @@ typedef void (*ucp_am_recv_data_nbx_callback_t)(void* request, ucs_status_t stat
 /**
  * An active message arrived (first form of the interface).
  *
- * @param arg       what was given with the handler.
+ * @param arg       the arg given with the handler.
  * @param data      the message, valid during the call unless kept, see the return value.
  * @param length    bytes at data.
- * @param reply_ep  endpoint to the sender when it asked for replies, else NULL.
+ * @param reply_ep  endpoint to the sender if it asked for replies, otherwise NULL.
  * @param flags     UCP_CB_PARAM_FLAG_DATA when the data may be kept.
  * @return UCS_OK when done with the data, UCS_INPROGRESS to keep it until ucp_am_data_release.
  */
@@ -88,12 +88,12 @@ typedef ucs_status_t (*ucp_am_callback_t)(void* arg, void* data, size_t length, 
 /**
  * An active message arrived.
  *
- * @param arg            what was given with the handler.
+ * @param arg            the arg given with the handler.
  * @param header         the header, valid during the call; NULL when there is none.
  * @param header_length  bytes at header.
  * @param data           the data, or its descriptor when UCP_AM_RECV_ATTR_FLAG_RNDV is set.
  * @param length         bytes of data.
- * @param param          what is known about the message.
+ * @param param          further properties of the message.
  * @return UCS_OK when done with the data, UCS_INPROGRESS to keep data or descriptor (only with
  *         one of the flags DATA and RNDV); an error refuses a message that came by RNDV.
  */
@@ -104,7 +104,7 @@ typedef ucs_status_t (*ucp_am_recv_callback_t)(void* arg, const void* header, si
 /** The peer of ep failed; the endpoint can only be closed from now on. */
 typedef void (*ucp_err_handler_cb_t)(void* arg, ucp_ep_h ep, ucs_status_t status);
 
-/** A client connected and an endpoint for it exists (deprecated way to accept). */
+/** A client connected and an endpoint for it exists (deprecated method to accept). */
 typedef void (*ucp_listener_accept_callback_t)(ucp_ep_h ep, void* arg);
 
 /** A client asks for a connection: create an endpoint from the request, or reject it. */
@@ -128,7 +128,7 @@ typedef enum ucp_wakeup_event_types {
     UCP_WAKEUP_AMO = UCS_BIT(1),      /* an atomic operation ended */
     UCP_WAKEUP_TAG_SEND = UCS_BIT(2), /* a tagged send ended */
     UCP_WAKEUP_TAG_RECV = UCS_BIT(3), /* a tagged receive ended */
-    UCP_WAKEUP_TX = UCS_BIT(10),      /* any progress of anything outgoing */
+    UCP_WAKEUP_TX = UCS_BIT(10),      /* progress of any outgoing operation */
     UCP_WAKEUP_RX = UCS_BIT(11),      /* anything incoming */
     UCP_WAKEUP_EDGE = UCS_BIT(16)     /* signal new events only, not those still pending */
 } ucp_wakeup_event_t;
@@ -140,15 +140,15 @@ enum ucp_mem_attr_field {
     UCP_MEM_ATTR_FIELD_MEM_TYPE = UCS_BIT(2)
 };
 
-/** What ucp_mem_query tells. */
+/** Attributes from ucp_mem_query. */
 typedef struct ucp_mem_attr {
     uint64_t field_mask;        /* in: wanted members, ucp_mem_attr_field */
     void* address;              /* first byte */
-    size_t length;              /* bytes, at least what was asked for */
+    size_t length;              /* bytes, at least the requested length */
     ucs_memory_type_t mem_type; /* kind of memory */
 } ucp_mem_attr_t;
 
-/** How an endpoint is to be made; members without their bit in field_mask are not read. */
+/** Parameters of an endpoint; members without their bit in field_mask are not read. */
 typedef struct ucp_ep_params {
     uint64_t field_mask;              /* ucp_ep_params_field */
     const ucp_address_t* address;     /* packed address of the peer worker */
@@ -156,9 +156,9 @@ typedef struct ucp_ep_params {
     ucp_err_handler_t err_handler;    /* default: no call */
     void* user_data;                  /* handed to the error handler */
     unsigned flags;                   /* ucp_ep_params_flags_field */
-    ucs_sock_addr_t sockaddr;         /* where to connect, with flag CLIENT_SERVER */
+    ucs_sock_addr_t sockaddr;         /* address to connect to, with flag CLIENT_SERVER */
     ucp_conn_request_h conn_request;  /* from a listener; consumed by the call */
-    const char* name;                 /* for logs; by default one is made up */
+    const char* name;                 /* for logs; generated by default */
     ucs_sock_addr_t local_sockaddr;   /* source address of the connection */
 } ucp_ep_params_t;
 

@@ -1,4 +1,4 @@
-/* Datatypes: how the elements of a buffer lie in memory. */
+/* Datatypes: memory layout of a buffer's elements. */
 #ifndef UCP_API_UCP_DT_H_
 #define UCP_API_UCP_DT_H_
 
@@ -29,7 +29,7 @@ typedef struct ucp_dt_iov {
     size_t length; /* bytes */
 } ucp_dt_iov_t;
 
-/** The program's own way to bring data on and off the wire. */
+/** Callbacks by which the program packs and unpacks data. */
 typedef struct ucp_generic_dt_ops {
     /** Begins to pack count elements; returns the state handed to the calls below. */
     void* (*start_pack)(void* context, const void* buffer, size_t count);
@@ -37,19 +37,19 @@ typedef struct ucp_generic_dt_ops {
     /** Begins to unpack into count elements; returns the state. */
     void* (*start_unpack)(void* context, void* buffer, size_t count);
 
-    /** Number of bytes that the whole packs to. */
+    /** Returns the number of bytes to which all elements pack. */
     size_t (*packed_size)(void* state);
 
     /**
-     * Writes packed bytes from offset on to dest. Returns how many, at most max_length; fewer
-     * only at the end.
+     * Writes packed bytes from offset on to dest. Returns the number of bytes, at most max_length;
+     * it may be smaller only at the end.
      */
     size_t (*pack)(void* state, size_t offset, void* dest, size_t max_length);
 
     /** Takes length packed bytes that belong at offset; pieces may come in any order. */
     ucs_status_t (*unpack)(void* state, size_t offset, const void* src, size_t length);
 
-    /** The state is not needed any more. */
+    /** Frees the state. */
     void (*finish)(void* state);
 } ucp_generic_dt_ops_t;
 
@@ -60,7 +60,7 @@ enum ucp_datatype_attr_field {
     UCP_DATATYPE_ATTR_FIELD_COUNT = UCS_BIT(2)
 };
 
-/** What ucp_dt_query tells. */
+/** Attributes from ucp_dt_query. */
 typedef struct ucp_datatype_attr {
     uint64_t field_mask; /* in: ucp_datatype_attr_field */
     size_t packed_size;  /* out: bytes of count elements on the wire */
@@ -82,7 +82,7 @@ ucs_status_t ucp_dt_create_generic(const ucp_generic_dt_ops_t* ops, void* contex
 void ucp_dt_destroy(ucp_datatype_t datatype);
 
 /**
- * Tells how many bytes a buffer packs to. Any thread.
+ * Queries the number of bytes to which a buffer packs. Any thread.
  *
  * @return UCS_OK; UCS_ERR_INVALID_PARAM when the class needs a buffer that is not given.
  */

@@ -23,19 +23,20 @@ enum ucp_ep_params_field {
 /** Behaviour of a new endpoint. */
 enum ucp_ep_params_flags_field {
     UCP_EP_PARAMS_FLAGS_CLIENT_SERVER = UCS_BIT(0), /* connect to a listener at sockaddr */
-    UCP_EP_PARAMS_FLAGS_NO_LOOPBACK = UCS_BIT(1),   /* to the own worker: another endpoint of it */
+    UCP_EP_PARAMS_FLAGS_NO_LOOPBACK =
+        UCS_BIT(1), /* to this worker itself: connect to another endpoint */
     UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID = UCS_BIT(2) /* show the worker's client_id to the server */
 };
 
 /** Flags of ucp_ep_close_nbx, in ucp_request_param_t.flags. */
 typedef enum {
-    UCP_EP_CLOSE_FLAG_FORCE = UCS_BIT(0) /* do not flush: what is pending completes canceled */
+    UCP_EP_CLOSE_FLAG_FORCE = UCS_BIT(0) /* do not flush: pending operations are canceled */
 } ucp_ep_close_flags_t;
 
 /** Modes of ucp_ep_close_nb. */
 enum ucp_ep_close_mode {
-    UCP_EP_CLOSE_MODE_FORCE = 0, /* as UCP_EP_CLOSE_FLAG_FORCE */
-    UCP_EP_CLOSE_MODE_FLUSH = 1  /* finish what is pending first */
+    UCP_EP_CLOSE_MODE_FORCE = 0, /* like UCP_EP_CLOSE_FLAG_FORCE */
+    UCP_EP_CLOSE_MODE_FLUSH = 1  /* finish pending operations first */
 };
 
 /** Valid members of ucp_ep_attr_t. */
@@ -53,20 +54,20 @@ typedef struct {
     const char* device_name;
 } ucp_transport_entry_t;
 
-/** Array of the caller's for the transports of an endpoint. */
+/** The caller's array for the transports of an endpoint. */
 typedef struct {
     ucp_transport_entry_t* entries; /* in: the array */
-    unsigned num_entries;           /* in: room; out: filled */
+    unsigned num_entries;           /* in: capacity; out: number filled */
     size_t entry_size;              /* in: sizeof(ucp_transport_entry_t) of the caller */
 } ucp_transports_t;
 
-/** What ucp_ep_query tells. */
+/** Attributes from ucp_ep_query. */
 typedef struct ucp_ep_attr {
     uint64_t field_mask;                     /* in: wanted members, ucp_ep_attr_field */
     char name[UCP_ENTITY_NAME_MAX];          /* the endpoint's name */
-    struct sockaddr_storage local_sockaddr;  /* of a client-server connection */
-    struct sockaddr_storage remote_sockaddr; /* of a client-server connection */
-    ucp_transports_t transports;             /* what it uses */
+    struct sockaddr_storage local_sockaddr;  /* address of a client-server connection */
+    struct sockaddr_storage remote_sockaddr; /* address of a client-server connection */
+    ucp_transports_t transports;             /* transports in use */
     void* user_data;                         /* as given on creation */
 } ucp_ep_attr_t;
 
@@ -75,7 +76,7 @@ typedef enum ucp_ep_perf_param_field {
     UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE = UCS_BIT(0)
 } ucp_ep_perf_param_field_t;
 
-/** What ucp_ep_evaluate_perf is asked. */
+/** Parameters of ucp_ep_evaluate_perf. */
 typedef struct {
     uint64_t field_mask; /* ucp_ep_perf_param_field_t */
     size_t message_size; /* bytes; must be given */
@@ -86,7 +87,7 @@ typedef enum ucp_ep_perf_attr_field {
     UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME = UCS_BIT(0)
 } ucp_ep_perf_attr_field_t;
 
-/** What ucp_ep_evaluate_perf answers. */
+/** Result of ucp_ep_evaluate_perf. */
 typedef struct {
     uint64_t field_mask;   /* in: wanted members, ucp_ep_perf_attr_field_t */
     double estimated_time; /* seconds for one message to the peer */
@@ -94,25 +95,25 @@ typedef struct {
 
 /**
  * Makes an endpoint from one of: a packed address, a socket address, a connection request. May
- * return before the connection stands. Owner thread.
+ * return before the connection is established. Owner thread.
  *
  * @param params  the address may be freed when the call returns.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_INVALID_ADDR (malformed address),
- *         UCS_ERR_NO_MEMORY. Of a connection request also UCS_ERR_UNREACHABLE (no common
- *         transport) and UCS_ERR_CONNECTION_RESET (the client is gone); of the others the first
- *         operation ends with these.
+ *         UCS_ERR_NO_MEMORY. For a connection request also UCS_ERR_UNREACHABLE (no common
+ *         transport) and UCS_ERR_CONNECTION_RESET (the client is gone); otherwise the first
+ *         operation ends with these errors.
  */
 ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t* params, ucp_ep_h* ep_p);
 
 /**
- * Closes an endpoint; the handle is dead when the call returns. Owner thread.
+ * Closes an endpoint; the handle is invalid when the call returns. Owner thread.
  *
  * @param mode  ucp_ep_close_mode.
  * @return NULL: closed; a request to wait for; or an error pointer (closed as well).
  */
 ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h ep, unsigned mode);
 
-/** As ucp_ep_close_nb; ucp_ep_close_flags_t in param->flags, by default it flushes. Owner. */
+/** Like ucp_ep_close_nb; ucp_ep_close_flags_t in param->flags, by default it flushes. Owner. */
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t* param);
 
 /** Writes the state, transports and protocols of the endpoint as text. Owner thread. */
@@ -128,7 +129,7 @@ void ucp_ep_print_info(ucp_ep_h ep, FILE* stream);
  */
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h ep, unsigned flags, ucp_send_callback_t cb);
 
-/** As ucp_ep_flush_nb, with the parameters of ucp_request_param_t. Owner thread. */
+/** Like ucp_ep_flush_nb, with the parameters of ucp_request_param_t. Owner thread. */
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t* param);
 
 /** Predicts the time of a message. UCS_ERR_INVALID_PARAM without a size. Owner thread. */

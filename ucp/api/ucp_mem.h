@@ -17,7 +17,7 @@ enum ucp_mem_map_params_field {
     UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER = UCS_BIT(5)
 };
 
-/** Behaviour of ucp_mem_map. NONBLOCK, SYMMETRIC_RKEY and LOCK are accepted and change nothing. */
+/** Behaviour of ucp_mem_map. NONBLOCK, SYMMETRIC_RKEY and LOCK are accepted without effect. */
 enum {
     UCP_MEM_MAP_NONBLOCK = UCS_BIT(0),       /* may return before pages are backed */
     UCP_MEM_MAP_ALLOCATE = UCS_BIT(1),       /* the library allocates */
@@ -34,18 +34,18 @@ enum {
     UCP_MEM_MAP_PROT_REMOTE_WRITE = UCS_BIT(9)
 };
 
-/** What to register; members without their bit in field_mask are not read. */
+/** Memory to register; members without their bit in field_mask are not read. */
 typedef struct ucp_mem_map_params {
     uint64_t field_mask;              /* ucp_mem_map_params_field */
     void* address;                    /* first byte; NULL with ALLOCATE: anywhere */
-    size_t length;                    /* bytes; 0 gives a handle that is good for nothing */
+    size_t length;                    /* bytes; 0 gives a handle without memory */
     unsigned flags;                   /* UCP_MEM_MAP_* */
     unsigned prot;                    /* UCP_MEM_MAP_PROT_*; default: all */
-    ucs_memory_type_t memory_type;    /* default: found out; for ALLOCATE: host */
+    ucs_memory_type_t memory_type;    /* default: detected; for ALLOCATE: host */
     const void* exported_memh_buffer; /* another process's memory, packed with EXPORT */
 } ucp_mem_map_params_t;
 
-/** Use the program is about to make of memory. */
+/** Expected use of memory. */
 typedef enum ucp_mem_advice {
     UCP_MADV_NORMAL = 0, /* nothing special */
     UCP_MADV_WILLNEED    /* needed soon */
@@ -58,7 +58,7 @@ enum ucp_mem_advise_params_field {
     UCP_MEM_ADVISE_PARAM_FIELD_ADVICE = UCS_BIT(2)
 };
 
-/** A part of registered memory, and what is known about its use. */
+/** A part of registered memory, and its expected use. */
 typedef struct ucp_mem_advise_params {
     uint64_t field_mask;     /* ucp_mem_advise_params_field */
     void* address;           /* first byte */
@@ -91,11 +91,11 @@ typedef struct ucp_rkey_compare_params {
 } ucp_rkey_compare_params_t;
 
 /**
- * Registers memory of the caller's, allocates new, or imports another process's. Any thread.
+ * Registers the caller's memory, allocates memory, or imports another process's. Any thread.
  *
  * @param memh_p  gets the handle, for ucp_mem_unmap.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR (the system refused),
- *         UCS_ERR_UNSUPPORTED (no host memory), UCS_ERR_NO_ELEM (FIXED: the place is taken),
+ *         UCS_ERR_UNSUPPORTED (no host memory), UCS_ERR_NO_ELEM (FIXED: the address is in use),
  *         UCS_ERR_UNREACHABLE (the exported memory cannot be mapped here).
  */
 ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t* params,
@@ -107,43 +107,43 @@ ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h memh);
 /** Fills the wanted members of *attr. Any thread. */
 ucs_status_t ucp_mem_query(const ucp_mem_h memh, ucp_mem_attr_t* attr);
 
-/** Allocates mem_size (text such as "4K"), writes what it got, frees it again. Any thread. */
+/** Allocates mem_size (text such as "4K"), prints the result, and frees it. Any thread. */
 void ucp_mem_print_info(const char* mem_size, ucp_context_h context, FILE* stream);
 
-/** Tells how a part of registered memory will be used. Any thread. */
+/** Advises the library how a part of registered memory will be used. Any thread. */
 ucs_status_t ucp_mem_advise(ucp_context_h context, ucp_mem_h memh, ucp_mem_advise_params_t* params);
 
 /**
  * Packs a handle for other processes. Any thread.
  *
  * @param buffer_p       gets the bytes, for ucp_memh_buffer_release.
- * @param buffer_size_p  gets how many.
+ * @param buffer_size_p  gets their number.
  * @return UCS_OK, UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (this memory cannot be exported).
  */
 ucs_status_t ucp_memh_pack(ucp_mem_h memh, const ucp_memh_pack_params_t* params, void** buffer_p,
                            size_t* buffer_size_p);
 
-/** Frees what ucp_memh_pack made. Any thread. */
+/** Frees the buffer of ucp_memh_pack. Any thread. */
 void ucp_memh_buffer_release(void* buffer, const ucp_memh_buffer_release_params_t* params);
 
 /** Older form of ucp_memh_pack without flags: bytes for ucp_ep_rkey_unpack. Any thread. */
 ucs_status_t ucp_rkey_pack(ucp_context_h context, ucp_mem_h memh, void** rkey_buffer_p,
                            size_t* size_p);
 
-/** Frees what ucp_rkey_pack made. Any thread. */
+/** Frees the buffer of ucp_rkey_pack. Any thread. */
 void ucp_rkey_buffer_release(void* rkey_buffer);
 
 /**
  * Makes a key for the memory of an endpoint's peer. Owner thread.
  *
- * @param rkey_buffer  what the peer packed; it tells its own length.
- * @param rkey_p       gets the key, for ucp_rkey_destroy; good for this endpoint.
+ * @param rkey_buffer  the key that the peer packed; it contains its own length.
+ * @param rkey_p       gets the key, for ucp_rkey_destroy; valid for this endpoint.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h ep, const void* rkey_buffer, ucp_rkey_h* rkey_p);
 
 /**
- * Local pointer by which remote memory can be loaded and stored directly. Owner thread.
+ * Returns a local pointer for direct loads and stores of remote memory. Owner thread.
  *
  * @param raddr   address at the peer.
  * @param addr_p  gets the pointer.
@@ -154,7 +154,7 @@ ucs_status_t ucp_rkey_ptr(ucp_rkey_h rkey, uint64_t raddr, void** addr_p);
 /**
  * Orders two keys of a worker. Owner thread.
  *
- * @param result  gets 0 when they are interchangeable, else a negative or positive number.
+ * @param result  gets 0 if they are interchangeable, otherwise a negative or positive number.
  */
 ucs_status_t ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1, ucp_rkey_h rkey2,
                               const ucp_rkey_compare_params_t* params, int* result);

@@ -33,9 +33,9 @@ typedef enum {
  */
 typedef struct {
     uint32_t op_attr_mask; /* ucp_op_attr_t */
-    uint32_t flags;        /* of the particular operation */
-    void* request;         /* memory of the caller's, with ucp_context_attr_t.request_size bytes
-                              before it; never passed to ucp_request_free */
+    uint32_t flags;        /* flags of the particular operation */
+    void* request;         /* the caller's memory, with ucp_context_attr_t.request_size bytes
+                              in front of it; never passed to ucp_request_free */
     union {
         ucp_send_nbx_callback_t send;
         ucp_tag_recv_nbx_callback_t recv;
@@ -45,8 +45,8 @@ typedef struct {
     ucp_datatype_t datatype;       /* layout of the buffer; default: bytes */
     void* user_data;               /* handed to the callback */
     void* reply_buffer;            /* result of an atomic operation that fetches */
-    ucs_memory_type_t memory_type; /* of the buffer; host or unknown (the default), else
-                                      UCS_ERR_UNSUPPORTED */
+    ucs_memory_type_t memory_type; /* of the buffer; host or unknown (the default),
+                                      otherwise UCS_ERR_UNSUPPORTED */
     union {
         size_t* length;                /* stream: bytes received */
         ucp_tag_recv_info_t* tag_info; /* tag: tag and length of the message */
@@ -62,19 +62,19 @@ typedef enum ucp_req_attr_field {
     UCP_REQUEST_ATTR_FIELD_MEM_TYPE = UCS_BIT(3)
 } ucp_req_attr_field;
 
-/** What ucp_request_query tells. */
+/** Attributes from ucp_request_query. */
 typedef struct {
     uint64_t field_mask;        /* in: wanted members, ucp_req_attr_field */
     char* debug_string;         /* in: buffer that gets a description of the operation */
     size_t debug_string_size;   /* in: bytes at debug_string */
-    ucs_status_t status;        /* as ucp_request_check_status */
+    ucs_status_t status;        /* like ucp_request_check_status */
     ucs_memory_type_t mem_type; /* kind of memory of the buffer */
 } ucp_request_attr_t;
 
 /**
- * State of an operation. Does not progress it. Owner thread.
+ * Returns the state of an operation. Makes no progress. Owner thread.
  *
- * @param request  what the operation returned.
+ * @param request  the request that the operation returned.
  * @return UCS_INPROGRESS, or the final status.
  */
 ucs_status_t ucp_request_check_status(void* request);
@@ -87,15 +87,15 @@ ucs_status_t ucp_request_check_status(void* request);
 ucs_status_t ucp_request_query(void* request, ucp_request_attr_t* attr);
 
 /**
- * Gives up on an operation. A posted tagged receive that has no message yet completes with
- * UCS_ERR_CANCELED and its callback is called; others run to their end. Free the request as
- * usual. Owner thread.
+ * Cancels an operation. A posted tagged receive that has no message yet completes with
+ * UCS_ERR_CANCELED and its callback is called; other operations run to their end. Free the request
+ * as usual. Owner thread.
  */
 void ucp_request_cancel(ucp_worker_h worker, void* request);
 
 /**
- * Returns a request to the library. When the operation still runs it goes on, but its callback
- * will not be called. Allowed inside the callback. Owner thread.
+ * Frees a request. If the operation is still running it continues, but its callback will not be
+ * called. Allowed inside the callback. Owner thread.
  */
 void ucp_request_free(void* request);
 

@@ -1,4 +1,4 @@
-/* Byte streams: data of an endpoint arrives in order, without message borders. */
+/* Byte streams: data of an endpoint arrives in order, without message boundaries. */
 #ifndef UCP_API_UCP_STREAM_H_
 #define UCP_API_UCP_STREAM_H_
 
@@ -26,7 +26,7 @@ typedef struct ucp_stream_poll_ep {
  * @param poll_eps  array that is filled.
  * @param max_eps   its length.
  * @param flags     must be 0.
- * @return how many were filled, or a negative ucs_status_t.
+ * @return the number of filled entries, or a negative ucs_status_t.
  */
 ssize_t ucp_stream_worker_poll(ucp_worker_h worker, ucp_stream_poll_ep_t* poll_eps, size_t max_eps,
                                unsigned flags);
@@ -41,7 +41,7 @@ ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t cou
                                      const ucp_request_param_t* param);
 
 /**
- * Receives into a buffer: whole elements, as many as there are. Owner thread.
+ * Receives into a buffer: whole elements, as many as are available. Owner thread.
  *
  * @param length  gets the bytes received when the call returns NULL.
  * @param flags   ucp_stream_recv_flags_t.
@@ -51,22 +51,22 @@ ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep, void* buffer, size_t count,
                                     ucp_datatype_t datatype, ucp_stream_recv_callback_t cb,
                                     size_t* length, unsigned flags);
 
-/** As ucp_stream_recv_nb, with the parameters of ucp_request_param_t. Owner thread. */
+/** Like ucp_stream_recv_nb, with the parameters of ucp_request_param_t. Owner thread. */
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, size_t* length,
                                      const ucp_request_param_t* param);
 
 /**
- * Hands out the next piece that arrived, without a copy. Owner thread.
+ * Returns the next piece of data that arrived, without a copy. Owner thread.
  *
  * @param length  gets its bytes.
- * @return the data, for ucp_stream_data_release; NULL when there is none; or an error pointer.
+ * @return the data, for ucp_stream_data_release; NULL if there is none; or an error pointer.
  */
 ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length);
 
 /** Frees data from ucp_stream_recv_data_nb. Owner thread. */
 void ucp_stream_data_release(ucp_ep_h ep, void* data);
 
-/** State of a stream receive; *length_p gets the bytes once it ended. Owner thread. */
+/** Returns the state of a stream receive; *length_p gets the bytes once it ended. Owner thread. */
 ucs_status_t ucp_stream_recv_request_test(void* request, size_t* length_p);
 
 END_C_DECLS

@@ -23,9 +23,9 @@ ucs_status_t set_handler(worker& owner, const char* call, unsigned id, const am_
     });
 }
 
-// What is wrong with a send, or nullptr.
-const char* mistake_in(const worker& owner, unsigned id, const void* header,
-                       std::size_t header_length, std::uint32_t flags) noexcept {
+// Returns the error in the arguments of a send, or nullptr.
+const char* find_mistake(const worker& owner, unsigned id, const void* header,
+                         std::size_t header_length, std::uint32_t flags) noexcept {
     constexpr std::uint32_t both = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_RNDV;
     if (id > largest_id) return "ids of active messages have 16 bits";
     if (header_length > owner.max_am_header()) {
@@ -46,7 +46,7 @@ ucs_status_t ucp_worker_set_am_recv_handler(ucp_worker_h worker,
     if (worker == nullptr || param == nullptr) return refuse(call, "worker or param is NULL");
     const auto has = [param](std::uint64_t bit) { return (param->field_mask & bit) != 0; };
     if (!has(UCP_AM_HANDLER_PARAM_FIELD_ID)) return refuse(call, "param has no id");
-    // A NULL that was meant removes the handler.
+    // A NULL callback that was set explicitly removes the handler.
     if (!has(UCP_AM_HANDLER_PARAM_FIELD_CB)) return refuse(call, "param has no cb");
     const std::uint32_t flags = has(UCP_AM_HANDLER_PARAM_FIELD_FLAGS) ? param->flags : 0;
     am_handler handler;
@@ -73,28 +73,28 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void* header, s
                                  const void* buffer, size_t count,
                                  const ucp_request_param_t* param) {
     constexpr const char* call = "ucp_am_send_nbx";
-    if (unusable(ep, param)) [[unlikely]]
+    if (is_unusable(ep, param)) [[unlikely]]
         return refuse_operation(call, param);
     ucp::ep& to = from(ep);
     const operation params(*param);
-    const char* mistake = mistake_in(to.owner(), id, header, header_length, params.flags());
+    const char* mistake = find_mistake(to.owner(), id, header, header_length, params.flags());
     if (mistake != nullptr) [[unlikely]]
         return UCS_STATUS_PTR(refuse(call, mistake));
-    const am_message what{static_cast<std::uint16_t>(id),
-                          header,
-                          static_cast<std::uint32_t>(header_length),
-                          buffer,
-                          count,
-                          params.flags()};
+    const am_message message{static_cast<std::uint16_t>(id),
+                             header,
+                             static_cast<std::uint32_t>(header_length),
+                             buffer,
+                             count,
+                             params.flags()};
     const worker_guard guard(to.owner().lock());
-    return guarded(call, [&] { return am_send(to, what, params); });
+    return guarded(call, [&] { return am_send(to, message, params); });
 }
 
 ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep, uint16_t id, const void* buffer, size_t count,
                                 ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags) {
     ucp_request_param_t param = legacy_send(cb);
     set_datatype(param, datatype);
-    // Handlers of the older form know no announcements.
+    // Handlers of the older form cannot receive by rendezvous.
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = (flags & UCP_AM_SEND_FLAG_REPLY) | UCP_AM_SEND_FLAG_EAGER;
     return ucp_am_send_nbx(ep, id, nullptr, 0, buffer, count, &param);
@@ -103,12 +103,12 @@ ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep, uint16_t id, const void* buffer, si
 ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void* data_desc, void* buffer,
                                       size_t count, const ucp_request_param_t* param) {
     constexpr const char* call = "ucp_am_recv_data_nbx";
-    if (unusable(worker, param) || data_desc == nullptr) [[unlikely]]
+    if (is_unusable(worker, param) || data_desc == nullptr) [[unlikely]]
         return refuse_operation(call, param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded(call, [&] {
-        return owner.messages().receive_data(am_block::of(data_desc), buffer, count,
+        return owner.messages().receive_data(am_block::from_data(data_desc), buffer, count,
                                              operation(*param));
     });
 }
@@ -117,7 +117,7 @@ void ucp_am_data_release(ucp_worker_h worker, void* data) {
     if (worker == nullptr || data == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    owner.messages().release(am_block::of(data));
+    owner.messages().release(am_block::from_data(data));
 }
 
 }  // extern "C"

@@ -6,8 +6,8 @@
 namespace ucp::capi {
 
 ucs_status_t refuse_memory(const char* call, ucs_memory_type_t type) noexcept {
-    ucs::log::error(core_log, "{}: memory of type {} is not served, only memory of the host", call,
-                    static_cast<int>(type));
+    ucs::log::error(core_log, "{}: memory of type {} is not supported, only memory of the host is",
+                    call, static_cast<int>(type));
     return UCS_ERR_UNSUPPORTED;
 }
 

@@ -1,4 +1,4 @@
-// Refusing impossible arguments, and keeping exceptions inside.
+// Argument checks of the C functions, and the barrier that keeps exceptions inside.
 #pragma once
 
 #include <algorithm>
@@ -12,36 +12,36 @@
 
 namespace ucp::capi {
 
-// Logs which call got what wrong argument; for `return refuse(…)`.
-inline ucs_status_t refuse(const char* call, const char* why) noexcept {
-    ucs::log::error(core_log, "{}: {}", call, why);
+// Logs the call and its wrong argument. Use as `return refuse(…)`.
+inline ucs_status_t refuse(const char* call, const char* reason) noexcept {
+    ucs::log::error(core_log, "{}: {}", call, reason);
     return UCS_ERR_INVALID_PARAM;
 }
 
-// Whether the processor can load and store memory of this type. Values are those of the caller's
-// headers: "unknown" is 5 up to OpenUCX 1.15 (today RDMA), 6 in 1.16 (today host memory of Level
-// Zero), 9 in 1.17 to 1.20, and more in later ones.
+// Returns true if the processor can load and store memory of this type. The values are those of the
+// caller's headers: "unknown" is 5 up to OpenUCX 1.15 (today RDMA), 6 in 1.16 (today host memory of
+// Level Zero), 9 in 1.17 to 1.20, and more in later versions.
 inline bool is_host_memory(ucs_memory_type_t type) noexcept {
     return type == UCS_MEMORY_TYPE_HOST || type == UCS_MEMORY_TYPE_RDMA ||
            type == UCS_MEMORY_TYPE_ZE_HOST || type >= UCS_MEMORY_TYPE_LAST;
 }
 
-// Whether the operation names memory that this library cannot access.
+// Returns true if the operation names memory that this library cannot access.
 inline bool names_other_memory(const ucp_request_param_t& param) noexcept {
     return (param.op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) != 0 &&
            !is_host_memory(param.memory_type);
 }
 
-// Whether an operation without a buffer (close, flush) cannot start: no object, no parameters, or a
-// request that is not there. It has no use for a memory type.
+// Returns true if an operation without a buffer (close, flush) cannot start: there is no object, no
+// parameters, or the given request is NULL. The memory type is ignored.
 inline bool lacks_object(const void* handle, const ucp_request_param_t* param) noexcept {
     return handle == nullptr || param == nullptr ||
            ((param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0 && param->request == nullptr);
 }
 
-// The same for an operation with a buffer, which must be in memory of the host. One test of the
-// mask serves callers who give neither member.
-inline bool unusable(const void* handle, const ucp_request_param_t* param) noexcept {
+// Like lacks_object, for an operation with a buffer, which must be in memory of the host. If the
+// caller sets neither member, one test of the mask suffices.
+inline bool is_unusable(const void* handle, const ucp_request_param_t* param) noexcept {
     constexpr std::uint32_t checked = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     if (handle == nullptr || param == nullptr) return true;
     if ((param->op_attr_mask & checked) == 0) [[likely]]
@@ -49,14 +49,14 @@ inline bool unusable(const void* handle, const ucp_request_param_t* param) noexc
     return lacks_object(handle, param) || names_other_memory(*param);
 }
 
-// Logs which call named memory of which type; for `return refuse_memory(…)`.
+// Logs the call and the memory type. Use as `return refuse_memory(…)`.
 [[gnu::cold]] ucs_status_t refuse_memory(const char* call, ucs_memory_type_t type) noexcept;
 
-// Refuses an operation that is unusable or lacks another argument, with the reason.
+// Refuses an operation whose arguments are unusable or missing; logs the reason.
 [[gnu::cold]] ucs_status_ptr_t refuse_operation(const char* call,
                                                 const ucp_request_param_t* param) noexcept;
 
-// What a C function returns when it failed with `status`.
+// Converts `status` to the return type of a C function that failed.
 template<class Result>
 Result failed_with(ucs_status_t status) noexcept {
     if constexpr (std::is_same_v<Result, ucs_status_t>) {
@@ -68,11 +68,11 @@ Result failed_with(ucs_status_t status) noexcept {
     }
 }
 
-// Tells of the exception that is being handled.
+// Logs the exception that is being handled.
 [[gnu::cold]] ucs_status_t report_exception(const char* call) noexcept;
 
-// Runs the body of a C function; no exception crosses the boundary. What the body does is undone by
-// itself then: an operation that has begun must not throw.
+// Runs the body of a C function, so that no exception crosses the boundary. The body must undo its
+// own work before it throws; an operation that has begun must not throw.
 template<class Body>
 auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     try {
@@ -82,7 +82,7 @@ auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     }
 }
 
-// Copies a name into one of the fixed fields of the attribute structs.
+// Copies a name into a fixed-size field of an attribute struct.
 template<std::size_t Size>
 void copy_name(char (&into)[Size], std::string_view name) noexcept {
     const std::size_t length = std::min(name.size(), Size - 1);

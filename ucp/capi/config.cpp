@@ -16,7 +16,7 @@ std::string_view text_or_empty(const char* text) {
 ucs_status_t read(const char* prefix, const char* file, ucp_config_t** config_p) {
     auto source = ucs::config::source::read(text_or_empty(prefix), text_or_empty(file));
     if (!source) return source.status();
-    // Values that are wrong are refused here already, where the user looks for the cause.
+    // Reports wrong values already here, where the user looks for the cause.
     if (auto options = ucs::config::load<config>(*source); !options) return options.status();
     *config_p = new ucp_config{std::move(*source)};
     return UCS_OK;

@@ -42,7 +42,7 @@ ucs_status_t create(const ucp_params_t& params, const ucp_config_t* config,
                                     : ucs::config::source::read({}, {});
     if (!source) return source.status();
     const auto tables = option_tables();
-    tell_library();
+    log_library();
     source->warn_unknown(tables);
     auto made = context::create(read(params), std::move(*source), uct::builtin_components());
     if (!made) return made.status();

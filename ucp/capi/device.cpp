@@ -5,7 +5,8 @@
 
 namespace {
 
-// Programs try these calls to find out whether kernels can communicate, so one line is enough.
+// Programs call these functions to find out whether kernels can communicate, so one log line is
+// enough.
 ucs_status_t unsupported(const char* call) noexcept {
     try {
         if (ucs::config::first_time(call)) {
@@ -13,7 +14,7 @@ ucs_status_t unsupported(const char* call) noexcept {
                            call);
         }
     } catch (...) {
-        // Without memory for remembering the call, the line is left out.
+        // If there is no memory to remember the call, no line is written.
     }
     return UCS_ERR_UNSUPPORTED;
 }

@@ -27,7 +27,7 @@ ep_params read(const ucp_ep_params_t& from) {
     return params;
 }
 
-// To a server that listens at a socket address.
+// Connects to a server that listens at a socket address.
 ucs::result<ep*> connect_client(worker& owner, const ucp_ep_params_t& from) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     const unsigned flags = has(UCP_EP_PARAM_FIELD_FLAGS) ? from.flags : 0;
@@ -35,20 +35,21 @@ ucs::result<ep*> connect_client(worker& owner, const ucp_ep_params_t& from) {
         return refuse("ucp_ep_create",
                       "params.sockaddr needs UCP_EP_PARAMS_FLAGS_CLIENT_SERVER in params.flags");
     }
-    cm::client_params to;
-    to.to = uct::tcp::socket_address(from.sockaddr.addr, from.sockaddr.addrlen);
-    if (to.to.data()->sa_family == AF_UNSPEC) {
+    cm::client_params client;
+    client.to = uct::tcp::socket_address(from.sockaddr.addr, from.sockaddr.addrlen);
+    if (client.to.data()->sa_family == AF_UNSPEC) {
         return refuse("ucp_ep_create", "params.sockaddr is no IPv4 or IPv6 address");
     }
     if (has(UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR)) {
-        to.from = uct::tcp::socket_address(from.local_sockaddr.addr, from.local_sockaddr.addrlen);
-        if (to.from.data()->sa_family != to.to.data()->sa_family) {
+        client.from =
+            uct::tcp::socket_address(from.local_sockaddr.addr, from.local_sockaddr.addrlen);
+        if (client.from.data()->sa_family != client.to.data()->sa_family) {
             return refuse("ucp_ep_create",
                           "params.local_sockaddr is not of the family of params.sockaddr");
         }
     }
-    to.show_client_id = (flags & UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID) != 0;
-    return cm::connect(owner, to, read(from));
+    client.show_client_id = (flags & UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID) != 0;
+    return cm::connect(owner, client, read(from));
 }
 
 ucs::result<ep*> make(worker& owner, const ucp_ep_params_t& params) {
@@ -77,40 +78,42 @@ ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p
     return UCS_OK;
 }
 
-ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
-    // What was stored directly is visible to everybody before anything that follows.
+ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) {
+    // Direct stores become visible to all processes before anything that follows.
     ucs::arch::full_fence();
-    request* waiting = begin_call(which.owner(), params);
+    request* waiting = begin_call(endpoint.owner(), params);
     if (waiting == nullptr) {
-        if (close_after) which.close_flushed();
+        if (close_after) endpoint.close_flushed();
         return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     }
     set_send_callback(*waiting, params);
     waiting->start_flush().close_after = close_after;
-    const ucs_status_t status = which.start_flush(*waiting);
+    const ucs_status_t status = endpoint.start_flush(*waiting);
     if (status != UCS_INPROGRESS) {
-        // Before any callback, which may ask for an endpoint to the same peer.
-        if (close_after) which.close_flushed();
-        which.owner().complete_in_order(*waiting, status);
+        // This comes before any callback, because a callback may ask for an endpoint to the same
+        // peer.
+        if (close_after) endpoint.close_flushed();
+        endpoint.owner().complete_in_order(*waiting, status);
     }
     return end_call(*waiting, params);
 }
 
-ucs_status_ptr_t close(ep& which, const operation& params) {
-    which.owner().count(activity::ep_closures);
+ucs_status_ptr_t close(ep& endpoint, const operation& params) {
+    endpoint.owner().count(activity::ep_closures);
     if ((params.flags() & UCP_EP_CLOSE_FLAG_FORCE) != 0) {
-        which.close_forced();
+        endpoint.close_forced();
         return nullptr;
     }
-    // The handle is dead from here on: no error callback, whatever happens to the flush.
-    which.detach_user();
-    return flush(which, params, true);
+    // The program must not use the handle from here on, so no error callback is called, whatever
+    // happens to the flush.
+    endpoint.detach_user();
+    return flush(endpoint, params, true);
 }
 
-ucs_status_t query(ep& which, ucp_ep_attr_t* attr) {
+ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
-        const cm::ep_part* part = which.by_socket();
+        const cm::ep_part* part = endpoint.by_socket();
         if (part == nullptr || part->local().data()->sa_family == AF_UNSPEC) {
             return UCS_ERR_NOT_CONNECTED;
         }
@@ -119,20 +122,20 @@ ucs_status_t query(ep& which, ucp_ep_attr_t* attr) {
             attr->remote_sockaddr = part->remote().storage();
         }
     }
-    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, which.name());
-    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();
+    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, endpoint.name());
+    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = endpoint.user_data();
     if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
     ucp_transports_t& list = attr->transports;
     if (list.num_entries > 0 &&
         (list.entries == nullptr || list.entry_size < sizeof(ucp_transport_entry_t))) {
         return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
     }
-    // Lanes are chosen at the first use; a program may ask before.
-    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
-    const auto names = which.remote().lane_names();
+    // Lanes are chosen at the first use, but a program may query before that.
+    if (const ucs_status_t status = endpoint.remote().connect(); status != UCS_OK) return status;
+    const auto names = endpoint.remote().lane_names();
     const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
     for (std::size_t i = 0; i < count; ++i) {
-        // The caller's entries may be longer than ours.
+        // The caller's entries may be longer than this library's.
         auto* entry = reinterpret_cast<ucp_transport_entry_t*>(
             reinterpret_cast<std::byte*>(list.entries) + i * list.entry_size);
         entry->transport_name = names[i].transport;
@@ -158,9 +161,9 @@ ucs_status_t ucp_ep_create(ucp_worker_h handle, const ucp_ep_params_t* params, u
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
     if (lacks_object(handle, param)) [[unlikely]]
         return refuse_operation("ucp_ep_close_nbx", param);
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
-    return guarded("ucp_ep_close_nbx", [&] { return close(which, operation(*param)); });
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
+    return guarded("ucp_ep_close_nbx", [&] { return close(endpoint, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h handle, unsigned mode) {
@@ -183,9 +186,9 @@ void ucp_ep_destroy(ucp_ep_h handle) {
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
     if (lacks_object(handle, param)) [[unlikely]]
         return refuse_operation("ucp_ep_flush_nbx", param);
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
-    return guarded("ucp_ep_flush_nbx", [&] { return flush(which, operation(*param), false); });
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
+    return guarded("ucp_ep_flush_nbx", [&] { return flush(endpoint, operation(*param), false); });
 }
 
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h handle, unsigned, ucp_send_callback_t cb) {
@@ -203,8 +206,8 @@ ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h handle, const ucp_ep_params_t* params
     if (handle == nullptr || params == nullptr) {
         return UCS_STATUS_PTR(refuse("ucp_ep_modify_nb", "ep or params is NULL"));
     }
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
     constexpr std::uint64_t changeable =
         UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_USER_DATA;
     if ((params->field_mask & ~changeable) != 0) {
@@ -212,23 +215,23 @@ ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h handle, const ucp_ep_params_t* params
             refuse("ucp_ep_modify_nb", "only the error handler and the user data can change"));
     }
     const auto has = [params](std::uint64_t bit) { return (params->field_mask & bit) != 0; };
-    which.modify(has(UCP_EP_PARAM_FIELD_ERR_HANDLER) ? &params->err_handler : nullptr,
-                 has(UCP_EP_PARAM_FIELD_USER_DATA) ? &params->user_data : nullptr);
+    endpoint.modify(has(UCP_EP_PARAM_FIELD_ERR_HANDLER) ? &params->err_handler : nullptr,
+                    has(UCP_EP_PARAM_FIELD_USER_DATA) ? &params->user_data : nullptr);
     return nullptr;
 }
 
 void ucp_ep_print_info(ucp_ep_h handle, FILE* stream) {
     if (handle == nullptr || stream == nullptr) return;
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
-    guarded("ucp_ep_print_info", [&] { std::fputs(which.info().c_str(), stream); });
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
+    guarded("ucp_ep_print_info", [&] { std::fputs(endpoint.info().c_str(), stream); });
 }
 
 ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {
     if (handle == nullptr || attr == nullptr) return refuse("ucp_ep_query", "ep or attr is NULL");
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
-    return guarded("ucp_ep_query", [&] { return query(which, attr); });
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
+    return guarded("ucp_ep_query", [&] { return query(endpoint, attr); });
 }
 
 ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_param_t* param,
@@ -237,12 +240,12 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_pa
         (param->field_mask & UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE) == 0) {
         return refuse("ucp_ep_evaluate_perf", "ep, attr or the message size is missing");
     }
-    ep& which = from(handle);
-    const worker_guard guard(which.owner().lock());
-    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
+    ep& endpoint = from(handle);
+    const worker_guard guard(endpoint.owner().lock());
+    if (const ucs_status_t status = endpoint.remote().connect(); status != UCS_OK) return status;
     if ((attr->field_mask & UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME) != 0) {
         attr->estimated_time =
-            which.remote().protocols().predict({ucp::send_kind::tag, true}, param->message_size);
+            endpoint.remote().protocols().predict({ucp::send_kind::tag, true}, param->message_size);
     }
     return UCS_OK;
 }

@@ -1,4 +1,4 @@
-// The only place where C handles and C++ objects are cast into each other.
+// Casts between C handles and C++ objects; no other file does this.
 #pragma once
 
 #include "ucp/api/ucp.h"

@@ -1,4 +1,4 @@
-// The older forms of the interface as thin adapters over the nbx form.
+// Older forms of the interface, as thin adapters over the nbx form.
 #pragma once
 
 #include "ucp/capi/handles.hpp"
@@ -6,8 +6,8 @@
 
 namespace ucp::capi {
 
-// Callbacks of the older forms take no user data: it carries the callback, and an adapter calls
-// that. NULL means no callback.
+// Callbacks of the older forms take no user data. The user data carries the older callback, which
+// an adapter calls. NULL means no callback.
 inline void attach(ucp_request_param_t& param, void (*callback)(void)) noexcept {
     if (callback == nullptr) return;
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -25,7 +25,7 @@ inline ucp_request_param_t legacy_send(ucp_send_callback_t callback) noexcept {
 
 inline ucp_request_param_t legacy_recv(ucp_tag_recv_callback_t callback) noexcept {
     ucp_request_param_t param{};
-    // These forms always return a request.
+    // These forms always return a request, even if the operation completes at once.
     param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     attach(param, reinterpret_cast<void (*)(void)>(callback));
     param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
@@ -51,7 +51,7 @@ inline void set_datatype(ucp_request_param_t& param, ucp_datatype_t datatype) no
     param.datatype = datatype;
 }
 
-// Progresses until the operation ends and frees its request; blocking forms.
+// Makes progress until the operation ends, then frees its request. Used by the blocking forms.
 ucs_status_t wait_for(worker& owner, ucs_status_ptr_t started);
 
 }  // namespace ucp::capi

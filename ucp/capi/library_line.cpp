@@ -10,18 +10,18 @@
 namespace ucp::capi {
 namespace {
 
-// Path of the file that holds this function.
+// Returns the path of the file that contains this function.
 const char* own_path() noexcept {
-    Dl_info place{};
-    const bool found = ::dladdr(reinterpret_cast<const void*>(&own_path), &place) != 0;
-    return found && place.dli_fname != nullptr ? place.dli_fname : "an unknown file";
+    Dl_info info{};
+    const bool found = ::dladdr(reinterpret_cast<const void*>(&own_path), &info) != 0;
+    return found && info.dli_fname != nullptr ? info.dli_fname : "an unknown file";
 }
 
 }  // namespace
 
-void tell_library() noexcept {
-    static std::atomic_flag told;
-    if (!core_log.enabled(ucs::log::level::info) || told.test_and_set()) return;
+void log_library() noexcept {
+    static std::atomic_flag done;
+    if (!core_log.enabled(ucs::log::level::info) || done.test_and_set()) return;
     ucs::log::info(core_log, "Hawser {}, loaded from {}", ucp_get_version_string(), own_path());
 }
 

@@ -1,10 +1,10 @@
-// The log's line about the library itself.
+// Log line that identifies the library.
 #pragma once
 
 namespace ucp::capi {
 
-// Says at level info, once per process, which version this is and from which file it was loaded:
-// several may be installed. Any thread.
-void tell_library() noexcept;
+// Logs at level info, once per process, the version and the file from which the library was loaded,
+// because several versions may be installed. Any thread.
+void log_library() noexcept;
 
 }  // namespace ucp::capi

@@ -73,8 +73,9 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
     }
     const worker_guard guard(from(listener).owner().lock());
     return guarded("ucp_listener_reject", [&] {
-        cm::manager& by = from(listener).owner().connections();
-        cm::conn_request::take_back(from(conn_request))->refuse(cm::wire::reason::rejected, by);
+        cm::manager& manager = from(listener).owner().connections();
+        cm::conn_request::take_back(from(conn_request))
+            ->refuse(cm::wire::reason::rejected, manager);
         return UCS_OK;
     });
 }

@@ -1,4 +1,4 @@
-// ucp_mem_h and ucp_rkey_h: registering memory, and the keys to it.
+// ucp_mem_h and ucp_rkey_h: registered memory and its keys.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,28 +15,28 @@ namespace {
 using namespace ucp;
 using namespace ucp::capi;
 
-ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& into) {
+ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& params) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     if (has(UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER)) {
         if (from.exported_memh_buffer == nullptr) {
             return refuse("ucp_mem_map", "params.exported_memh_buffer is NULL");
         }
-        into.exported = static_cast<const std::byte*>(from.exported_memh_buffer);
+        params.exported = static_cast<const std::byte*>(from.exported_memh_buffer);
     } else if (!has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) {
         return refuse("ucp_mem_map", "params.length is missing");
     }
     if (has(UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) && !is_host_memory(from.memory_type))
         return refuse_memory("ucp_mem_map", from.memory_type);
-    if (has(UCP_MEM_MAP_PARAM_FIELD_ADDRESS)) into.address = from.address;
-    if (has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) into.length = from.length;
+    if (has(UCP_MEM_MAP_PARAM_FIELD_ADDRESS)) params.address = from.address;
+    if (has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) params.length = from.length;
     if (has(UCP_MEM_MAP_PARAM_FIELD_FLAGS)) {
-        into.allocate = (from.flags & UCP_MEM_MAP_ALLOCATE) != 0;
-        into.exactly = (from.flags & UCP_MEM_MAP_FIXED) != 0;
+        params.allocate = (from.flags & UCP_MEM_MAP_ALLOCATE) != 0;
+        params.fixed = (from.flags & UCP_MEM_MAP_FIXED) != 0;
     }
     if (has(UCP_MEM_MAP_PARAM_FIELD_PROT)) {
         const bool read = (from.prot & UCP_MEM_MAP_PROT_REMOTE_READ) != 0;
         const bool write = (from.prot & UCP_MEM_MAP_PROT_REMOTE_WRITE) != 0;
-        into.allowed =
+        params.allowed =
             static_cast<std::uint8_t>((read ? mem::may_read : 0) | (write ? mem::may_write : 0));
     }
     return UCS_OK;
@@ -51,8 +51,8 @@ ucs_status_t map(context& owner, const ucp_mem_map_params_t& from, ucp_mem_h* me
     return UCS_OK;
 }
 
-ucs_status_t pack(const mem::memory& of, bool exported, void** buffer_p, std::size_t* size_p) {
-    mem::key key = of.to_key();
+ucs_status_t pack(const mem::memory& memory, bool exported, void** buffer_p, std::size_t* size_p) {
+    mem::key key = memory.to_key();
     key.exported = exported;
     if (exported && key.block.empty()) {
         ucs::log::diag(core_log,
@@ -71,26 +71,26 @@ ucs_status_t pack(const mem::memory& of, bool exported, void** buffer_p, std::si
     return UCS_OK;
 }
 
-// The pages that the part touches.
-ucs_status_t will_need(std::byte* from, std::size_t length) {
+// Advises the system that the pages of the range will be needed.
+ucs_status_t will_need(std::byte* start, std::size_t length) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto at = reinterpret_cast<std::uintptr_t>(from);
-    const std::uintptr_t begin = at / page * page;
-    if (::madvise(reinterpret_cast<void*>(begin), at + length - begin, MADV_WILLNEED) != 0) {
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    const std::uintptr_t begin = address / page * page;
+    if (::madvise(reinterpret_cast<void*>(begin), address + length - begin, MADV_WILLNEED) != 0) {
         ucs::log::diag(core_log, "madvise(WILLNEED) failed: {}", std::strerror(errno));
     }
     return UCS_OK;
 }
 
-ucs_status_t advise(const mem::memory& of, const ucp_mem_advise_params_t& params) {
+ucs_status_t advise(const mem::memory& memory, const ucp_mem_advise_params_t& params) {
     constexpr std::uint64_t all = UCP_MEM_ADVISE_PARAM_FIELD_ADDRESS |
                                   UCP_MEM_ADVISE_PARAM_FIELD_LENGTH |
                                   UCP_MEM_ADVISE_PARAM_FIELD_ADVICE;
     if ((params.field_mask & all) != all) {
         return refuse("ucp_mem_advise", "address, length or advice is missing");
     }
-    if (!of.covers(params.address, params.length)) {
-        return refuse("ucp_mem_advise", "that is no part of the registered memory");
+    if (!memory.covers(params.address, params.length)) {
+        return refuse("ucp_mem_advise", "the range is not part of the registered memory");
     }
     if (params.advice == UCP_MADV_NORMAL || params.length == 0) return UCS_OK;
     if (params.advice != UCP_MADV_WILLNEED) {
@@ -119,7 +119,7 @@ void print(const char* mem_size, context& owner, FILE* stream) {
                "#             mapped: {}\n#         packed key: {} bytes\n#\n",
                memory.length(), fmt::ptr(memory.base()),
                memory.to_key().block.empty() ? "in this process only"
-                                             : "by peers of this host, who load and store",
+                                             : "by peers of this host, which load and store",
                packed.length);
     owner.memories().remove(memory);
 }
@@ -146,10 +146,10 @@ ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h memh) {
 
 ucs_status_t ucp_mem_query(const ucp_mem_h memh, ucp_mem_attr_t* attr) {
     if (memh == nullptr || attr == nullptr) return refuse("ucp_mem_query", "memh or attr is NULL");
-    const mem::memory& of = from(memh);
+    const mem::memory& object = from(memh);
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
-    if (wants(UCP_MEM_ATTR_FIELD_ADDRESS)) attr->address = of.base();
-    if (wants(UCP_MEM_ATTR_FIELD_LENGTH)) attr->length = of.length();
+    if (wants(UCP_MEM_ATTR_FIELD_ADDRESS)) attr->address = object.base();
+    if (wants(UCP_MEM_ATTR_FIELD_LENGTH)) attr->length = object.length();
     if (wants(UCP_MEM_ATTR_FIELD_MEM_TYPE)) attr->mem_type = UCS_MEMORY_TYPE_HOST;
     return UCS_OK;
 }
@@ -211,10 +211,10 @@ ucs_status_t ucp_rkey_ptr(ucp_rkey_h rkey, uint64_t raddr, void** addr_p) {
     if (rkey == nullptr || addr_p == nullptr) {
         return refuse("ucp_rkey_ptr", "rkey or addr_p is NULL");
     }
-    const mem::rkey& of = from(rkey);
-    if (!of.is_mapped()) return UCS_ERR_UNREACHABLE;
-    if (!of.contains(raddr)) return UCS_ERR_INVALID_ADDR;
-    *addr_p = of.pointer(raddr);
+    const mem::rkey& object = from(rkey);
+    if (!object.is_mapped()) return UCS_ERR_UNREACHABLE;
+    if (!object.contains(raddr)) return UCS_ERR_INVALID_ADDR;
+    *addr_p = object.pointer(raddr);
     return UCS_OK;
 }
 

@@ -1,12 +1,11 @@
-// What the layers above ask of ucp that its public interface has no word for.
+// Endpoint flags that the layers above ucp use in addition to the public interface.
 #pragma once
 
 namespace ucp::capi {
 
-// In ucp_ep_params_t::flags: this endpoint is one end of a connection of its own. It takes over
-// none that the peer has made, and at the peer no endpoint of the program becomes its other end:
-// what becomes of any other endpoint between the two workers, the peer's closing it included, does
-// not concern this one.
+// In ucp_ep_params_t::flags: this endpoint has a connection of its own. It takes over no connection
+// that the peer has made, and no endpoint of the peer's program becomes its other end. Other
+// endpoints between the two workers do not affect it, even if the peer closes them.
 inline constexpr unsigned ep_flag_apart = 1U << 31;
 
 }  // namespace ucp::capi

@@ -1,4 +1,4 @@
-// Requests in the user's hands.
+// Requests that the program holds.
 #include <fmt/format.h>
 
 #include "ucp/am/wire.hpp"
@@ -17,7 +17,7 @@ std::string_view kind_name(request_kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-std::string what_text(const send_state& send) {
+std::string target_text(const send_state& send) {
     switch (send.kind) {
         case send_kind::tag:
         case send_kind::tag_sync:
@@ -39,22 +39,22 @@ std::string what_text(const send_state& send) {
     return {};
 }
 
-std::string description(const request& of) {
+std::string description(const request& object) {
     std::string text =
-        fmt::format("{}, {}", kind_name(of.kind),
-                    ucs_status_string(of.is_completed() ? of.status : UCS_INPROGRESS));
-    if (of.kind == request_kind::send) {
-        const send_state& send = of.state.send;
+        fmt::format("{}, {}", kind_name(object.kind),
+                    ucs_status_string(object.is_completed() ? object.status : UCS_INPROGRESS));
+    if (object.kind == request_kind::send) {
+        const send_state& send = object.state.send;
         text += fmt::format(", {}, {}{} of {} bytes handed over{}{}", traits(send.kind).title,
-                            what_text(send), send.offset, send.buffer.length(),
+                            target_text(send), send.offset, send.buffer.length(),
                             send.proto != nullptr ? ", protocol " : "",
                             send.proto != nullptr ? send.proto->name : "");
-    } else if (of.kind == request_kind::recv) {
-        const recv_state& recv = of.state.recv;
+    } else if (object.kind == request_kind::recv) {
+        const recv_state& recv = object.state.recv;
         text += fmt::format(", tag {:#x} mask {:#x}, room for {} bytes", recv.tag, recv.mask,
                             recv.buffer.capacity());
-    } else if (of.kind == request_kind::recv_data) {
-        text += fmt::format(", room for {} bytes", of.state.recv.buffer.capacity());
+    } else if (object.kind == request_kind::recv_data) {
+        text += fmt::format(", room for {} bytes", object.state.recv.buffer.capacity());
     }
     return text;
 }
@@ -64,15 +64,15 @@ void put(request& done) {
     done.owner->requests().put(done);
 }
 
-// Gives the request back; a running operation goes on, with or without its callback. MPICH 5 gives
-// some requests back twice, in their callback and after it (MPIDI_UCX_dynamic_send), which would
-// hand one request to two operations: the second time does nothing.
-void give_back_other(request& done, bool keep_callback) {
+// Returns the request to the library; a running operation continues, with or without its callback.
+// MPICH 5 returns some requests twice, in their callback and after it (MPIDI_UCX_dynamic_send).
+// Without this check one request would be given to two operations; the second return does nothing.
+void return_request_slow(request& done, bool keep_callback) {
     if (done.flags.has(request_flags::released)) {
         ucs::log::debug(core_log, "a request that was released or freed before is left alone");
         return;
     }
-    // Memory of the user's stays the user's, unless it came from ucp_request_alloc.
+    // Memory of the user stays with the user, unless it came from ucp_request_alloc.
     if (done.flags.has(request_flags::user_memory) && done.owner->requests().reclaim(done)) {
         done.flags.clear(request_flags::user_memory);
     }
@@ -86,13 +86,13 @@ void give_back_other(request& done, bool keep_callback) {
     if (!done.flags.has(request_flags::user_memory)) done.flags.set(request_flags::released);
 }
 
-inline void give_back(request& done, bool keep_callback) {
+inline void return_request(request& done, bool keep_callback) {
     constexpr unsigned deciding =
         request_flags::completed | request_flags::user_memory | request_flags::released;
     if ((done.flags.all() & deciding) == request_flags::completed) [[likely]] {
         put(done);
     } else {
-        give_back_other(done, keep_callback);
+        return_request_slow(done, keep_callback);
     }
 }
 
@@ -103,9 +103,9 @@ extern "C" {
 ucs_status_t ucp_request_check_status(void* handle) {
     if (handle == nullptr) [[unlikely]]
         return refuse("ucp_request_check_status", "request is NULL");
-    const request& of = request::of(handle);
-    if (!of.is_completed()) return UCS_INPROGRESS;
-    return of.status;
+    const request& object = request::of(handle);
+    if (!object.is_completed()) return UCS_INPROGRESS;
+    return object.status;
 }
 
 int ucp_request_is_completed(void* handle) {
@@ -116,10 +116,10 @@ int ucp_request_is_completed(void* handle) {
 ucs_status_t ucp_tag_recv_request_test(void* handle, ucp_tag_recv_info_t* info) {
     if (handle == nullptr) [[unlikely]]
         return refuse("ucp_request_test", "request is NULL");
-    const request& of = request::of(handle);
-    if (!of.is_completed()) return UCS_INPROGRESS;
-    if (of.kind == request_kind::recv && info != nullptr) *info = of.state.recv.info;
-    return of.status;
+    const request& object = request::of(handle);
+    if (!object.is_completed()) return UCS_INPROGRESS;
+    if (object.kind == request_kind::recv && info != nullptr) *info = object.state.recv.info;
+    return object.status;
 }
 
 ucs_status_t ucp_request_test(void* handle, ucp_tag_recv_info_t* info) {
@@ -130,8 +130,8 @@ ucs_status_t ucp_request_query(void* handle, ucp_request_attr_t* attr) {
     if (handle == nullptr || attr == nullptr) {
         return refuse("ucp_request_query", "request or attr is NULL");
     }
-    const request& of = request::of(handle);
-    const worker_guard guard(of.owner->lock());
+    const request& object = request::of(handle);
+    const worker_guard guard(object.owner->lock());
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_REQUEST_ATTR_FIELD_STATUS)) attr->status = ucp_request_check_status(handle);
     if (wants(UCP_REQUEST_ATTR_FIELD_MEM_TYPE)) attr->mem_type = UCS_MEMORY_TYPE_HOST;
@@ -141,7 +141,7 @@ ucs_status_t ucp_request_query(void* handle, ucp_request_attr_t* attr) {
         return refuse("ucp_request_query", "debug_string needs debug_string_size");
     }
     return guarded("ucp_request_query", [&] {
-        const std::string text = description(of);
+        const std::string text = description(object);
         const std::size_t length = std::min(text.size(), attr->debug_string_size - 1);
         std::memcpy(attr->debug_string, text.data(), length);
         attr->debug_string[length] = '\0';
@@ -161,7 +161,7 @@ void ucp_request_free(void* handle) {
         return;
     request& done = request::of(handle);
     const worker_guard guard(done.owner->lock());
-    give_back(done, false);
+    return_request(done, false);
 }
 
 void ucp_request_release(void* handle) {
@@ -169,7 +169,7 @@ void ucp_request_release(void* handle) {
         return;
     request& done = request::of(handle);
     const worker_guard guard(done.owner->lock());
-    give_back(done, true);
+    return_request(done, true);
 }
 
 void* ucp_request_alloc(ucp_worker_h worker) {

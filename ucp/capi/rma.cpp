@@ -13,12 +13,12 @@ using namespace ucp::capi;
 
 constexpr ucp_request_param_t no_params{};
 
-// What a form without a request returns: the operation goes on by itself, and a flush tells its
+// Returns the status for a form without a request: the operation continues, and a flush reports its
 // end.
 ucs_status_t status_of(ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
     const worker_guard guard(request::of(started).owner->lock());
-    // Another thread may have ended it meanwhile.
+    // Another thread may have ended the operation meanwhile.
     const ucs_status_t status = ucp_request_check_status(started);
     ucp_request_free(started);
     return status;
@@ -29,12 +29,12 @@ ucs_status_t post(ep& to, const uct::atomic_op& op, std::uint64_t address, ucp_r
         const worker_guard guard(to.owner().lock());
         const ucs_status_t status =
             status_of(atomic(to, op, nullptr, address, from(rkey), operation(no_params)));
-        // It took the operand along, and programs take everything else for a failure.
+        // The operand was copied, and programs treat any status but UCS_OK as a failure.
         return status == UCS_INPROGRESS ? UCS_OK : status;
     });
 }
 
-// Progresses until it was sent; a flush tells when the peer has done it.
+// Makes progress until the operation is sent; a flush reports when the peer has carried it out.
 ucs_status_t post_blocking(ucp_ep_h handle, const uct::atomic_op& op, std::uint64_t address,
                            ucp_rkey_h rkey) {
     if (handle == nullptr || rkey == nullptr) return refuse("ucp_atomic_add", "ep or rkey is NULL");
@@ -59,9 +59,9 @@ ucs_status_t fetch(ucp_ep_h handle, const uct::atomic_op& op, void* result, std:
     return wait_for(to.owner(), started);
 }
 
-std::uint64_t number_at(const void* from, std::size_t size) {
+std::uint64_t read_number(const void* source, std::size_t size) {
     std::uint64_t number = 0;
-    if (size == 4 || size == 8) std::memcpy(&number, from, size);
+    if (size == 4 || size == 8) std::memcpy(&number, source, size);
     return number;
 }
 
@@ -110,20 +110,19 @@ uct::atomic_kind fetch_operation(ucp_atomic_fetch_op_t opcode) {
     return no_such_operation;
 }
 
-// The operands of a compare-and-swap: `buffer` has what must be there, the reply buffer what is
-// stored then.
+// Operands of a compare-and-swap: `buffer` has the expected value, the reply buffer the new value.
 ucs_status_ptr_t operate(ep& to, ucp_atomic_op_t opcode, const void* buffer, std::size_t count,
                          std::uint64_t address, const mem::rkey& key, const operation& params) {
     const ucp_datatype_t datatype = params.datatype();
     const std::size_t size = dt::is_contig(datatype) ? dt::element_size(datatype) : 0;
     if (count != 1 || buffer == nullptr || (size != 4 && size != 8)) {
         return UCS_STATUS_PTR(refuse("ucp_atomic_op_nbx",
-                                     "there must be one operand of 4 or 8 bytes, as the datatype "
-                                     "says"));
+                                     "there must be one operand of 4 or 8 bytes, according to the "
+                                     "datatype"));
     }
     void* const result = params.reply_buffer();
-    uct::atomic_op op{static_cast<uct::atomic_kind>(opcode), size, number_at(buffer, size), 0};
-    if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) op.swap = number_at(result, size);
+    uct::atomic_op op{static_cast<uct::atomic_kind>(opcode), size, read_number(buffer, size), 0};
+    if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) op.swap = read_number(result, size);
     return atomic(to, op, result, address, key, params);
 }
 
@@ -134,7 +133,7 @@ extern "C" {
 ucs_status_ptr_t ucp_put_nbx(ucp_ep_h handle, const void* buffer, size_t count,
                              uint64_t remote_addr, ucp_rkey_h rkey,
                              const ucp_request_param_t* param) {
-    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+    if (is_unusable(handle, param) || rkey == nullptr) [[unlikely]]
         return refuse_operation("ucp_put_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
@@ -164,7 +163,7 @@ ucs_status_t ucp_put(ucp_ep_h handle, const void* buffer, size_t length, uint64_
 
 ucs_status_ptr_t ucp_get_nbx(ucp_ep_h handle, void* buffer, size_t count, uint64_t remote_addr,
                              ucp_rkey_h rkey, const ucp_request_param_t* param) {
-    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+    if (is_unusable(handle, param) || rkey == nullptr) [[unlikely]]
         return refuse_operation("ucp_get_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
@@ -195,7 +194,7 @@ ucs_status_t ucp_get(ucp_ep_h handle, void* buffer, size_t length, uint64_t remo
 ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h handle, ucp_atomic_op_t opcode, const void* buffer,
                                    size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
                                    const ucp_request_param_t* param) {
-    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+    if (is_unusable(handle, param) || rkey == nullptr) [[unlikely]]
         return refuse_operation("ucp_atomic_op_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
@@ -223,7 +222,7 @@ ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h handle, ucp_atomic_fetch_op_t opco
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_atomic_fetch_nb", [&] {
         const std::uint64_t swap =
-            opcode == UCP_ATOMIC_FETCH_OP_CSWAP ? number_at(result, op_size) : 0;
+            opcode == UCP_ATOMIC_FETCH_OP_CSWAP ? read_number(result, op_size) : 0;
         return atomic(to, {fetch_operation(opcode), op_size, value, swap}, result, remote_addr,
                       from(rkey), operation(param));
     });

@@ -10,16 +10,16 @@ namespace {
 using namespace ucp;
 using namespace ucp::capi;
 
-// Those that were shown go behind the others, so that each gets its turn.
-std::size_t list_ready(worker& owner, ucp_stream_poll_ep_t* into, std::size_t room) {
+// Endpoints that were returned move to the end of the list, so that each gets its turn.
+std::size_t list_ready(worker& owner, ucp_stream_poll_ep_t* entries, std::size_t capacity) {
     worker::stream_list shown;
     std::size_t count = 0;
-    while (count < room && !owner.streams().empty()) {
+    while (count < capacity && !owner.streams().empty()) {
         stream_channel& next = owner.streams().front();
         owner.streams().pop_front();
         shown.push_back(next);
-        ucp::ep& of = next.owner();
-        into[count++] = {handle(of), of.user_data(), 0, {}};
+        ucp::ep& endpoint = next.owner();
+        entries[count++] = {handle(endpoint), endpoint.user_data(), 0, {}};
     }
     owner.streams().splice(owner.streams().end(), shown);
     return count;
@@ -31,7 +31,7 @@ extern "C" {
 
 ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
                                      const ucp_request_param_t* param) {
-    if (unusable(ep, param)) [[unlikely]]
+    if (is_unusable(ep, param)) [[unlikely]]
         return refuse_operation("ucp_stream_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
@@ -50,12 +50,13 @@ ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep, const void* buffer, size_t coun
 
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, size_t* length,
                                      const ucp_request_param_t* param) {
-    if (unusable(ep, param) || length == nullptr) [[unlikely]]
+    if (is_unusable(ep, param) || length == nullptr) [[unlikely]]
         return refuse_operation("ucp_stream_recv_nbx", param);
-    ucp::ep& by = from(ep);
-    const worker_guard guard(by.owner().lock());
-    return guarded("ucp_stream_recv_nbx",
-                   [&] { return by.stream().receive(buffer, count, *length, operation(*param)); });
+    ucp::ep& endpoint = from(ep);
+    const worker_guard guard(endpoint.owner().lock());
+    return guarded("ucp_stream_recv_nbx", [&] {
+        return endpoint.stream().receive(buffer, count, *length, operation(*param));
+    });
 }
 
 ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep, void* buffer, size_t count,
@@ -73,30 +74,31 @@ ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length) {
     if (ep == nullptr || length == nullptr) {
         return UCS_STATUS_PTR(refuse(call, "ep or length is NULL"));
     }
-    ucp::ep& by = from(ep);
-    const worker_guard guard(by.owner().lock());
+    ucp::ep& endpoint = from(ep);
+    const worker_guard guard(endpoint.owner().lock());
     return guarded(call, [&]() -> ucs_status_ptr_t {
-        void* const data = by.stream().take(*length);
-        if (data != nullptr || !by.incoming_over()) return data;
-        return UCS_STATUS_PTR(by.failure() != UCS_OK ? by.failure() : UCS_ERR_CONNECTION_RESET);
+        void* const data = endpoint.stream().take(*length);
+        if (data != nullptr || !endpoint.incoming_over()) return data;
+        return UCS_STATUS_PTR(endpoint.failure() != UCS_OK ? endpoint.failure()
+                                                           : UCS_ERR_CONNECTION_RESET);
     });
 }
 
 void ucp_stream_data_release(ucp_ep_h ep, void* data) {
     if (ep == nullptr || data == nullptr) return;
-    ucp::ep& by = from(ep);
-    const worker_guard guard(by.owner().lock());
-    by.stream().release(stream_chunk::of(data));
+    ucp::ep& endpoint = from(ep);
+    const worker_guard guard(endpoint.owner().lock());
+    endpoint.stream().release(stream_chunk::from_data(data));
 }
 
 ucs_status_t ucp_stream_recv_request_test(void* handle, size_t* length_p) {
     if (handle == nullptr || length_p == nullptr) {
         return refuse("ucp_stream_recv_request_test", "request or length_p is NULL");
     }
-    const request& of = request::of(handle);
-    if (!of.is_completed()) return UCS_INPROGRESS;
-    if (of.kind == request_kind::recv_stream) *length_p = of.state.stream.received;
-    return of.status;
+    const request& object = request::of(handle);
+    if (!object.is_completed()) return UCS_INPROGRESS;
+    if (object.kind == request_kind::recv_stream) *length_p = object.state.stream.received;
+    return object.status;
 }
 
 ssize_t ucp_stream_worker_poll(ucp_worker_h worker, ucp_stream_poll_ep_t* poll_eps, size_t max_eps,

@@ -9,7 +9,7 @@ namespace {
 using namespace ucp;
 using namespace ucp::capi;
 
-// The *_nbr forms bring their own request and want a plain status.
+// The *_nbr forms pass their own request and return a plain status.
 ucs_status_t as_status(ucs_status_ptr_t result) {
     return UCS_PTR_STATUS(result);
 }
@@ -20,7 +20,7 @@ extern "C" {
 
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                   const ucp_request_param_t* param) {
-    if (unusable(ep, param)) [[unlikely]]
+    if (is_unusable(ep, param)) [[unlikely]]
         return refuse_operation("ucp_tag_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
@@ -30,7 +30,7 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
 
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                        const ucp_request_param_t* param) {
-    if (unusable(ep, param)) [[unlikely]]
+    if (is_unusable(ep, param)) [[unlikely]]
         return refuse_operation("ucp_tag_send_sync_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
@@ -65,7 +65,7 @@ ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep, const void* buffer, size_t count,
 
 ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t count, ucp_tag_t tag,
                                   ucp_tag_t tag_mask, const ucp_request_param_t* param) {
-    if (unusable(worker, param)) [[unlikely]]
+    if (is_unusable(worker, param)) [[unlikely]]
         return refuse_operation("ucp_tag_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
@@ -86,7 +86,7 @@ ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker, void* buffer, size_t count,
                               ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
                               void* req) {
     ucp_request_param_t param{};
-    // The result is always in the request, done or not.
+    // The result is always in the request, even if the receive completes at once.
     param.op_attr_mask = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     param.request = req;
     set_datatype(param, datatype);
@@ -109,7 +109,7 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
 
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t count,
                                       ucp_tag_message_h message, const ucp_request_param_t* param) {
-    if (unusable(worker, param) || message == nullptr) [[unlikely]]
+    if (is_unusable(worker, param) || message == nullptr) [[unlikely]]
         return refuse_operation("ucp_tag_msg_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());

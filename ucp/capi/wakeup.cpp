@@ -1,4 +1,4 @@
-// ucp_worker_h: sleeping and waking.
+// ucp_worker_h: sleep and wakeup.
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/wakeup/wait.hpp"
@@ -8,7 +8,7 @@ namespace {
 using namespace ucp;
 using namespace ucp::capi;
 
-// A worker that was not made to sleep is not told by its peers.
+// Peers do not wake a worker that was made without UCP_FEATURE_WAKEUP.
 ucs_status_t check_wakeup(const char* call, ucp_worker_h handle) noexcept {
     if (handle == nullptr) return refuse(call, "worker is NULL");
     if (from(handle).params().wakeup) return UCS_OK;
@@ -24,7 +24,7 @@ ucs_status_t ucp_worker_get_efd(ucp_worker_h handle, int* fd) {
         return status;
     }
     if (fd == nullptr) return refuse("ucp_worker_get_efd", "fd is NULL");
-    // What happens shows in the program's own set then.
+    // Events then appear in the program's own epoll set.
     if (from(handle).params().event_fd >= 0) return UCS_ERR_UNSUPPORTED;
     *fd = from(handle).events().fd();
     return UCS_OK;

@@ -19,15 +19,15 @@ using namespace ucp::capi;
 
 constexpr std::size_t largest_alignment = 4096;
 
-// Says where the worker is, and which of the process's.
+// Returns a name made of the host, the process and the worker's number in the process.
 std::string default_name() {
     static std::atomic<unsigned> count{0};
     const unsigned number = count.fetch_add(1);
-    const std::string place = fmt::format("{}:{}", ucs::sys::host_name(), ::getpid());
-    return number == 0 ? place : fmt::format("{}.{}", place, number);
+    const std::string process_name = fmt::format("{}:{}", ucs::sys::host_name(), ::getpid());
+    return number == 0 ? process_name : fmt::format("{}.{}", process_name, number);
 }
 
-worker_params read(const context& of, const ucp_worker_params_t& from) {
+worker_params read(const context& context, const ucp_worker_params_t& from) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     worker_params params;
     if (has(UCP_WORKER_PARAM_FIELD_THREAD_MODE)) params.thread_mode = from.thread_mode;
@@ -36,18 +36,19 @@ worker_params read(const context& of, const ucp_worker_params_t& from) {
     if (has(UCP_WORKER_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
     if (has(UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT)) params.am_alignment = from.am_alignment;
     if (params.name.empty()) params.name = default_name();
-    // Other bits are not looked at: some programs set them from uninitialised memory.
+    // Unknown bits are ignored, because some programs set them from uninitialised memory.
     params.ignore_request_leak = has(UCP_WORKER_PARAM_FIELD_FLAGS) &&
                                  (from.flags & UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK) != 0;
-    params.wakeup = (of.params().features & UCP_FEATURE_WAKEUP) != 0;
-    // All kinds of events wake: who asked for fewer is woken for nothing now and then.
+    params.wakeup = (context.params().features & UCP_FEATURE_WAKEUP) != 0;
+    // All kinds of events wake the worker. A program that asked for fewer kinds is sometimes woken
+    // needlessly.
     params.edge_triggered =
         has(UCP_WORKER_PARAM_FIELD_EVENTS) && (from.events & UCP_WAKEUP_EDGE) != 0;
     if (has(UCP_WORKER_PARAM_FIELD_EVENT_FD)) params.event_fd = from.event_fd;
     return params;
 }
 
-ucs_status_t create(const context& of, worker_params params, ucp_worker_h* worker_p) {
+ucs_status_t create(const context& context, worker_params params, ucp_worker_h* worker_p) {
     if (params.thread_mode >= UCS_THREAD_MODE_LAST) {
         return refuse("ucp_worker_create", "there is no such thread mode");
     }
@@ -58,16 +59,16 @@ ucs_status_t create(const context& of, worker_params params, ucp_worker_h* worke
         return refuse("ucp_worker_create",
                       "am_alignment is no power of two, or longer than a page (4096)");
     }
-    auto made = worker::create(of, std::move(params));
+    auto made = worker::create(context, std::move(params));
     if (!made) return made.status();
     *worker_p = handle(*made->release());
     return UCS_OK;
 }
 
-// A copy that ucp_worker_release_address frees.
-ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** address_p,
+// Copies the address; ucp_worker_release_address frees the copy.
+ucs_status_t copy_address(const worker& object, bool net_only, ucp_address_t** address_p,
                           std::size_t* length_p) {
-    const auto& packed = of.address(net_only);
+    const auto& packed = object.address(net_only);
     void* copy = std::malloc(packed.size());
     if (copy == nullptr) {
         ucs::log::error(core_log, "out of memory: no copy of a worker's address");
@@ -79,7 +80,7 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
     return UCS_OK;
 }
 
-// Another thread may sleep until what is done here.
+// Wakes other threads that sleep until an event that was handled here.
 unsigned progress_locked(worker& object) {
     const worker_guard guard(object.lock());
     const unsigned events = guarded("ucp_worker_progress", [&] { return object.progress(); });
@@ -94,7 +95,7 @@ unsigned progress_shared(worker& object) {
 }
 
 ucs_status_ptr_t flush(worker& owner, const operation& params) {
-    // What was stored directly is visible to everybody before anything that follows.
+    // Direct stores become visible to all processes before anything that follows.
     ucs::arch::full_fence();
     request* group = begin_call(owner, params);
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);

@@ -25,9 +25,9 @@ ucs::result<std::size_t> generic_size(const generic& type, const void* buffer, s
 }  // namespace
 
 ucs_status_t reject(const char* call, ucp_datatype_t datatype, const void* buffer,
-                    std::size_t count, const char* why) noexcept {
-    ucs::log::error(log_source, "{}: {} (datatype {:#x}, buffer {}, count {})", call, why, datatype,
-                    buffer, count);
+                    std::size_t count, const char* reason) noexcept {
+    ucs::log::error(log_source, "{}: {} (datatype {:#x}, buffer {}, count {})", call, reason,
+                    datatype, buffer, count);
     return UCS_ERR_INVALID_PARAM;
 }
 
@@ -39,10 +39,11 @@ ucs::result<std::size_t> iov_length(const ucp_dt_iov_t* pieces, std::size_t coun
     for (std::size_t i = 0; i < count; ++i) {
         if (pieces[i].buffer == nullptr && pieces[i].length > 0) {
             return reject("iov", UCP_DATATYPE_IOV, pieces, count,
-                          "a piece has a length, no memory");
+                          "a piece has a length, but no memory");
         }
         if (__builtin_add_overflow(sum, pieces[i].length, &sum)) {
-            return reject("iov", UCP_DATATYPE_IOV, pieces, count, "the lengths add up to too much");
+            return reject("iov", UCP_DATATYPE_IOV, pieces, count,
+                          "the sum of the lengths overflows");
         }
     }
     return sum;

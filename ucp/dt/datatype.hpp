@@ -1,4 +1,4 @@
-// What a ucp_datatype_t says.
+// Interpretation of a ucp_datatype_t.
 #pragma once
 
 #include <ucp/api/ucp_dt.h>
@@ -46,36 +46,38 @@ struct alignas(UCP_DATATYPE_CLASS_MASK + 1) generic {
     return static_cast<std::size_t>(datatype >> UCP_DATATYPE_SHIFT);
 }
 
-// count elements of a contiguous datatype. False: more than an address space holds.
+// Computes the length of `count` elements of a contiguous datatype. Returns false if it overflows.
 [[nodiscard]] inline bool contig_length(ucp_datatype_t datatype, std::size_t count,
                                         std::size_t& length) noexcept {
     return !__builtin_mul_overflow(element_size(datatype), count, &length);
 }
 
-// Sum of the pieces, or UCS_ERR_INVALID_PARAM (logged): no array, a piece without memory, or a sum
-// that overflows.
+// Returns the sum of the pieces, or UCS_ERR_INVALID_PARAM (logged) if there is no array, a piece
+// has no memory, or the sum overflows.
 [[nodiscard]] ucs::result<std::size_t> iov_length(const ucp_dt_iov_t* pieces, std::size_t count);
 
-// The object of a generic datatype.
+// Returns the object of a generic datatype.
 [[nodiscard]] inline const generic* generic_of(ucp_datatype_t datatype) noexcept {
     const auto address = static_cast<std::uintptr_t>(datatype - UCP_DATATYPE_GENERIC);
     return reinterpret_cast<const generic*>(address);
 }
 
-// ucp_dt_create_generic. Callbacks may be missing: an operation that needs one is refused.
+// Implements ucp_dt_create_generic. Callbacks may be missing; an operation that needs a missing one
+// is refused.
 [[nodiscard]] ucs::result<ucp_datatype_t> create_generic(const ucp_generic_dt_ops_t& ops,
                                                          void* context);
 
-// ucp_dt_destroy: does nothing for other classes.
+// Implements ucp_dt_destroy; does nothing for other classes.
 void destroy(ucp_datatype_t datatype) noexcept;
 
-// ucp_dt_query: how many bytes `count` elements at `buffer` pack to. `buffer` may be nullptr for
-// contiguous datatypes and for generic ones whose size does not depend on the data.
+// Implements ucp_dt_query: returns the number of bytes to which `count` elements at `buffer` pack.
+// `buffer` may be nullptr for contiguous datatypes and for generic ones whose size does not depend
+// on the data.
 [[nodiscard]] ucs::result<std::size_t> packed_size(ucp_datatype_t datatype, const void* buffer,
                                                    std::size_t count);
 
-// UCS_ERR_INVALID_PARAM after a log line that names the call and what is wrong with the datatype.
+// Logs the call and what is wrong with the datatype. Returns UCS_ERR_INVALID_PARAM.
 ucs_status_t reject(const char* call, ucp_datatype_t datatype, const void* buffer,
-                    std::size_t count, const char* why) noexcept;
+                    std::size_t count, const char* reason) noexcept;
 
 }  // namespace ucp::dt

@@ -13,8 +13,8 @@ void iov_cursor::seek(std::size_t offset) noexcept {
         start_ += pieces_[index_++].length;
 }
 
-// Calls f(address, length) for each stretch of memory in [offset, offset + length) until it
-// returns false.
+// Calls f(address, length) for each contiguous part of [offset, offset + length), until it returns
+// false.
 template<class Function>
 void iov_cursor::visit(std::size_t offset, std::size_t length, Function f) noexcept {
     if (length == 0) return;

@@ -1,4 +1,4 @@
-// A position in a list of pieces.
+// Position in a list of pieces.
 #pragma once
 
 #include <ucp/api/ucp_dt.h>
@@ -10,10 +10,10 @@
 
 namespace ucp::dt {
 
-// Part of a buffer as pieces of memory.
+// Describes a part of a buffer as pieces of memory.
 struct piece_list {
     std::size_t count = 0;   // pieces written
-    std::size_t length = 0;  // bytes they cover; fewer than asked for when there was no more room
+    std::size_t length = 0;  // bytes they cover; fewer than requested if the output array was full
 };
 
 // Moves along the pieces in either direction, so sequential access costs O(pieces) in total.
@@ -22,11 +22,11 @@ class iov_cursor {
 public:
     explicit iov_cursor(const ucp_dt_iov_t* pieces) noexcept : pieces_(pieces) {}
 
-    // Copies `length` bytes that start at `offset` of the list; they lie within it.
+    // Copies `length` bytes from or to `offset` of the list. The range must lie within the list.
     void read(std::size_t offset, void* into, std::size_t length) noexcept;
     void write(std::size_t offset, const void* from, std::size_t length) noexcept;
 
-    // Pieces without bytes are left out.
+    // Leaves out empty pieces.
     piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;
 
 private:

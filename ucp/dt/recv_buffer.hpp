@@ -1,4 +1,4 @@
-// Where the data of a receive goes.
+// Destination of the data of a receive.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace ucp::dt {
 
-// Fills the program's buffer of a receive through its datatype. Lives in a request, which calls
-// finish when the operation ends, however it ends; trivially destructible. Offsets are in packed
+// Unpacks data into the program's buffer according to its datatype. Lives in a request, which calls
+// finish when the operation ends for any reason; trivially destructible. Offsets are in packed
 // bytes and may come in any order. Owner context.
 class recv_buffer {
 public:
     recv_buffer() noexcept {}
 
-    // UCS_OK, or UCS_ERR_INVALID_PARAM (logged); then finish does nothing.
+    // Returns UCS_OK or UCS_ERR_INVALID_PARAM (logged). After an error, finish does nothing.
     ucs_status_t init(void* buffer, std::size_t count, ucp_datatype_t datatype) noexcept {
         if (is_contig(datatype)) [[likely]] {
             kind_ = kind::contig;
@@ -29,11 +29,11 @@ public:
         return init_other(buffer, count, datatype);
     }
 
-    // The longest message that fits, in packed bytes.
+    // Returns the longest message that fits, in packed bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    // Stores packed bytes that belong at `offset`. UCS_ERR_MESSAGE_TRUNCATED when they reach
-    // beyond the capacity (then nothing is stored), or the error of a generic datatype.
+    // Unpacks bytes that belong at `offset`. Returns UCS_ERR_MESSAGE_TRUNCATED if they exceed the
+    // capacity (then nothing is stored), or the error of a generic datatype.
     ucs_status_t unpack(const void* from, std::size_t offset, std::size_t length) noexcept {
         if (offset > capacity_ || length > capacity_ - offset) [[unlikely]]
             return UCS_ERR_MESSAGE_TRUNCATED;
@@ -45,16 +45,16 @@ public:
         return UCS_OK;
     }
 
-    // Where the data goes in one piece, or nullptr. nullptr also for a contiguous receive of
-    // nothing to nowhere.
+    // Returns the start of the buffer if it is contiguous, or nullptr. Also returns nullptr for an
+    // empty contiguous receive without a buffer.
     [[nodiscard]] void* contiguous() const noexcept {
         return kind_ == kind::contig ? base_ : nullptr;
     }
 
-    // Whether pieces works: the data can be received where it belongs.
+    // Returns true if pieces() can be used: the data can be received directly into the buffer.
     [[nodiscard]] bool in_memory() const noexcept { return kind_ != kind::generic; }
 
-    // The pieces of memory for up to `length` packed bytes from `offset` on. Only when
+    // Returns the pieces of memory for up to `length` packed bytes from `offset` on. Requires
     // in_memory().
     piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;
 

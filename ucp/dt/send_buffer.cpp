@@ -64,7 +64,8 @@ std::size_t send_buffer::pack_other(void* into, std::size_t offset, std::size_t 
     while (done < wanted) {
         const std::size_t part = ops.pack(generic_.state, offset + done,
                                           static_cast<std::byte*>(into) + done, wanted - done);
-        // What is left has no room for a whole element: the rest goes with the next piece.
+        // The remaining capacity is too small for a whole element; the rest goes into the next
+        // fragment.
         if (part == 0 && done > 0) break;
         if (part == 0 || part > wanted - done) {
             ucs::log::error(log_source,

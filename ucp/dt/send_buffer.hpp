@@ -1,4 +1,4 @@
-// The data of a send.
+// Source of the data of a send.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace ucp::dt {
 
-// Reads the program's buffer of a send through its datatype. Lives in a request, which calls
-// finish when the operation ends, however it ends; trivially destructible. Offsets are in packed
+// Packs data from the program's buffer according to its datatype. Lives in a request, which calls
+// finish when the operation ends for any reason; trivially destructible. Offsets are in packed
 // bytes. Owner context.
 class send_buffer {
 public:
     send_buffer() noexcept {}
 
-    // UCS_OK, or UCS_ERR_INVALID_PARAM (logged); then finish does nothing.
+    // Returns UCS_OK or UCS_ERR_INVALID_PARAM (logged). After an error, finish does nothing.
     ucs_status_t init(const void* buffer, std::size_t count, ucp_datatype_t datatype) noexcept {
         if (is_contig(datatype)) [[likely]] {
             kind_ = kind::contig;
@@ -32,8 +32,9 @@ public:
 
     [[nodiscard]] std::size_t length() const noexcept { return length_; }
 
-    // Copies packed bytes from `offset` on, at most `capacity`; returns how many. Fewer only at
-    // the end of the data (a generic datatype may break off earlier: its fault, logged).
+    // Packs at most `capacity` bytes from `offset` on; returns the number of bytes. It is smaller
+    // only at the end of the data, or if a generic datatype stops early, which is an error of the
+    // datatype (logged).
     std::size_t pack(void* into, std::size_t offset, std::size_t capacity) noexcept {
         if (kind_ != kind::contig) [[unlikely]]
             return pack_other(into, offset, capacity);
@@ -43,16 +44,16 @@ public:
         return length;
     }
 
-    // Where the data lies in one piece, or nullptr. nullptr also for a contiguous send of nothing
-    // from nowhere.
+    // Returns the start of the data if it is contiguous, or nullptr. Also returns nullptr for an
+    // empty contiguous send without a buffer.
     [[nodiscard]] const void* contiguous() const noexcept {
         return kind_ == kind::contig ? base_ : nullptr;
     }
 
-    // Whether pieces works: the data can be sent from where it is.
+    // Returns true if pieces() can be used: the data can be sent directly from the buffer.
     [[nodiscard]] bool in_memory() const noexcept { return kind_ != kind::generic; }
 
-    // The pieces of memory that hold up to `length` packed bytes from `offset` on. Only when
+    // Returns the pieces of memory that hold up to `length` packed bytes from `offset` on. Requires
     // in_memory().
     piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;
 

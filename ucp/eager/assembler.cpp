@@ -34,9 +34,9 @@ assembly* assembler::begin(ep& from, const wire::eager_first_header& header, std
 
 void assembler::forget_sender(ep& failed) {
     while (!failed.half.empty()) {
-        const assembly half = failed.half.front();
-        drop(half);
-        half.sink->lost(owner_, failed, half);
+        const assembly incomplete = failed.half.front();
+        drop(incomplete);
+        incomplete.sink->lost(owner_, failed, incomplete);
     }
 }
 
@@ -44,7 +44,7 @@ assembly* assembler::find(const wire::eager_data_header& header, std::size_t len
     const auto found = messages_.find({header.ep, header.message});
     if (found == messages_.end()) return nullptr;
     assembly& into = found->second;
-    // One without data would change nothing, as often as it comes.
+    // A fragment without data would change nothing and could be repeated for ever.
     const bool fits = length > 0 && length <= into.total - into.received;
     if (header.offset != into.received || !fits) return nullptr;
     return &into;
@@ -76,7 +76,7 @@ void* assembler::locate(const void* data, std::size_t length) noexcept {
     wire::eager_data_header header;
     std::memcpy(&header, data, sizeof header);
     const assembly* into = find(header, length);
-    return into == nullptr ? nullptr : into->sink->place(*into);
+    return into == nullptr ? nullptr : into->sink->locate(*into);
 }
 
 void assembler::landed(const void* data, std::size_t length) {
@@ -86,7 +86,7 @@ void assembler::landed(const void* data, std::size_t length) {
     if (into != nullptr) advance(*into, length);
 }
 
-// Adapters from the transport's function pointers.
+// Adapts member functions to the function pointers of transports.
 class assembler_handlers {
 public:
     static void deliver(void* arg, uct::peer_bytes message) {
@@ -100,10 +100,10 @@ public:
     }
 };
 
-void assembler::listen(uct::iface& on) {
+void assembler::listen(uct::iface& iface) {
     using handlers = assembler_handlers;
     handler_of<wire::eager_data>::install<handlers::deliver, handlers::locate, handlers::landed>(
-        on, this, sizeof(wire::eager_data_header));
+        iface, this, sizeof(wire::eager_data_header));
 }
 
 }  // namespace ucp

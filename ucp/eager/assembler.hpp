@@ -1,4 +1,4 @@
-// Puts fragmented messages together.
+// Assembles fragmented messages.
 #pragma once
 
 #include <unordered_map>
@@ -11,8 +11,8 @@
 
 namespace ucp {
 
-// Knows the messages of which not all is here. What the parts mean is their sink's business. Owned
-// by its worker; owner context.
+// Keeps the messages of which fragments are missing. The meaning of the data is left to their
+// sinks. Owned by its worker; owner context.
 class assembler {
 public:
     explicit assembler(worker& owner) noexcept : owner_(owner) {}
@@ -21,27 +21,27 @@ public:
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
 
-    // Bytes that it keeps of each message beside the data.
+    // Bytes of memory needed for each message in addition to its data.
     static constexpr std::uint64_t cost_of_message =
         ucs::sys::heap_cost(sizeof(assembly) + 4 * sizeof(std::uint64_t));
 
-    // Registers the handler of fragments behind the first.
-    void listen(uct::iface& on);
+    // Registers the handler of the second and later fragments.
+    void listen(uct::iface& iface);
 
-    // Whether a first fragment repeats one.
-    [[nodiscard]] bool knows(const wire::eager_first_header& header) const {
+    // Returns true if a first fragment repeats a known one.
+    [[nodiscard]] bool is_known(const wire::eager_first_header& header) const {
         return messages_.contains({header.ep, header.message});
     }
 
-    // A message begins with `length` bytes of its data; the caller says where the data goes.
-    // nullptr: no memory.
+    // Begins a message with `length` bytes of its data. The caller sets the destination of the
+    // data. Returns nullptr if there is no memory.
     assembly* begin(ep& from, const wire::eager_first_header& header, std::size_t length,
                     const assembly_sink& sink) noexcept;
 
-    // The rest is dropped, without a call of the sink.
+    // Drops the rest of the message without a call of the sink.
     void drop(const assembly& unwanted) { messages_.erase({unwanted.ep, unwanted.number}); }
 
-    // Drops what a failed sender left half, and tells the sinks.
+    // Drops the incomplete messages of a failed sender and notifies their sinks.
     void forget_sender(ep& failed);
 
     [[nodiscard]] std::size_t count() const noexcept { return messages_.size(); }
@@ -52,7 +52,7 @@ private:
         std::uint64_t number;
         bool operator==(const key&) const = default;
     };
-    // The sender chooses the number.
+    // The hash is keyed because the sender chooses the number.
     struct key_hash {
         ucs::sys::hash_key secret;
         std::size_t operator()(const key& hashed) const noexcept {

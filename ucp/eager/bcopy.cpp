@@ -1,4 +1,4 @@
-// The whole message in one buffer of the transport, copied there.
+// Protocol that copies the whole message into one buffer of the transport.
 #include <cstring>
 
 #include "ucp/eager/front.hpp"
@@ -10,9 +10,9 @@ namespace ucp {
 
 namespace {
 
-estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (traits(what.kind).sync) return estimate::refused("does not tell when it was matched");
-    if (length + only_overhead(what.kind) > lanes.am->max_bcopy) {
+estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
+    if (traits(send.kind).sync) return estimate::refused("does not tell when it was matched");
+    if (length + only_overhead(send.kind) > lanes.am->max_bcopy) {
         return estimate::refused("longer than one buffer of the transport");
     }
     const double wire = lanes.am->reach == uct::scope::network

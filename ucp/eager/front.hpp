@@ -1,4 +1,4 @@
-// What stands between the first header of a message and its data.
+// Part of a message between its first header and its data.
 #pragma once
 
 #include <cstring>
@@ -8,15 +8,15 @@
 
 namespace ucp {
 
-// Nothing in tagged messages; in active messages the endpoint to answer by (only where the message
-// does not name it anyway) and the program's header.
+// Tagged messages have no such part. Active messages have the endpoint for replies (unless the
+// message names it anyway) and the program's header.
 
 [[nodiscard]] inline bool has_reply_ep(const send_state& state) noexcept {
     return traits(state.kind).only == wire::am_only &&
            (wire::to_am_word(state.what).flags & wire::am_reply) != 0;
 }
 
-// Writes the program's header; returns the bytes to the data.
+// Writes the program's header; returns the number of bytes up to the data.
 inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
     if (state.header_length == 0) [[likely]]
         return 0;
@@ -28,25 +28,25 @@ inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
     return filled;
 }
 
-// Of a message that goes in one piece.
+// Writes this part of a message that is sent in one piece.
 inline std::size_t write_front(request& send, std::byte* into) noexcept {
     send_state& state = send.state.send;
     if (!has_reply_ep(state)) [[likely]]
         return write_header(state, into);
-    const std::uint64_t answer_by = send.via->remote_id();
-    std::memcpy(into, &answer_by, sizeof answer_by);
-    return sizeof answer_by + write_header(state, into + sizeof answer_by);
+    const std::uint64_t reply_ep = send.via->remote_id();
+    std::memcpy(into, &reply_ep, sizeof reply_ep);
+    return sizeof reply_ep + write_header(state, into + sizeof reply_ep);
 }
 
-// The most that a message of one piece has beside the program's header and data.
+// The most that a message of one piece needs in addition to the program's header and data.
 [[nodiscard]] constexpr std::size_t only_overhead(send_kind kind) noexcept {
     constexpr std::size_t reply_and_filling = 16;
     return sizeof(wire::eager_only_header) +
            (traits(kind).only == wire::am_only ? reply_and_filling : 0);
 }
 
-// The protocol eager/bcopy, for messages whose front eager/short cannot carry. As
-// protocol::progress.
+// The progress function of eager/bcopy; also used for messages whose front part eager/short cannot
+// carry.
 ucs_status_t send_one_buffer(request& send);
 
 }  // namespace ucp

@@ -1,5 +1,5 @@
-// The message in a row of fragments, without asking the receiver; also every synchronous eager
-// send, because its first fragment says whom to tell when it was matched.
+// Protocol that sends the message in fragments without a handshake. Every synchronous eager send
+// uses it, because its first fragment names the request to acknowledge.
 #include <cstring>
 
 #include "ucp/eager/acknowledge.hpp"
@@ -12,13 +12,13 @@ namespace ucp {
 
 namespace {
 
-estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    const bool sync = traits(what.kind).sync;
-    if (!sync && length + only_overhead(what.kind) <= lanes.am->max_bcopy) {
+estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
+    const bool sync = traits(send.kind).sync;
+    if (!sync && length + only_overhead(send.kind) <= lanes.am->max_bcopy) {
         return estimate::refused("fits one buffer of the transport");
     }
-    const double answer = sync ? lanes.am->latency + lanes.am->overhead : 0;
-    return {pipeline_seconds(lanes, length) + answer};
+    const double reply = sync ? lanes.am->latency + lanes.am->overhead : 0;
+    return {pipeline_seconds(lanes, length) + reply};
 }
 
 void write_data_header(const request& send, void* into) {
@@ -30,7 +30,7 @@ void write_data_header(const request& send, void* into) {
 constexpr fragment_writer data_fragments{wire::eager_data, sizeof(wire::eager_data_header),
                                          write_data_header};
 
-// Everything has left; a synchronous send still waits for the acknowledgement.
+// Called when all fragments have left; a synchronous send still waits for the acknowledgement.
 void all_sent(request& send) {
     send.state.send.sent = true;
     if (send.state.send.local_id == 0) finish_send(send, UCS_OK);
@@ -50,7 +50,8 @@ std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
 }
 
 ucs_status_t send_first(request& send) {
-    // Counted from before the first byte leaves: the acknowledgement may come within the call.
+    // Counting begins before the first byte leaves, because the acknowledgement may arrive within
+    // the call.
     begin_fragments(send, send.state.send.buffer.length(), all_sent);
     const kind_traits& kind = traits(send.state.send.kind);
     if (kind.sync && !assign_id(send)) return UCS_ERR_NO_MEMORY;
@@ -86,7 +87,7 @@ void eager_acknowledged(request& send, ucs_status_t status) {
     if (state.sent) {
         finish_send(send, status);
     } else if (state.parts.status == UCS_OK) {
-        state.parts.status = status;  // for the end of its fragments
+        state.parts.status = status;  // used when its fragments end
     }
 }
 

@@ -1,4 +1,4 @@
-// The whole message inside the send call, header and data in one piece of the transport.
+// Protocol that sends the whole message inside the call, header and data in one piece.
 #include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/proto/rows.hpp"
@@ -8,9 +8,9 @@ namespace ucp {
 
 namespace {
 
-estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (traits(what.kind).sync) return estimate::refused("does not tell when it was matched");
-    if (!what.contiguous && length > 0) return estimate::refused("needs contiguous data");
+estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
+    if (traits(send.kind).sync) return estimate::refused("does not tell when it was matched");
+    if (!send.contiguous && length > 0) return estimate::refused("needs contiguous data");
     if (length > lanes.am->max_short) return estimate::refused("longer than the transport allows");
     const auto& threshold = lanes.options->bcopy_threshold;
     if (!threshold.is_auto() && length > threshold.bytes) {

@@ -1,5 +1,6 @@
-// Messages that bring their data along: layout first. Tagged messages and active messages share
-// them; the first field says what the message is, see ucp/proto/kind.hpp.
+// Wire format of eager messages, which carry their data. Layout first. Tagged messages and active
+// messages share them; the first field holds the tag or the active message word, see
+// ucp/proto/kind.hpp.
 //
 //   id            header (bytes)                                        then
 //   eager_only    what 8                                                data
@@ -9,8 +10,9 @@
 //   room_question ep 8                                                  -
 //   room_answer   ep 8                                                  -
 //
-// A sender asks by room_question whether what came before it has found room, and the receiver
-// answers over the same endpoint when that is so: see ucp/tag/budget.hpp.
+// The sender requests credits by room_question. The receiver grants them by room_answer over the
+// same endpoint, as soon as it has memory for all messages before the request, see
+// ucp/tag/budget.hpp.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids.
 #pragma once
@@ -28,7 +30,7 @@ struct eager_first_header {
     std::uint64_t total;
     std::uint64_t ep;
     std::uint64_t message;
-    std::uint64_t ack;  // not 0: tell this request when matched
+    std::uint64_t ack;  // not 0: acknowledge this request when the message is matched
 };
 
 struct eager_data_header {
@@ -39,7 +41,7 @@ struct eager_data_header {
 
 struct ack_header {
     std::uint64_t request;
-    std::int64_t status;  // of the match: an error when the message was given up before
+    std::int64_t status;  // result of the match; an error if the message was dropped before
 };
 
 struct room_header {

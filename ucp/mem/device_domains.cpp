@@ -4,9 +4,9 @@
 
 namespace ucp::mem {
 
-std::uint8_t device_domains::add(const uct::component& component, const uct::resource& where) {
-    if (!where.paired || devices_.size() >= no_device) return no_device;
-    devices_.push_back({&component, where, false, nullptr});
+std::uint8_t device_domains::add(const uct::component& component, const uct::resource& resource) {
+    if (!resource.paired || devices_.size() >= no_device) return no_device;
+    devices_.push_back({&component, resource, false, nullptr});
     return static_cast<std::uint8_t>(devices_.size() - 1);
 }
 
@@ -16,7 +16,7 @@ std::shared_ptr<uct::memory_domain> device_domains::open(std::uint8_t number) {
     device& wanted = devices_[number];
     if (wanted.tried) return wanted.domain;
     wanted.tried = true;
-    auto made = wanted.component->open_domain(wanted.where, config_);
+    auto made = wanted.component->open_domain(wanted.resource, config_);
     if (made) wanted.domain = std::move(*made);
     return wanted.domain;
 }

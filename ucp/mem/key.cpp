@@ -8,51 +8,51 @@
 namespace ucp::mem {
 namespace {
 
-// Fields one after the other; the layout has no gaps.
+// Writes fields one after the other; the layout has no gaps.
 class writer {
 public:
-    explicit writer(std::byte* into) noexcept : at_(into) {}
+    explicit writer(std::byte* into) noexcept : position_(into) {}
     template<class Field>
     writer& put(const Field& value) noexcept {
-        std::memcpy(at_, &value, sizeof value);
-        at_ += sizeof value;
+        std::memcpy(position_, &value, sizeof value);
+        position_ += sizeof value;
         return *this;
     }
 
     writer& put_bytes(const std::vector<std::byte>& bytes) noexcept {
-        std::memcpy(at_, bytes.data(), bytes.size());
-        at_ += bytes.size();
+        std::memcpy(position_, bytes.data(), bytes.size());
+        position_ += bytes.size();
         return *this;
     }
 
 private:
-    std::byte* at_;
+    std::byte* position_;
 };
 
 class reader {
 public:
-    explicit reader(const std::byte* from) noexcept : at_(from) {}
+    explicit reader(const std::byte* from) noexcept : position_(from) {}
     template<class Field>
     reader& get(Field& value) noexcept {
-        std::memcpy(&value, at_, sizeof value);
-        at_ += sizeof value;
+        std::memcpy(&value, position_, sizeof value);
+        position_ += sizeof value;
         return *this;
     }
 
 private:
-    const std::byte* at_;
+    const std::byte* position_;
 };
 
 static_assert(wire::block_length == wire::plain_length + uct::sm::packed_name_size);
 
-bool possible(const key& read) noexcept {
+bool is_possible(const key& read) noexcept {
     const bool wraps = read.base + read.length < read.base;
     const bool aligned = read.block.empty() || uct::sm::is_possible_base(read.base);
     return read.owner.id != 0 && !wraps && aligned && (read.allowed & ~all_access) == 0;
 }
 
-// How many of the devices fit.
-std::size_t fitting(const std::vector<device_key>& devices, std::size_t& length) noexcept {
+// Returns how many of the device keys fit, and adds their length.
+std::size_t count_fitting(const std::vector<device_key>& devices, std::size_t& length) noexcept {
     std::size_t count = 0;
     if (!devices.empty()) ++length;
     for (const device_key& each : devices) {
@@ -87,7 +87,7 @@ packed_key pack(const key& from) noexcept {
     packed_key made;
     const bool block = !from.block.empty();
     made.length = block ? wire::block_length : wire::plain_length;
-    const std::size_t devices = fitting(from.devices, made.length);
+    const std::size_t devices = count_fitting(from.devices, made.length);
     unsigned flags = block ? wire::has_block : 0;
     if (from.exported) flags |= wire::exported;
     if (!from.devices.empty()) flags |= wire::has_devices;
@@ -138,7 +138,7 @@ std::optional<key> parse_key(std::span<const std::byte> from) {
         if (read.block.empty()) return std::nullopt;
     }
     if (devices && !read_devices(from.subspan(fixed), read.devices)) return std::nullopt;
-    if (!possible(read)) return std::nullopt;
+    if (!is_possible(read)) return std::nullopt;
     return read;
 }
 

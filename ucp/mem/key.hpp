@@ -1,4 +1,4 @@
-// What a packed key says.
+// Contents of a packed memory key.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace ucp::mem {
 
-// What a device of the owner's calls the memory (uct::memory_domain), under the device's number.
+// Key of the memory at one of the owner's devices (uct::memory_domain), with the device's number.
 struct device_key {
     std::uint8_t device;
     std::vector<std::byte> bytes;
@@ -28,7 +28,7 @@ struct key {
     std::uint64_t length = 0;
     std::uint8_t allowed = 0;  // access
     bool exported = false;
-    uct::sm::block_name block;  // empty: nobody else can map it
+    uct::sm::block_name block;  // empty: other processes cannot map the memory
     std::vector<device_key> devices = {};
     friend bool operator==(const key&, const key&) = default;
 };
@@ -38,14 +38,14 @@ struct packed_key {
     std::size_t length = 0;
 };
 
-// Devices whose keys find no room are left out: their peers use messages.
+// Leaves out device keys that do not fit; peers of these devices use messages.
 [[nodiscard]] packed_key pack(const key& from) noexcept;
 
-// How many bytes from the first one on belong to the key, by what it says itself: at most
-// wire::longest, 0 when that is impossible.
+// Returns the length of the key that begins at `packed`, as the key itself states: at most
+// wire::longest, 0 if the stated length is impossible.
 [[nodiscard]] std::size_t packed_length(const std::byte* packed) noexcept;
 
-// Nothing when it is malformed or of another version. Pure; any thread.
+// Returns nothing if the key is malformed or of another version. Pure; any thread.
 [[nodiscard]] std::optional<key> parse_key(std::span<const std::byte> from);
 
 }  // namespace ucp::mem

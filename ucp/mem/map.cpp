@@ -5,74 +5,74 @@
 namespace ucp::mem {
 namespace {
 
-ucs_status_t refuse(const char* why) {
-    ucs::log::error(core_log, "memory is not mapped: {}", why);
+ucs_status_t refuse(const char* reason) {
+    ucs::log::error(core_log, "memory is not mapped: {}", reason);
     return UCS_ERR_INVALID_PARAM;
 }
 
-ucs::result<memory*> allocate(memory_table& into, const map_params& params) {
-    if (params.exactly && params.address == nullptr) {
+ucs::result<memory*> allocate(memory_table& table, const map_params& params) {
+    if (params.fixed && params.address == nullptr) {
         return refuse("UCP_MEM_MAP_FIXED needs an address");
     }
     memory::block_pointer block;
     if (params.length > 0) {
-        auto made = uct::sm::shared_block::allocate(params.length, params.address, params.exactly);
+        auto made = uct::sm::shared_block::allocate(params.length, params.address, params.fixed);
         if (!made) return made.status();
         block = std::move(*made);
     }
     void* base = block != nullptr ? block->base() : params.address;
-    return into.add(
+    return table.add(
         std::make_unique<memory>(base, params.length, params.allowed, std::move(block)));
 }
 
-ucs::result<memory*> import(memory_table& into, const map_params& params) {
-    if (params.allocate) return refuse("it cannot be allocated and imported at the same time");
+ucs::result<memory*> import(memory_table& table, const map_params& params) {
+    if (params.allocate) return refuse("memory cannot be allocated and imported at the same time");
     auto known = parse_key(std::span(params.exported, packed_length(params.exported)));
-    if (!known || !known->exported) return refuse("what is to be imported was not exported");
+    if (!known || !known->exported) return refuse("the memory to import was not exported");
     known->exported = false;
     known->devices.clear();
-    auto window = into.import(*known);
+    auto window = table.import(*known);
     if (window.base == nullptr) {
         ucs::log::error(core_log, "exported memory cannot be mapped: {}", window.why_not);
         return UCS_ERR_UNREACHABLE;
     }
-    return into.add(std::make_unique<memory>(window.base, static_cast<std::size_t>(known->length),
-                                             known->allowed, std::move(window.keeper)));
+    return table.add(std::make_unique<memory>(window.base, static_cast<std::size_t>(known->length),
+                                              known->allowed, std::move(window.keeper)));
 }
 
 }  // namespace
 
-ucs::result<memory*> map(memory_table& into, const map_params& params) {
-    if (params.exported != nullptr) return import(into, params);
-    if (params.allocate) return allocate(into, params);
-    if (params.exactly) return refuse("UCP_MEM_MAP_FIXED needs UCP_MEM_MAP_ALLOCATE");
+ucs::result<memory*> map(memory_table& table, const map_params& params) {
+    if (params.exported != nullptr) return import(table, params);
+    if (params.allocate) return allocate(table, params);
+    if (params.fixed) return refuse("UCP_MEM_MAP_FIXED needs UCP_MEM_MAP_ALLOCATE");
     if (params.address == nullptr && params.length > 0) {
         return refuse("no address, and not UCP_MEM_MAP_ALLOCATE either");
     }
     const auto begin = reinterpret_cast<std::uint64_t>(params.address);
-    if (begin + params.length < begin) return refuse("it is longer than the address space");
-    return into.add(
+    if (begin + params.length < begin) return refuse("the memory is longer than the address space");
+    return table.add(
         std::make_unique<memory>(params.address, params.length, params.allowed, nullptr));
 }
 
-ucs::result<std::unique_ptr<rkey>> unpack(memory_table& here, const std::byte* packed) {
+ucs::result<std::unique_ptr<rkey>> unpack(memory_table& table, const std::byte* packed) {
     const auto known = parse_key(std::span(packed, packed_length(packed)));
     if (!known || known->exported) {
         ucs::log::error(core_log, "a remote key is malformed, or of another version");
         return UCS_ERR_INVALID_PARAM;
     }
-    auto window = here.look_at(*known);
+    auto window = table.open_window(*known);
     if (window.base == nullptr) {
         ucs::log::debug(core_log, "{} bytes of a peer's memory at {:#x} are not mapped here: {}",
                         known->length, known->base, window.why_not);
     }
     auto made = std::make_unique<rkey>(*known, std::move(window));
-    if (made->is_mapped() || here.devices() == nullptr) return made;
+    if (made->is_mapped() || table.devices() == nullptr) return made;
     const bool writable = (known->allowed & may_write) != 0;
     for (const device_key& each : known->devices) {
-        auto reached = here.devices()->attach(
+        auto attached = table.devices()->attach(
             each.bytes, writable ? uct::memory_access::change : uct::memory_access::read);
-        if (reached != nullptr) made->add(each.device, std::move(reached));
+        if (attached != nullptr) made->add(each.device, std::move(attached));
     }
     return made;
 }

@@ -1,25 +1,25 @@
-// Making registered memory, and finding what a peer's key leads to.
+// Registers memory, and resolves the keys of peers' memory.
 #pragma once
 
 #include "ucp/mem/rkey.hpp"
 
 namespace ucp::mem {
 
-// What ucp_mem_map was asked for, with defaults.
+// Parameters of ucp_mem_map, with defaults.
 struct map_params {
     void* address = nullptr;
     std::size_t length = 0;
     std::uint8_t allowed = all_access;
     bool allocate = false;
-    bool exactly = false;                 // allocate at `address`, or not at all
-    const std::byte* exported = nullptr;  // import this instead
+    bool fixed = false;                   // allocate at `address` or fail
+    const std::byte* exported = nullptr;  // import this key instead
 };
 
-// Any thread. Failures are logged.
-ucs::result<memory*> map(memory_table& into, const map_params& params);
+// Registers, allocates or imports memory. Any thread. Failures are logged.
+ucs::result<memory*> map(memory_table& table, const map_params& params);
 
-// From a packed key, which may be anything: UCS_ERR_INVALID_PARAM where it is malformed. One that
-// leads to nothing is good as long as nobody uses it. Any thread.
-ucs::result<std::unique_ptr<rkey>> unpack(memory_table& here, const std::byte* packed);
+// Unpacks a key, which may contain anything. Returns UCS_ERR_INVALID_PARAM if it is malformed. A
+// key to memory that cannot be mapped here is valid; only its use may fail. Any thread.
+ucs::result<std::unique_ptr<rkey>> unpack(memory_table& table, const std::byte* packed);
 
 }  // namespace ucp::mem

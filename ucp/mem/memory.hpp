@@ -1,4 +1,4 @@
-// Registered memory: what ucp_mem_map makes.
+// Registered memory, as ucp_mem_map makes it.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace ucp::mem {
 
-// The program's own memory, memory that the library allocated, or another process's that was
-// imported. Owned by the memory_table of its context. Immutable; any thread.
+// The program's own memory, memory that the library allocated, or imported memory of another
+// process. Owned by the memory_table of its context. Immutable; any thread.
 class memory {
 public:
     using block_pointer = std::shared_ptr<const uct::sm::shared_block>;
@@ -31,11 +31,11 @@ public:
     [[nodiscard]] const credentials& owner() const noexcept { return owner_; }
     [[nodiscard]] const block_pointer& block() const noexcept { return block_; }
 
-    [[nodiscard]] bool covers(const void* at, std::size_t length) const noexcept {
-        return within(address(), length_, reinterpret_cast<std::uint64_t>(at), length);
+    [[nodiscard]] bool covers(const void* start, std::size_t length) const noexcept {
+        return within(address(), length_, reinterpret_cast<std::uint64_t>(start), length);
     }
 
-    // What peers are given, in plain form.
+    // Returns the key for peers in plain form.
     [[nodiscard]] key to_key() const {
         key made{.owner = owner_,
                  .base = address(),
@@ -50,11 +50,11 @@ public:
         return made;
     }
 
-    // Whether the key is one to this memory: what devices call it does not matter.
-    [[nodiscard]] bool names(const key& of) const {
-        return owner_ == of.owner && address() == of.base && length_ == of.length &&
-               allowed_ == of.allowed &&
-               of.block == (block_ == nullptr ? uct::sm::block_name{} : block_->name());
+    // Returns true if the key names this memory. Device keys are not compared.
+    [[nodiscard]] bool is_named_by(const key& candidate) const {
+        return owner_ == candidate.owner && address() == candidate.base &&
+               length_ == candidate.length && allowed_ == candidate.allowed &&
+               candidate.block == (block_ == nullptr ? uct::sm::block_name{} : block_->name());
     }
 
 private:
@@ -63,7 +63,7 @@ private:
     std::size_t length_;
     credentials owner_;
     std::uint8_t allowed_;
-    block_pointer block_;  // nullptr: memory of the program's
+    block_pointer block_;  // nullptr: the program's own memory
     std::vector<device_memory> on_devices_;
 };
 

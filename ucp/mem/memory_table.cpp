@@ -12,7 +12,7 @@ memory_table::~memory_table() {
 }
 
 ucs::result<memory*> memory_table::add(std::unique_ptr<memory> fresh) {
-    // Devices let whoever may write read as well.
+    // Devices allow every peer that may write to read as well.
     if (devices_ != nullptr && fresh->length() > 0 && (fresh->allowed() & may_read) != 0) {
         const bool writable = (fresh->allowed() & may_write) != 0;
         fresh->on_devices_ =
@@ -29,62 +29,66 @@ void memory_table::remove(memory& gone) {
     const std::unique_ptr<memory> owned(&gone);
     std::unique_lock guard(lock_);
     memories_.remove(gone.owner_.id);
-    while (is_visited(gone)) {
+    while (is_in_use(gone)) {
         guard.unlock();
         std::this_thread::yield();
         guard.lock();
     }
 }
 
-// This thread's own worker is not inside: it is in a callback of the program, and looks again
-// afterwards.
-bool memory_table::is_visited(const memory& gone) const noexcept {
+// A worker on this thread does not count: it is in a callback of the program, and validates the
+// memory again afterwards.
+bool memory_table::is_in_use(const memory& gone) const noexcept {
     return std::ranges::any_of(visitors_, [&](const visitor* each) {
         return each->inside_.load(std::memory_order_acquire) == &gone &&
                each->thread_ != std::this_thread::get_id();
     });
 }
 
-memory_table::found memory_table::find(const wish& of) noexcept {
-    memory* const* known = memories_.find(of.owner.id);
-    if (known == nullptr || (*known)->owner().secret != of.owner.secret ||
-        !within((*known)->address(), (*known)->length(), of.at, of.length)) {
+memory_table::found memory_table::find(const access_request& request) noexcept {
+    memory* const* known = memories_.find(request.owner.id);
+    if (known == nullptr || (*known)->owner().secret != request.owner.secret ||
+        !within((*known)->address(), (*known)->length(), request.address, request.length)) {
         return {nullptr, UCS_ERR_INVALID_ADDR};
     }
-    if (((*known)->allowed() & of.wanted) != of.wanted) return {nullptr, UCS_ERR_REJECTED};
+    if (((*known)->allowed() & request.wanted) != request.wanted)
+        return {nullptr, UCS_ERR_REJECTED};
     return {*known, UCS_OK};
 }
 
-memory_table::window memory_table::look_at(const key& of) {
+memory_table::window memory_table::open_window(const key& remote) {
     const std::lock_guard guard(lock_);
-    if (const memory* own = find_own(of); own != nullptr) return {own->base(), own->block(), {}};
+    if (const memory* own = find_own(remote); own != nullptr)
+        return {own->base(), own->block(), {}};
     if (!shares_memory_) return {nullptr, nullptr, "UCX_TLS excludes posix"};
-    return map_block(of);
+    return map_block(remote);
 }
 
-memory_table::window memory_table::import(const key& of) {
+memory_table::window memory_table::import(const key& remote) {
     const std::lock_guard guard(lock_);
-    if (const memory* own = find_own(of); own != nullptr) return {own->base(), own->block(), {}};
-    return map_block(of);
+    if (const memory* own = find_own(remote); own != nullptr)
+        return {own->base(), own->block(), {}};
+    return map_block(remote);
 }
 
-const memory* memory_table::find_own(const key& of) noexcept {
-    memory* const* own = memories_.find(of.owner.id);
-    return own != nullptr && (*own)->names(of) ? *own : nullptr;
+const memory* memory_table::find_own(const key& remote) noexcept {
+    memory* const* own = memories_.find(remote.owner.id);
+    return own != nullptr && (*own)->is_named_by(remote) ? *own : nullptr;
 }
 
-memory_table::window memory_table::map_block(const key& of) {
-    if (of.block.empty()) return {nullptr, nullptr, "it is memory of the program's, not a block"};
-    const block_key name{of.block.tag, (of.allowed & may_write) != 0};
+memory_table::window memory_table::map_block(const key& remote) {
+    if (remote.block.empty())
+        return {nullptr, nullptr, "it is the program's own memory, not an allocated block"};
+    const block_key name{remote.block.tag, (remote.allowed & may_write) != 0};
     const auto known = blocks_.find(name);
     if (known != blocks_.end()) {
         auto block = known->second.lock();
-        if (block != nullptr && block->name() == of.block && block->length() == of.length) {
+        if (block != nullptr && block->name() == remote.block && block->length() == remote.length) {
             std::byte* base = block->base();
             return {base, std::move(block), {}};
         }
     }
-    auto made = uct::sm::shared_block::attach(of.block, of.length, name.writable);
+    auto made = uct::sm::shared_block::attach(remote.block, remote.length, name.writable);
     if (made.block == nullptr) return {nullptr, nullptr, std::move(made.why_not)};
     prune();
     blocks_[name] = made.block;
@@ -103,24 +107,24 @@ std::size_t memory_table::size() const {
     return memories_.size();
 }
 
-visitor::visitor(memory_table& of) : of_(of) {
-    const std::lock_guard guard(of_.lock_);
-    of_.visitors_.push_back(this);
+visitor::visitor(memory_table& table) : table_(table) {
+    const std::lock_guard guard(table_.lock_);
+    table_.visitors_.push_back(this);
 }
 
 visitor::~visitor() {
-    const std::lock_guard guard(of_.lock_);
-    std::erase(of_.visitors_, this);
+    const std::lock_guard guard(table_.lock_);
+    std::erase(table_.visitors_, this);
 }
 
-visitor::entry visitor::enter(const wish& what) noexcept {
-    leave();  // of what it was inside, before it waits
-    const std::lock_guard guard(of_.lock_);
-    const memory_table::found found = of_.find(what);
+visitor::entry visitor::enter(const access_request& request) noexcept {
+    leave();  // leaves the memory that it was inside before it waits for the lock
+    const std::lock_guard guard(table_.lock_);
+    const memory_table::found found = table_.find(request);
     thread_ = std::this_thread::get_id();
-    inside_.store(found.where, std::memory_order_relaxed);
-    if (found.where == nullptr) return {nullptr, found.status};
-    return {found.where->base() + (what.at - found.where->address()), UCS_OK};
+    inside_.store(found.memory_found, std::memory_order_relaxed);
+    if (found.memory_found == nullptr) return {nullptr, found.status};
+    return {found.memory_found->base() + (request.address - found.memory_found->address()), UCS_OK};
 }
 
 }  // namespace ucp::mem

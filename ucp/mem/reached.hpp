@@ -1,4 +1,4 @@
-// A peer's memory, as it is reached by the keys of its devices.
+// Access path to a peer's memory, by the keys of its devices.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace ucp::mem {
 
-// One key for each device of its owner's that reaches it. Filled by its maker, then immutable.
+// Holds one key for each of the owner's devices that reaches the memory. Filled by its creator,
+// then immutable.
 class reached_memory {
 public:
-    // The memory over lanes to that device; nullptr: not to be reached by them.
+    // Returns the memory as reached by lanes to that device, or nullptr if they cannot reach it.
     [[nodiscard]] const uct::remote_memory* on(std::uint8_t device) const noexcept {
         for (const part& each : parts_) {
             if (each.device == device) return each.memory.get();
@@ -31,9 +32,10 @@ private:
     std::vector<part> parts_;
 };
 
-// Whether an operation ended with this because the device cannot work with our own memory: the
-// limit of locked memory is reached, or no device may touch these pages. It is moved by messages
-// then, which copy; where the lane itself has failed they fail with the same.
+// Returns true if an operation failed with this status because the device cannot access our own
+// memory: the limit of locked memory is reached, or the device may not access these pages. Messages
+// then move the data, because they copy it. If the lane itself failed, they fail with the same
+// status.
 [[nodiscard]] constexpr bool is_out_of_devices_reach(ucs_status_t status) noexcept {
     return status == UCS_ERR_NO_MEMORY || status == UCS_ERR_INVALID_ADDR;
 }

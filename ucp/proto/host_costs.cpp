@@ -35,7 +35,7 @@ double seconds_of(Work&& work) {
     return static_cast<double>(ucs::time::now() - start) * 1e-9;
 }
 
-// The best of a few rounds: disturbances only ever add time.
+// Returns the best of a few rounds, because disturbances only add time.
 template<class Work>
 double best_of(int rounds, Work&& work) {
     double best = 1;
@@ -44,7 +44,7 @@ double best_of(int rounds, Work&& work) {
     return std::max(best, 1e-9);
 }
 
-// Reading the own memory through the kernel costs what reading a peer's does.
+// Reading this process's own memory through the kernel costs as much as reading a peer's.
 bool read_self(std::byte* into, const std::byte* from, std::size_t length) {
     iovec local{into, length};
     iovec remote{const_cast<std::byte*>(from), length};
@@ -87,7 +87,7 @@ host_costs measure_now() {
     return costs;
 }
 
-// Names the machine: figures of another processor or kernel are not ours.
+// Identifies the machine, because figures of another processor or kernel are not valid here.
 std::string hardware_identity() {
     const std::string cpus = ucs::sys::read_text("/proc/cpuinfo").value_or("");
     const std::size_t model = cpus.find("model name");
@@ -109,13 +109,14 @@ std::string cache_folder() {
     return {};
 }
 
-bool plausible(const host_costs& costs) {
+bool is_plausible(const host_costs& costs) {
     const auto rate = [](double value) { return value > 1e7 && value < 1e13; };
     return rate(costs.copy_cached) && rate(costs.copy_memory) && rate(costs.single_copy) &&
            costs.single_copy_overhead > 0 && costs.single_copy_overhead < 1;
 }
 
-// A file that was not written by this user, or not by this version, is measured again.
+// Loads the figures from the file. Fails if another user or another version wrote it; then they are
+// measured again.
 bool load(const std::string& path, host_costs& costs) {
     const ucs::sys::opened_file file = ucs::sys::open_for_reading(path, ucs::sys::file_trust::own);
     if (!file) {
@@ -130,14 +131,15 @@ bool load(const std::string& path, host_costs& costs) {
     const int fields = std::sscanf(kept.text.c_str(), "hawser-host %d %lg %lg %zu %lg %lg %d",
                                    &version, &read.copy_cached, &read.copy_memory, &read.cache_size,
                                    &read.single_copy_overhead, &read.single_copy, &works);
-    if (fields != 7 || version != format_version || !plausible(read)) return false;
+    if (fields != 7 || version != format_version || !is_plausible(read)) return false;
     read.single_copy_works = works != 0;
     read.origin = fmt::format("measured before, kept in {}", path);
     costs = read;
     return true;
 }
 
-// Many processes of one job may do this at once: the file appears whole. Failing is fine.
+// Many processes of one job may write this file at the same time, so it is replaced as a whole. A
+// failure does no harm.
 void save(const std::string& folder, const std::string& path, const host_costs& costs) {
     ucs::sys::make_own_folder(folder);
     const std::string text =
@@ -160,7 +162,7 @@ host_costs measure_host(bool allowed) {
     host_costs costs;
     if (!folder.empty() && load(path, costs)) return costs;
     costs = measure_now();
-    if (!folder.empty() && plausible(costs)) save(folder, path, costs);
+    if (!folder.empty() && is_plausible(costs)) save(folder, path, costs);
     return costs;
 }
 

@@ -1,4 +1,4 @@
-// What kinds of messages the protocols carry.
+// Kinds of sends that the protocols carry.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace ucp {
 
-// Kinds differ in which protocols may serve them and in the message ids that begin them; behind the
-// first word (`what` of the headers) the protocols treat them alike.
+// Kinds differ in the protocols that may serve them and in the message ids that begin them. Behind
+// the first word of the header (field `what`) the protocols treat all kinds alike.
 enum class send_kind : std::uint8_t {
     tag,       // what: the tag
-    tag_sync,  // the same; completes when matched
-    tag_rndv,  // the same two, where the receiver has no room for the data
+    tag_sync,  // like tag; completes when the receiver has matched it
+    tag_rndv,  // like tag and tag_sync, if the sender has no credits for eager data
     tag_sync_rndv,
     am,        // what: am_word, see ucp/am/wire.hpp
-    am_eager,  // the same, where the program or the message wants one of the two ways
+    am_eager,  // like am, if the program or the message requires eager or rendezvous
     am_rndv,
-    stream,  // bytes without borders; has one protocol, chosen by nobody
-    // Operations on a peer's memory (ucp/rma, ucp/amo). What: the address. They have protocols of
-    // their own, which are not in the table.
+    stream,  // bytes without message boundaries; always uses the same protocol
+    // Operations on a peer's memory (ucp/rma, ucp/amo); what: the address. Their protocols are not
+    // in the protocol table.
     put,
     get,
     atomic,
@@ -35,41 +35,42 @@ inline constexpr std::size_t send_kind_count = 12;
     return kind == send_kind::put || kind == send_kind::get || kind == send_kind::atomic;
 }
 
-// Messages that tag matching keeps in order.
+// Returns true for messages that tag matching keeps in order.
 [[nodiscard]] constexpr bool is_tagged(send_kind kind) noexcept {
     return kind <= send_kind::tag_sync_rndv;
 }
 
-// One kind, for the protocols.
+// Properties of one kind.
 struct kind_traits {
-    const char* title;      // for people
-    std::uint64_t feature;  // whose programs are shown its protocols
-    wire::id only;          // ids of the messages that begin one
+    const char* title;      // for display
+    std::uint64_t feature;  // programs with this feature get the kind's protocols listed
+    wire::id only;          // ids of the messages that begin such a send
     wire::id first;
     wire::id announcement;
-    bool sync;   // completes when matched
-    bool eager;  // may take an eager protocol
+    bool sync;   // completes when the receiver has matched it
+    bool eager;  // may use an eager protocol
     bool rendezvous;
 };
 
 namespace kinds {
 
-struct ways {
+struct methods {
     bool sync = false;
     bool eager = true;
     bool rendezvous = true;
 };
 
-constexpr kind_traits tagged(const char* title, std::uint64_t feature, ways allowed) noexcept {
+constexpr kind_traits tagged(const char* title, std::uint64_t feature, methods allowed) noexcept {
     return {title,          feature,      wire::eager_only, wire::eager_first,
             wire::rndv_rts, allowed.sync, allowed.eager,    allowed.rendezvous};
 }
-constexpr kind_traits active(const char* title, ways allowed) noexcept {
+constexpr kind_traits active(const char* title, methods allowed) noexcept {
     return {title,        UCP_FEATURE_AM, wire::am_only, wire::am_first,
             wire::am_rts, allowed.sync,   allowed.eager, allowed.rendezvous};
 }
-// Has a protocol of its own, which is not chosen from the table.
-constexpr kind_traits apart(const char* title, std::uint64_t feature, wire::id id = {}) noexcept {
+// Traits of a kind with a protocol of its own, which is not chosen from the table.
+constexpr kind_traits own_protocol(const char* title, std::uint64_t feature,
+                                   wire::id id = {}) noexcept {
     return {title, feature, id, id, id, false, false, false};
 }
 
@@ -83,11 +84,11 @@ inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
     kinds::active("active message", {}),
     kinds::active("active message, eager wanted", {.rendezvous = false}),
     kinds::active("active message, rendezvous wanted", {.eager = false}),
-    kinds::apart("stream send", 0, wire::stream_data),
-    kinds::apart("put", UCP_FEATURE_RMA),
-    kinds::apart("get", UCP_FEATURE_RMA),
-    kinds::apart("atomic operation", UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64),
-    kinds::apart("reply to a get", UCP_FEATURE_RMA),
+    kinds::own_protocol("stream send", 0, wire::stream_data),
+    kinds::own_protocol("put", UCP_FEATURE_RMA),
+    kinds::own_protocol("get", UCP_FEATURE_RMA),
+    kinds::own_protocol("atomic operation", UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64),
+    kinds::own_protocol("reply to a get", UCP_FEATURE_RMA),
 }};
 
 [[nodiscard]] constexpr const kind_traits& traits(send_kind kind) noexcept {

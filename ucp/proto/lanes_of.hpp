@@ -1,4 +1,4 @@
-// What a peer's lanes are to predictions.
+// Properties of a peer's lanes, as input for cost predictions.
 #pragma once
 
 #include "ucp/proto/protocol.hpp"
@@ -7,7 +7,7 @@ namespace ucp {
 
 class peer;
 
-// Of a transfer of so many bytes, which may go over several rails.
+// Returns the properties for a transfer of `length` bytes, which may use several rails.
 [[nodiscard]] lane_set lanes_of(const peer& to, std::size_t length) noexcept;
 
 }  // namespace ucp

@@ -1,5 +1,5 @@
 // Predicted times that several protocols share: data that flows through the transport, control
-// messages, reading.
+// messages, reads of remote memory.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ucp {
 
-// Copy in and copy out, one after the other: the receiver waits for the whole message.
+// Time to copy in and then copy out: the receiver waits for the whole message.
 [[nodiscard]] inline double two_copies_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const double bytes = static_cast<double>(length);
     const double out = lanes.am->reach == uct::scope::host ? lanes.stream_rate
@@ -16,19 +16,21 @@ namespace ucp {
     return bytes / lanes.costs->copy_bandwidth(length) + bytes / out;
 }
 
-// What one control message of a rendezvous costs: wire, processor, tables.
+// Cost of one control message of a rendezvous: wire, processor, tables.
 [[nodiscard]] inline double control_seconds(const lane_set& lanes) noexcept {
     constexpr double handling = 60e-9;
     return lanes.am->latency + lanes.am->overhead + handling;
 }
 
-// Sender and receiver copy at the same time, one fragment apart: the time is that of one copy of
-// everything (the slower of copying and the wire) plus one more fragment to fill the pipe.
+// Sender and receiver copy at the same time, one fragment apart. The time is that of one copy of
+// all data (at the slower of the copy rate and the wire rate), plus one fragment to fill the
+// pipeline.
 [[nodiscard]] inline double pipeline_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const uct::iface_attr& am = *lanes.am;
     const double fragment = static_cast<double>(std::min(length, am.max_bcopy));
     const double bytes = static_cast<double>(length);
-    // Inside a host the processors' exchange of cache lines is the limit, which is observed.
+    // Inside a host, the exchange of cache lines between processors limits the rate, which is
+    // observed.
     const double copy = lanes.costs->copy_bandwidth(length);
     const double rate =
         std::min(copy, am.reach == uct::scope::network ? am.bandwidth : lanes.stream_rate);
@@ -37,7 +39,7 @@ namespace ucp {
            2 * lanes.costs->copy_overhead * std::max(1.0, pieces);
 }
 
-// Reading so much of a peer's memory; over a network the request for it comes first. Needs
+// Time to read `length` bytes of a peer's memory. Over a network a request comes first. Needs
 // lanes.rma.
 [[nodiscard]] inline double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const bool single_copy = lanes.rma->reach == uct::scope::host;
@@ -46,12 +48,13 @@ namespace ucp {
     return start + static_cast<double>(length) / rate;
 }
 
-// Writing it to a peer's memory over a network. Needs lanes.rma.
+// Time to write `length` bytes to a peer's memory over a network. Needs lanes.rma.
 [[nodiscard]] inline double write_seconds(const lane_set& lanes, std::size_t length) noexcept {
     return lanes.rma->latency + static_cast<double>(length) / lanes.rma_bandwidth();
 }
 
-// The same by way of the device's buffers, over one lane: while one is copied to, others leave.
+// Like write_seconds, through the device's buffers and over one lane: data is copied into one
+// buffer while others are sent.
 [[nodiscard]] inline double write_copied_seconds(const lane_set& lanes,
                                                  std::size_t length) noexcept {
     const double bytes = static_cast<double>(length);

@@ -1,4 +1,4 @@
-// One way to carry out an operation, and what it is predicted to cost.
+// Protocols: methods to carry out an operation, with their predicted cost.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace ucp {
 
 struct request;
 
-// What an endpoint has to send with. `rma` is nullptr without a single-copy lane.
+// Lanes and costs that an endpoint can use. `rma` is nullptr without a lane to the peer's memory.
 struct lane_set {
     const uct::iface_attr* am;
     const uct::iface_attr* rma;
     const host_costs* costs;
     const config* options;
     double stream_rate;  // bytes per second through shared memory, guessed or observed
-    // Of all lanes that move such memory at the same time; 0: what `rma` says of itself.
+    // Sum over all lanes that move such memory together; 0: use the bandwidth of `rma`.
     double rails_bandwidth = 0;
 
     [[nodiscard]] double rma_bandwidth() const noexcept {
@@ -27,43 +27,42 @@ struct lane_set {
     }
 };
 
-// What distinguishes sends, beside their length.
+// Properties that distinguish sends, in addition to their length.
 struct send_class {
     send_kind kind;
-    bool contiguous;  // one piece of memory; else pieces or the user's packing functions
+    bool contiguous;  // one piece of memory; otherwise pieces or the user's packing functions
 };
 
-// Prediction for one message: from the start of the send to its completion at the receiver.
+// Predicted time of one message, from the start of the send to its completion at the receiver.
 struct estimate {
     double seconds = 0;
-    const char* why_not = nullptr;  // set: cannot be used, and why, in words
+    const char* why_not = nullptr;  // set: the protocol cannot be used, for this reason
 
     static estimate refused(const char* reason) noexcept { return {0, reason}; }
 };
 
-// A protocol is one file and one row of all_protocols() (ucp/proto/rows.hpp). Functions run in
+// A protocol is one file and one row of all_protocols() (ucp/proto/rows.hpp). Its functions run in
 // owner context.
 struct protocol {
     const char* name;     // "rndv/get"
-    const char* summary;  // what it does, for people
+    const char* summary;  // short description for display
 
-    // Pure: may it serve such a message on such lanes, and at what cost? Asked only for kinds that
-    // allow eager protocols or rendezvous, whichever this is.
-    estimate (*probe)(const lane_set& lanes, const send_class& what, std::size_t length);
+    // Returns the predicted cost of such a message on such lanes, or the reason for refusing it.
+    // Pure. Called only for kinds that allow the protocol's type (eager or rendezvous).
+    estimate (*probe)(const lane_set& lanes, const send_class& send, std::size_t length);
 
-    // Sends as much as it can. UCS_OK: nothing more to send for now; the request may be gone.
-    // UCS_ERR_NO_RESOURCE: call again when the transport has room. An error of the lane ends
-    // the request inside and counts as UCS_OK.
+    // Sends as much as possible. UCS_OK means there is nothing more to send for now, and the
+    // request may be gone. UCS_ERR_NO_RESOURCE means call again when the transport has room. An
+    // error of the lane ends the request inside and is returned as UCS_OK.
     ucs_status_t (*progress)(request& send);
 
-    // Rendezvous needs no memory at the receiver: a tie is decided in its favour.
+    // Rendezvous needs no memory at the receiver, so it wins a tie.
     bool rendezvous;
 
-    // Takes the request out of whatever the protocol keeps it in; called before it is broken off.
-    // nullptr: there is nothing of the kind.
+    // Removes the request from the protocol's own queues; called before the request is aborted.
+    // nullptr if the protocol has none.
     void (*abandon)(request& send) = nullptr;
-    // Its requests wait for room on the lane that reaches the peer's memory, not on that of
-    // messages.
+    // If true, requests wait for room on the lane to the peer's memory, not on the message lane.
     bool memory_lane = false;
 };
 

@@ -1,4 +1,4 @@
-// The rows of the protocol table, one file each.
+// Rows of the protocol table, one file each.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ extern const protocol eager_multi;  // ucp/eager/multi.cpp
 extern const protocol rndv_get;     // ucp/rndv/get.cpp
 extern const protocol rndv_stream;  // ucp/rndv/stream.cpp
 
-// Every protocol, cheapest set-up first.
+// Returns all protocols, cheapest set-up first.
 [[nodiscard]] std::span<const protocol* const> all_protocols() noexcept;
 
 }  // namespace ucp

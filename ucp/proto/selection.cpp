@@ -11,8 +11,8 @@ namespace ucp {
 
 namespace {
 
-// An eager message may have to be stored at the receiver until it is wanted. Rendezvous never
-// does, so it is preferred when it costs no more than this above the cheapest eager protocol.
+// The receiver may have to store an eager message until it is received. A rendezvous never needs
+// that, so it is preferred if it costs at most this factor of the cheapest eager protocol.
 constexpr double rendezvous_tolerance = 1.07;
 
 constexpr std::size_t largest = ~std::size_t{0};
@@ -39,25 +39,25 @@ std::string cost_text(const estimate& cost) {
 }  // namespace
 
 protocol_table::protocol_table(const lane_set& lanes) : lanes_(lanes) {
-    const range& first = of_class({send_kind::tag, true}).front();
+    const range& first = ranges_for({send_kind::tag, true}).front();
     if (first.chosen == &eager_short) {
         max_short_ = static_cast<std::ptrdiff_t>(std::min(first.last, lanes.am->max_short));
     }
 }
 
-estimate protocol_table::ask(const protocol& row, send_class what, std::size_t length) const {
-    const kind_traits& kind = traits(what.kind);
+estimate protocol_table::probe_row(const protocol& row, send_class send, std::size_t length) const {
+    const kind_traits& kind = traits(send.kind);
     if (row.rendezvous ? !kind.rendezvous : !kind.eager) {
         return estimate::refused("not wanted by the program");
     }
-    return row.probe(lanes_, what, length);
+    return row.probe(lanes_, send, length);
 }
 
-const protocol* protocol_table::best(send_class what, std::size_t length) const {
+const protocol* protocol_table::best(send_class send, std::size_t length) const {
     const protocol* chosen[2] = {nullptr, nullptr};  // eager, rendezvous
     double cost[2] = {0, 0};
     for (const protocol* candidate : all_protocols()) {
-        const estimate predicted = ask(*candidate, what, length);
+        const estimate predicted = probe_row(*candidate, send, length);
         if (predicted.why_not != nullptr) continue;
         const std::size_t kind = candidate->rendezvous ? 1 : 0;
         if (chosen[kind] == nullptr || predicted.seconds < cost[kind]) {
@@ -74,28 +74,29 @@ const protocol* protocol_table::best(send_class what, std::size_t length) const 
     return chosen[rendezvous ? 1 : 0];
 }
 
-protocol_table::ranges protocol_table::build(send_class what) const {
+protocol_table::ranges protocol_table::build(send_class send) const {
     ranges list;
-    // No rendezvous is for an empty message: one that must be announced goes as one byte would.
-    std::size_t length = traits(what.kind).eager ? 0 : 1;
-    const protocol* current = best(what, length);
+    // Rendezvous does not apply to an empty message. A kind without eager protocols treats it as
+    // one byte.
+    std::size_t length = traits(send.kind).eager ? 0 : 1;
+    const protocol* current = best(send, length);
     while (length < last_sample) {
         const std::size_t next = next_sample(length);
-        const protocol* follower = best(what, next);
+        const protocol* follower = best(send, next);
         if (follower != current) {
-            // The exact border lies between two samples.
+            // The exact boundary lies between two samples.
             std::size_t low = length;
             std::size_t high = next;
             while (high - low > 1) {
                 const std::size_t middle = low + (high - low) / 2;
-                if (best(what, middle) == current) {
+                if (best(send, middle) == current) {
                     low = middle;
                 } else {
                     high = middle;
                 }
             }
             list.push_back({low, current});
-            current = best(what, high);
+            current = best(send, high);
             length = high;
             continue;
         }
@@ -105,25 +106,26 @@ protocol_table::ranges protocol_table::build(send_class what) const {
     return list;
 }
 
-double protocol_table::predict(send_class what, std::size_t length) const {
-    return ask(select(what, length), what, length).seconds;
+double protocol_table::predict(send_class send, std::size_t length) const {
+    return probe_row(select(send, length), send, length).seconds;
 }
 
-void protocol_table::explain_class(send_class what, std::string& text) const {
-    text += fmt::format("#   {}, {}:\n", traits(what.kind).title,
-                        what.contiguous ? "contiguous" : "iov or generic");
+void protocol_table::explain_class(send_class send, std::string& text) const {
+    text += fmt::format("#   {}, {}:\n", traits(send.kind).title,
+                        send.contiguous ? "contiguous" : "iov or generic");
     std::size_t first = 0;
-    for (const range& each : of_class(what)) {
-        // A size in the middle of the range, the same for all who compare.
+    for (const range& each : ranges_for(send)) {
+        // A size in the middle of the range, the same for all protocols compared.
         const std::size_t sample =
             each.last == largest ? std::max<std::size_t>(first * 4, 4096) : (first + each.last) / 2;
         text += fmt::format("#     {:>8}..{:<8} {:<12} {}\n", size_text(first),
                             size_text(each.last), each.chosen->name, each.chosen->summary);
         text += fmt::format("#                        predicted {} at {} bytes",
-                            cost_text(ask(*each.chosen, what, sample)), sample);
+                            cost_text(probe_row(*each.chosen, send, sample)), sample);
         for (const protocol* other : all_protocols()) {
             if (other == each.chosen) continue;
-            text += fmt::format("; {}: {}", other->name, cost_text(ask(*other, what, sample)));
+            text +=
+                fmt::format("; {}: {}", other->name, cost_text(probe_row(*other, send, sample)));
         }
         text += '\n';
         first = each.last + 1;
@@ -144,7 +146,7 @@ std::string protocol_table::explain(std::uint64_t features) const {
         (rendezvous_tolerance - 1) * 100,
         lanes_.options->rndv_threshold.of(lanes_.am->reach).is_auto()
             ? ""
-            : "; UCX_RNDV_THRESH overrides the border");
+            : "; UCX_RNDV_THRESH overrides this");
     constexpr std::uint64_t remote_memory = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
     if ((features & remote_memory) != 0) text += explain_remote(lanes_);
     return text;

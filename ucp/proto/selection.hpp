@@ -1,4 +1,4 @@
-// Which protocol serves which message size, and why.
+// Choice of the protocol for each message size.
 #pragma once
 
 #include <array>
@@ -9,30 +9,30 @@
 
 namespace ucp {
 
-// Message size -> protocol, for every class of sends, computed from the predictions of all
-// protocols when the class is first asked for. One per distinct pair of lanes ("endpoint
-// configuration"), shared by all endpoints that have it. Owner context.
+// Maps message sizes to protocols for every class of sends. A class is computed at its first use,
+// from the predictions of all protocols. There is one table per distinct pair of lanes ("endpoint
+// configuration"), shared by all endpoints with these lanes. Owner context.
 class protocol_table {
 public:
     explicit protocol_table(const lane_set& lanes);
 
-    // Throws std::bad_alloc, when a class is used for the first time.
-    [[nodiscard]] const protocol& select(send_class what, std::size_t length) const {
-        const ranges& list = of_class(what);
-        const range* at = list.data();
-        while (length > at->last)
-            ++at;  // the last range ends at the largest size
-        return *at->chosen;
+    // Throws std::bad_alloc at the first use of a class.
+    [[nodiscard]] const protocol& select(send_class send, std::size_t length) const {
+        const ranges& list = ranges_for(send);
+        const range* entry = list.data();
+        while (length > entry->last)
+            ++entry;  // the last range ends at the largest size
+        return *entry->chosen;
     }
 
-    // Longest contiguous message that am_short carries as an eager message of any kind that need
-    // not be announced, or -1.
+    // Longest contiguous message that am_short carries as an eager message, for every kind that
+    // need not use rendezvous; -1 if there is none.
     [[nodiscard]] std::ptrdiff_t max_short() const noexcept { return max_short_; }
 
-    [[nodiscard]] double predict(send_class what, std::size_t length) const;
+    [[nodiscard]] double predict(send_class send, std::size_t length) const;
 
-    // The table in words, for what a program with these features sends: ranges, reasons, and what
-    // the others would have cost.
+    // Describes the table in text, for the sends of a program with these features: ranges, reasons,
+    // and the predicted cost of the other protocols.
     [[nodiscard]] std::string explain(std::uint64_t features) const;
 
 private:
@@ -42,16 +42,17 @@ private:
     };
     using ranges = std::vector<range>;
 
-    [[nodiscard]] const ranges& of_class(send_class what) const {
-        ranges& list = classes_[static_cast<std::size_t>(what.kind)][what.contiguous ? 1 : 0];
+    [[nodiscard]] const ranges& ranges_for(send_class send) const {
+        ranges& list = classes_[static_cast<std::size_t>(send.kind)][send.contiguous ? 1 : 0];
         if (list.empty()) [[unlikely]]
-            list = build(what);
+            list = build(send);
         return list;
     }
-    [[nodiscard]] estimate ask(const protocol& row, send_class what, std::size_t length) const;
-    [[nodiscard]] const protocol* best(send_class what, std::size_t length) const;
-    [[nodiscard]] ranges build(send_class what) const;
-    void explain_class(send_class what, std::string& text) const;
+    [[nodiscard]] estimate probe_row(const protocol& row, send_class send,
+                                     std::size_t length) const;
+    [[nodiscard]] const protocol* best(send_class send, std::size_t length) const;
+    [[nodiscard]] ranges build(send_class send) const;
+    void explain_class(send_class send, std::string& text) const;
 
     lane_set lanes_;
     mutable std::array<std::array<ranges, 2>, message_kind_count> classes_;

@@ -17,7 +17,7 @@ constexpr std::size_t max_pieces = 16;
 
 ucs_status_t progress_queued(uct::pending_request& queued) noexcept {
     request& send = request::of(queued);
-    // A callback that sends must not pass the others that are queued.
+    // A callback that sends must not overtake the requests that are queued.
     begin_quiet(send);
     const ucs_status_t status = send.state.send.proto->progress(send);
     end_quiet(send);
@@ -40,42 +40,42 @@ void parts_done(uct::completion& parts) noexcept {
 
 struct packing {
     request* send;
-    const fragment_writer* how;
+    const fragment_writer* writer;
 };
 
 std::size_t pack_fragment(void* arg, void* into, std::size_t capacity) {
     auto& job = *static_cast<packing*>(arg);
     send_state& state = job.send->state.send;
-    job.how->make_header(*job.send, into);
-    const std::size_t header = job.how->header_length;
-    const std::size_t room = std::min(capacity - header, state.end - state.offset);
+    job.writer->make_header(*job.send, into);
+    const std::size_t header = job.writer->header_length;
+    const std::size_t part = std::min(capacity - header, state.end - state.offset);
     const std::size_t packed =
-        state.buffer.pack(static_cast<std::byte*>(into) + header, state.offset, room);
+        state.buffer.pack(static_cast<std::byte*>(into) + header, state.offset, part);
     state.offset += packed;
-    // A packing function of the user's that gives nothing would never end.
-    if (packed == 0 && room != 0) state.short_pack = true;
+    // A packing function that returns nothing would be called for ever.
+    if (packed == 0 && part != 0) state.short_pack = true;
     return header + packed;
 }
 
-ucs_status_t send_copied(request& send, const fragment_writer& how) {
-    packing job{&send, &how};
-    const ssize_t sent = send.via->lane().am_bcopy(how.id, pack_fragment, &job);
+ucs_status_t send_copied(request& send, const fragment_writer& writer) {
+    packing job{&send, &writer};
+    const ssize_t sent = send.via->lane().am_bcopy(writer.id, pack_fragment, &job);
     if (sent >= 0 && send.state.send.short_pack) return UCS_ERR_INVALID_PARAM;
     return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
 }
 
-ucs_status_t send_in_place(request& send, const fragment_writer& how, std::size_t limit) {
+ucs_status_t send_in_place(request& send, const fragment_writer& writer, std::size_t limit) {
     send_state& state = send.state.send;
     std::array<std::byte, max_header> header;
-    how.make_header(send, header.data());
+    writer.make_header(send, header.data());
     std::array<uct::iov, max_pieces> pieces;
-    const std::size_t room = std::min(limit, state.end - state.offset);
+    const std::size_t part = std::min(limit, state.end - state.offset);
     const std::size_t count = std::min(max_pieces, send.via->lane_attr().max_iov);
     const dt::piece_list list =
-        state.buffer.pieces(state.offset, room, std::span(pieces).first(count));
+        state.buffer.pieces(state.offset, part, std::span(pieces).first(count));
     ++state.parts.count;
     const ucs_status_t status =
-        send.via->lane().am_zcopy(how.id, std::span(header).first(how.header_length),
+        send.via->lane().am_zcopy(writer.id, std::span(header).first(writer.header_length),
                                   std::span(pieces).first(list.count), &state.parts);
     if (status != UCS_INPROGRESS) --state.parts.count;
     if (status == UCS_OK || status == UCS_INPROGRESS) {
@@ -85,7 +85,7 @@ ucs_status_t send_in_place(request& send, const fragment_writer& how, std::size_
     return status;
 }
 
-// Largest payload of a zero-copy fragment; 0: fragments are copied.
+// Returns the largest payload of a zero-copy fragment; 0: fragments are copied.
 std::size_t in_place_limit(const request& send, std::size_t header) {
     if (send.state.send.copies) return 0;
     const uct::iface_attr& attr = send.via->lane_attr();
@@ -98,9 +98,10 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
 }
 
-// Whether the device knows the memory, or may be asked at less than a copy's cost. Of several
-// fragments it learns all at once: each one for itself would share a page with its neighbour, and
-// be registered with all before it.
+// Returns true if the device has the memory registered, or if registering it costs less than a
+// copy. For several fragments, all memory is registered at once. If each fragment was registered
+// separately, neighbours would share a page, and each would be registered together with all before
+// it.
 bool is_prepared(const request& send, std::size_t limit) noexcept {
     const send_state& state = send.state.send;
     const void* const buffer = state.buffer.contiguous();
@@ -115,26 +116,26 @@ bool is_prepared(const request& send, std::size_t limit) noexcept {
     return state.end <= limit || device->prepare(bytes, uct::memory_access::read) == UCS_OK;
 }
 
-send_kind announced(send_kind kind) noexcept {
+send_kind rendezvous_kind(send_kind kind) noexcept {
     if (kind == send_kind::tag) return send_kind::tag_rndv;
     if (kind == send_kind::tag_sync) return send_kind::tag_sync_rndv;
     return kind;
 }
 
 void defer(request& send) noexcept {
-    send.pending.progress = progress_queued;  // it is not started when its connection stands
+    send.pending.progress = progress_queued;  // not started before the connection is ready
     send.via->remote().defer(send);
 }
 
-// True: as far as the order of messages goes, the send may begin.
+// Returns true if the order of messages allows the send to begin.
 bool choose_protocol(request& send) noexcept {
     send_state& state = send.state.send;
     ep& via = *send.via;
-    const send_kind kind = via.must_announce() ? announced(state.kind) : state.kind;
-    const send_class what{kind, state.buffer.contiguous() != nullptr};
+    const send_kind kind = via.must_announce() ? rendezvous_kind(state.kind) : state.kind;
+    const send_class properties{kind, state.buffer.contiguous() != nullptr};
     try {
         const protocol& chosen =
-            via.protocols().select(what, state.buffer.length() + state.header_length);
+            via.protocols().select(properties, state.buffer.length() + state.header_length);
         if (is_tagged(kind) && chosen.rendezvous && !via.remote().announce(send)) {
             defer(send);
             return false;
@@ -152,7 +153,7 @@ bool choose_protocol(request& send) noexcept {
 
 }  // namespace
 
-ucs_status_t not_now(ep& to) {
+ucs_status_t refuse_immediate(ep& to) {
     if (to.failure() != UCS_OK) return to.failure();
     if (to.connection() == wireup::state::idle) to.handle(wireup::event::use);
     return UCS_ERR_NO_RESOURCE;
@@ -177,7 +178,8 @@ void begin_send(request& send) {
     }
     send.pending.progress = progress_queued;
     run_send(send);
-    // Now: the receiver may be asked, behind what it is asked about. The request may be gone.
+    // Only now may the sender request credits, because the request covers the messages before it.
+    // The send's request may be gone.
     if (stored) via.spend(length);
 }
 
@@ -187,12 +189,12 @@ void run_send(request& send) {
         lane.pending_add(send.pending);
 }
 
-void start_with(request& send, const protocol& how) {
-    send.state.send.proto = &how;
+void start_with(request& send, const protocol& chosen) {
+    send.state.send.proto = &chosen;
     send.pending.progress = progress_queued;
     ep& via = *send.via;
-    if (how.progress(send) == UCS_ERR_NO_RESOURCE) {
-        (how.memory_lane ? via.remote().rma_lane() : via.lane()).pending_add(send.pending);
+    if (chosen.progress(send) == UCS_ERR_NO_RESOURCE) {
+        (chosen.memory_lane ? via.remote().rma_lane() : via.lane()).pending_add(send.pending);
     }
 }
 
@@ -215,7 +217,7 @@ void finish_send(request& send, ucs_status_t status) {
     if (status != UCS_OK && is_remote(state.kind) && send.flags.has(request_flags::released))
         [[unlikely]]
         via->note_lost(status);
-    // A flush may not be told before this send: end_quiet looks after it.
+    // A flush may not complete before this send; end_quiet checks for that.
     const bool quiet = send.flags.has(request_flags::starting);
     complete(send, status);
     if (!quiet) via->check_flushes();
@@ -225,7 +227,7 @@ void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     peer& to = send.via->remote();
     if (state.lends && state.local_id != 0 && state.parts.count == 0) {
-        // Its receiver may read it now.
+        // The receiver may be reading the exposed buffer now.
         state.lent->send = state.local_id;
         to.keep_lent(state.take_lent());
     }
@@ -274,21 +276,21 @@ void begin_fragments(request& send, std::size_t end, void (*done)(request& send)
     send_state& state = send.state.send;
     state.end = end;
     state.parts.done = parts_done;
-    state.parts.count = 1;  // held by send_fragments until everything is handed over
+    state.parts.count = 1;  // one part is held by send_fragments until all data is handed over
     state.parts.status = UCS_OK;
     state.guarded = true;
     state.fragments_done = done;
 }
 
-ucs_status_t send_fragment(request& send, const fragment_writer& how) {
-    const std::size_t limit = in_place_limit(send, how.header_length);
-    if (limit == 0) return send_copied(send, how);
+ucs_status_t send_fragment(request& send, const fragment_writer& writer) {
+    const std::size_t limit = in_place_limit(send, writer.header_length);
+    if (limit == 0) return send_copied(send, writer);
     if (is_prepared(send, limit)) {
-        const ucs_status_t status = send_in_place(send, how, limit);
+        const ucs_status_t status = send_in_place(send, writer, limit);
         if (!mem::is_out_of_devices_reach(status)) return status;
     }
     send.state.send.copies = true;
-    return send_copied(send, how);
+    return send_copied(send, writer);
 }
 
 void end_fragments(request& send, ucs_status_t status) {
@@ -296,10 +298,10 @@ void end_fragments(request& send, ucs_status_t status) {
     send.state.send.parts.finish(status);
 }
 
-ucs_status_t send_fragments(request& send, const fragment_writer& how) {
+ucs_status_t send_fragments(request& send, const fragment_writer& writer) {
     const send_state& state = send.state.send;
     while (state.offset < state.end) {
-        const ucs_status_t status = send_fragment(send, how);
+        const ucs_status_t status = send_fragment(send, writer);
         if (status == UCS_ERR_NO_RESOURCE) return status;
         if (status != UCS_OK) {
             end_fragments(send, status);

@@ -1,4 +1,4 @@
-// How operations on remote memory begin that do not end inside their call.
+// Starts operations on remote memory that do not complete inside their call.
 #pragma once
 
 #include "ucp/core/ep.hpp"
@@ -7,23 +7,24 @@
 
 namespace ucp {
 
-// `describe` fills the request in, or says why there is no such operation. Owner context.
+// `describe` fills in the request, or returns the status with which the operation is refused. Owner
+// context.
 template<class Describe>
-ucs_status_ptr_t begin_remote(ep& with, const operation& params, const Describe& describe) {
-    request* const fresh = begin_call(with.owner(), params);
+ucs_status_ptr_t begin_remote(ep& endpoint, const operation& params, const Describe& describe) {
+    request* const fresh = begin_call(endpoint.owner(), params);
     if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*fresh, params);
     const ucs_status_t status = describe(*fresh);
     if (status != UCS_OK) return refuse_call(*fresh, status);
     const send_state& state = fresh->state.send;
     const bool moves_nothing = state.kind != send_kind::atomic && state.buffer.length() == 0;
-    const bool waits = state.local_window == nullptr || !with.open_directly();
-    if (moves_nothing && with.failure() == UCS_OK) {
+    const bool waits = state.local_window == nullptr || !endpoint.open_directly();
+    if (moves_nothing && endpoint.failure() == UCS_OK) {
         complete(*fresh, UCS_OK);
     } else if (waits && params.force_immediate()) {
-        return refuse_call(*fresh, not_now(with));
+        return refuse_call(*fresh, refuse_immediate(endpoint));
     } else {
-        with.submit_remote(*fresh);
+        endpoint.submit_remote(*fresh);
     }
     return end_call(*fresh, params);
 }

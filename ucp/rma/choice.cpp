@@ -12,7 +12,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// The system checks who the owner is in a call of its own before it writes (uct/sm/cma).
+// Before each write the system checks the identity of the owner in a separate call (uct/sm/cma).
 double single_copy(const lane_set& lanes, uct::op needed, std::size_t length) noexcept {
     if (lanes.rma == nullptr || !lanes.rma->ops.has(needed)) return never;
     const bool within_host = lanes.rma->reach == uct::scope::host;
@@ -22,18 +22,18 @@ double single_copy(const lane_set& lanes, uct::op needed, std::size_t length) no
 }
 
 void explain_kind(const lane_set& lanes, const char* title,
-                  remote_estimate (*estimate)(const lane_set&, std::size_t), std::string& text) {
+                  remote_estimate (*predict)(const lane_set&, std::size_t), std::string& text) {
     text += fmt::format("#   {}:\n", title);
     constexpr std::size_t sizes[] = {8, 256, 4096, 65536, 1048576, 16777216};
     for (const std::size_t size : sizes) {
-        const remote_estimate at = estimate(lanes, size);
-        const bool copied = prefers_single_copy(at);
+        const remote_estimate predicted = predict(lanes, size);
+        const bool copied = prefers_single_copy(predicted);
         text += fmt::format("#     {:>8} bytes: {}, {:.2f} us", size,
                             copied ? "single copy" : "messages",
-                            (copied ? at.single_copy : at.messages) * 1e6);
+                            (copied ? predicted.single_copy : predicted.messages) * 1e6);
         if (lanes.rma != nullptr) {
             text += fmt::format("; {} {:.2f} us", copied ? "messages" : "single copy",
-                                (copied ? at.messages : at.single_copy) * 1e6);
+                                (copied ? predicted.messages : predicted.single_copy) * 1e6);
         }
         text += '\n';
     }
@@ -41,7 +41,7 @@ void explain_kind(const lane_set& lanes, const char* title,
 
 }  // namespace
 
-// One way, and the owner copies from the message to where it belongs.
+// The data travels in one direction, and the owner copies it from the message into its memory.
 remote_estimate estimate_put(const lane_set& lanes, std::size_t length) noexcept {
     const double flow = length > lanes.am->max_bcopy
                             ? pipeline_seconds(lanes, length)
@@ -50,7 +50,7 @@ remote_estimate estimate_put(const lane_set& lanes, std::size_t length) noexcept
     return {single_copy(lanes, uct::op::put_zcopy, length), flow};
 }
 
-// There is a request before the data.
+// A request travels before the data.
 remote_estimate estimate_get(const lane_set& lanes, std::size_t length) noexcept {
     return {single_copy(lanes, uct::op::get_zcopy, length),
             control_seconds(lanes) + estimate_put(lanes, length).messages};

@@ -1,4 +1,4 @@
-// How an operation on memory that is not mapped here is carried out.
+// Chooses how to carry out an operation on memory that is not mapped here.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ucp {
 
-// Predicted seconds of both ways, for people and for the choice. Without a lane that reaches the
-// memory there is only one.
+// Predicted seconds of both methods, for the choice and for display. If no lane reaches the memory,
+// single_copy is infinite.
 struct remote_estimate {
     double single_copy;
     double messages;
@@ -17,12 +17,12 @@ struct remote_estimate {
 [[nodiscard]] remote_estimate estimate_put(const lane_set& lanes, std::size_t length) noexcept;
 [[nodiscard]] remote_estimate estimate_get(const lane_set& lanes, std::size_t length) noexcept;
 
-// Whether the lane that reaches the memory serves.
-[[nodiscard]] inline bool prefers_single_copy(const remote_estimate& of) noexcept {
-    return of.single_copy <= of.messages;
+// Returns true if the lane that reaches the memory is predicted to be faster.
+[[nodiscard]] inline bool prefers_single_copy(const remote_estimate& estimate) noexcept {
+    return estimate.single_copy <= estimate.messages;
 }
 
-// A table for people: from which length on which way serves, and what each would cost.
+// Returns a table for people: the method for each length, and the predicted cost of both methods.
 [[nodiscard]] std::string explain_remote(const lane_set& lanes);
 
 }  // namespace ucp

@@ -1,5 +1,5 @@
-// Loads and stores of an operation that could not be carried out in its call at once: its buffer is
-// in pieces, its status is told by a callback, or it waited behind a fence.
+// Carries out an operation by loads and stores when the call could not do so at once: its buffer is
+// a list of pieces, its status is reported by a callback, or it waited behind a fence.
 #include <array>
 
 #include "ucp/proto/send.hpp"

@@ -1,4 +1,4 @@
-// Put and get by messages: the owner of the memory copies.
+// Put and get by messages: the owner of the memory copies the data.
 #include <cstring>
 
 #include "ucp/core/peer.hpp"
@@ -10,7 +10,7 @@ namespace ucp {
 
 namespace {
 
-// Written once for each fragment that leaves, or is tried again.
+// Writes the header of each fragment, also when a fragment is tried again.
 void write_put_header(const request& send, void* into) {
     const send_state& state = send.state.send;
     const wire::put_header header{send.via->remote_id(), state.memory_id, state.memory_secret,
@@ -27,7 +27,7 @@ ucs_status_t progress_put(request& send) {
         begin_fragments(send, state.buffer.length(),
                         [](request& done) { finish_send(done, UCS_OK); });
     }
-    // From now on the peer has something that it does not answer.
+    // From now on the peer has a message to which it sends no reply.
     send.via->note_posted();
     return send_fragments(send, put_fragments);
 }
@@ -43,19 +43,19 @@ std::size_t pack_get(void* arg, void* into, std::size_t) {
 }
 
 ucs_status_t progress_get(request& send) {
-    return ask_owner(send, wire::rma_get, pack_get);
+    return request_from_owner(send, wire::rma_get, pack_get);
 }
 
 }  // namespace
 
 constinit const protocol rma_put_messages{"rma/put_messages",
-                                          "sent to the owner of the memory, who copies", nullptr,
+                                          "sent to the owner of the memory, which copies", nullptr,
                                           progress_put, false};
 constinit const protocol rma_get_messages{"rma/get_messages",
-                                          "asked of the owner of the memory, who sends it",
+                                          "requested from the owner of the memory, which sends it",
                                           nullptr,
                                           progress_get,
                                           false,
-                                          abandon_question};
+                                          abandon_request};
 
 }  // namespace ucp

@@ -1,5 +1,5 @@
-// What an endpoint does for the order and the end of operations on its peer's memory: members of
-// ucp::ep. See docs/remote-memory.md.
+// Order and completion of operations on a peer's memory: members of ucp::ep. See
+// docs/remote-memory.md.
 #include <new>
 
 #include "ucp/core/worker.hpp"
@@ -14,11 +14,12 @@ namespace ucp {
 using wireup::event;
 using wireup::state;
 
-// An endpoint that is only loaded from and stored to connects all the same: only then is it told
-// when its peer is gone.
+// An endpoint that is used only for loads and stores connects all the same, because only a
+// connected endpoint learns that its peer is gone.
 bool ep::open_directly() {
     if (failure_ == UCS_OK && state_ == state::idle) handle(event::use);
-    if (is_fenced()) pass_fences();  // asks the peer: who must not wait just tries again
+    // requests a confirmation, so that a caller that must not wait can try again
+    if (is_fenced()) pass_fences();
     if (failure_ != UCS_OK || is_fenced()) return false;
     direct_ = true;
     return true;
@@ -52,9 +53,9 @@ void ep::submit_remote(request& operation) {
         start_rma(operation);
         return;
     }
-    operation.pending.progress = nullptr;  // see run_waiting
+    operation.pending.progress = nullptr;  // not started, see run_waiting
     if (draining_) return;
-    if (fenced) pass_fences();  // asks the peer
+    if (fenced) pass_fences();  // requests a confirmation from the peer
     if (lane_ == nullptr) handle(event::use);
 }
 
@@ -62,9 +63,9 @@ void ep::note_posted() noexcept {
     ++tracker_->posted;
 }
 
-// Without a tracker all was done by loads and stores, which fail in their call or never.
-void ep::note_lost(ucs_status_t why) noexcept {
-    if (tracker_ != nullptr && tracker_->outcome == UCS_OK) tracker_->outcome = why;
+// Without a tracker, all operations were loads and stores, which fail in their call or not at all.
+void ep::note_lost(ucs_status_t status) noexcept {
+    if (tracker_ != nullptr && tracker_->outcome == UCS_OK) tracker_->outcome = status;
 }
 
 bool ep::all_confirmed() const noexcept {
@@ -108,24 +109,25 @@ void ep::resume_held() {
 }
 
 bool ep::owe_answer() noexcept {
-    constexpr unsigned most = wire::most_unanswered + 1;  // and a confirmation
+    constexpr unsigned most = wire::most_unanswered + 1;  // and one confirmation
     if (owed_answers_ == most) return false;
     ++owed_answers_;
     return true;
 }
 
-// The messages that are asked about were sent before, and the peer handles them in order. One
-// question at a time: the next one covers all that was sent meanwhile.
+// The messages to be confirmed were sent before, and the peer handles them in order. Only one
+// request is outstanding at a time: the next one covers all messages sent meanwhile.
 void ep::ask_for_confirmation() {
-    if (tracker_->asked == tracker_->posted || tracker_->asked != tracker_->confirmed) return;
-    tracker_->asked = tracker_->posted;
-    const wire::confirm_header header{remote_id_, tracker_->asked};
+    if (tracker_->requested == tracker_->posted || tracker_->requested != tracker_->confirmed)
+        return;
+    tracker_->requested = tracker_->posted;
+    const wire::confirm_header header{remote_id_, tracker_->requested};
     remote_->send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
 }
 
 bool ep::confirm(std::uint64_t count, ucs_status_t status) {
-    if (failure_ != UCS_OK) return true;  // what it was asked about is forgotten
-    if (tracker_ == nullptr || count <= tracker_->confirmed || count > tracker_->asked) {
+    if (failure_ != UCS_OK) return true;  // replies to earlier requests are ignored
+    if (tracker_ == nullptr || count <= tracker_->confirmed || count > tracker_->requested) {
         return false;
     }
     tracker_->confirmed = count;
@@ -134,8 +136,8 @@ bool ep::confirm(std::uint64_t count, ucs_status_t status) {
     return true;
 }
 
-// An operation that ends when what was copied has arrived, so whoever waits for operations waits
-// for that, too. False: no memory.
+// Adds an operation that ends when the copied data has arrived, so that callers waiting for all
+// operations also wait for that data. Returns false if there is no memory.
 bool ep::await_copied() noexcept {
     if (tracker_ == nullptr || !tracker_->copied || failure_ != UCS_OK) return true;
     request* const waiting = owner_.requests().get();
@@ -153,11 +155,12 @@ bool ep::await_copied() noexcept {
     return true;
 }
 
-// From the moment when everything before the flush has left, the peer is asked about it.
+// Once everything before the flush has left, requests a confirmation from the peer.
 bool ep::is_confirmed(flush_state& flush) {
     if (tracker_ == nullptr) return true;
     if ((tracker_->copied || tracker_->flushing > 0) && !flush.awaited) {
-        // One of those before it waited, for room or behind a fence, when the flush began.
+        // An operation before the flush was waiting, for room or behind a fence, when the flush
+        // began.
         flush.awaited = true;
         if (await_copied()) {
             flush.until = sequence_;
@@ -210,19 +213,19 @@ bool ep::fence() {
     return true;
 }
 
-// Operations behind a fence start when those before it are done, here and at the peer. Those that
-// are sent to the peer in between would be in order anyway, but what is behind may take another
-// way.
+// Operations behind a fence start when those before it are complete, here and at the peer.
+// Operations that are sent to the peer as messages would be in order anyway, but an operation
+// behind the fence may use another method.
 void ep::pass_fences() {
     if (draining_ || lane_ == nullptr) return;
     while (is_fenced()) {
         if (has_remote_before(tracker_->fences.front())) return;
-        // One of those before may have waited for room when the fence was set.
+        // An operation before the fence may have waited for room when the fence was set.
         const bool copied = tracker_->copied;
         if (!await_copied()) {
             note_lost(UCS_ERR_NO_MEMORY);
         } else if (copied) {
-            continue;  // what ended at once may have passed this fence
+            continue;  // an operation that ended at once may have passed this fence
         }
         if (tracker_->flushing > 0) return;
         if (!tracker_->all_confirmed()) {
@@ -244,7 +247,7 @@ void ep::forget_remote() noexcept {
     tracker_->copied = false;
     tracker_->flushing = 0;
     tracker_->unanswered = 0;
-    tracker_->confirmed = tracker_->asked = tracker_->posted;
+    tracker_->confirmed = tracker_->requested = tracker_->posted;
 }
 
 }  // namespace ucp

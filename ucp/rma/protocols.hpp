@@ -1,4 +1,4 @@
-// The ways to carry out operations on a peer's memory, as protocols of a request.
+// Protocols that carry out operations on a peer's memory.
 #pragma once
 
 #include "ucp/core/request.hpp"
@@ -15,14 +15,14 @@ extern const protocol rma_get_messages;    //
 extern const protocol rma_atomic_message;  // ucp/amo/amo.cpp
 extern const protocol rma_reply;           // ucp/rma/target.cpp: the owner's data for a get
 
-// Sends a question that the owner of the memory answers by the request's id, which `pack` writes;
-// it gets the request. The result is that of a protocol's progress.
-// The request waits aside while the owner has too many such questions from the endpoint;
-// abandon_question takes it from there.
-ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack);
-void abandon_question(request& send);
+// Sends a request whose reply from the owner of the memory names the request's id. `pack` writes
+// the message; its argument is the request. The result is that of a protocol's progress. If the
+// owner already has too many such requests from this endpoint, the request is queued;
+// abandon_request removes it from that queue.
+ucs_status_t request_from_owner(request& send, uct::am_id id, uct::pack_function pack);
+void abandon_request(request& send);
 
-// Copies data that arrived to where the operation wants it.
+// Copies arrived data into the operation's buffer.
 void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept;
 
 }  // namespace ucp

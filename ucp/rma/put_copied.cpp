@@ -1,5 +1,5 @@
-// Short puts by a lane that reaches the peer's memory by keys: the data is copied, so they end at
-// once, and a flush of the lane tells when they have arrived.
+// Short puts by a lane that reaches the peer's memory by keys. The lane copies the data, so these
+// puts complete at once; a flush of the lane ends when the data has arrived.
 #include <cstring>
 
 #include "ucp/core/peer.hpp"
@@ -21,12 +21,12 @@ ucs_status_t put(request& send) {
     const peer& to = send.via->remote();
     uct::ep& lane = to.rma_lane();
     const std::size_t length = state.buffer.length();
-    const uct::remote_place at{state.what, state.key().on(to.rma_device())};
+    const uct::remote_place target{state.what, state.key().on(to.rma_device())};
     const void* const bytes = state.buffer.contiguous();
     if (bytes != nullptr && length <= to.rma_attr().max_put_short) {
-        return lane.put_short(bytes, length, at);
+        return lane.put_short(bytes, length, target);
     }
-    const ssize_t sent = lane.put_bcopy(pack_data, &send, at);
+    const ssize_t sent = lane.put_bcopy(pack_data, &send, target);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 

@@ -1,4 +1,4 @@
-// How much of a long transfer a rail carries.
+// Share of a long transfer that a rail carries.
 #pragma once
 
 #include <algorithm>
@@ -6,22 +6,23 @@
 
 namespace ucp {
 
-// A rail's weight among those of its peer: what its port says, times a factor that is learned from
-// transfers whose pieces the rails took one after the other, whenever they had ended one. What each
-// carried then is what it can do beside the others, also where they share a link or a processor.
-// (Times would not do: of two that share a bottleneck the one with the larger part is alone at the
-// end, looks faster, and would be given still more.) Value type; owner context.
+// Weight of a rail among the rails of its peer: the bandwidth of its port, times a learned factor.
+// The factor is learned from transfers in which each rail takes its next piece when it has finished
+// one. The bytes that a rail carries then show its speed while all rails work, even if they share a
+// link or a processor. (Measuring times would mislead: of two rails that share a bottleneck, the
+// one with the larger part is alone at the end, appears faster, and would get still more.) Value
+// type; owner context.
 class rail_share {
 public:
-    // `nominal`: in any unit that all rails have in common.
+    // `nominal` may be in any unit that all rails have in common.
     [[nodiscard]] double weight(double nominal) const noexcept { return nominal * factor_; }
 
-    // Whether this transfer is one to learn from, if it is not long enough for that anyway: the
-    // second one, and then one of so many. Asked of the first rail.
+    // Returns true if this transfer should be used for learning even if it is short: the second
+    // one, and then one of each `interval`. Called for the first rail.
     [[nodiscard]] bool is_due() noexcept { return ++transfers_ % interval == 2; }
 
-    // `carried`: this rail's bytes for each unit of its nominal weight; the average is of all
-    // rails.
+    // `carried` is this rail's bytes for each unit of its nominal weight; `average` is the average
+    // over all rails.
     void learn(double carried, double average) noexcept {
         factor_ += gain * (std::max(smallest, carried / average) - factor_);
     }
@@ -29,7 +30,7 @@ public:
 private:
     static constexpr std::uint32_t interval = 64;
     static constexpr double gain = 0.5;
-    static constexpr double smallest = 0.05;  // it always carries something
+    static constexpr double smallest = 0.05;  // a rail always carries some data
 
     double factor_ = 1;
     std::uint32_t transfers_ = 0;

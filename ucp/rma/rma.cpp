@@ -15,34 +15,34 @@ namespace ucp {
 namespace {
 
 ucs_status_t refuse(send_kind kind, std::size_t length, std::uint64_t address, ucs_status_t status,
-                    const char* why) {
+                    const char* reason) {
     ucs::log::error(proto_log, "a {} of {} bytes at {:#x} is refused: {}", traits(kind).title,
-                    length, address, why);
+                    length, address, reason);
     return status;
 }
 
-const char* reason(ucs_status_t status) noexcept {
+const char* refusal_reason(ucs_status_t status) noexcept {
     return status == UCS_ERR_REJECTED ? "the key does not allow it"
                                       : "that is outside of the key's memory";
 }
 
-// Whether the registration that the program gave covers the buffer.
+// Returns true if the registration that the program passed covers the buffer.
 bool is_covered(send_state& state, const operation& params) {
     const auto* memh = reinterpret_cast<const mem::memory*>(params.memh());
     if (memh == nullptr) return true;
     std::array<uct::iov, 16> pieces;
-    for (std::size_t at = 0; at < state.buffer.length();) {
+    for (std::size_t offset = 0; offset < state.buffer.length();) {
         const dt::piece_list list =
-            state.buffer.pieces(at, state.buffer.length() - at, std::span(pieces));
+            state.buffer.pieces(offset, state.buffer.length() - offset, std::span(pieces));
         for (const uct::iov& piece : std::span(pieces).first(list.count)) {
             if (!memh->covers(piece.base, piece.length)) return false;
         }
-        at += list.length;
+        offset += list.length;
     }
     return true;
 }
 
-// UCS_OK: may begin.
+// Returns UCS_OK if the operation may begin.
 ucs_status_t check(send_state& state, const mem::rkey& key, const operation& params) {
     const std::size_t length = state.buffer.length();
     if (!is_covered(state, params)) {
@@ -52,8 +52,9 @@ ucs_status_t check(send_state& state, const mem::rkey& key, const operation& par
     if (length == 0) return UCS_OK;
     const std::uint8_t wanted = state.kind == send_kind::put ? mem::may_write : mem::may_read;
     const ucs_status_t status = key.check(state.what, length, wanted);
-    return status == UCS_OK ? UCS_OK
-                            : refuse(state.kind, length, state.what, status, reason(status));
+    return status == UCS_OK
+               ? UCS_OK
+               : refuse(state.kind, length, state.what, status, refusal_reason(status));
 }
 
 ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::size_t count,
@@ -77,9 +78,9 @@ ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::s
     return UCS_OK;
 }
 
-ucs_status_ptr_t begin(ep& with, send_kind kind, const void* buffer, std::size_t count,
+ucs_status_ptr_t begin(ep& endpoint, send_kind kind, const void* buffer, std::size_t count,
                        std::uint64_t address, const mem::rkey& key, const operation& params) {
-    return begin_remote(with, params, [&](request& fresh) {
+    return begin_remote(endpoint, params, [&](request& fresh) {
         return describe(fresh, kind, buffer, count, address, key, params);
     });
 }
@@ -92,7 +93,8 @@ const protocol& choose(const request& started) {
     const std::size_t length = state.buffer.length();
     const bool put = state.kind == send_kind::put;
     if (to.rail_count() > 0) {
-        // Without the help of its owner, who may be busy, or none at all.
+        // The device needs no help of the memory's owner, which may be busy or make no progress at
+        // all.
         if (state.key().on(to.rma_device()) == nullptr)
             return put ? rma_put_messages : rma_get_messages;
         return put && length <= to.rma_attr().max_put_bcopy ? rma_put_copied : rma_single_copy;
@@ -121,7 +123,7 @@ void start_rma(request& started) {
     start_with(started, choose(started));
 }
 
-ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack) {
+ucs_status_t request_from_owner(request& send, uct::am_id id, uct::pack_function pack) {
     if (!send.via->may_ask(send)) return UCS_OK;
     if (!assign_id(send)) {
         send.via->end_unasked(send, UCS_ERR_NO_MEMORY);
@@ -138,7 +140,7 @@ ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack) {
     return UCS_OK;
 }
 
-void abandon_question(request& send) {
+void abandon_request(request& send) {
     send.via->unhold(send);
 }
 

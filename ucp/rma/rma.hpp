@@ -1,4 +1,4 @@
-// Put and get: the fast path, and how the rest begins.
+// Put and get: the fast path inside the call, and the start of all other operations.
 #pragma once
 
 #include "ucp/core/ep.hpp"
@@ -10,17 +10,18 @@ namespace ucp {
 
 // Owner context. See ucp_put_nbx and ucp_get_nbx for the results.
 
-// Everything that is not one piece of bytes in memory that is mapped here.
+// Handles every put and get that is not one contiguous piece in memory mapped here.
 ucs_status_ptr_t rma_put_other(ep& to, const void* buffer, std::size_t count, std::uint64_t address,
                                const mem::rkey& key, const operation& params);
 ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::uint64_t address,
                                const mem::rkey& key, const operation& params);
 
-// Whether it is one piece of `length` bytes and nothing is in the way of loads and stores.
-inline bool ends_in_call(const ep& with, const void* buffer, std::size_t count,
+// Returns true if the operation is one piece of `length` bytes and nothing prevents loads and
+// stores.
+inline bool ends_in_call(const ep& endpoint, const void* buffer, std::size_t count,
                          const operation& params, std::size_t& length) noexcept {
     const ucp_datatype_t datatype = params.datatype();
-    return params.is_plain() && with.reaches_directly() && dt::is_contig(datatype) &&
+    return params.is_plain() && endpoint.reaches_directly() && dt::is_contig(datatype) &&
            dt::contig_length(datatype, count, length) && buffer != nullptr;
 }
 
@@ -29,8 +30,8 @@ inline ucs_status_ptr_t rma_put(ep& to, const void* buffer, std::size_t count,
                                 const operation& params) {
     std::size_t length;
     if (ends_in_call(to, buffer, count, params, length)) [[likely]] {
-        if (std::byte* at = key.writable(address, length); at != nullptr) [[likely]] {
-            store_once(at, buffer, length);
+        if (std::byte* target = key.writable(address, length); target != nullptr) [[likely]] {
+            store_once(target, buffer, length);
             return nullptr;
         }
     }
@@ -41,16 +42,16 @@ inline ucs_status_ptr_t rma_get(ep& from, void* buffer, std::size_t count, std::
                                 const mem::rkey& key, const operation& params) {
     std::size_t length;
     if (ends_in_call(from, buffer, count, params, length)) [[likely]] {
-        if (const std::byte* at = key.readable(address, length); at != nullptr) [[likely]] {
-            store_once(buffer, at, length);
+        if (const std::byte* source = key.readable(address, length); source != nullptr) [[likely]] {
+            store_once(buffer, source, length);
             return nullptr;
         }
     }
     return rma_get_other(from, buffer, count, address, key, params);
 }
 
-// Begins an operation on remote memory that was submitted: the endpoint is connected, and nothing
-// has to be waited for.
+// Starts a submitted operation on remote memory. The endpoint is connected, and the operation has
+// nothing to wait for.
 void start_rma(request& started);
 
 }  // namespace ucp

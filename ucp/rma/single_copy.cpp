@@ -1,4 +1,4 @@
-// Put and get by the lane that reaches the peer's memory.
+// Put and get by a lane that reaches the peer's memory.
 #include <algorithm>
 #include <array>
 
@@ -16,27 +16,28 @@ namespace {
 
 constexpr std::size_t max_pieces = 16;
 
-// Below this a copy costs less than looking up the registration of the program's memory, or making
-// one.
+// For shorter data a copy costs less than looking up or making the registration of the program's
+// memory.
 constexpr std::size_t least_registered = 2048;
 
 ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
-                    std::span<const uct::iov> pieces, const uct::remote_place& at,
+                    std::span<const uct::iov> pieces, const uct::remote_place& target,
                     uct::completion& parts) {
     const bool copied = attr.keyed && !put && pieces.size() == 1 &&
                         pieces[0].length <= std::min(least_registered, attr.max_get_bcopy);
     ++parts.count;
     ucs_status_t status;
     if (copied) {
-        status = lane.get_bcopy(pieces[0].base, pieces[0].length, at, &parts);
+        status = lane.get_bcopy(pieces[0].base, pieces[0].length, target, &parts);
     } else {
-        status = put ? lane.put_zcopy(pieces, at, &parts) : lane.get_zcopy(pieces, at, &parts);
+        status =
+            put ? lane.put_zcopy(pieces, target, &parts) : lane.get_zcopy(pieces, target, &parts);
     }
     if (status != UCS_INPROGRESS) --parts.count;
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
-// All of it over all rails. False: it is for one of them.
+// Moves all data over several rails. Returns false if one rail should do it.
 bool copy_striped(request& send) noexcept {
     send_state& state = send.state.send;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
@@ -53,30 +54,30 @@ bool copy_striped(request& send) noexcept {
     return true;
 }
 
-// UCS_ERR_NO_RESOURCE: call again. Other errors end it.
+// UCS_ERR_NO_RESOURCE means call again. Other errors end the operation.
 ucs_status_t copy_rest(request& send) {
     send_state& state = send.state.send;
     if (copy_striped(send)) return UCS_OK;
     uct::ep* lane = send.via->remote().rma();
-    if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // refused to another one meanwhile
+    if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
     const uct::iface_attr& attr = send.via->remote().rma_attr();
-    const uct::remote_memory* const in =
+    const uct::remote_memory* const memory =
         attr.keyed ? state.key().on(send.via->remote().rma_device()) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
-    const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
+    const auto pieces_view = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
         const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
-        const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
+        const dt::piece_list list = state.buffer.pieces(state.offset, length, pieces_view);
         const ucs_status_t status =
-            access(*lane, attr, state.kind == send_kind::put, room.first(list.count),
-                   {state.what + state.offset, in}, state.parts);
+            access(*lane, attr, state.kind == send_kind::put, pieces_view.first(list.count),
+                   {state.what + state.offset, memory}, state.parts);
         if (status != UCS_OK) return status;
         state.offset += list.length;
     }
     return UCS_OK;
 }
 
-// Nothing is lost but a choice. What was copied is copied again.
+// Only the choice of the method changes; data that was copied is copied again.
 void use_messages(request& send) {
     send_state& state = send.state.send;
     state.offset = 0;

@@ -14,22 +14,22 @@ namespace {
 
 constexpr std::size_t longest_chunk = std::size_t{1} << 20U;
 constexpr std::size_t at_once = 2;  // per rail
-// For each rail; one that is twice as fast as the others still finds as many.
+// Per rail; a rail that is twice as fast as the others still finds enough chunks.
 constexpr std::size_t chunks_to_learn_from = 4;
 
-std::size_t shortest_chunk(const peer& with) noexcept {
-    return with.owner().owner().options().rail_chunk.bytes;
+std::size_t shortest_chunk(const peer& remote) noexcept {
+    return remote.owner().owner().options().rail_chunk.bytes;
 }
 
 }  // namespace
 
-bool is_striped(const peer& with, std::size_t length) noexcept {
-    return with.rail_count() > 1 && length / 2 >= shortest_chunk(with);
+bool is_striped(const peer& remote, std::size_t length) noexcept {
+    return remote.rail_count() > 1 && length / 2 >= shortest_chunk(remote);
 }
 
-std::size_t rails_for(const peer& with, std::size_t length) noexcept {
-    if (!is_striped(with, length)) return std::min<std::size_t>(with.rail_count(), 1);
-    return std::min<std::size_t>(with.rail_count(), with.owner().owner().options().rndv_rails);
+std::size_t rails_for(const peer& remote, std::size_t length) noexcept {
+    if (!is_striped(remote, length)) return std::min<std::size_t>(remote.rail_count(), 1);
+    return std::min<std::size_t>(remote.rail_count(), remote.owner().owner().options().rndv_rails);
 }
 
 std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortest,
@@ -41,10 +41,10 @@ std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortes
     return std::min(std::max(whole_pages, shortest), longest);
 }
 
-double rails_bandwidth(const peer& with, std::size_t length) noexcept {
+double rails_bandwidth(const peer& remote, std::size_t length) noexcept {
     double sum = 0;
-    for (std::size_t i = 0; i < rails_for(with, length); ++i)
-        sum += with.attr_of(with.rail(i)).bandwidth;
+    for (std::size_t i = 0; i < rails_for(remote, length); ++i)
+        sum += remote.attr_of(remote.rail(i)).bandwidth;
     return sum;
 }
 
@@ -53,49 +53,49 @@ bool is_wanted_by_send(const uct::completion& parts) noexcept {
     return !state->aborted;
 }
 
-striped_access::striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
+striped_access::striped_access(peer& remote, const striped_work& work, std::vector<rail> rails,
                                uct::completion& whole, bool (*wanted)(const uct::completion& whole))
-    : with_(with),
+    : peer_(remote),
       work_(work),
       whole_(whole),
       wanted_(wanted),
       rails_(std::move(rails)),
       chunks_(rails_.size() * at_once) {
-    again_.reserve(chunks_.size());
+    retries_.reserve(chunks_.size());
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
-        chunks_[i].of = this;
+        chunks_[i].access = this;
         chunks_[i].rail = i % rails_.size();
         chunks_[i].pending.progress = progress_chunk;
     }
 }
 
-bool striped_access::begin(peer& with, const striped_work& work, uct::completion& whole,
+bool striped_access::begin(peer& remote, const striped_work& work, uct::completion& whole,
                            bool (*wanted)(const uct::completion& whole)) noexcept {
-    if (!is_striped(with, work.length) || work.memory == nullptr) return false;
+    if (!is_striped(remote, work.length) || work.memory == nullptr) return false;
     try {
         std::vector<rail> rails;
         std::size_t most = work.length;
-        for (std::size_t i = 0; i < with.rail_count() && rails.size() < work.most_rails; ++i) {
-            const wireup::lane& each = with.rail(i);
-            const uct::remote_memory* const in = work.memory->on(each.device);
-            if (in == nullptr) continue;
-            const double nominal = std::max(1.0, with.attr_of(each).bandwidth);
-            rails.push_back({each.endpoint.get(), in, nominal, each.share.weight(nominal)});
-            most = std::min(most, with.attr_of(each).max_rma);
+        for (std::size_t i = 0; i < remote.rail_count() && rails.size() < work.most_rails; ++i) {
+            const wireup::lane& each = remote.rail(i);
+            const uct::remote_memory* const memory = work.memory->on(each.device);
+            if (memory == nullptr) continue;
+            const double nominal = std::max(1.0, remote.attr_of(each).bandwidth);
+            rails.push_back({each.endpoint.get(), memory, nominal, each.share.weight(nominal)});
+            most = std::min(most, remote.attr_of(each).max_rma);
         }
         if (rails.size() < 2) return false;
         const std::size_t longest = std::min(most, longest_chunk);
-        if (with.share_of(*rails.front().lane)->is_due()) {
-            share_to_learn(rails, work.length, shortest_chunk(with), longest);
+        if (remote.share_of(*rails.front().lane)->is_due()) {
+            share_to_learn(rails, work.length, shortest_chunk(remote), longest);
         } else {
-            share_out(rails, work.length, shortest_chunk(with), longest);
+            share_out(rails, work.length, shortest_chunk(remote), longest);
         }
-        auto* const made = new striped_access(with, work, std::move(rails), whole, wanted);
-        with.add(*made);
+        auto* const access = new striped_access(remote, work, std::move(rails), whole, wanted);
+        remote.add(*access);
         ++whole.count;
-        made->feed();
+        access->post_chunks();
     } catch (const std::bad_alloc&) {
-        return false;  // one rail needs less
+        return false;  // a single rail needs less memory
     }
     return true;
 }
@@ -109,7 +109,8 @@ void striped_access::share_out(std::vector<rail>& among, std::size_t length, std
         each.chunk_length = chunk_length_of(each.weight / all, length, shortest, longest);
 }
 
-// As many chunks for all as show who is how fast, if they are not too short.
+// Cuts the transfer into enough chunks to compare the speeds of the rails, unless these would be
+// too short.
 void striped_access::share_to_learn(std::vector<rail>& among, std::size_t length,
                                     std::size_t shortest, std::size_t longest) noexcept {
     const double part = 1 / static_cast<double>(among.size() * chunks_to_learn_from);
@@ -119,12 +120,12 @@ void striped_access::share_to_learn(std::vector<rail>& among, std::size_t length
 
 bool striped_access::take(chunk& into) noexcept {
     if (rails_[into.rail].failure != UCS_OK || !wanted_(whole_)) return false;
-    if (!again_.empty()) {
-        into.what = again_.back();
-        again_.pop_back();
+    if (!retries_.empty()) {
+        into.part = retries_.back();
+        retries_.pop_back();
     } else if (next_ < work_.length) {
-        into.what = {next_, std::min(rails_[into.rail].chunk_length, work_.length - next_)};
-        next_ += into.what.length;
+        into.part = {next_, std::min(rails_[into.rail].chunk_length, work_.length - next_)};
+        next_ += into.part.length;
     } else {
         return false;
     }
@@ -133,16 +134,16 @@ bool striped_access::take(chunk& into) noexcept {
 }
 
 ucs_status_t striped_access::post(chunk& next) noexcept {
-    const rail& over = rails_[next.rail];
+    const rail& used_rail = rails_[next.rail];
     next.done = {.done = chunk_done, .count = 1};
-    const uct::iov piece{work_.local + next.what.from, next.what.length};
-    const uct::remote_place place{work_.remote + next.what.from, over.in};
-    return work_.put ? over.lane->put_zcopy(std::span(&piece, 1), place, &next.done)
-                     : over.lane->get_zcopy(std::span(&piece, 1), place, &next.done);
+    const uct::iov piece{work_.local + next.part.from, next.part.length};
+    const uct::remote_place target{work_.remote + next.part.from, used_rail.memory};
+    return work_.put ? used_rail.lane->put_zcopy(std::span(&piece, 1), target, &next.done)
+                     : used_rail.lane->get_zcopy(std::span(&piece, 1), target, &next.done);
 }
 
-// UCS_ERR_NO_RESOURCE: its lane has no room. Else it is in flight or has ended. While one waited
-// for room the program may have taken back its key.
+// Returns UCS_ERR_NO_RESOURCE if the lane has no room; otherwise the chunk is in flight or has
+// ended. While a chunk waited for room, the program may have released its key.
 ucs_status_t striped_access::move(chunk& next) noexcept {
     if (!wanted_(whole_)) {
         ended(next, UCS_ERR_CANCELED);
@@ -154,30 +155,30 @@ ucs_status_t striped_access::move(chunk& next) noexcept {
     return UCS_OK;
 }
 
-void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
-    which.busy = false;
+void striped_access::ended(chunk& finished, ucs_status_t status) noexcept {
+    finished.busy = false;
     if (status == UCS_OK) {
-        rails_[which.rail].carried += static_cast<double>(which.what.length);
+        rails_[finished.rail].carried += static_cast<double>(finished.part.length);
         return;
     }
-    again_.push_back(which.what);
-    if (!wanted_(whole_)) return;  // the rail need not be the reason
-    rail& over = rails_[which.rail];
-    if (over.failure == UCS_OK) over.failure = status;
-    // That a rail which works cannot reach the memory says more than that another one was lost: the
-    // data can go another way.
+    retries_.push_back(finished.part);
+    if (!wanted_(whole_)) return;  // the cause need not be the rail
+    rail& used_rail = rails_[finished.rail];
+    if (used_rail.failure == UCS_OK) used_rail.failure = status;
+    // If a working rail cannot reach the memory, report that rather than the loss of another rail:
+    // the data can then be sent by another method.
     if (failure_ == UCS_OK || mem::is_out_of_devices_reach(status)) failure_ = status;
-    // Without its lane of messages the connection is over, also for the rails that still work.
-    if (!with_.carries_messages(*over.lane)) return;
+    // Without its message lane the connection ends, also for the rails that still work.
+    if (!peer_.carries_messages(*used_rail.lane)) return;
     for (rail& each : rails_) {
         if (each.failure == UCS_OK) each.failure = status;
     }
 }
 
-// Chunks that end at once make room for others.
-void striped_access::feed() noexcept {
-    if (feeding_) return;
-    feeding_ = true;
+// Chunks that end at once make room for further chunks.
+void striped_access::post_chunks() noexcept {
+    if (posting_) return;
+    posting_ = true;
     for (bool moved = true; moved;) {
         moved = false;
         for (chunk& each : chunks_) {
@@ -187,20 +188,20 @@ void striped_access::feed() noexcept {
                 rails_[each.rail].lane->pending_add(each.pending);
         }
     }
-    feeding_ = false;
+    posting_ = false;
     end_if_over();
 }
 
-// Of a transfer in which every rail could take several chunks, and none failed.
+// Learns from a transfer in which every rail could take several chunks and none failed.
 void striped_access::learn_shares() noexcept {
     double all = 0;
     for (const rail& each : rails_) {
-        if (each.failure != UCS_OK || with_.share_of(*each.lane) == nullptr) return;
+        if (each.failure != UCS_OK || peer_.share_of(*each.lane) == nullptr) return;
         if (each.chunk_length > work_.length / (rails_.size() * chunks_to_learn_from)) return;
         all += each.carried / each.nominal;
     }
     for (const rail& each : rails_) {
-        with_.share_of(*each.lane)
+        peer_.share_of(*each.lane)
             ->learn(each.carried / each.nominal, all / static_cast<double>(rails_.size()));
     }
 }
@@ -209,7 +210,7 @@ void striped_access::end_if_over() noexcept {
     for (const chunk& each : chunks_) {
         if (each.busy) return;
     }
-    const bool complete = next_ == work_.length && again_.empty();
+    const bool complete = next_ == work_.length && retries_.empty();
     if (complete) learn_shares();
     uct::completion& whole = whole_;
     const ucs_status_t outcome =
@@ -219,16 +220,18 @@ void striped_access::end_if_over() noexcept {
 }
 
 void striped_access::chunk_done(uct::completion& done) noexcept {
-    chunk& which = *boost::intrusive::get_parent_from_member(&done, &chunk::done);
-    which.of->ended(which, done.status);
-    which.of->feed();
+    chunk& finished = *boost::intrusive::get_parent_from_member(&done, &chunk::done);
+    finished.access->ended(finished, done.status);
+    finished.access->post_chunks();
 }
 
 ucs_status_t striped_access::progress_chunk(uct::pending_request& queued) noexcept {
-    chunk& which = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
-    const ucs_status_t status = which.of->move(which);
-    // In here nothing may be sent that others on this lane wait behind, and no callback may run.
-    if (status == UCS_OK && !which.busy) which.of->with_.owner().go_on_later(which.of->with_);
+    chunk& finished = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
+    const ucs_status_t status = finished.access->move(finished);
+    // In this callback nothing may be sent on which others on this lane wait, and no callback of
+    // the program may run.
+    if (status == UCS_OK && !finished.busy)
+        finished.access->peer_.owner().go_on_later(finished.access->peer_);
     return status;
 }
 
@@ -236,8 +239,8 @@ void striped_access::lose(const uct::ep& lane) noexcept {
     for (rail& each : rails_) {
         if (each.lane == &lane && each.failure == UCS_OK) each.failure = UCS_ERR_CANCELED;
     }
-    // One that has nothing under way waits to go on, which may not come any more.
-    if (std::ranges::none_of(chunks_, &chunk::busy)) feed();
+    // An access without chunks in flight waits to be resumed, which may not happen any more.
+    if (std::ranges::none_of(chunks_, &chunk::busy)) post_chunks();
 }
 
 bool striped_access::is(const uct::pending_request& queued) noexcept {
@@ -245,9 +248,9 @@ bool striped_access::is(const uct::pending_request& queued) noexcept {
 }
 
 void striped_access::drop(uct::pending_request& queued) noexcept {
-    chunk& which = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
-    which.of->ended(which, UCS_ERR_CANCELED);
-    which.of->feed();
+    chunk& finished = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
+    finished.access->ended(finished, UCS_ERR_CANCELED);
+    finished.access->post_chunks();
 }
 
 }  // namespace ucp

@@ -1,4 +1,4 @@
-// Access to a peer's memory over several lanes at once.
+// Access to a peer's memory over several lanes (rails) at the same time.
 #pragma once
 
 #include <cstddef>
@@ -14,40 +14,43 @@ namespace ucp {
 
 class peer;
 
-// What is read or written, in one piece at both ends.
+// A transfer that is contiguous at both ends.
 struct striped_work {
     bool put;
     std::byte* local;
     std::uint64_t remote;
     std::size_t length;
-    const mem::reached_memory* memory;  // by which the lanes reach it, as long as it is wanted
+    // the lanes' access to the peer's memory; valid while the transfer is wanted
+    const mem::reached_memory* memory;
     std::size_t most_rails;
 };
 
-// Whether a send, whose pieces these are, still wants the rest of them.
+// Returns true while the send to which `parts` belongs still wants the rest of its data.
 [[nodiscard]] bool is_wanted_by_send(const uct::completion& parts) noexcept;
 
-// Each rail takes its share at once (ucp/rma/rail_share.hpp). What is longer than a chunk of
-// each rail goes on with whichever rail has ended one, so that they carry as much as they are fast,
-// whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose rail
-// fails goes over another one: nobody is told of data before all of it is there, and a chunk
-// that is moved twice is the same data.
+// Each rail takes its share at once (ucp/rma/rail_share.hpp). If the transfer is longer than one
+// chunk per rail, a rail that finishes a chunk takes the next one. So each rail carries as much as
+// its speed allows, whatever slows it down. Each rail has two chunks in flight, so that it does not
+// wait for this process. If a rail fails, another rail moves its chunks: no completion is reported
+// before all data is there, and a chunk that is moved twice carries the same data.
 //
-// Owns itself, from `begin` until its part of the caller's completion has ended. In its peer's
-// list, which says when a lane goes. Owner context.
+// The object owns itself, from `begin` until its part of the caller's completion has ended. It is
+// in its peer's list, and the peer reports lost lanes. Owner context.
 class striped_access {
 public:
-    // Takes one part of `whole`, and ends it with the outcome. `wanted` is asked whether the rest
-    // is still to be moved. False, and nothing was begun: there is one rail for this memory, it is
-    // too short, or there is no memory for it.
-    [[nodiscard]] static bool begin(peer& with, const striped_work& work, uct::completion& whole,
+    // Adds one part to `whole`, and ends that part with the outcome. `wanted` returns whether the
+    // rest is still to be moved. Returns false without starting if only one rail reaches this
+    // memory, if the transfer is too short, or if there is no memory.
+    [[nodiscard]] static bool begin(peer& remote, const striped_work& work, uct::completion& whole,
                                     bool (*wanted)(const uct::completion& whole)) noexcept;
 
-    // The lane is destroyed after this. May end the access.
+    // Call before the lane is destroyed. May end the access.
     void lose(const uct::ep& lane) noexcept;
-    // Chunks that ended where nothing could follow at once go on, or the access ends.
-    void go_on() noexcept { feed(); }
-    // Whether what waits for room on a lane is a chunk; then it waits no more.
+    // Continues after chunks that ended in a callback where no further chunk could be posted; may
+    // end the access.
+    void go_on() noexcept { post_chunks(); }
+    // Returns true if the request that waits for room on a lane is a chunk.
+    // Ends the waiting of such a chunk.
     [[nodiscard]] static bool is(const uct::pending_request& queued) noexcept;
     static void drop(uct::pending_request& queued) noexcept;
 
@@ -56,9 +59,9 @@ public:
 private:
     struct rail {
         uct::ep* lane;
-        const uct::remote_memory* in;
-        double nominal;  // weight by what its port says
-        double weight;   // as it was when the access began
+        const uct::remote_memory* memory;
+        double nominal;  // weight according to its port
+        double weight;   // weight when the access began
         double carried = 0;
         std::size_t chunk_length = 0;
         ucs_status_t failure = UCS_OK;
@@ -67,17 +70,17 @@ private:
         std::size_t from;
         std::size_t length;
     };
-    // In flight, or waiting for room, or neither.
+    // A chunk is in flight, waits for room, or is idle.
     struct chunk {
-        striped_access* of;
+        striped_access* access;
         std::size_t rail;
         bool busy = false;
-        range what{};
+        range part{};
         uct::completion done{};
         uct::pending_request pending{};
     };
 
-    striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
+    striped_access(peer& remote, const striped_work& work, std::vector<rail> rails,
                    uct::completion& whole, bool (*wanted)(const uct::completion& whole));
     static void share_out(std::vector<rail>& among, std::size_t length, std::size_t shortest,
                           std::size_t longest) noexcept;
@@ -85,38 +88,40 @@ private:
                                std::size_t longest) noexcept;
     static void chunk_done(uct::completion& done) noexcept;
     static ucs_status_t progress_chunk(uct::pending_request& queued) noexcept;
-    [[nodiscard]] bool take(chunk& into) noexcept;
+    [[nodiscard]] bool take(chunk& next) noexcept;
     [[nodiscard]] ucs_status_t post(chunk& next) noexcept;
     [[nodiscard]] ucs_status_t move(chunk& next) noexcept;
-    void ended(chunk& which, ucs_status_t status) noexcept;
-    void feed() noexcept;
+    void ended(chunk& finished, ucs_status_t status) noexcept;
+    void post_chunks() noexcept;
     void learn_shares() noexcept;
     void end_if_over() noexcept;
 
-    peer& with_;
+    peer& peer_;
     const striped_work work_;
     uct::completion& whole_;
     bool (*const wanted_)(const uct::completion& whole);
     std::vector<rail> rails_;
-    std::vector<chunk> chunks_;  // never moves
-    std::vector<range> again_;   // of rails that failed; has room for all chunks
-    std::size_t next_ = 0;       // everything below is taken
+    std::vector<chunk> chunks_;   // never moves
+    std::vector<range> retries_;  // ranges of failed rails; has capacity for all chunks
+    std::size_t next_ = 0;        // all bytes below are taken
     ucs_status_t failure_ = UCS_OK;
-    bool feeding_ = false;
+    bool posting_ = false;
 };
 
-// How many of a peer's rails, the first ones, move so much of a rendezvous at the same time.
-[[nodiscard]] std::size_t rails_for(const peer& with, std::size_t length) noexcept;
+// Returns the number of a peer's rails, the first ones, that move a rendezvous of this length
+// together.
+[[nodiscard]] std::size_t rails_for(const peer& remote, std::size_t length) noexcept;
 
-// Their bytes per second.
-[[nodiscard]] double rails_bandwidth(const peer& with, std::size_t length) noexcept;
+// Returns the sum of these rails' bandwidth in bytes per second.
+[[nodiscard]] double rails_bandwidth(const peer& remote, std::size_t length) noexcept;
 
-// How long the chunks of a rail are that carries this part of a transfer: as few as its share
-// makes, of whole pages.
+// Returns the chunk length of a rail that carries this part of a transfer: as few chunks as
+// possible, of whole pages.
 [[nodiscard]] std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortest,
                                           std::size_t longest) noexcept;
 
-// Chunks are no shorter than this, and nothing is striped that is less than two of them.
-[[nodiscard]] bool is_striped(const peer& with, std::size_t length) noexcept;
+// Returns true if the transfer is split over rails: it must be at least two chunks of the smallest
+// length.
+[[nodiscard]] bool is_striped(const peer& remote, std::size_t length) noexcept;
 
 }  // namespace ucp

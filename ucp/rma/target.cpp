@@ -1,5 +1,6 @@
-// Everything here comes from a peer and is checked: who it is by the endpoint that it names, what
-// it may do by the table of registered memory.
+// Carries out operations that peers request on memory registered here. All data here comes from a
+// peer and is checked: the endpoint that it names identifies the peer, and the table of registered
+// memory gives its rights.
 #include "ucp/rma/target.hpp"
 
 #include <algorithm>
@@ -18,56 +19,59 @@ namespace ucp {
 
 namespace {
 
-// The endpoint to whoever asks, or nullptr.
-ep* asking(worker& owner, std::uint64_t id) noexcept {
+// Returns the endpoint to the requester, or nullptr.
+ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
     ep* const found = owner.find_ep(id);
     return found != nullptr && found->may_answer() ? found : nullptr;
 }
 
-// The same for what has to be answered: nullptr also for who asks more than it may. Each one is
-// paid by `pay` or by the end of a reply.
-ep* asking_for_answer(worker& owner, std::uint64_t id) {
-    ep* const by = asking(owner, id);
-    if (by == nullptr || by->owe_answer()) return by;
+// Like find_endpoint, for operations that need a reply. Returns nullptr also if the requester has
+// more operations outstanding than it may have. Each reply that is owed is sent by
+// send_reply_message or ends with a reply request.
+ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
+    ep* const requester = find_endpoint(owner, id);
+    if (requester == nullptr || requester->owe_answer()) return requester;
     owner.rejected().warn(proto_log,
                           "worker {:x} does not take the answers that it asks for: its endpoint "
                           "fails",
-                          by->remote().uid());
-    by->handle(wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
+                          requester->remote().uid());
+    requester->handle(wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
     return nullptr;
 }
 
 template<class Header>
-void pay(const ep& to, wire::id id, const Header& header) {
+void send_reply_message(const ep& to, wire::id id, const Header& header) {
     to.remote().send_control(id, std::as_bytes(std::span(&header, 1)), {}, to.id());
 }
 
-void refuse(worker& owner, const ep& by, const char* what, std::uint64_t length,
+void refuse(worker& owner, const ep& requester, const char* operation, std::uint64_t length,
             std::uint64_t address, ucs_status_t status) {
     owner.rejected().warn(proto_log, "a {} of {} bytes at {:#x} by worker {:x} is refused: {}",
-                          what, length, address, by.remote().uid(),
+                          operation, length, address, requester.remote().uid(),
                           status == UCS_ERR_INVALID_PARAM ? "it is impossible"
                           : status == UCS_ERR_REJECTED    ? "its key does not allow it"
                                                           : "it has no key to such memory");
 }
 
-void answer(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
-    pay(to, wire::rma_result, wire::result_header{reply, status, value});
+void send_result(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
+    send_reply_message(to, wire::rma_result, wire::result_header{reply, status, value});
 }
 
-mem::wish wish_of(const wire::put_header& header, std::size_t length) noexcept {
+mem::access_request access_request_for(const wire::put_header& header,
+                                       std::size_t length) noexcept {
     return {{header.id, header.secret}, header.address, length, mem::may_write};
 }
 
 // --- put ---
 
-// A put that lands is asked for its place again and again, and nobody else hears of it when that is
-// gone. One line for all that the peer is told of once.
+// The transport calls locate_put again for each part of a put that lands, and if the memory is
+// gone no other handler learns of it. The log gets one line for all refusals that are reported to
+// the peer once.
 void refuse_put(worker& owner, const wire::put_header& header, std::size_t length,
                 ucs_status_t status) {
-    ep* const by = asking(owner, header.ep);
-    if (by == nullptr || !by->note_refused(status)) return;
-    refuse(owner, *by, "put", length, header.address, status);
+    ep* const requester = find_endpoint(owner, header.ep);
+    if (requester == nullptr || !requester->note_refused(status)) return;
+    refuse(owner, *requester, "put", length, header.address, status);
 }
 
 void deliver_put(void* arg, uct::peer_bytes message) {
@@ -75,24 +79,25 @@ void deliver_put(void* arg, uct::peer_bytes message) {
     wire::put_header header;
     if (!read_header(owner, wire::rma_put, message, header)) return;
     const uct::peer_bytes data = message.behind(sizeof header);
-    const mem::visit into(owner.visitor(), wish_of(header, data.size()));
+    const mem::visit into(owner.visitor(), access_request_for(header, data.size()));
     if (into.status() == UCS_OK) {
-        store_once(into.at(), data.payload(), data.size());
+        store_once(into.address(), data.payload(), data.size());
         return;
     }
     refuse_put(owner, header, data.size(), into.status());
 }
 
-// What is stored as a whole may not land by pieces: a program looks at it meanwhile. The worker is
-// inside the memory until the bytes have been received, see worker::progress_slow.
-void* locate_put(void* arg, const void* at, std::size_t length) noexcept {
+// Data that must be stored as a whole may not land in pieces, because a program may read it
+// meanwhile. The worker holds the memory until the bytes have been received, see
+// worker::progress_slow.
+void* locate_put(void* arg, const void* header_bytes, std::size_t length) noexcept {
     if (length <= stored_once) return nullptr;
     wire::put_header header;
-    std::memcpy(&header, at, sizeof header);
+    std::memcpy(&header, header_bytes, sizeof header);
     worker& owner = *static_cast<worker*>(arg);
-    const mem::visitor::entry into = owner.visitor().enter(wish_of(header, length));
+    const mem::visitor::entry into = owner.visitor().enter(access_request_for(header, length));
     if (into.status != UCS_OK) refuse_put(owner, header, length, into.status);
-    return into.at;
+    return into.address;
 }
 
 void landed_put(void* arg, const void*, std::size_t) {
@@ -134,7 +139,7 @@ void end_reply(request& reply) {
     finish_send(reply, UCS_OK);
 }
 
-// Copied into the transport's buffers piece by piece: nothing refers to the memory in between, so
+// Copies into the transport's buffers piece by piece. Nothing refers to the memory in between, so
 // it can be unmapped at any time.
 ucs_status_t progress_reply(request& send) {
     send_state& state = send.state.send;
@@ -143,43 +148,44 @@ ucs_status_t progress_reply(request& send) {
                               {state.owner_of_memory(), state.what + state.offset,
                                state.end - state.offset, mem::may_read});
         if (from.status() != UCS_OK) {
-            answer(*send.via, state.remote_id, from.status(), 0);
+            send_result(*send.via, state.remote_id, from.status(), 0);
             end_reply(send);
             return UCS_OK;
         }
-        packing job{&send, from.at()};
+        packing job{&send, from.address()};
         const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
         if (sent == UCS_ERR_NO_RESOURCE) {
             note_waiting(send);
             return UCS_ERR_NO_RESOURCE;
         }
-        if (sent < 0) break;  // the lane failed, and both sides hear of it
+        if (sent < 0) break;  // the lane failed; both sides learn of it
     }
     send.via->answer_left();
     end_reply(send);
     return UCS_OK;
 }
 
-// Our program closed by force: nobody else tells whoever waits for the data.
+// The program closed the endpoint by force. Only this message tells the requester that no data
+// follows.
 void abandon_reply(request& send) {
     note_left(send);
-    answer(*send.via, send.state.send.remote_id, UCS_ERR_CONNECTION_RESET, 0);
+    send_result(*send.via, send.state.send.remote_id, UCS_ERR_CONNECTION_RESET, 0);
 }
 
 void on_get(worker& owner, const wire::get_header& header) {
-    ep* const by = asking_for_answer(owner, header.ep);
-    if (by == nullptr) return;
-    const mem::wish wanted{
+    ep* const requester = find_reply_endpoint(owner, header.ep);
+    if (requester == nullptr) return;
+    const mem::access_request wanted{
         {header.id, header.secret}, header.address, header.length, mem::may_read};
     ucs_status_t status = mem::visit(owner.visitor(), wanted).status();
     if (header.length == 0) status = UCS_ERR_INVALID_PARAM;
     if (status != UCS_OK) {
-        refuse(owner, *by, "get", header.length, header.address, status);
-        answer(*by, header.reply, status, 0);
+        refuse(owner, *requester, "get", header.length, header.address, status);
+        send_result(*requester, header.reply, status, 0);
         return;
     }
     request* const reply = owner.requests().get();
-    if (reply == nullptr) return answer(*by, header.reply, UCS_ERR_NO_MEMORY, 0);
+    if (reply == nullptr) return send_result(*requester, header.reply, UCS_ERR_NO_MEMORY, 0);
     reply->flags.assign(request_flags::internal);
     reply->status = UCS_INPROGRESS;
     reply->owner = &owner;
@@ -190,42 +196,43 @@ void on_get(worker& owner, const wire::get_header& header) {
     state.local_window = nullptr;
     state.remote_id = header.reply;
     state.end = header.length;
-    by->add_send(*reply);
+    requester->add_send(*reply);
     start_with(*reply, rma_reply);
 }
 
 // --- atomic ---
 
 void on_atomic(worker& owner, const wire::atomic_header& header) {
-    ep* const by =
-        header.reply != 0 ? asking_for_answer(owner, header.ep) : asking(owner, header.ep);
-    if (by == nullptr) return;
+    ep* const requester =
+        header.reply != 0 ? find_reply_endpoint(owner, header.ep) : find_endpoint(owner, header.ep);
+    if (requester == nullptr) return;
     const uct::atomic_op op{static_cast<uct::atomic_kind>(header.operation), header.size,
                             header.operand, header.swap};
     std::uint64_t before = 0;
     ucs_status_t status = UCS_ERR_INVALID_PARAM;
     if (header.operation < uct::atomic_kinds && op.possible() &&
         header.address % header.size == 0) {
-        const mem::visit at(
+        const mem::visit target(
             owner.visitor(),
             {{header.id, header.secret}, header.address, header.size, mem::all_access});
-        status = at.status();
-        if (status == UCS_OK) before = uct::sm::apply_atomic(at.at(), op);
+        status = target.status();
+        if (status == UCS_OK) before = uct::sm::apply_atomic(target.address(), op);
     }
     if (status != UCS_OK) {
-        refuse(owner, *by, "atomic operation", header.size, header.address, status);
-        if (header.reply == 0) by->note_refused(status);
+        refuse(owner, *requester, "atomic operation", header.size, header.address, status);
+        if (header.reply == 0) requester->note_refused(status);
     }
-    if (header.reply != 0) answer(*by, header.reply, status, before);
+    if (header.reply != 0) send_result(*requester, header.reply, status, before);
 }
 
 // --- confirm ---
 
 void on_confirm(worker& owner, const wire::confirm_header& header) {
-    ep* const by = asking_for_answer(owner, header.ep);
-    if (by == nullptr) return;
-    pay(*by, wire::rma_confirmed,
-        wire::confirmed_header{by->remote_id(), header.count, by->take_refused()});
+    ep* const requester = find_reply_endpoint(owner, header.ep);
+    if (requester == nullptr) return;
+    send_reply_message(
+        *requester, wire::rma_confirmed,
+        wire::confirmed_header{requester->remote_id(), header.count, requester->take_refused()});
 }
 
 }  // namespace
@@ -234,12 +241,12 @@ constinit const protocol rma_reply{
     "rma/reply", "the data that a peer asked for", nullptr, progress_reply, false, abandon_reply,
 };
 
-void rma_listen(worker& owner, uct::iface& on) {
+void rma_listen(worker& owner, uct::iface& iface) {
     handler_of<wire::rma_put>::install<deliver_put, locate_put, landed_put>(
-        on, &owner, sizeof(wire::put_header));
-    handler_of<wire::rma_get>::install_plain<wire::get_header, on_get>(on, owner);
-    handler_of<wire::rma_atomic>::install_plain<wire::atomic_header, on_atomic>(on, owner);
-    handler_of<wire::rma_confirm>::install_plain<wire::confirm_header, on_confirm>(on, owner);
+        iface, &owner, sizeof(wire::put_header));
+    handler_of<wire::rma_get>::install_plain<wire::get_header, on_get>(iface, owner);
+    handler_of<wire::rma_atomic>::install_plain<wire::atomic_header, on_atomic>(iface, owner);
+    handler_of<wire::rma_confirm>::install_plain<wire::confirm_header, on_confirm>(iface, owner);
 }
 
 }  // namespace ucp

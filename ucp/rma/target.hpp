@@ -1,4 +1,4 @@
-// Carrying out what peers ask of the memory that is registered here.
+// Handlers that carry out what peers request on memory registered here.
 #pragma once
 
 #include "uct/api/iface.hpp"
@@ -8,9 +8,9 @@ namespace ucp {
 class worker;
 
 // Registers the handlers of put, get, atomic and confirm.
-void rma_listen(worker& owner, uct::iface& on);
+void rma_listen(worker& owner, uct::iface& iface);
 
-// Registers the handlers of what the owner of memory answers to ours.
-void rma_listen_answers(worker& owner, uct::iface& on);
+// Registers the handlers of replies to this worker's own requests.
+void rma_listen_answers(worker& owner, uct::iface& iface);
 
 }  // namespace ucp

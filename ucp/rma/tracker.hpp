@@ -1,4 +1,4 @@
-// What an endpoint knows about operations on its peer's memory that may not be over.
+// State of an endpoint's operations on its peer's memory that may be incomplete.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace ucp {
 
-// Made when an endpoint first carries out such an operation by a request. Operations that are
-// answered are among the endpoint's running sends, and counted; here are those that are not,
-// counted in messages (see ucp/rma/wire.hpp), and the fences that later operations wait behind.
-// Owned by the endpoint. Owner context.
+// Made when an endpoint first carries out such an operation by a request. Operations that get a
+// reply are counted among the endpoint's running sends. The tracker counts the others, in messages
+// (see ucp/rma/wire.hpp), and keeps the fences behind which later operations wait. Owned by the
+// endpoint. Owner context.
 struct remote_tracker {
-    std::uint64_t posted = 0;       // messages that were sent
-    std::uint64_t asked = 0;        // of them, those that the peer was asked about
-    std::uint64_t confirmed = 0;    // of them, those that it has carried out
-    bool copied = false;            // puts went over the lane whose end nobody hears
-    unsigned flushing = 0;          // flushes of the lane that are under way for them
-    ucs_status_t outcome = UCS_OK;  // the first failure since the last flush that nobody was told
-    unsigned unanswered = 0;        // operations that the peer has not answered yet
-    // Those that wait until it has answered some: it keeps a bounded number in mind.
+    std::uint64_t posted = 0;       // messages sent
+    std::uint64_t requested = 0;    // messages whose confirmation was requested
+    std::uint64_t confirmed = 0;    // messages that the peer has confirmed
+    bool copied = false;            // puts went over the lane, which does not report their end
+    unsigned flushing = 0;          // flushes of the lane that are running for these puts
+    ucs_status_t outcome = UCS_OK;  // first failure since the last flush that was not reported yet
+    unsigned unanswered = 0;        // operations to which the peer has not replied yet
+    // Operations that wait until the peer has replied to others, because it keeps a bounded number.
     ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> held;
-    bool resuming = false;              // they are being started
-    std::vector<std::uint64_t> fences;  // sequence numbers of what came first behind them
+    bool resuming = false;              // the held operations are being started
+    std::vector<std::uint64_t> fences;  // sequence number of the first operation behind each fence
 
     [[nodiscard]] bool all_confirmed() const noexcept { return confirmed == posted; }
 };

@@ -1,4 +1,4 @@
-// Messages that carry out operations on memory where no lane reaches it. Layout first.
+// Messages that carry out operations on memory that no lane reaches. Layout first.
 //
 //   id             header (bytes)                                                  then
 //   rma_put        ep 8, id 8, secret 8, address 8                                 data
@@ -10,14 +10,13 @@
 //   rma_confirm    ep 8, count 8                                                   -
 //   rma_confirmed  ep 8, count 8, status 8                                         -
 //
-// `id`, `secret` and `address` are those of a packed key (ucp/mem/wire.hpp), and everything about
-// them is checked where the memory is. Puts, and atomics without `reply`, are not answered: who
-// wants to know whether they are done asks by rma_confirm, and as messages of an endpoint arrive in
-// order, the answer holds for all `count` that were sent before. It tells the first failure among
-// those since the last answer.
-//
-// An endpoint has at most `most_unanswered` operations on the way that are answered, and one
-// rma_confirm; what it asks beyond, the owner need not keep in mind, and takes for an attack.
+// `id`, `secret` and `address` are those of a packed key (ucp/mem/wire.hpp); the owner of the
+// memory checks all of them. Puts, and atomics without `reply`, get no reply. A sender that needs
+// to know whether they are complete sends rma_confirm. Messages of an endpoint arrive in order, so
+// the reply confirms all `count` messages that were sent before. Its status is the first failure
+// among the messages since the last reply.
+// An endpoint has at most `most_unanswered` operations outstanding that need a reply, and one
+// rma_confirm. The owner need not keep more, and treats a peer that exceeds this as an attacker.
 #pragma once
 
 #include "ucp/core/wire.hpp"
@@ -50,7 +49,7 @@ struct get_data_header {
 struct result_header {
     std::uint64_t reply;
     std::int64_t status;  // of a get: the reason why there is no (more) data
-    std::uint64_t value;  // of an atomic: what was there before
+    std::uint64_t value;  // of an atomic: the value before the operation
 };
 
 struct atomic_header {
@@ -58,9 +57,9 @@ struct atomic_header {
     std::uint64_t id;
     std::uint64_t secret;
     std::uint64_t address;
-    std::uint64_t operand;    // of cswap: what must be there
-    std::uint64_t swap;       // of cswap: what is stored then
-    std::uint64_t reply;      // 0: nobody wants to know
+    std::uint64_t operand;    // of cswap: the expected value
+    std::uint64_t swap;       // of cswap: the new value
+    std::uint64_t reply;      // 0: no reply is wanted
     std::uint32_t operation;  // ucp_atomic_op_t
     std::uint32_t size;       // 4 or 8
 };

@@ -1,4 +1,4 @@
-// What becomes of arriving bytes and credits. Everything here comes from a peer and is checked.
+// Handlers of arriving stream bytes and credits. All data here comes from a peer and is checked.
 #include "ucp/stream/arrivals.hpp"
 
 #include <cstring>
@@ -11,13 +11,13 @@ namespace ucp {
 
 namespace {
 
-// The endpoint that the bytes are for, or nullptr.
-ep* receiving(worker& owner, const wire::stream_data_header& header) noexcept {
+// Returns the endpoint for which the bytes are, or nullptr.
+ep* find_receiver(worker& owner, const wire::stream_data_header& header) noexcept {
     ep* const found = owner.find_ep(header.ep);
     return found == nullptr || found->incoming_over() ? nullptr : found;
 }
 
-// A stream with a hole is none.
+// If bytes are missing, the stream cannot continue, so the endpoint fails.
 void fail(worker& owner, ep& broken, ucs_status_t status) {
     if (status == UCS_OK) return;
     if (status == UCS_ERR_EXCEEDS_LIMIT) {
@@ -28,9 +28,9 @@ void fail(worker& owner, ep& broken, ucs_status_t status) {
     broken.handle(wireup::event::failure, status);
 }
 
-wire::stream_data_header header_at(const void* place) noexcept {
+wire::stream_data_header header_at(const void* bytes) noexcept {
     wire::stream_data_header header;
-    std::memcpy(&header, place, sizeof header);
+    std::memcpy(&header, bytes, sizeof header);
     return header;
 }
 
@@ -38,34 +38,35 @@ void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::stream_data_header header;
     if (!read_header(owner, wire::stream_data, message, header)) return;
-    ep* const to = receiving(owner, header);
-    if (to == nullptr) {
+    ep* const receiver = find_receiver(owner, header);
+    if (receiver == nullptr) {
         ucs::log::debug(proto_log, "bytes of a stream whose endpoint is gone were dropped");
         return;
     }
     const uct::peer_bytes data = message.behind(sizeof header);
-    fail(owner, *to, to->stream().arrived(data.payload(), data.size()));
+    fail(owner, *receiver, receiver->stream().arrived(data.payload(), data.size()));
 }
 
 void* locate_data(void* arg, const void* header, std::size_t length) noexcept {
-    const ep* const to = receiving(*static_cast<worker*>(arg), header_at(header));
-    if (to == nullptr || to->opened_stream() == nullptr) return nullptr;
-    return to->opened_stream()->place(length);
+    const ep* const receiver = find_receiver(*static_cast<worker*>(arg), header_at(header));
+    if (receiver == nullptr || receiver->opened_stream() == nullptr) return nullptr;
+    return receiver->opened_stream()->receive_address(length);
 }
 
 void landed_data(void* arg, const void* header, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
-    ep* const to = receiving(owner, header_at(header));
-    // Only where its place still is: the receive may have ended meanwhile.
-    if (to == nullptr || to->opened_stream()->place(length) == nullptr) return;
-    fail(owner, *to, to->opened_stream()->landed(length));
+    ep* const receiver = find_receiver(owner, header_at(header));
+    // The receive may have ended meanwhile; then its buffer must not be used.
+    if (receiver == nullptr || receiver->opened_stream()->receive_address(length) == nullptr)
+        return;
+    fail(owner, *receiver, receiver->opened_stream()->landed(length));
 }
 
 void on_credit(worker& owner, const wire::stream_credit_header& header) {
     ep* const from = owner.find_ep(header.ep);
     if (from == nullptr || from->failure() != UCS_OK) return;
     if (header.limit == wire::no_reader) {
-        from->note_reader_gone();  // also one that has not sent yet
+        from->note_reader_gone();  // also for a stream that has not sent yet
     } else if (from->opened_stream() != nullptr) {
         from->opened_stream()->raise_limit(header.limit);
     }
@@ -73,10 +74,10 @@ void on_credit(worker& owner, const wire::stream_credit_header& header) {
 
 }  // namespace
 
-void stream_listen(worker& owner, uct::iface& on) {
+void stream_listen(worker& owner, uct::iface& iface) {
     handler_of<wire::stream_data>::install<deliver_data, locate_data, landed_data>(
-        on, &owner, sizeof(wire::stream_data_header));
-    handler_of<wire::stream_credit>::install_plain<wire::stream_credit_header, on_credit>(on,
+        iface, &owner, sizeof(wire::stream_data_header));
+    handler_of<wire::stream_credit>::install_plain<wire::stream_credit_header, on_credit>(iface,
                                                                                           owner);
 }
 

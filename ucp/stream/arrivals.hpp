@@ -1,4 +1,4 @@
-// Arriving bytes and credits of streams.
+// Handlers of arriving bytes and credits of streams.
 #pragma once
 
 #include "uct/api/iface.hpp"
@@ -9,10 +9,11 @@ class ep;
 class worker;
 
 // Registers the handlers.
-void stream_listen(worker& owner, uct::iface& on);
+void stream_listen(worker& owner, uct::iface& iface);
 
-// The program has closed and reads no more of this endpoint, but its own sends have not ended: the
-// peer must not wait for it, which may be waiting for the peer.
+// Call when the program has closed the endpoint and reads no more, while its own sends have not
+// ended. The message keeps the peer from waiting for credits; this side may be waiting for
+// the peer.
 void stream_tell_no_reader(ep& closing);
 
 }  // namespace ucp

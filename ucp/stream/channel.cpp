@@ -12,13 +12,13 @@ namespace ucp {
 
 namespace {
 
-// So that a stream of small pieces does not take a chunk each.
+// Keeps small sends from taking a chunk each.
 constexpr std::size_t smallest_chunk = 4096;
 
 }  // namespace
 
-stream_channel::stream_channel(ep& of, std::size_t window) noexcept
-    : owner_(of),
+stream_channel::stream_channel(ep& endpoint, std::size_t window) noexcept
+    : owner_(endpoint),
       window_(std::max(window, wire::first_stream_window)),
       granted_(wire::first_stream_window) {}
 
@@ -38,7 +38,7 @@ void stream_channel::finish(request& receive, ucs_status_t status) {
     complete(receive, status);
 }
 
-std::size_t stream_channel::feed(request& receive, const std::byte* data, std::size_t length) {
+std::size_t stream_channel::fill(request& receive, const std::byte* data, std::size_t length) {
     stream_recv_state& state = receive.state.stream;
     const std::size_t part = std::min(length, state.buffer.capacity() - state.received);
     const ucs_status_t status = state.buffer.unpack(data, state.received, part);
@@ -51,7 +51,7 @@ void stream_channel::read_stored(request& receive) {
     stream_recv_state& state = receive.state.stream;
     while (!stored_.empty() && state.received < state.buffer.capacity()) {
         stream_chunk& front = stored_.front();
-        const std::size_t part = feed(receive, front.bytes() + front.begin, front.unread());
+        const std::size_t part = fill(receive, front.bytes() + front.begin, front.unread());
         front.begin += part;
         note_taken(part);
         if (front.unread() == 0) drop_front();
@@ -72,14 +72,15 @@ ucs_status_ptr_t stream_channel::receive(void* buffer, std::size_t count, std::s
     state.unit = dt::is_contig(type) ? std::max<std::size_t>(1, dt::element_size(type)) : 1;
     state.wait_all = (params.flags() & UCP_STREAM_RECV_FLAG_WAITALL) != 0;
     receive->flags.set(request_flags::matched);
-    // Bytes that do not end this one are kept for a shorter one when no more will come.
-    const bool over = owner_.incoming_over();
-    const std::size_t within_reach = over ? std::min(stored(), state.buffer.capacity()) : 0;
-    if (waiting_.empty() && (!over || satisfied(state, within_reach))) read_stored(*receive);
+    // When no more bytes will come, stored bytes that cannot complete this receive are kept for a
+    // shorter one.
+    const bool is_over = owner_.incoming_over();
+    const std::size_t within_reach = is_over ? std::min(stored(), state.buffer.capacity()) : 0;
+    if (waiting_.empty() && (!is_over || satisfied(state, within_reach))) read_stored(*receive);
     if (waiting_.empty() && satisfied(state, state.received)) {
         length = state.received;
         finish(*receive, state.outcome);
-    } else if (over) {
+    } else if (is_over) {
         length = 0;
         finish(*receive, owner_.failure() != UCS_OK ? owner_.failure() : UCS_ERR_CONNECTION_RESET);
     } else {
@@ -143,7 +144,7 @@ void stream_channel::note_unread(const stream_chunk& fresh) noexcept {
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
     while (length > 0) {
-        if (stored_.empty() || stored_.back().room() == 0) {
+        if (stored_.empty() || stored_.back().free_space() == 0) {
             stream_chunk* const fresh = stream_chunk::make(std::max(length, smallest_chunk));
             if (fresh == nullptr) {
                 ucs::log::error(proto_log,
@@ -156,7 +157,7 @@ ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
             if (owner_.is_uninvited()) note_unread(*fresh);
         }
         stream_chunk& last = stored_.back();
-        const std::size_t part = std::min(length, last.room());
+        const std::size_t part = std::min(length, last.free_space());
         std::memcpy(last.bytes() + last.end, data, part);
         last.end += part;
         data += part;
@@ -171,7 +172,7 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
     received_ += length;
     while (length > 0 && !waiting_.empty()) {
         request& front = waiting_.front();
-        const std::size_t part = feed(front, data, length);
+        const std::size_t part = fill(front, data, length);
         data += part;
         length -= part;
         note_taken(part);
@@ -180,10 +181,10 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
         finish(front, front.state.stream.outcome);
         if (waiting_.empty()) owner_.receives_ended();
     }
-    return length > 0 ? store(data, length) : UCS_OK;  // what is stored makes the endpoint ready
+    return length > 0 ? store(data, length) : UCS_OK;  // stored bytes make the endpoint ready
 }
 
-void* stream_channel::place(std::size_t length) const noexcept {
+void* stream_channel::receive_address(std::size_t length) const noexcept {
     if (waiting_.empty()) return nullptr;
     const stream_recv_state& state = waiting_.front().state.stream;
     void* const base = state.buffer.contiguous();
@@ -205,7 +206,7 @@ ucs_status_t stream_channel::landed(std::size_t length) {
     return UCS_OK;
 }
 
-// The peer is told in steps of half a window.
+// Credits are sent in steps of half a window.
 void stream_channel::note_taken(std::size_t length) {
     taken_ += length;
     const std::uint64_t limit = taken_ + window_;
@@ -223,7 +224,7 @@ void stream_channel::end_receives(ucs_status_t status) {
     }
 }
 
-// Nearly always the last, or the first that goes on and has to wait again.
+// The new position is nearly always the last, or the first if a send resumes and has to wait again.
 void stream_channel::block(request& send) noexcept {
     auto behind = blocked_.begin();
     while (behind != blocked_.end() &&
@@ -250,17 +251,17 @@ void stream_channel::resume_first() {
     end_quiet(next);
 }
 
-bool stream_channel::may_go_on() noexcept {
+bool stream_channel::may_resume() noexcept {
     return !blocked_.empty() && has_turn(request::of(blocked_.front()).state.send.message) &&
            (sent_ < limit_ || reader_gone());
 }
 
-// A send that ends on the way asks for the next one, too: see ep::check_flushes.
+// A send that ends here calls this again, see ep::check_flushes.
 void stream_channel::go_on() {
-    if (std::exchange(going_on_, true)) return;
-    while (may_go_on())
+    if (std::exchange(resuming_, true)) return;
+    while (may_resume())
         resume_first();
-    going_on_ = false;
+    resuming_ = false;
 }
 
 void stream_channel::raise_limit(std::uint64_t limit) {

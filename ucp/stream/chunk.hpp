@@ -1,4 +1,4 @@
-// Bytes of a stream that came before somebody wanted them.
+// Memory for stream bytes that arrived before a receive.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,16 @@
 
 namespace ucp {
 
-// Memory of its own, filled from the front and read from the front. A program may take what is
-// there, without a copy; the word before what it sees leads back here. Owned by the endpoint's
-// channel.
+// Filled and read from the front. A program may take the unread bytes without a copy; the pointer
+// stored directly before these bytes leads back to the chunk. Owned by the endpoint's channel.
 struct alignas(16) stream_chunk {
-    std::size_t begin = 0;  // read so far
-    std::size_t end = 0;    // filled so far
+    std::size_t begin = 0;  // bytes read so far
+    std::size_t end = 0;    // bytes filled so far
     std::size_t capacity = 0;
     ucs::datastruct::list_hook hook;
-    stream_chunk* room_for_the_word_before = nullptr;
+    stream_chunk* space_for_back_pointer = nullptr;
 
-    // nullptr: no memory.
+    // Returns nullptr if there is no memory.
     static stream_chunk* make(std::size_t capacity) noexcept {
         void* const memory = ::operator new(sizeof(stream_chunk) + capacity, std::nothrow);
         if (memory == nullptr) return nullptr;
@@ -34,16 +33,17 @@ struct alignas(16) stream_chunk {
 
     [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     [[nodiscard]] std::size_t unread() const noexcept { return end - begin; }
-    [[nodiscard]] std::size_t room() const noexcept { return capacity - end; }
+    [[nodiscard]] std::size_t free_space() const noexcept { return capacity - end; }
 
-    // What is unread, for the program. What lies before has been read: it holds the way back.
+    // Returns the unread bytes for the program. The bytes before them have been read or are
+    // space_for_back_pointer, so they can hold the back pointer.
     [[nodiscard]] void* hand_out() noexcept {
         std::byte* const shown = bytes() + begin;
         stream_chunk* const self = this;
         std::memcpy(shown - sizeof self, &self, sizeof self);
         return shown;
     }
-    static stream_chunk& of(const void* shown) noexcept {
+    static stream_chunk& from_data(const void* shown) noexcept {
         stream_chunk* self;
         std::memcpy(&self, static_cast<const std::byte*>(shown) - sizeof self, sizeof self);
         return *self;

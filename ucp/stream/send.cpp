@@ -16,13 +16,14 @@ void write_header(const request& send, void* into) {
 constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_header),
                                     write_header};
 
-// All bytes are handed over, or none of those that are left will be. Nothing has no turn.
+// Ends the send when all its bytes are handed over, or when the rest will not be sent. An empty
+// send has no turn to pass.
 void end(request& send, ucs_status_t status) {
     if (send.state.send.buffer.length() > 0) send.via->stream().pass_turn();
     end_fragments(send, status);
 }
 
-// As far as the window reaches; what is left waits in the channel.
+// Sends as many bytes as the credits allow; the rest waits in the channel.
 ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
     stream_channel& channel = send.via->stream();
@@ -32,7 +33,7 @@ ucs_status_t progress(request& send) {
     }
     while (state.offset < length) {
         const std::size_t granted = channel.grant(length - state.offset);
-        // Who waits for credit then waits for ever.
+        // The peer's program has closed, so a send that waits for credits would wait for ever.
         const bool first = channel.has_turn(state.message);
         if (first && granted == 0 && channel.reader_gone()) {
             end(send, UCS_ERR_CONNECTION_RESET);
@@ -67,7 +68,7 @@ constinit const protocol stream_fragments{
 ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
                               const operation& params) {
     if (params.force_immediate()) [[unlikely]]
-        return UCS_STATUS_PTR(not_now(to));
+        return UCS_STATUS_PTR(refuse_immediate(to));
     request* const send = begin_call(to.owner(), params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
@@ -95,7 +96,7 @@ ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
                         : to.lane().am_short(wire::stream_data, to.remote_id(), buffer, length);
         if (status == UCS_OK) [[likely]] {
             channel.note_sent(length);
-            if (params.has_user_request()) note_success(params.user_request(), to.owner());
+            if (params.has_user_request()) record_success(params.user_request(), to.owner());
             return nullptr;
         }
     }

@@ -1,12 +1,13 @@
-// Messages of byte streams: layout first.
+// Wire format of byte streams. Layout first.
 //
 //   id             header (bytes)       then
 //   stream_data    ep 8                 bytes of the stream, which follow those before
 //   stream_credit  ep 8, limit 8        -
 //
-// See ucp/core/wire.hpp for the version rule and the meaning of `ep`. `limit` counts bytes from the
-// beginning of the stream: so many may be sent in all. It begins as first_stream_window; no_reader
-// says that it will not rise again, because the program has closed its endpoint.
+// See ucp/core/wire.hpp for the version rule and the meaning of `ep`. `limit` is the total number
+// of bytes that may be sent, counted from the beginning of the stream. It begins at
+// first_stream_window. The value no_reader means that it will not rise again, because the program
+// has closed its endpoint.
 #pragma once
 
 #include <cstddef>

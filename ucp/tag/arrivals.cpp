@@ -1,4 +1,4 @@
-// What the matcher does with arriving messages. Everything here comes from a peer and is checked.
+// Handlers of arriving tagged messages. All data here comes from a peer and is checked.
 #include <cstring>
 #include <new>
 #include <utility>
@@ -16,16 +16,16 @@ namespace ucp {
 
 namespace {
 
-// Shorter messages say more about latency than about the rate.
+// Shorter messages tell more about latency than about the transfer rate.
 constexpr std::size_t observed_length = 12 * 1024;
 
-void dropped(const char* what, std::uint64_t tag, std::uint64_t length) {
+void dropped(const char* description, std::uint64_t tag, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes with tag {:#x} was dropped: its endpoint was closed or failed",
-                    what, length, tag);
+                    description, length, tag);
 }
 
-// A peer can bring that about as often as it likes.
+// A peer can cause this error as often as it likes, so the log is throttled.
 void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const char* outcome) {
     owner.rejected().error(proto_log, "out of memory: a message of {} bytes with tag {:#x} {}",
                            length, tag, outcome);
@@ -33,13 +33,14 @@ void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const
 
 }  // namespace
 
-// Adapters from function pointers: of the transport, of the assembler, of announcements.
+// Adapts member functions to the function pointers that transports, the assembler and stored RTS
+// messages call.
 class tag_handlers {
 public:
     static void add(worker& owner, assembly& into, const std::byte* data, std::size_t length) {
         owner.matcher().add_fragment(into, data, length);
     }
-    static void* place(const assembly& into) noexcept {
+    static void* locate(const assembly& into) noexcept {
         if (into.receiver == nullptr) return nullptr;
         const recv_state& state = into.receiver->state.recv;
         void* base = state.buffer.contiguous();
@@ -49,29 +50,29 @@ public:
     static void done(worker& owner, const assembly& whole) {
         owner.matcher().finish_assembly(whole);
     }
-    static void half_lost(worker& owner, ep& from, const assembly& half) {
-        owner.matcher().forget_half(from, half);
+    static void incomplete_lost(worker& owner, ep& from, const assembly& incomplete) {
+        owner.matcher().drop_incomplete(from, incomplete);
     }
     static void announced_lost(worker& owner, ep& from, kept_announcement& self) {
-        owner.matcher().forget_announced(from, static_cast<message&>(self));
+        owner.matcher().drop_rts(from, static_cast<message&>(self));
     }
     template<void (tag_matcher::*Handler)(uct::peer_bytes)>
     static void deliver(void* arg, uct::peer_bytes message) {
         (static_cast<tag_matcher*>(arg)->*Handler)(message);
     }
-    static void install(tag_matcher& self, uct::iface& on) {
+    static void install(tag_matcher& self, uct::iface& iface) {
         using wire::id;
-        handler_of<id::eager_only>::install<deliver<&tag_matcher::on_eager_only>>(on, &self);
-        handler_of<id::eager_first>::install<deliver<&tag_matcher::on_eager_first>>(on, &self);
-        handler_of<id::eager_ack>::install<deliver<&tag_matcher::on_eager_ack>>(on, &self);
-        handler_of<id::rndv_rts>::install<deliver<&tag_matcher::on_rts>>(on, &self);
+        handler_of<id::eager_only>::install<deliver<&tag_matcher::on_eager_only>>(iface, &self);
+        handler_of<id::eager_first>::install<deliver<&tag_matcher::on_eager_first>>(iface, &self);
+        handler_of<id::eager_ack>::install<deliver<&tag_matcher::on_eager_ack>>(iface, &self);
+        handler_of<id::rndv_rts>::install<deliver<&tag_matcher::on_rts>>(iface, &self);
     }
 };
 
 namespace {
 
-constexpr assembly_sink tag_sink{tag_handlers::add, tag_handlers::place, tag_handlers::done,
-                                 tag_handlers::half_lost};
+constexpr assembly_sink tag_sink{tag_handlers::add, tag_handlers::locate, tag_handlers::done,
+                                 tag_handlers::incomplete_lost};
 
 }  // namespace
 
@@ -129,13 +130,13 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
     wire::eager_first_header header;
     if (!read_header(owner_, wire::eager_first, whole, header)) return;
     const std::size_t payload = whole.size() - sizeof header;
-    if (payload > header.total || owner_.assemblies().knows(header)) {
+    if (payload > header.total || owner_.assemblies().is_known(header)) {
         message_malformed(owner_, wire::eager_first, whole.size());
         return;
     }
     ep* from = owner_.find_ep(header.ep);
     if (payload < header.total && is_over(from)) {
-        // Nobody would tell its receive when the rest does not come.
+        // Without an endpoint nothing would end the receive if the rest of the message never comes.
         if (from != nullptr && header.ack != 0) {
             answer_sync(*from, header.ack, UCS_ERR_CONNECTION_RESET);
         }
@@ -145,8 +146,8 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
     start_assembly(from, header, whole);
 }
 
-// With all of the message `from` may be nullptr. What is matched or stored may lack the memory for
-// its rest: then the rest is dropped.
+// `from` may be null only if the whole message is here. If the matched or stored message has no
+// memory for its rest, the rest is dropped.
 void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
                                  uct::peer_bytes whole) {
     const uct::peer_bytes data = whole.behind(sizeof header);
@@ -239,7 +240,7 @@ void tag_matcher::on_eager_ack(uct::peer_bytes whole) {
     wire::ack_header header;
     if (!read_header(owner_, wire::eager_ack, whole, header)) return;
     request* send = find_send(owner_, header.request);
-    if (send == nullptr) return;  // both sides may end it at the same time
+    if (send == nullptr) return;  // both sides may end the send at the same time
     if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
         owner_.rejected().warn(
             proto_log, "an acknowledgement names send {:x}, which does not wait for one: dropped",
@@ -291,16 +292,17 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     note_stopped(*from, header.stopped);
 }
 
-// What it defers may be what a posted receive waits for. A sender that does not keep to a limit
-// gains nothing: what it announces is stored and counted, and too much of it cuts the sender off.
+// The sender may be deferring the very message that a posted receive waits for. A sender that
+// ignores its limit gains nothing: every RTS is stored and counted, and a sender with too many is
+// cut off.
 void tag_matcher::note_stopped(const ep& sender, std::uint32_t round) noexcept {
     if (round == 0) return;
     sender.remote().stopped(sender.remote_id(), round);
     if (expected_.size() > 0) room_.missed();
 }
 
-void tag_matcher::listen(uct::iface& on) {
-    tag_handlers::install(*this, on);
+void tag_matcher::listen(uct::iface& iface) {
+    tag_handlers::install(*this, iface);
 }
 
 }  // namespace ucp

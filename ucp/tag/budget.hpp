@@ -1,4 +1,4 @@
-// How much a sender may send before the receiver says that it has room.
+// Sender's eager window: how much may be sent before the receiver grants more credits.
 #pragma once
 
 #include <cstddef>
@@ -6,27 +6,27 @@
 
 namespace ucp {
 
-// Counts the eager messages to one worker. After each half of the window the receiver is asked;
-// while it does not answer, no more than another half is sent, and from then on messages are
-// announced, which takes no memory for their data. Value type.
+// Counts the eager messages to one worker. After each half of the window the sender requests
+// credits. Until they are granted, it sends at most another half eagerly. After that it sends each
+// message by rendezvous, which needs no memory for data at the receiver. Value type.
 class eager_budget {
 public:
-    // What every message costs beside its data: what the receiver keeps of it, see
-    // ucp/tag/message.hpp.
+    // Cost of a message in addition to its data: the memory that the receiver needs to store it,
+    // see ucp/tag/message.hpp.
     static constexpr std::size_t message_cost = 384;
 
     explicit eager_budget(std::size_t window) noexcept
         : left_(half_of(window)), half_(half_of(window)) {}
 
-    // True: more than half of the window has been sent, see next_step.
+    // Returns true if more than half of the window has been sent; then call next_step.
     [[nodiscard]] bool spend(std::size_t length) noexcept {
         left_ -= static_cast<std::int64_t>(length + message_cost);
         return left_ < 0;
     }
 
     enum class step : std::uint8_t {
-        ask,   // the receiver has to be asked
-        hold,  // it has not answered yet: announce messages until it does
+        ask,   // send a request for credits
+        hold,  // credits are not granted yet: send by rendezvous until they are
     };
     [[nodiscard]] step next_step() noexcept {
         if (asked_) {
@@ -38,15 +38,17 @@ public:
         return step::ask;
     }
 
-    // The receiver has no room to begin with: it is to be asked, and messages are announced until
-    // it answers. False: so it was already.
+    // Used when the receiver has no credits to give from the start. The sender must request them,
+    // and sends by rendezvous until they are granted. Returns false if it was in this state
+    // already.
     bool hold() noexcept {
         if (held_) return false;
         asked_ = held_ = true;
         return true;
     }
 
-    // The receiver answered. True: messages had to be announced until now.
+    // Call when the receiver grants credits. Returns true if messages were sent by rendezvous until
+    // now.
     bool answered() noexcept {
         if (!asked_) return false;
         asked_ = false;

@@ -14,23 +14,23 @@ namespace ucp {
 
 namespace {
 
-void tell(const ep& to, wire::id id) {
-    const wire::room_header header{to.remote_id()};
-    to.remote().send_control(id, std::as_bytes(std::span(&header, 1)));
+void send_credit_message(const ep& endpoint, wire::id id) {
+    const wire::room_header header{endpoint.remote_id()};
+    endpoint.remote().send_control(id, std::as_bytes(std::span(&header, 1)));
 }
 
-void on_question(worker& owner, const wire::room_header& header) {
-    ep* const by = owner.find_ep(header.ep);
-    if (by != nullptr) owner.matcher().room().asked(*by);
+void on_credit_request(worker& owner, const wire::room_header& header) {
+    ep* const sender = owner.find_ep(header.ep);
+    if (sender != nullptr) owner.matcher().room().asked(*sender);
 }
 
-void on_answer(worker& owner, const wire::room_header& header) {
-    ep* const to = owner.find_ep(header.ep);
-    if (to != nullptr) to->remote().room_granted(*to);
+void on_credit_grant(worker& owner, const wire::room_header& header) {
+    ep* const endpoint = owner.find_ep(header.ep);
+    if (endpoint != nullptr) endpoint->remote().room_granted(*endpoint);
 }
 
-// Returns the bytes that so many announcements take with the longest keys.
-std::size_t most_announced(unsigned count) noexcept {
+// Returns the bytes that `count` stored RTS messages take, each with keys of the greatest length.
+std::size_t largest_rts_memory(unsigned count) noexcept {
     constexpr std::size_t each = eager_budget::message_cost + message::keys_cost(longest_lent_key);
     if (count == std::numeric_limits<unsigned>::max())
         return std::numeric_limits<std::size_t>::max();
@@ -39,9 +39,9 @@ std::size_t most_announced(unsigned count) noexcept {
 
 }  // namespace
 
-// A sender that heeds the limit has at most its window stored, the message that went beyond it, and
-// the announcements that it may have. How large its window and messages may be, this process knows
-// by its own settings, which others of a job share.
+// A sender that respects the limit has at most three kinds of memory stored here: its window, the
+// message that exceeded it, and the RTS messages that it may send. The sizes of its window and
+// messages are assumed from this process's own settings, which the other processes of a job share.
 unexpected_limits unexpected_limits::of(const config& options) noexcept {
     constexpr std::size_t least_share = std::size_t{16} << 20;
     const auto sum = [](std::size_t one, std::size_t other) {
@@ -57,27 +57,27 @@ unexpected_limits unexpected_limits::of(const config& options) noexcept {
     const std::size_t window = options.unexpected_window.bytes;
     const std::size_t longest =
         std::max(set(options.rndv_threshold.intra), set(options.rndv_threshold.inter));
-    const std::size_t in_order =
-        sum(sum(sum(window, window), longest), most_announced(options.unexpected_announcements));
-    const std::size_t honest = std::max(least_share, in_order);
-    return {ordinary, hard, std::min(honest, hard - ordinary)};
+    const std::size_t in_order = sum(sum(sum(window, window), longest),
+                                     largest_rts_memory(options.unexpected_announcements));
+    const std::size_t well_behaved = std::max(least_share, in_order);
+    return {ordinary, hard, std::min(well_behaved, hard - ordinary)};
 }
 
-// The sender may have more endpoints than this one, so the question is answered whatever became of
-// it.
-void unexpected_room::asked(ep& by) {
+// The sender may have other endpoints than this one, so the request is granted even if this
+// endpoint closes.
+void unexpected_room::asked(ep& sender) {
     if (has_room()) {
-        tell(by, wire::room_answer);
-    } else if (!by.owed_hook.is_linked()) {
-        owed_.push_back(by);
+        send_credit_message(sender, wire::room_answer);
+    } else if (!sender.owed_hook.is_linked()) {
+        credit_waiters_.push_back(sender);
     }
 }
 
-void unexpected_room::answer_all() {
-    while (!owed_.empty()) {
-        const ep& next = owed_.front();
-        owed_.pop_front();
-        tell(next, wire::room_answer);
+void unexpected_room::grant_all() {
+    while (!credit_waiters_.empty()) {
+        const ep& next = credit_waiters_.front();
+        credit_waiters_.pop_front();
+        send_credit_message(next, wire::room_answer);
     }
 }
 
@@ -89,13 +89,14 @@ void unexpected_room::ask_for_more() noexcept {
     }
 }
 
-void ask_for_room(const ep& to) {
-    tell(to, wire::room_question);
+void ask_for_room(const ep& endpoint) {
+    send_credit_message(endpoint, wire::room_question);
 }
 
-void flow_listen(worker& owner, uct::iface& on) {
-    handler_of<wire::room_question>::install_plain<wire::room_header, on_question>(on, owner);
-    handler_of<wire::room_answer>::install_plain<wire::room_header, on_answer>(on, owner);
+void flow_listen(worker& owner, uct::iface& iface) {
+    handler_of<wire::room_question>::install_plain<wire::room_header, on_credit_request>(iface,
+                                                                                         owner);
+    handler_of<wire::room_answer>::install_plain<wire::room_header, on_credit_grant>(iface, owner);
 }
 
 }  // namespace ucp

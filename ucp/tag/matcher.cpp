@@ -15,7 +15,7 @@ namespace ucp {
 
 namespace {
 
-// More are returned to the heap: a burst must not pin memory for ever.
+// Further objects are returned to the heap, so that a burst does not pin memory for ever.
 constexpr std::size_t max_spare = 256;
 constexpr std::size_t max_spare_fragments = 16;  // each
 
@@ -141,7 +141,7 @@ ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, me
     ucs_status_t status;
     request* receive = start(buffer, count, params, status);
     if (receive == nullptr) {
-        // A mistake in this call is no news of the sender's.
+        // A mistake in this call is not reported to the sender as its error.
         drop(taken, status == UCS_ERR_NO_MEMORY ? status : UCS_ERR_CANCELED);
         return UCS_STATUS_PTR(status);
     }
@@ -149,13 +149,13 @@ ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, me
     return end(*receive, params);
 }
 
-void tag_matcher::drop(message& taken, ucs_status_t why) {
+void tag_matcher::drop(message& taken, ucs_status_t status) {
     if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
     const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
     if (from != nullptr && taken.type == message::kind::rendezvous) {
-        rndv_tell_sender(*from, taken.request, why);
+        rndv_tell_sender(*from, taken.request, status);
     } else if (from != nullptr) {
-        answer_sync(*from, taken.request, why);
+        answer_sync(*from, taken.request, status);
     }
     free_message(taken);
 }
@@ -172,10 +172,10 @@ void tag_matcher::take(request& receive, message& stored) {
     }
     if (stored.type == message::kind::rendezvous) {
         const std::uint64_t from = stored.ep;
-        announced what{stored.total, stored.request, stored.address, stored.confirm,
-                       std::move(stored.memory)};
+        announced rts{stored.total, stored.request, stored.address, stored.confirm,
+                      std::move(stored.memory)};
         free_message(stored);
-        rendezvous(receive, from, std::move(what));
+        rendezvous(receive, from, std::move(rts));
         return;
     }
     take_eager(receive, stored);
@@ -218,16 +218,16 @@ void tag_matcher::cancel(request& receive) {
     finish_receive(receive, UCS_ERR_CANCELED);
 }
 
-void tag_matcher::forget_half(ep& sender, const assembly& half) {
-    message* stored = half.stored;
+void tag_matcher::drop_incomplete(ep& sender, const assembly& incomplete) {
+    message* stored = incomplete.stored;
     if (stored == nullptr) return;
     stored->unfinished = nullptr;
-    stored->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
+    stored->status = UCS_ERR_CONNECTION_RESET;  // a probe may hold the message
     if (stored->request != 0) answer_sync(sender, stored->request, UCS_ERR_CONNECTION_RESET);
     drop_queued(*stored);
 }
 
-void tag_matcher::forget_announced(ep& sender, message& stored) {
+void tag_matcher::drop_rts(ep& sender, message& stored) {
     if (stored.queued) rndv_tell_sender(sender, stored.request, UCS_ERR_CONNECTION_RESET);
     drop_queued(stored);
 }
@@ -249,7 +249,7 @@ void tag_matcher::account(message& stored, std::size_t bytes, uct::peer_bytes de
         attribute(stored, bytes, delivered);
 }
 
-// Messages that came before the ordinary limit was reached count for no connection, so their
+// Messages that arrived before the ordinary limit was reached count for no connection, so their
 // senders need not be looked up.
 void tag_matcher::attribute(message& stored, std::size_t bytes,
                             uct::peer_bytes delivered) noexcept {
@@ -258,7 +258,7 @@ void tag_matcher::attribute(message& stored, std::size_t bytes,
     } else if (const std::uint64_t from = owner_.connection_of(delivered); from != 0) {
         if (room_.shares().add(from, stored.accounted)) stored.connection = from;
     }
-    if (room_.kept() <= room_.limits().hard) room_.look_at_hard_limit();
+    if (room_.kept() <= room_.limits().hard) room_.check_at_hard_limit();
     if (room_.is_overfull()) owner_.leave_for_progress();
 }
 
@@ -266,18 +266,18 @@ void tag_matcher::relieve() {
     while (room_.is_overfull()) {
         const connection_shares::share worst = room_.shares().largest();
         if (worst.bytes <= room_.limits().share) {
-            relieve_of_ended();
+            relieve_ended_connections();
             return;
         }
         cut_off(worst);
-        room_.look_at_hard_limit();
+        room_.check_at_hard_limit();
     }
 }
 
-// A message outlives its connection, so a sender that comes again and again would get a new share
-// each time. Each look that drops something drops a sixteenth of the share at least: a look walks
-// over all messages, and must not happen for each new one.
-void tag_matcher::relieve_of_ended() {
+// A message outlives its connection, so a sender that reconnects repeatedly would get a new share
+// each time. Each check walks over all messages and must not run for each new one; therefore a
+// check that drops messages drops at least a sixteenth of the share.
+void tag_matcher::relieve_ended_connections() {
     const std::size_t share = room_.limits().share;
     try {
         const std::vector<std::uint64_t> alive = owner_.living_connections();
@@ -289,16 +289,16 @@ void tag_matcher::relieve_of_ended() {
             drop_ended(alive, std::min(ended - share, room_.kept() - room_.limits().hard) + step);
         }
     } catch (const std::bad_alloc&) {
-        // The next look may have the memory.
+        // The next check may get the memory.
     }
     if (room_.kept() <= room_.limits().hard) {
-        room_.look_at_hard_limit();
+        room_.check_at_hard_limit();
     } else {
-        room_.look_when_more_came();
+        room_.check_after_growth();
     }
 }
 
-// Those that a probe has taken out are the program's.
+// Messages that a probe has removed belong to the program and are not dropped.
 void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_t wanted) {
     const std::size_t before = room_.kept();
     std::size_t dropped = 0;
@@ -309,7 +309,7 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         if (stored.unfinished != nullptr)
             owner_.assemblies().drop(*std::exchange(stored.unfinished, nullptr));
         unexpected_.remove(stored);
-        // The sender may still be there, by another connection, and wait for an answer.
+        // The sender may still be alive, reach us by another connection, and wait for a reply.
         drop(stored, UCS_ERR_EXCEEDS_LIMIT);
         ++dropped;
         return before - room_.kept() < wanted;
@@ -323,12 +323,12 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         dropped, before - room_.kept());
 }
 
-// The messages go first: those that wait for an answer get none, because their sender hears of its
-// end.
+// The messages are dropped first. A send that waits for a reply gets none, because its sender
+// learns that the connection ends.
 void tag_matcher::cut_off(const connection_shares::share& worst) {
     const std::string sender = owner_.sender_behind(worst.connection);
     room_.shares().forget(worst.connection);
-    const std::size_t dropped = drop_stored_of(worst.connection);
+    const std::size_t dropped = drop_stored_from(worst.connection);
     owner_.rejected().error(
         proto_log,
         "{} was told to wait, and {} bytes of its tagged messages lie here that no receive has "
@@ -338,8 +338,8 @@ void tag_matcher::cut_off(const connection_shares::share& worst) {
     owner_.end_connection(worst.connection, UCS_ERR_EXCEEDS_LIMIT);
 }
 
-// Those that a probe has taken out are the program's.
-std::size_t tag_matcher::drop_stored_of(std::uint64_t connection) {
+// Messages that a probe has removed belong to the program and are not dropped.
+std::size_t tag_matcher::drop_stored_from(std::uint64_t connection) {
     std::size_t dropped = 0;
     unexpected_.for_each([&](tag::unexpected_entry& entry) {
         auto& stored = static_cast<message&>(entry);
@@ -351,29 +351,29 @@ std::size_t tag_matcher::drop_stored_of(std::uint64_t connection) {
     return dropped;
 }
 
-// Unless a probe holds it.
+// Does nothing if a probe holds the message.
 void tag_matcher::drop_queued(message& stored) {
     if (!stored.queued) return;
     unexpected_.remove(stored);
     free_message(stored);
 }
 
-void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, announced what) {
+void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, announced rts) {
     ep* from = owner_.find_ep(ep_id);
     if (from == nullptr || from->incoming_over()) {
         ucs::log::warn(proto_log,
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
                        "since; its receive fails",
-                       what.total, recv_of(receive).info.sender_tag);
-        // It may be alive and waiting: only our side closed the endpoint.
-        if (from != nullptr) rndv_tell_sender(*from, what.request, UCS_ERR_CONNECTION_RESET);
+                       rts.total, recv_of(receive).info.sender_tag);
+        // The peer may be alive and waiting, because only this side closed the endpoint.
+        if (from != nullptr) rndv_tell_sender(*from, rts.request, UCS_ERR_CONNECTION_RESET);
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }
     recv_of(receive).begin_transfer();
     receive.via = from;
     from->add_recv(receive);
-    rndv_receive(receive, *from, std::move(what));
+    rndv_receive(receive, *from, std::move(rts));
 }
 
 std::string tag_matcher::info() {

@@ -1,4 +1,4 @@
-// Receiving tagged messages: matching, storing, assembling.
+// Receives tagged messages: matches, stores and assembles them.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace ucp {
 
-// Brings posted receives and arriving messages together. Owned by its worker; owner context.
+// Matches posted receives with arriving messages. Owned by its worker; owner context.
 class tag_matcher {
 public:
     tag_matcher(worker& owner, const unexpected_limits& limits) noexcept
@@ -29,27 +29,28 @@ public:
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
 
     // Registers the handlers of all tag messages.
-    void listen(uct::iface& on);
+    void listen(uct::iface& iface);
 
-    // See ucp_tag_recv_nbx, ucp_tag_probe_nb, ucp_tag_msg_recv_nbx. The last consumes the message
-    // also when it returns an error: nobody could tell that from the error of the message itself.
+    // See ucp_tag_recv_nbx, ucp_tag_probe_nb, ucp_tag_msg_recv_nbx. receive_probed consumes the
+    // message even when it returns an error, because the caller cannot distinguish that from an
+    // error of the message.
     ucs_status_ptr_t receive(void* buffer, std::size_t count, ucp_tag_t tag, ucp_tag_t mask,
                              const operation& params);
     message* probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info);
     ucs_status_ptr_t receive_probed(void* buffer, std::size_t count, message& taken,
                                     const operation& params);
 
-    // A posted receive completes with UCS_ERR_CANCELED; a matched one goes on.
+    // A posted receive completes with UCS_ERR_CANCELED; a matched receive continues.
     void cancel(request& receive);
 
     [[nodiscard]] unexpected_room& room() noexcept { return room_; }
-    // Cuts off senders that were told to wait and did not, until no more than the hard limit is
-    // stored or none of them has more than senders in order may have. Then drops the oldest
-    // messages of connections that have ended, as long as these have more than that together. From
-    // the worker's progress, outside of that of interfaces.
+    // Cuts off senders that sent eagerly without credits. It stops when no more than the hard
+    // limit is stored, or when no sender has more stored than a well-behaved sender may have. Then
+    // it drops the oldest messages of connections that have ended, as long as these together have
+    // more than that. Called by the worker's progress, outside of the progress of interfaces.
     void relieve();
 
-    // The first few posted receives and stored messages, for people.
+    // Describes the first few posted receives and stored messages in text for people.
     [[nodiscard]] std::string info();
     [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
     [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
@@ -58,54 +59,57 @@ private:
     request* start(void* buffer, std::size_t count, const operation& params, ucs_status_t& status);
     ucs_status_ptr_t end(request& receive, const operation& params);
 
-    // Consumes a message that a probe took out and no receive can have; its sender hears why.
-    void drop(message& taken, ucs_status_t why);
+    // Consumes a message that a probe removed and no receive can take, and reports `status` to its
+    // sender.
+    void drop(message& taken, ucs_status_t status);
     // Gives a stored message to a receive; consumes the message.
     void take(request& receive, message& stored);
     void take_eager(request& receive, message& stored);
-    void rendezvous(request& receive, std::uint64_t ep, announced what);
-    // The rest of a fragmented message goes into this receive.
+    void rendezvous(request& receive, std::uint64_t ep, announced rts);
+    // Directs the rest of a fragmented message into this receive.
     void attach_assembly(request& receive, assembly& more);
 
-    // Arrivals, one per message id of wire.hpp.
+    // Handlers of arriving messages, one per message id of wire.hpp.
     void on_eager_only(uct::peer_bytes whole);
     void on_eager_first(uct::peer_bytes whole);
     void on_eager_ack(uct::peer_bytes whole);
     void on_rts(uct::peer_bytes whole);
-    // The sender of an announcement said that it defers what follows.
+    // Records that the sender of an RTS defers further messages.
     void note_stopped(const ep& sender, std::uint32_t round) noexcept;
 
-    // `whole`: the message with its header, as the transport delivers it.
+    // `whole` is the message with its header, as the transport delivers it.
     void store_eager(std::uint64_t tag, uct::peer_bytes whole);
     void receive_first(request& receive, const wire::eager_first_header& header,
                        const std::byte* data, std::size_t length, assembly* rest);
     message* store_first(const wire::eager_first_header& header, uct::peer_bytes whole) noexcept;
     void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
     void start_assembly(ep* from, const wire::eager_first_header& header, uct::peer_bytes whole);
-    // Until a receive or a probe takes it.
+    // Stores the message until a receive or a probe takes it.
     void queue(message& stored) noexcept;
     void drop_queued(message& stored);
-    // Bytes of memory that a message or its part takes which is being delivered.
+    // Counts the bytes of memory that the delivered message or fragment takes.
     void account(message& stored, std::size_t bytes, uct::peer_bytes delivered) noexcept;
     [[gnu::noinline, gnu::cold]] void attribute(message& stored, std::size_t bytes,
                                                 uct::peer_bytes delivered) noexcept;
     void cut_off(const connection_shares::share& worst);
-    std::size_t drop_stored_of(std::uint64_t connection);
-    void relieve_of_ended();
-    // Drops the oldest messages of connections that have ended, until so many bytes are free or
-    // none is left. `alive`: the other connections, in order.
+    std::size_t drop_stored_from(std::uint64_t connection);
+    void relieve_ended_connections();
+    // Drops the oldest messages of connections that have ended, until `wanted` bytes are free or
+    // none is left. `alive` lists the other connections, sorted.
     void drop_ended(const std::vector<std::uint64_t>& alive, std::size_t wanted);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
-    // There is no memory for what is in the message: its receive ends with that.
+    // Marks a message whose data could not be stored for lack of memory. Its receive ends with that
+    // error.
     void give_up(message& stored);
-    // Of messages in fragments, see assembly_sink.
+    // For messages in fragments, see assembly_sink.
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(const assembly& done);
-    void forget_half(ep& sender, const assembly& half);
-    void forget_announced(ep& sender, message& stored);
+    void drop_incomplete(ep& sender, const assembly& incomplete);
+    void drop_rts(ep& sender, message& stored);
 
-    message* new_message(std::uint64_t tag, message::kind type) noexcept;  // nullptr: no memory
+    // returns null if there is no memory
+    message* new_message(std::uint64_t tag, message::kind type) noexcept;
     void free_message(message& done) noexcept;
 
     friend class tag_handlers;

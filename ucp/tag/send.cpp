@@ -6,7 +6,7 @@ ucs_status_ptr_t tag_send_request(ep& to, const void* buffer, std::size_t count,
                                   bool sync, const operation& params) {
     worker& owner = to.owner();
     if (params.force_immediate()) [[unlikely]]
-        return UCS_STATUS_PTR(not_now(to));
+        return UCS_STATUS_PTR(refuse_immediate(to));
     request* send = begin_call(owner, params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);

@@ -1,4 +1,4 @@
-// Tagged sends.
+// Sending tagged messages.
 #pragma once
 
 #include "ucp/proto/send.hpp"
@@ -21,7 +21,7 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
         if (status == UCS_OK) [[likely]] {
             to.spend(length);
             if (params.has_user_request()) {
-                note_success(params.user_request(), to.owner());
+                record_success(params.user_request(), to.owner());
             }
             return nullptr;
         }

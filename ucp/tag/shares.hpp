@@ -1,4 +1,4 @@
-// Which connections have sent what a receiver stores, once it stores much.
+// Counts the unexpected bytes of each connection once a receiver stores many.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ucp {
 
-// Counts bytes for each connection, by its number (uct::iface::connection_of). Owned by
+// Counts bytes for each connection by its number (uct::iface::connection_of). Owned by
 // unexpected_room; owner context.
 class connection_shares {
 public:
@@ -18,7 +18,7 @@ public:
         std::size_t bytes = 0;
     };
 
-    // False: there is no memory, and nothing is counted.
+    // Returns false if there is no memory; nothing is counted then.
     [[nodiscard]] bool add(std::uint64_t connection, std::size_t bytes) noexcept {
         try {
             bytes_[connection] += bytes;
@@ -27,7 +27,7 @@ public:
         }
         return true;
     }
-    // A connection that was forgotten meanwhile has no bytes left.
+    // Does nothing for a connection that was forgotten meanwhile.
     void take_back(std::uint64_t connection, std::size_t bytes) noexcept {
         const auto found = bytes_.find(connection);
         if (found == bytes_.end()) return;
@@ -42,7 +42,7 @@ public:
             if (bytes > most.bytes) most = {connection, bytes};
         return most;
     }
-    // Returns the bytes of all connections for whose number `test` is true.
+    // Returns the sum of bytes over the connections for which `test(number)` is true.
     template<class Test>
     [[nodiscard]] std::size_t sum_of(const Test& test) const {
         std::size_t sum = 0;

@@ -1,4 +1,4 @@
-// The folder of a worker's active messages in the object tree.
+// A worker's active messages in the object tree.
 #include <fmt/format.h>
 
 #include "ucp/am/receiver.hpp"

@@ -1,4 +1,4 @@
-// A context's folder in the object tree. Contexts do not change, so any thread may read them.
+// A context's folder in the object tree. Contexts are immutable, so any thread may read them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void context::describe(ucs::vfs::directory& into) const {
     into.folder("worker", [this](ucs::vfs::directory& list) {
         const std::lock_guard guard(workers_->lock);
         for (const worker_list::shown& each : workers_->live) {
-            // Whoever reads may keep the view longer than the list does.
+            // A reader may keep the view longer than the list does.
             list.folder(
                 each.name,
                 [view = each.view](ucs::vfs::directory& folder) { view->describe_worker(folder); },

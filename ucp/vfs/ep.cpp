@@ -1,4 +1,5 @@
-// An endpoint's folder in the object tree. What it says is what ucp_ep_print_info prints, in parts.
+// An endpoint's folder in the object tree. It shows the information of ucp_ep_print_info in
+// separate files.
 #include "ucp/core/ep.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,8 @@ namespace ucp {
 
 namespace {
 
-void describe_lanes(ucs::vfs::directory& into, const peer& of) {
-    for (const peer::lane_in_use& lane : of.lanes_in_use()) {
+void describe_lanes(ucs::vfs::directory& into, const peer& remote) {
+    for (const peer::lane_in_use& lane : remote.lanes_in_use()) {
         into.folder(std::to_string(lane.index), [lane](ucs::vfs::directory& folder) {
             folder.file("transport", [lane] { return std::string(lane.where->transport); });
             folder.file("device", [lane] { return std::string(lane.where->device); });

@@ -1,4 +1,4 @@
-// The folders of listeners in the object tree.
+// Listeners in the object tree.
 #include "ucp/cm/listener.hpp"
 
 #include "ucp/cm/manager.hpp"

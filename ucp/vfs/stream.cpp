@@ -1,4 +1,4 @@
-// The folder of an endpoint's byte stream in the object tree.
+// An endpoint's byte stream in the object tree.
 #include "ucp/stream/channel.hpp"
 
 namespace ucp {

@@ -1,4 +1,4 @@
-// A worker's folder in the object tree, as the worker itself fills it.
+// A worker's folder in the object tree, filled by the worker itself.
 #include "ucp/core/worker.hpp"
 
 #include <fmt/format.h>

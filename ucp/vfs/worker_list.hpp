@@ -1,4 +1,4 @@
-// The workers of a context, for the object tree.
+// List of a context's workers, for the object tree.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 namespace ucp {
 
 struct context::worker_list {
-    std::mutex lock;  // workers come and go on any thread
+    std::mutex lock;  // workers are created and destroyed on any thread
     struct shown {
-        std::string name;  // in the tree
+        std::string name;  // name in the tree
         std::shared_ptr<worker_view> view;
     };
     std::vector<shown> live;

@@ -15,8 +15,9 @@ namespace ucp::wakeup {
 
 namespace {
 
-// Looks between two looks at the descriptors, which are a system call, and between two yields.
-constexpr unsigned looks_per_yield = 32;
+// Polls for work between two polls of the descriptors, which need a system call, and between two
+// yields.
+constexpr unsigned polls_per_yield = 32;
 
 bool readable(int fd, int timeout_ms) noexcept {
     pollfd one{fd, POLLIN, 0};
@@ -28,20 +29,20 @@ bool has_work(worker& owner) noexcept {
     return owner.has_work();
 }
 
-enum class seen { nothing, work, descriptor };
+enum class found { nothing, work, descriptor };
 
-seen look_for(worker& owner, ucs::time::nanoseconds budget) noexcept {
+found spin(worker& owner, ucs::time::nanoseconds budget) noexcept {
     const ucs::time::nanoseconds end = ucs::time::now() + budget;
     do {
-        for (unsigned i = 0; i < looks_per_yield; ++i) {
-            if (has_work(owner)) return seen::work;
+        for (unsigned i = 0; i < polls_per_yield; ++i) {
+            if (has_work(owner)) return found::work;
             ucs::arch::pause();
         }
-        if (readable(owner.events().fd(), 0)) return seen::descriptor;
-        // With more processes than processors the one that is waited for may need this one.
+        if (readable(owner.events().fd(), 0)) return found::descriptor;
+        // If there are more processes than processors, the peer may need this processor.
         ::sched_yield();
     } while (ucs::time::now() < end);
-    return seen::nothing;
+    return found::nothing;
 }
 
 ucs_status_t sleep_on(int fd) noexcept {
@@ -54,10 +55,10 @@ ucs_status_t sleep_on(int fd) noexcept {
     return UCS_OK;
 }
 
-// The next progress looks at the descriptors, too, and finds what was seen there. With the lock.
-void woken(worker& owner) noexcept {
+// The next progress also checks the descriptors, and so finds the event. The caller holds the lock.
+void after_wakeup(worker& owner) noexcept {
     owner.look_everywhere();
-    // A signal has done what it is for, unless others have not heard it yet.
+    // The signal has served its purpose, unless others have not received it yet.
     owner.hear();
 }
 
@@ -70,14 +71,14 @@ ucs_status_t wait(worker& owner) noexcept {
         budget = owner.spinning().next();
     }
     if (budget > 0) {
-        const seen found = look_for(owner, budget);
+        const found result = spin(owner, budget);
         const worker_guard guard(owner.lock());
-        owner.spinning().learn(found != seen::nothing);
-        // What every progress polls needs no system call to be found.
-        if (found == seen::descriptor || (found == seen::work && !owner.has_polled_work())) {
-            woken(owner);
+        owner.spinning().learn(result != found::nothing);
+        // Work that every progress polls is found without a system call.
+        if (result == found::descriptor || (result == found::work && !owner.has_polled_work())) {
+            after_wakeup(owner);
         }
-        if (found != seen::nothing) return UCS_OK;
+        if (result != found::nothing) return UCS_OK;
     }
     ucs_status_t status = UCS_OK;
     {
@@ -94,13 +95,13 @@ ucs_status_t wait(worker& owner) noexcept {
 }
 
 void wait_for_memory(worker& owner, const void* address) noexcept {
-    constexpr unsigned looks = 1024;
-    // Others write to it meanwhile; it is only read here.
+    constexpr unsigned polls = 1024;
+    // Peers write to the byte meanwhile; this function only reads it.
     const std::atomic_ref byte(*static_cast<unsigned char*>(const_cast<void*>(address)));
     const unsigned char before = byte.load(std::memory_order_relaxed);
-    for (unsigned i = 0; i < looks; ++i) {
+    for (unsigned i = 0; i < polls; ++i) {
         if (byte.load(std::memory_order_acquire) != before) return;
-        if (i % looks_per_yield == 0 && has_work(owner)) return;
+        if (i % polls_per_yield == 0 && has_work(owner)) return;
         ucs::arch::pause();
     }
     ::sched_yield();

@@ -1,4 +1,4 @@
-// Waiting for something to do without keeping a processor busy.
+// Waiting for work without keeping a processor busy.
 #pragma once
 
 #include "ucs/type/status.h"
@@ -9,12 +9,13 @@ class worker;
 
 namespace ucp::wakeup {
 
-// Returns when progress has something to do: looks for a moment, yields the processor in between,
-// then sleeps. Calls nobody back. Called without the worker's lock, which is taken for moments.
+// Returns when progress has something to do: spins for a moment, yields the processor in between,
+// then sleeps. Calls no callbacks. Call without the worker's lock, which is taken for short
+// moments.
 ucs_status_t wait(worker& owner) noexcept;
 
-// Returns when the byte at `address` changed or progress has something to do, or soon anyway:
-// memory that a peer writes to wakes nobody.
+// Returns when the byte at `address` has changed or progress has something to do, and otherwise
+// soon, because a peer's write to memory causes no wakeup.
 void wait_for_memory(worker& owner, const void* address) noexcept;
 
 }  // namespace ucp::wakeup

@@ -1,4 +1,4 @@
-// Active messages: every way they travel, what handlers are told, what programs may keep.
+// Active messages: all protocols, the arguments of handlers, and data that programs keep.
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -16,16 +16,16 @@ std::vector<std::byte> filled(std::size_t length, unsigned seed = 1) {
     return pattern(length, seed);
 }
 
-plan for_messages(settings config = {}) {
-    plan how = configured(std::move(config));
-    how.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-    return how;
+world_options for_messages(settings config = {}) {
+    world_options options = configured(std::move(config));
+    options.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+    return options;
 }
 
-// What a handler saw, and what it answers.
+// Records the arguments of a handler. The handler returns `result`.
 struct handler {
-    ucs_status_t answer = UCS_OK;
-    bool receive_inside = false;  // fetches announced data while it runs
+    ucs_status_t result = UCS_OK;
+    bool receive_inside = false;  // receives rendezvous data inside the handler
 
     int calls = 0;
     std::vector<std::byte> header;
@@ -55,10 +55,10 @@ struct handler {
         } else {
             CHECK(header == nullptr);
         }
-        if (self.announced()) {
+        if (self.is_rendezvous()) {
             self.data.assign(length, std::byte{0});
             if (self.receive_inside) {
-                self.fetch(data);
+                self.receive(data);
                 return UCS_INPROGRESS;
             }
         } else if (length > 0) {
@@ -67,51 +67,54 @@ struct handler {
         } else {
             self.data.clear();
         }
-        if (self.answer == UCS_INPROGRESS) self.kept = data;
-        return self.answer;
+        if (self.result == UCS_INPROGRESS) self.kept = data;
+        return self.result;
     }
-    [[nodiscard]] bool announced() const { return (attributes & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0; }
+    [[nodiscard]] bool is_rendezvous() const {
+        return (attributes & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    }
     [[nodiscard]] bool may_keep() const { return (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) != 0; }
 
     static void on_received(void* request, ucs_status_t status, std::size_t length, void* arg) {
         auto& into = *static_cast<outcome*>(arg);
-        note_send(request, status, arg);
+        record_send(request, status, arg);
         into.info.length = length;
     }
-    void fetch(void* descriptor) {
-        params how;
-        how.cb.recv_am = on_received;
-        how.user_data = &received;
-        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
-        receiving = ucp_am_recv_data_nbx(worker, descriptor, data.data(), data.size(), &how);
+    void receive(void* descriptor) {
+        params options;
+        options.cb.recv_am = on_received;
+        options.user_data = &received;
+        options.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
+        receiving = ucp_am_recv_data_nbx(worker, descriptor, data.data(), data.size(), &options);
     }
 
-    void install(ucp_worker_h on, unsigned with_id = id, std::uint32_t flags = 0) {
-        worker = on;
+    void install(ucp_worker_h target, unsigned handler_id = id, std::uint32_t flags = 0) {
+        worker = target;
         ucp_am_handler_param_t param{};
         param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                            UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
-        param.id = with_id;
+        param.id = handler_id;
         param.flags = flags;
         param.cb = call;
         param.arg = this;
-        REQUIRE(ucp_worker_set_am_recv_handler(on, &param) == UCS_OK);
+        REQUIRE(ucp_worker_set_am_recv_handler(target, &param) == UCS_OK);
     }
 };
 
-void remove_handler(ucp_worker_h from, unsigned which) {
+void remove_handler(ucp_worker_h from, unsigned handler_id) {
     ucp_am_handler_param_t param{};
     param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
-    param.id = which;
+    param.id = handler_id;
     REQUIRE(ucp_worker_set_am_recv_handler(from, &param) == UCS_OK);
 }
 
 ucs_status_ptr_t send(ucp_ep_h ep, const std::vector<std::byte>& header,
                       const std::vector<std::byte>& data, std::uint32_t flags = 0,
-                      unsigned to = id) {
-    params how;
-    how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = flags;
-    return ucp_am_send_nbx(ep, to, header.data(), header.size(), data.data(), data.size(), &how);
+                      unsigned handler_id = id) {
+    params options;
+    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = flags;
+    return ucp_am_send_nbx(ep, handler_id, header.data(), header.size(), data.data(), data.size(),
+                           &options);
 }
 
 std::size_t max_header(ucp_worker_h worker) {
@@ -123,7 +126,7 @@ std::size_t max_header(ucp_worker_h worker) {
 
 }  // namespace
 
-TEST_CASE("an active message brings its header and data whole, however it travels") {
+TEST_CASE("an active message delivers its complete header and data with every protocol") {
     const settings config = GENERATE(
         settings{}, settings{{"RNDV_THRESH", "0"}}, settings{{"RNDV_THRESH", "inf"}},
         settings{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}},
@@ -148,18 +151,18 @@ TEST_CASE("an active message brings its header and data whole, however it travel
                 got.received = {};
                 const ucs_status_ptr_t sending = send(in.ep, header, data, flags);
                 ++expected;
-                REQUIRE(in.until([&] { return got.calls == expected; }));
+                REQUIRE(in.progress_until([&] { return got.calls == expected; }));
                 CHECK(got.header == header);
                 CHECK(got.length == length);
                 CHECK((got.reply_ep != nullptr) == ((flags & UCP_AM_SEND_FLAG_REPLY) != 0));
                 CHECK(((got.attributes & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) ==
                       (got.reply_ep != nullptr));
-                if ((flags & UCP_AM_SEND_FLAG_RNDV) != 0 && length > 0) CHECK(got.announced());
-                if ((flags & UCP_AM_SEND_FLAG_EAGER) != 0) CHECK(!got.announced());
-                if (got.announced()) {
-                    const bool at_once = got.receiving == nullptr;
+                if ((flags & UCP_AM_SEND_FLAG_RNDV) != 0 && length > 0) CHECK(got.is_rendezvous());
+                if ((flags & UCP_AM_SEND_FLAG_EAGER) != 0) CHECK(!got.is_rendezvous());
+                if (got.is_rendezvous()) {
+                    const bool immediate = got.receiving == nullptr;
                     CHECK(in.finish(got.receiving) == UCS_OK);
-                    if (!at_once) CHECK(got.received.info.length == length);
+                    if (!immediate) CHECK(got.received.info.length == length);
                 } else if (length > 0) {
                     CHECK(got.address % 8 == 0);
                 }
@@ -193,46 +196,46 @@ TEST_CASE("messages of one endpoint reach their handlers in order") {
     std::vector<unsigned> headers(count);
     std::vector<ucs_status_ptr_t> sending;
     const auto data = filled(300);
-    params how;
-    how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = UCP_AM_SEND_FLAG_EAGER;
+    params options;
+    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = UCP_AM_SEND_FLAG_EAGER;
     for (unsigned i = 0; i < count; ++i) {
         headers[i] = i;
         sending.push_back(ucp_am_send_nbx(in.ep, id, &headers[i], sizeof headers[i], data.data(),
-                                          i % 3 == 0 ? 0 : data.size(), &how));
+                                          i % 3 == 0 ? 0 : data.size(), &options));
     }
-    REQUIRE(in.until([&] { return seen.numbers.size() == count; }));
+    REQUIRE(in.progress_until([&] { return seen.numbers.size() == count; }));
     CHECK(seen.numbers == headers);
     for (ucs_status_ptr_t each : sending)
         CHECK(in.finish(each) == UCS_OK);
 }
 
-TEST_CASE("a handler keeps data that it is told it may keep") {
+TEST_CASE("a handler keeps data if the flag permits it") {
     const world in(for_messages());
     handler got;
-    got.answer = UCS_INPROGRESS;
+    got.result = UCS_INPROGRESS;
     got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
     std::vector<std::pair<void*, std::size_t>> kept;
     for (const std::size_t length : sizes{1, 100, 5000, 100'000}) {
         const auto data = filled(length, static_cast<unsigned>(length));
         const int before = got.calls;
         const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_EAGER);
-        REQUIRE(in.until([&] { return got.calls > before; }));
+        REQUIRE(in.progress_until([&] { return got.calls > before; }));
         CHECK(got.may_keep());
         kept.emplace_back(got.kept, length);
         CHECK(in.finish(sending) == UCS_OK);
     }
-    // All of it is still there; one is received into a buffer, the others are given back.
+    // All data is still valid. One block is received into a buffer, and the others are released.
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const auto expected = filled(kept[i].second, static_cast<unsigned>(kept[i].second));
         CHECK(std::memcmp(kept[i].first, expected.data(), expected.size()) == 0);
         if (i == 2) {
             std::vector<std::byte> copy(expected.size());
             std::size_t length = 0;
-            params how;
-            how.recv_info.length = &length;
-            how.flag(UCP_OP_ATTR_FIELD_RECV_INFO);
+            params options;
+            options.recv_info.length = &length;
+            options.flag(UCP_OP_ATTR_FIELD_RECV_INFO);
             CHECK(ucp_am_recv_data_nbx(in.receiver, kept[i].first, copy.data(), copy.size(),
-                                       &how) == nullptr);
+                                       &options) == nullptr);
             CHECK(copy == expected);
             CHECK(length == expected.size());
         } else {
@@ -241,112 +244,113 @@ TEST_CASE("a handler keeps data that it is told it may keep") {
     }
 }
 
-TEST_CASE("data that a program still has goes with its worker") {
+TEST_CASE("data that a program has kept is freed with its worker") {
     world in(for_messages());
     handler got;
-    got.answer = UCS_INPROGRESS;
+    got.result = UCS_INPROGRESS;
     got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
     const ucs_status_ptr_t sending = send(in.ep, {}, filled(50), UCP_AM_SEND_FLAG_EAGER);
-    REQUIRE(in.until([&] { return got.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     CHECK(in.finish(sending) == UCS_OK);
-    in.destroy();  // the leak check of the sanitizers looks at the rest
+    in.destroy();  // the leak check of the sanitizers detects the rest
 }
 
-TEST_CASE("data lies as the worker was asked to align it") {
-    plan how = for_messages();
-    how.am_alignment = 64;
-    const world in(how);
+TEST_CASE("data has the alignment that was requested for the worker") {
+    world_options options = for_messages();
+    options.am_alignment = 64;
+    const world in(options);
     handler got;
     got.install(in.receiver);
     for (const std::size_t length : sizes{1, 64, 1000, 20'000}) {
         const int before = got.calls;
         const ucs_status_ptr_t sending =
             send(in.ep, filled(3), filled(length), UCP_AM_SEND_FLAG_EAGER);
-        REQUIRE(in.until([&] { return got.calls > before; }));
+        REQUIRE(in.progress_until([&] { return got.calls > before; }));
         CHECK(got.address % 64 == 0);
         CHECK(got.data == filled(length));
         CHECK(in.finish(sending) == UCS_OK);
     }
 }
 
-TEST_CASE("announced data is fetched later, dropped, or refused with a status") {
+TEST_CASE("rendezvous data is received later, dropped, or refused with a status") {
     const world in(for_messages());
     handler got;
     got.install(in.receiver);
     const auto data = filled(200'000);
     SECTION("later") {
-        got.answer = UCS_INPROGRESS;
+        got.result = UCS_INPROGRESS;
         const ucs_status_ptr_t sending = send(in.ep, filled(4), data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.until([&] { return got.calls == 1; }));
+        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
         for (int i = 0; i < 1000; ++i)
             in.progress();
         REQUIRE(UCS_PTR_IS_PTR(sending));
         CHECK(ucp_request_check_status(sending) == UCS_INPROGRESS);
-        got.fetch(got.kept);
+        got.receive(got.kept);
         CHECK(in.finish(got.receiving) == UCS_OK);
         CHECK(got.data == data);
         CHECK(in.finish(sending) == UCS_OK);
     }
     SECTION("into a buffer that is too small") {
-        got.answer = UCS_INPROGRESS;
+        got.result = UCS_INPROGRESS;
         const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.until([&] { return got.calls == 1; }));
+        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
         got.data.resize(100);
-        got.fetch(got.kept);
+        got.receive(got.kept);
         CHECK(in.finish(got.receiving) == UCS_ERR_MESSAGE_TRUNCATED);
         CHECK(in.finish(sending) == UCS_OK);
     }
     SECTION("dropped") {
-        got.answer = UCS_OK;
+        got.result = UCS_OK;
         CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_OK);
         CHECK(got.calls == 1);
     }
     SECTION("released without a receive") {
-        got.answer = UCS_INPROGRESS;
+        got.result = UCS_INPROGRESS;
         const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.until([&] { return got.calls == 1; }));
+        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
         ucp_am_data_release(in.receiver, got.kept);
         CHECK(in.finish(sending) == UCS_OK);
     }
     SECTION("refused") {
-        got.answer = UCS_ERR_NO_RESOURCE;
+        got.result = UCS_ERR_NO_RESOURCE;
         CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_ERR_NO_RESOURCE);
     }
-    // The endpoint goes on.
-    got.answer = UCS_OK;
+    // The endpoint still works.
+    got.result = UCS_OK;
     const int before = got.calls;
     const ucs_status_ptr_t next = send(in.ep, {}, filled(10));
-    CHECK(in.until([&] { return got.calls > before; }));
+    CHECK(in.progress_until([&] { return got.calls > before; }));
     CHECK(in.finish(next) == UCS_OK);
 }
 
-TEST_CASE("announced data whose sender closed cannot be fetched, and nothing hangs") {
+TEST_CASE("rendezvous data of a closed sender cannot be received, and nothing hangs") {
     world in(for_messages());
     if (in.loopback()) return;
     handler got;
-    got.answer = UCS_INPROGRESS;
+    got.result = UCS_INPROGRESS;
     got.install(in.receiver);
     const auto data = filled(200'000);
     const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-    REQUIRE(in.until([&] { return got.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     in.close(in.ep, true);
     in.ep = nullptr;
     CHECK(in.finish(sending) == UCS_ERR_CANCELED);
     for (int i = 0; i < 10'000; ++i)
         in.progress();
-    got.fetch(got.kept);
+    got.receive(got.kept);
     CHECK(in.finish(got.receiving) == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("a handler for whole messages is called once all of an announced one is there") {
+TEST_CASE(
+    "a handler for whole messages is called when all data of a rendezvous message has arrived") {
     const world in(for_messages());
     handler got;
     got.install(in.receiver, id, UCP_AM_FLAG_WHOLE_MSG);
     const auto header = filled(21);
     const auto data = filled(300'001);
     const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_RNDV);
-    REQUIRE(in.until([&] { return got.calls == 1; }));
-    CHECK(!got.announced());
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+    CHECK(!got.is_rendezvous());
     CHECK(got.may_keep());
     CHECK(got.header == header);
     CHECK(got.data == data);
@@ -355,9 +359,9 @@ TEST_CASE("a handler for whole messages is called once all of an announced one i
 
 TEST_CASE("the program may change a copied header when the call returns") {
     const settings config = GENERATE(settings{}, settings{{"RNDV_THRESH", "0"}});
-    plan how = for_messages(config);
-    how.connect = GENERATE(true, false);  // false: the send waits for the connection
-    const world in(how);
+    world_options options = for_messages(config);
+    options.connect = GENERATE(true, false);  // false: the send waits for the connection
+    const world in(options);
     handler got;
     got.receive_inside = true;
     got.install(in.receiver);
@@ -365,55 +369,57 @@ TEST_CASE("the program may change a copied header when the call returns") {
     const auto data = filled(GENERATE(as<std::size_t>(), 0, 100, 50'000));
     const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_COPY_HEADER);
     std::fill(header.begin(), header.end(), std::byte{0xee});
-    REQUIRE(in.until([&] { return got.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     CHECK(got.header == filled(40, 9));
-    if (got.announced()) CHECK(in.finish(got.receiving) == UCS_OK);
+    if (got.is_rendezvous()) CHECK(in.finish(got.receiving) == UCS_OK);
     CHECK(got.data == data);
     CHECK(in.finish(sending) == UCS_OK);
 }
 
-TEST_CASE("a message is answered through the endpoint that it brought") {
+TEST_CASE("a reply is sent through the reply endpoint of a message") {
     const world in(for_messages());
     handler got;
-    handler answered;
+    handler reply_handler;
     got.install(in.receiver);
-    answered.install(in.sender, id + 1);
-    const ucs_status_ptr_t asking = send(in.ep, filled(5), filled(10), UCP_AM_SEND_FLAG_REPLY);
-    REQUIRE(in.until([&] { return got.calls == 1; }));
+    reply_handler.install(in.sender, id + 1);
+    const ucs_status_ptr_t request = send(in.ep, filled(5), filled(10), UCP_AM_SEND_FLAG_REPLY);
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     REQUIRE(got.reply_ep != nullptr);
-    const ucs_status_ptr_t answer = send(got.reply_ep, filled(6), filled(11), 0, id + 1);
-    REQUIRE(in.until([&] { return answered.calls == 1; }));
-    CHECK(answered.data == filled(11));
-    CHECK(in.finish(asking) == UCS_OK);
-    CHECK(in.finish(answer) == UCS_OK);
+    const ucs_status_ptr_t reply = send(got.reply_ep, filled(6), filled(11), 0, id + 1);
+    REQUIRE(in.progress_until([&] { return reply_handler.calls == 1; }));
+    CHECK(reply_handler.data == filled(11));
+    CHECK(in.finish(request) == UCS_OK);
+    CHECK(in.finish(reply) == UCS_OK);
 }
 
-TEST_CASE("handlers are set, replaced and removed; a message without one is dropped with a line") {
+TEST_CASE(
+    "handlers are set, replaced and removed; a message without a handler is dropped with a log "
+    "line") {
     const world in(for_messages());
     handler first;
     handler second;
     first.install(in.receiver, 65535);
     CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
-    REQUIRE(in.until([&] { return first.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return first.calls == 1; }));
     second.install(in.receiver, 65535);
     CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
-    REQUIRE(in.until([&] { return second.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return second.calls == 1; }));
     CHECK(first.calls == 1);
     captured_output output;
     remove_handler(in.receiver, 65535);
     remove_handler(in.receiver, 7);  // was never set
     CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
     CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_EAGER, 7)) == UCS_OK);
-    // Who announces hears of it.
+    // A rendezvous sender receives the error.
     CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_RNDV, 7)) ==
           UCS_ERR_INVALID_PARAM);
     second.install(in.receiver, 7);
     CHECK(in.finish(send(in.ep, {}, filled(8), 0, 7)) == UCS_OK);
-    CHECK(in.until([&] { return second.calls == 2; }));
+    CHECK(in.progress_until([&] { return second.calls == 2; }));
     CHECK(output.text().find("no handler is set") != std::string::npos);
 }
 
-TEST_CASE("the older functions carry data to the older handlers") {
+TEST_CASE("the older send functions deliver data to the older handlers") {
     const world in(for_messages());
     struct seen {
         int calls = 0;
@@ -439,22 +445,22 @@ TEST_CASE("the older functions carry data to the older handlers") {
         const ucs_status_ptr_t sending = ucp_am_send_nb(
             in.ep, 12, data.data(), length, ucp_dt_make_contig(1), [](void*, ucs_status_t) {},
             UCP_AM_SEND_REPLY);
-        REQUIRE(in.until([&] { return got.calls > before; }));
+        REQUIRE(in.progress_until([&] { return got.calls > before; }));
         CHECK(got.data == data);
         CHECK(got.reply_ep != nullptr);
         CHECK(in.finish(sending) == UCS_OK);
     }
-    // A sender of the newer form may announce: the data is fetched for the handler.
+    // A sender with the newer function may use rendezvous. The data is received for the handler.
     const auto data = filled(100'000);
     const int before = got.calls;
     const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV, 12);
-    REQUIRE(in.until([&] { return got.calls > before; }));
+    REQUIRE(in.progress_until([&] { return got.calls > before; }));
     CHECK(got.data == data);
     CHECK((got.flags & UCP_CB_PARAM_FLAG_DATA) != 0);
     CHECK(in.finish(sending) == UCS_OK);
 }
 
-TEST_CASE("wrong parameters of active messages are refused with a line") {
+TEST_CASE("invalid parameters of active messages are refused with a log line") {
     const world in(for_messages());
     captured_output output;
     const params none;

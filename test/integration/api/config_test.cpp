@@ -1,4 +1,4 @@
-// ucp_config_*: what programs set, print and parse.
+// ucp_config_*: options that programs set, print and parse.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
@@ -29,7 +29,7 @@ public:
             ucp_config_print(handle_, to, "title", static_cast<ucs_config_print_flags_t>(flags));
         });
     }
-    // As ucxx and ucx-py read it: four characters off, split at the first '='.
+    // Parses the text like ucxx and ucx-py: removes four characters, and splits at the first '='.
     [[nodiscard]] std::map<std::string, std::string> values() const {
         std::map<std::string, std::string> all;
         std::istringstream text(print());
@@ -57,7 +57,7 @@ TEST_CASE("the printed configuration consists of UCX_NAME=value lines") {
         CHECK(values.count(name) == 1);
 }
 
-TEST_CASE("what is modified is printed, and the flags choose what else is") {
+TEST_CASE("a modified value is printed, and the flags select the other output") {
     config some;
     CHECK(some.set("RNDV_THRESH", "12345") == UCS_OK);
     CHECK(some.values()["RNDV_THRESH"] == "12345");
@@ -68,7 +68,7 @@ TEST_CASE("what is modified is printed, and the flags choose what else is") {
     CHECK(documented.find("\n# ") != std::string::npos);
 }
 
-TEST_CASE("values that do not fit are refused with a line that names them") {
+TEST_CASE("invalid values are refused with a log line that names them") {
     config some;
     captured_output log;
     const ucs_status_t malformed = some.set("RNDV_THRESH", "many");
@@ -82,7 +82,7 @@ TEST_CASE("values that do not fit are refused with a line that names them") {
     CHECK(some.values()["RNDV_SCHEME"] == config().values()["RNDV_SCHEME"]);
 }
 
-TEST_CASE("a name that does not exist is kept, with one line that names the nearest") {
+TEST_CASE("an unknown name is kept, with one log line that names the nearest option") {
     config some;
     captured_output log;
     const ucs_status_t first = some.set("RNDV_TRESH", "1");
@@ -97,7 +97,7 @@ TEST_CASE("a name that does not exist is kept, with one line that names the near
     CHECK(text.find("UCX_RNDV_TRESH is not an option", line + 1) == std::string::npos);
 }
 
-TEST_CASE("the names that programs set for transports which are not here are accepted") {
+TEST_CASE("names that programs set for missing transports are accepted") {
     config some;
     for (const char* name :
          {"NET_DEVICES", "RNDV_THRESH", "IB_PCI_RELAXED_ORDERING", "RC_FENCE",
@@ -110,7 +110,7 @@ TEST_CASE("the names that programs set for transports which are not here are acc
     }
 }
 
-TEST_CASE("a prefix gives variables that are stronger than the common ones") {
+TEST_CASE("variables with a prefix override the common variables") {
     const test::env common("UCX_RNDV_THRESH", "1000");
     const test::env prefixed("MPI_UCX_RNDV_THRESH", "2000");
     CHECK(config().values()["RNDV_THRESH"] == "1000");
@@ -118,7 +118,8 @@ TEST_CASE("a prefix gives variables that are stronger than the common ones") {
     CHECK(config("OTHER").values()["RNDV_THRESH"] == "1000");
 }
 
-TEST_CASE("ucx.conf is read from UCX_CONFIG_DIR and from the file argument; variables win") {
+TEST_CASE(
+    "ucx.conf is read from UCX_CONFIG_DIR and from the file argument; variables override it") {
     const test::temp_dir folder;
     folder.write("ucx.conf", "# a comment\nUCX_RNDV_THRESH=3000\nUCX_ZCOPY_THRESH=777\n");
     const std::string other = folder.write("other.conf", "UCX_RNDV_THRESH=4000\n");
@@ -133,17 +134,17 @@ TEST_CASE("ucx.conf is read from UCX_CONFIG_DIR and from the file argument; vari
     CHECK(config(nullptr, other.c_str()).values()["RNDV_THRESH"] == "4000");
 }
 
-TEST_CASE("a named file that is not there and a wrong variable are errors") {
+TEST_CASE("a missing named file and an invalid variable are errors") {
     ucp_config_t* some = nullptr;
     captured_output log;
     const ucs_status_t missing = ucp_config_read(nullptr, "/nowhere/ucx.conf", &some);
     const test::env wrong("UCX_RNDV_THRESH", "lots");
     const ucs_status_t malformed = ucp_config_read(nullptr, nullptr, &some);
-    ucp_params_t how{};
-    how.field_mask = UCP_PARAM_FIELD_FEATURES;
-    how.features = UCP_FEATURE_TAG;
+    ucp_params_t options{};
+    options.field_mask = UCP_PARAM_FIELD_FEATURES;
+    options.features = UCP_FEATURE_TAG;
     ucp_context_h context = nullptr;
-    const ucs_status_t no_context = ucp_init(&how, nullptr, &context);
+    const ucs_status_t no_context = ucp_init(&options, nullptr, &context);
     const std::string text = log.text();
     INFO(text);
     CHECK(UCS_STATUS_IS_ERR(missing));
@@ -156,18 +157,18 @@ TEST_CASE("a named file that is not there and a wrong variable are errors") {
     CHECK(text.find("lots") != std::string::npos);
 }
 
-TEST_CASE("transports that do not exist leave nothing to use, and the log says why") {
+TEST_CASE("unknown transports leave no usable device, and the log gives the reason") {
     config some;
     REQUIRE(some.set("TLS", "pigeon") == UCS_OK);
     ucp_config_t* handle = nullptr;
     const test::env wrong("UCX_TLS", "pigeon");
     REQUIRE(ucp_config_read(nullptr, nullptr, &handle) == UCS_OK);
-    ucp_params_t how{};
-    how.field_mask = UCP_PARAM_FIELD_FEATURES;
-    how.features = UCP_FEATURE_TAG;
+    ucp_params_t options{};
+    options.field_mask = UCP_PARAM_FIELD_FEATURES;
+    options.features = UCP_FEATURE_TAG;
     ucp_context_h context = nullptr;
     captured_output log;
-    const ucs_status_t status = ucp_init(&how, handle, &context);
+    const ucs_status_t status = ucp_init(&options, handle, &context);
     const std::string text = log.text();
     ucp_config_release(handle);
     INFO(text);

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t length = 1 << 20;
 
-// What the owner of the memory tells.
+// Data that the owner of the memory sends.
 struct greeting {
     std::array<std::byte, 2048> address;  // of its worker
-    std::array<std::byte, 255> key[2];    // to memory of its own, and to a block
+    std::array<std::byte, 255> key[2];    // for memory of the program, and for an allocated block
     std::uint64_t base[2];
 };
 
@@ -28,8 +28,8 @@ void copy_into(std::span<std::byte> into, const std::vector<std::byte>& from) {
     std::memcpy(into.data(), from.data(), std::min(into.size(), from.size()));
 }
 
-// Never returns: makes progress until it is killed.
-[[noreturn]] void own_memory(int to) {
+// Does not return: makes progress until the process is killed.
+[[noreturn]] void own_memory(int output) {
     const ucp_context_h context = make_context({});
     const ucp_worker_h worker = make_worker(context);
     std::vector<std::byte> bytes(length);
@@ -42,7 +42,7 @@ void copy_into(std::span<std::byte> into, const std::vector<std::byte>& from) {
         copy_into(hello.key[i], packed_rkey(context, *all[i]).bytes());
         hello.base[i] = all[i]->address();
     }
-    if (::write(to, &hello, sizeof hello) != sizeof hello) ::_exit(1);
+    if (::write(output, &hello, sizeof hello) != sizeof hello) ::_exit(1);
     while (true)
         ucp_worker_progress(worker);
 }
@@ -94,15 +94,15 @@ TEST_CASE("operations on the memory of a process that is killed end with an erro
     const ucp_context_h context = make_context({});
     const ucp_worker_h worker = make_worker(context);
     int failures = 0;
-    ucp_ep_params_t how{};
-    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                     UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    how.address = reinterpret_cast<const ucp_address_t*>(owner.hello.address.data());
-    how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    how.err_handler.cb = [](void* arg, ucp_ep_h, ucs_status_t) { ++*static_cast<int*>(arg); };
-    how.err_handler.arg = &failures;
+    ucp_ep_params_t options{};
+    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    options.address = reinterpret_cast<const ucp_address_t*>(owner.hello.address.data());
+    options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    options.err_handler.cb = [](void* arg, ucp_ep_h, ucs_status_t) { ++*static_cast<int*>(arg); };
+    options.err_handler.arg = &failures;
     ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(worker, &how, &ep) == UCS_OK);
+    REQUIRE(ucp_ep_create(worker, &options, &ep) == UCS_OK);
     ucp_rkey_h keys[2] = {};
     for (std::size_t i = 0; i < 2; ++i)
         REQUIRE(ucp_ep_rkey_unpack(ep, owner.hello.key[i].data(), &keys[i]) == UCS_OK);
@@ -125,7 +125,7 @@ TEST_CASE("operations on the memory of a process that is killed end with an erro
         ucp_worker_progress(worker);
     const std::string text = log.text();
     CHECK(failures == 1);
-    // Nothing raises a signal: the block is there as long as somebody has it mapped.
+    // No access raises a signal: the block exists as long as a process has it mapped.
     if (mapped) std::memset(block, 7, length);
     for (std::size_t i = 0; i < 2; ++i) {
         CHECK(ucp_put(ep, data.data(), 8, owner.hello.base[i], keys[i]) < UCS_OK);

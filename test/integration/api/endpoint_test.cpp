@@ -1,4 +1,4 @@
-// Endpoints: making, closing, flushing, who speaks first.
+// Endpoints: creation, close, flush, and the first message.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -14,21 +14,21 @@ namespace {
 
 constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
-void exchange(const world& in, ucp_worker_h to, ucp_ep_h over, std::size_t length) {
+void exchange(const world& in, ucp_worker_h to, ucp_ep_h ep, std::size_t length) {
     const auto data = pattern(length, 1);
     std::vector<std::byte> into(length);
     const params none;
     const auto receiving = ucp_tag_recv_nbx(to, into.data(), length, 77, all_bits, &none);
-    const auto sending = ucp_tag_send_nbx(over, data.data(), length, 77, &none);
+    const auto sending = ucp_tag_send_nbx(ep, data.data(), length, 77, &none);
     REQUIRE(in.finish(receiving) == UCS_OK);
     REQUIRE(in.finish(sending) == UCS_OK);
     REQUIRE(into == data);
 }
 
-plan idle() {
-    plan how;
-    how.connect = false;
-    return how;
+world_options idle() {
+    world_options options;
+    options.connect = false;
+    return options;
 }
 
 }  // namespace
@@ -65,7 +65,9 @@ TEST_CASE("a worker reaches itself, with and without the loopback shortcut") {
         in.close(each);
 }
 
-TEST_CASE("messages may come before the other side has an endpoint, which answers over its own") {
+TEST_CASE(
+    "messages may arrive before the other side has an endpoint, and it replies over its own "
+    "endpoint") {
     const world in(idle());
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 3000, 1 << 20);
     const auto data = pattern(length, 1);
@@ -86,29 +88,29 @@ TEST_CASE("both sides may connect at the same time") {
     const world in(idle());
     const ucp_ep_h back = make_ep(in.receiver, in.sender);
     const params none;
-    std::uint32_t there = 1, here = 2, got_there = 0, got_here = 0;
-    const auto first = ucp_tag_send_nbx(in.ep, &there, 4, 1, &none);
-    const auto second = ucp_tag_send_nbx(back, &here, 4, 2, &none);
-    const auto one = ucp_tag_recv_nbx(in.receiver, &got_there, 4, 1, all_bits, &none);
-    const auto two = ucp_tag_recv_nbx(in.sender, &got_here, 4, 2, all_bits, &none);
+    std::uint32_t forward_word = 1, back_word = 2, got_forward = 0, got_back = 0;
+    const auto first = ucp_tag_send_nbx(in.ep, &forward_word, 4, 1, &none);
+    const auto second = ucp_tag_send_nbx(back, &back_word, 4, 2, &none);
+    const auto one = ucp_tag_recv_nbx(in.receiver, &got_forward, 4, 1, all_bits, &none);
+    const auto two = ucp_tag_recv_nbx(in.sender, &got_back, 4, 2, all_bits, &none);
     for (const ucs_status_ptr_t each : {first, second, one, two})
         CHECK(in.finish(each) == UCS_OK);
-    CHECK(got_there == 1);
-    CHECK(got_here == 2);
+    CHECK(got_forward == 1);
+    CHECK(got_back == 2);
     exchange(in, in.sender, back, 100000);
     in.close(back);
 }
 
-TEST_CASE("an address may be thrown away or padded with zeros") {
+TEST_CASE("an address may be freed after use, or padded with zeros") {
     const world in;
     auto address = address_of(in.receiver);
     CHECK(address.size() <= 1024);
     address.resize(4096);
-    ucp_ep_params_t how{};
-    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_params_t options{};
+    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
     ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
     std::fill(address.begin(), address.end(), std::byte{0xEE});
     exchange(in, in.receiver, ep, 1000);
     in.close(ep);
@@ -140,7 +142,8 @@ TEST_CASE("closing with flush delivers everything that was sent") {
         CHECK(each == data);
 }
 
-TEST_CASE("closing by force ends what runs with UCS_ERR_CANCELED and leaves the worker usable") {
+TEST_CASE(
+    "closing by force ends running operations with UCS_ERR_CANCELED and leaves the worker usable") {
     const std::size_t length = 1 << 20;
     std::vector<std::byte> into(length);
     const auto data = pattern(length, 1);
@@ -149,11 +152,11 @@ TEST_CASE("closing by force ends what runs with UCS_ERR_CANCELED and leaves the 
     const ucp_ep_h ep = make_ep(in.sender, in.receiver);
     if (connected) exchange(in, in.receiver, ep, 1);
     outcome sent;
-    const params how = params().on_send(sent);
-    void* sending = ucp_tag_send_nbx(ep, data.data(), length, 3, &how);
+    const params options = params().on_send(sent);
+    void* sending = ucp_tag_send_nbx(ep, data.data(), length, 3, &options);
     REQUIRE(UCS_PTR_IS_PTR(sending));
     in.close(ep, true);
-    REQUIRE(in.until([&] { return sent.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return sent.calls == 1; }));
     CHECK(sent.status == UCS_ERR_CANCELED);
     CHECK(ucp_request_check_status(sending) == UCS_ERR_CANCELED);
     ucp_request_free(sending);
@@ -165,19 +168,20 @@ TEST_CASE("closing by force ends what runs with UCS_ERR_CANCELED and leaves the 
 
 TEST_CASE("connecting and closing many times leaves a working pair of workers") {
     const world in;
-    // The other half of in.ep, which would else be taken by the endpoints that come and go.
-    const ucp_ep_h half = make_ep(in.receiver, in.sender);
+    // The endpoint that is paired with in.ep. Without it, endpoints of the loop would be paired
+    // with in.ep.
+    const ucp_ep_h paired = make_ep(in.receiver, in.sender);
     for (int i = 0; i < 100; ++i) {
-        const ucp_ep_h there = make_ep(in.sender, in.receiver);
+        const ucp_ep_h forward = make_ep(in.sender, in.receiver);
         const ucp_ep_h back = make_ep(in.receiver, in.sender);
-        if (i % 3 != 0) exchange(in, in.receiver, there, 1);
+        if (i % 3 != 0) exchange(in, in.receiver, forward, 1);
         if (i % 5 != 0) exchange(in, in.sender, back, 20000);
-        in.close(i % 2 == 0 ? there : back, i % 4 == 0);
-        in.close(i % 2 == 0 ? back : there, i % 7 == 0);
+        in.close(i % 2 == 0 ? forward : back, i % 4 == 0);
+        in.close(i % 2 == 0 ? back : forward, i % 7 == 0);
     }
     exchange(in, in.receiver, in.ep, 1 << 20);
-    exchange(in, in.sender, half, 1 << 20);
-    in.close(half);
+    exchange(in, in.sender, paired, 1 << 20);
+    in.close(paired);
 }
 
 TEST_CASE("closing an endpoint that was never used is immediate") {
@@ -204,14 +208,14 @@ TEST_CASE("a flush ends after the sends before it") {
     const params flush = params().on_send(flushed);
     const auto flushing =
         whole_worker ? ucp_worker_flush_nbx(in.sender, &flush) : ucp_ep_flush_nbx(in.ep, &flush);
-    if (UCS_PTR_IS_PTR(flushing)) REQUIRE(in.until([&] { return flushed.calls == 1; }));
+    if (UCS_PTR_IS_PTR(flushing)) REQUIRE(in.progress_until([&] { return flushed.calls == 1; }));
     CHECK(ucp_request_is_completed(sending) == 1);
     CHECK(in.finish(flushing) == UCS_OK);
     CHECK(in.finish(sending) == UCS_OK);
     CHECK(in.finish(receiving) == UCS_OK);
 }
 
-TEST_CASE("the flushes without anything to wait for end at once, the older forms too") {
+TEST_CASE("flushes without outstanding operations end immediately, also in the older forms") {
     const world in;
     const params none;
     const auto no_send = [](void*, ucs_status_t) {};
@@ -223,7 +227,7 @@ TEST_CASE("the flushes without anything to wait for end at once, the older forms
     CHECK(ucp_worker_flush(in.sender) == UCS_OK);
 }
 
-TEST_CASE("the older flushes that return a request end after what was sent before them") {
+TEST_CASE("the older flushes that return a request end after the sends before them") {
     const world in;
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
     const bool whole_worker = GENERATE(false, true);
@@ -231,13 +235,15 @@ TEST_CASE("the older flushes that return a request end after what was sent befor
     const auto data = pattern(length, 1);
     std::vector<std::byte> into(length);
     const params none;
-    // Nobody receives it yet.
+    // There is no receive for it yet.
     const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
     static int flushed;
     flushed = 0;
-    const auto note = [](void*, ucs_status_t status) { flushed += status == UCS_OK ? 1 : 100; };
-    const auto flushing =
-        whole_worker ? ucp_worker_flush_nb(in.sender, 0, note) : ucp_ep_flush_nb(in.ep, 0, note);
+    const auto count_flush = [](void*, ucs_status_t status) {
+        flushed += status == UCS_OK ? 1 : 100;
+    };
+    const auto flushing = whole_worker ? ucp_worker_flush_nb(in.sender, 0, count_flush)
+                                       : ucp_ep_flush_nb(in.ep, 0, count_flush);
     REQUIRE(UCS_PTR_IS_PTR(flushing));
     in.await_unexpected(4);
     for (int i = 0; i < 1000; ++i)
@@ -245,7 +251,7 @@ TEST_CASE("the older flushes that return a request end after what was sent befor
     CHECK(flushed == 0);
     CHECK(ucp_request_check_status(flushing) == UCS_INPROGRESS);
     const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
-    REQUIRE(in.until([&] { return flushed != 0; }));
+    REQUIRE(in.progress_until([&] { return flushed != 0; }));
     CHECK(flushed == 1);
     CHECK(ucp_request_is_completed(sending) == 1);
     CHECK(in.finish(flushing) == UCS_OK);
@@ -253,7 +259,7 @@ TEST_CASE("the older flushes that return a request end after what was sent befor
     CHECK(in.finish(receiving) == UCS_OK);
 }
 
-TEST_CASE("the blocking flushes end after what was sent before them") {
+TEST_CASE("the blocking flushes end after the sends before them") {
     const world in;
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
     const bool whole_worker = GENERATE(false, true);
@@ -263,18 +269,18 @@ TEST_CASE("the blocking flushes end after what was sent before them") {
     const params none;
     const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
     const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
-    std::atomic<bool> over{false};
+    std::atomic<bool> stop{false};
     std::thread receiver;
     if (!in.loopback()) {
         receiver = std::thread([&] {
-            while (!over) {
+            while (!stop) {
                 if (ucp_worker_progress(in.receiver) == 0) std::this_thread::yield();
             }
         });
     }
     const ucs_status_t status = whole_worker ? ucp_worker_flush(in.sender) : ucp_ep_flush(in.ep);
     const bool sent = !UCS_PTR_IS_PTR(sending) || ucp_request_is_completed(sending) == 1;
-    over = true;
+    stop = true;
     if (receiver.joinable()) receiver.join();
     CHECK(status == UCS_OK);
     CHECK(sent);
@@ -282,45 +288,46 @@ TEST_CASE("the blocking flushes end after what was sent before them") {
     CHECK(in.finish(receiving) == UCS_OK);
 }
 
-TEST_CASE("in error handling mode PEER an endpoint is told once that the other side closed") {
-    if (only_self()) return;  // both sides are the same endpoint there
+TEST_CASE("in error handling mode PEER the close of the other side is reported once") {
+    if (only_self()) return;  // both sides are the same endpoint with this transport
     const world in(idle());
-    struct told {
+    struct error_record {
         int calls = 0;
         ucp_ep_h ep = nullptr;
         ucs_status_t status = UCS_OK;
-    } heard;
+    } record;
     const auto address = address_of(in.receiver);
-    ucp_ep_params_t how{};
-    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                     UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    how.err_handler.arg = &heard;
-    how.err_handler.cb = [](void* arg, ucp_ep_h ep, ucs_status_t status) {
-        auto& into = *static_cast<told*>(arg);
+    ucp_ep_params_t options{};
+    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    options.err_handler.arg = &record;
+    options.err_handler.cb = [](void* arg, ucp_ep_h ep, ucs_status_t status) {
+        auto& into = *static_cast<error_record*>(arg);
         into = {into.calls + 1, ep, status};
     };
     ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
     exchange(in, in.receiver, ep, 1);
     const ucp_ep_h back = make_ep(in.receiver, in.sender);
     exchange(in, in.sender, back, 1);
     in.close(back);
-    REQUIRE(in.until([&] { return heard.calls > 0; }));
+    REQUIRE(in.progress_until([&] { return record.calls > 0; }));
     for (int i = 0; i < 1000; ++i)
         in.progress();
-    CHECK(heard.calls == 1);
-    CHECK(heard.ep == ep);
-    CHECK(heard.status == UCS_ERR_CONNECTION_RESET);
+    CHECK(record.calls == 1);
+    CHECK(record.ep == ep);
+    CHECK(record.status == UCS_ERR_CONNECTION_RESET);
     const params none;
     CHECK(UCS_STATUS_IS_ERR(in.finish(ucp_tag_send_nbx(ep, "x", 1, 1, &none))));
     in.close(ep, true);
     exchange(in, in.receiver, in.ep, 1);
 }
 
-TEST_CASE("who takes the memory of a send back is not received from") {
-    // The receive failed as if the sender had named a wrong address, with an error in the log.
+TEST_CASE("a receive fails if its sender closed by force and may reuse the memory") {
+    // In an earlier version, the receive failed as if the sender had named a wrong address, with an
+    // error in the log.
     if (only_self()) return;
     const bool unmapped = GENERATE(true, false);
     CAPTURE(unmapped);
@@ -330,12 +337,13 @@ TEST_CASE("who takes the memory of a send back is not received from") {
     {
         const world in(configured({{"RNDV_THRESH", "1000"}, {"RNDV_SCHEME", "get_zcopy"}}));
         const auto address = address_of(in.receiver);
-        ucp_ep_params_t how{};
-        how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-        how.address = reinterpret_cast<const ucp_address_t*>(address.data());
-        how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_ep_params_t options{};
+        options.field_mask =
+            UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        options.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
         ucp_ep_h ep = nullptr;
-        REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+        REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
         exchange(in, in.receiver, ep, 8);
         void* const memory =
             ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -356,7 +364,7 @@ TEST_CASE("who takes the memory of a send back is not received from") {
         }
         std::vector<std::byte> into(length);
         outcome received;
-        // Without progress in between the receiver has not heard of the close.
+        // Without progress in between, the receiver has not learned of the close.
         const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 5, all_bits,
                                                 &params().on_recv(received));
         status = in.finish(receiving);
@@ -367,7 +375,7 @@ TEST_CASE("who takes the memory of a send back is not received from") {
     CHECK(log.find("ERROR") == std::string::npos);
 }
 
-TEST_CASE("ucp_ep_query lists transports into entries of any size, by names that stay") {
+TEST_CASE("ucp_ep_query lists transports in entries of any size, with names that remain valid") {
     const world in;
     struct bigger {
         ucp_transport_entry_t entry;
@@ -395,23 +403,23 @@ TEST_CASE("ucp_ep_query lists transports into entries of any size, by names that
                    entries[0].entry.device_name) != std::string::npos);
 }
 
-TEST_CASE("ucp_ep_query tells the name and the user data, which can be changed") {
+TEST_CASE("ucp_ep_query returns the name and the user data, which can be changed") {
     const world in;
     int first = 0, second = 0;
     const auto address = address_of(in.receiver);
-    ucp_ep_params_t how{};
-    how.field_mask =
+    ucp_ep_params_t options{};
+    options.field_mask =
         UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_NAME | UCP_EP_PARAM_FIELD_USER_DATA;
-    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    how.name = "a name that is longer than the field that takes it";
-    how.user_data = &first;
+    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    options.name = "a name that is longer than the field that takes it";
+    options.user_data = &first;
     ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
     ucp_ep_attr_t attr;
     std::memset(&attr, 0x55, sizeof attr);
     attr.field_mask = UCP_EP_ATTR_FIELD_NAME | UCP_EP_ATTR_FIELD_USER_DATA;
     REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
-    CHECK(std::string(attr.name) == std::string(how.name).substr(0, sizeof attr.name - 1));
+    CHECK(std::string(attr.name) == std::string(options.name).substr(0, sizeof attr.name - 1));
     CHECK(attr.user_data == &first);
     CHECK(attr.transports.num_entries == 0x55555555);
     ucp_ep_params_t change{};
@@ -427,16 +435,16 @@ TEST_CASE("ucp_ep_evaluate_perf predicts longer times for longer messages") {
     const world in;
     double last = 0;
     for (const std::size_t length : std::initializer_list<std::size_t>{8, 100000, 10000000}) {
-        const ucp_ep_evaluate_perf_param_t what{UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE, length};
+        const ucp_ep_evaluate_perf_param_t perf_param{UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE, length};
         ucp_ep_evaluate_perf_attr_t attr{UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME, 0};
-        REQUIRE(ucp_ep_evaluate_perf(in.ep, &what, &attr) == UCS_OK);
+        REQUIRE(ucp_ep_evaluate_perf(in.ep, &perf_param, &attr) == UCS_OK);
         CHECK(attr.estimated_time > last);
         CHECK(attr.estimated_time < 10);
         last = attr.estimated_time;
     }
 }
 
-TEST_CASE("the endpoint and worker pages name what is used") {
+TEST_CASE("the printed pages of endpoint and worker name the lanes") {
     const world in;
     const std::string ep = printed([&](FILE* to) { ucp_ep_print_info(in.ep, to); });
     CHECK(ep.find("lane[0]") != std::string::npos);

@@ -15,39 +15,39 @@ constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
 constexpr std::size_t limit = 1 << 20;
 constexpr std::size_t window = 256 << 10;
 const settings bounded{{"UNEXPECTED_LIMIT", "1m"}, {"UNEXPECTED_WINDOW", "256k"}};
-// The message that goes beyond the window is sent yet.
-constexpr std::size_t of_message = 512;
+// Memory of a message besides its data. The message that exceeds the window is still sent.
+constexpr std::size_t message_overhead = 512;
 
 std::size_t heap_in_use() {
     const struct mallinfo2 now = ::mallinfo2();
     return now.uordblks + now.hblkhd;
 }
 
-// What a worker says that its messages take.
+// Memory of a worker's messages, as its printed page reports it.
 struct memory {
     std::size_t stored = 0;
-    std::size_t announced = 0;
+    std::size_t rts = 0;
 };
 memory memory_of(ucp_worker_h worker) {
     const std::string page = printed([&](FILE* to) { ucp_worker_print_info(worker, to); });
-    const std::size_t at = page.find("memory for them:");
-    REQUIRE(at != std::string::npos);
-    memory said;
-    REQUIRE(std::sscanf(page.c_str() + at, "memory for them: %zu bytes, and %zu", &said.stored,
-                        &said.announced) == 2);
-    return said;
+    const std::size_t position = page.find("memory for them:");
+    REQUIRE(position != std::string::npos);
+    memory reported;
+    REQUIRE(std::sscanf(page.c_str() + position, "memory for them: %zu bytes, and %zu",
+                        &reported.stored, &reported.rts) == 2);
+    return reported;
 }
 
 std::size_t deferred_of(ucp_worker_h worker) {
     const std::string page = printed([&](FILE* to) { ucp_worker_print_info(worker, to); });
-    const std::size_t at = page.find("sends deferred:");
-    REQUIRE(at != std::string::npos);
+    const std::size_t position = page.find("sends deferred:");
+    REQUIRE(position != std::string::npos);
     std::size_t count = 0;
-    REQUIRE(std::sscanf(page.c_str() + at, "sends deferred: %zu", &count) == 1);
+    REQUIRE(std::sscanf(page.c_str() + position, "sends deferred: %zu", &count) == 1);
     return count;
 }
 
-// Sends that were started; those that had to wait are kept.
+// Sends that were started. Incomplete sends are kept.
 struct sending {
     const world& in;
     std::vector<ucs_status_ptr_t> waiting;
@@ -63,7 +63,7 @@ struct sending {
             waiting.push_back(one);
         }
     }
-    // How many were sent in the end.
+    // Waits for all sends. Returns the number of successful sends.
     std::size_t finish() {
         for (ucs_status_ptr_t each : waiting)
             ended += in.finish(each) == UCS_OK ? 1U : 0U;
@@ -88,11 +88,11 @@ bool has_no_endpoint(ucp_worker_h worker) {
            std::string::npos;
 }
 
-// Progresses until it ends; whether it ended well.
+// Makes progress until the operation ends. Returns true if it succeeded.
 template<class Progress>
-bool ends_well(const world& in, const Progress& progress, ucs_status_ptr_t started) {
+bool succeeds(const world& in, const Progress& progress, ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
-    const bool ended = in.until([&] {
+    const bool ended = in.progress_until([&] {
         progress();
         return ucp_request_check_status(started) != UCS_INPROGRESS;
     });
@@ -123,17 +123,17 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
     for (int i = 0; i < 10'000; ++i)
         in.progress();
     const std::size_t now = heap_in_use();
-    const memory said = memory_of(in.receiver);
-    CHECK(said.stored <= limit + window + length + of_message);
-    CHECK(said.announced <= count * of_message);
-    // What it says is what it takes, but for the sender's requests.
-    CHECK(now < before + said.stored + said.announced + count * 1024);
-    // Those announced are received before those stored: any order works.
+    const memory reported = memory_of(in.receiver);
+    CHECK(reported.stored <= limit + window + length + message_overhead);
+    CHECK(reported.rts <= count * message_overhead);
+    // The reported memory is the memory in use, except for the sender's requests.
+    CHECK(now < before + reported.stored + reported.rts + count * 1024);
+    // Rendezvous messages are received before stored messages: any order works.
     std::vector<std::byte> into(length);
     const auto receive = [&](ucp_tag_t tag, ucp_tag_t mask) {
         outcome got;
-        const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-        CHECK(in.finish(ucp_tag_recv_nbx(in.receiver, into.data(), length, tag, mask, &how)) ==
+        const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+        CHECK(in.finish(ucp_tag_recv_nbx(in.receiver, into.data(), length, tag, mask, &options)) ==
               UCS_OK);
         CHECK(into == data);
         return got.info.sender_tag;
@@ -144,19 +144,20 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
     for (ucs_status_ptr_t each : sending)
         REQUIRE(in.finish(each) == UCS_OK);
     CHECK(memory_of(in.receiver).stored == 0);
-    CHECK(memory_of(in.receiver).announced == 0);
-    // And it is fast again: small messages complete within their call.
-    std::size_t at_once = 0;
+    CHECK(memory_of(in.receiver).rts == 0);
+    // Sends are fast again: small messages complete within their call.
+    std::size_t immediate = 0;
     for (int i = 0; i < 100; ++i) {
         const ucs_status_ptr_t small = ucp_tag_send_nbx(in.ep, data.data(), 8, 7, &none);
-        at_once += small == nullptr ? 1U : 0U;
+        immediate += small == nullptr ? 1U : 0U;
         CHECK(in.finish(small) == UCS_OK);
         (void)in.recv(into.data(), 8, 7);
     }
-    CHECK(at_once > 50);
+    CHECK(immediate > 50);
 }
 
-TEST_CASE("a flood of tiny or empty messages without any progress of the sender is held as well") {
+TEST_CASE(
+    "a flood of tiny or empty messages without any progress of the sender is limited as well") {
     const world in(configured(bounded));
     constexpr int count = 20'000;
     const std::vector<std::byte> data(GENERATE(std::size_t{0}, std::size_t{8}));
@@ -167,7 +168,7 @@ TEST_CASE("a flood of tiny or empty messages without any progress of the sender 
     }
     for (int i = 0; i < 10'000; ++i)
         in.progress();
-    CHECK(memory_of(in.receiver).stored <= limit + window + of_message);
+    CHECK(memory_of(in.receiver).stored <= limit + window + message_overhead);
     const auto waits = [](ucs_status_ptr_t each) {
         return ucp_request_check_status(each) == UCS_INPROGRESS;
     };
@@ -176,16 +177,16 @@ TEST_CASE("a flood of tiny or empty messages without any progress of the sender 
     CHECK(all.finish() == count);
 }
 
-TEST_CASE("each sender adds a window at most, however many endpoints it has") {
+TEST_CASE("each sender adds at most one window, with any number of endpoints") {
     const world in(configured(bounded));
     constexpr std::size_t count = 8'000;
     const std::vector<std::byte> data(100);
-    const bool workers = GENERATE(false, true) && !in.loopback();
+    const bool other_workers = GENERATE(false, true) && !in.loopback();
     std::vector<ucp_worker_h> others;
     std::vector<ucp_ep_h> from{in.ep};
     while (from.size() < 4) {
-        if (workers) others.push_back(make_worker(in.context));
-        from.push_back(make_ep(workers ? others.back() : in.sender, in.receiver));
+        if (other_workers) others.push_back(make_worker(in.context));
+        from.push_back(make_ep(other_workers ? others.back() : in.sender, in.receiver));
     }
     const auto progress = [&] {
         in.progress();
@@ -198,36 +199,37 @@ TEST_CASE("each sender adds a window at most, however many endpoints it has") {
         progress();
     }
     const std::size_t senders = others.size() + 1;
-    CHECK(memory_of(in.receiver).stored <= limit + senders * (window + of_message));
-    const auto ends = [&](ucs_status_ptr_t started) { return ends_well(in, progress, started); };
+    CHECK(memory_of(in.receiver).stored <= limit + senders * (window + message_overhead));
+    const auto finishes = [&](ucs_status_ptr_t started) { return succeeds(in, progress, started); };
     std::vector<std::byte> into(data.size());
     const params none;
     for (std::size_t i = 0; i < count; ++i)
-        REQUIRE(ends(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, every_bit, &none)));
+        REQUIRE(
+            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, every_bit, &none)));
     for (ucs_status_ptr_t each : all.waiting)
-        REQUIRE(ends(each));
+        REQUIRE(finishes(each));
     for (ucp_worker_h each : others)
         ucp_worker_destroy(each);
-    if (!workers) {
+    if (!other_workers) {
         for (std::size_t i = 1; i < from.size(); ++i)
             in.close(from[i]);
     }
 }
 
-TEST_CASE("announcements stay within a limit for each sender, and all of them arrive in order") {
-    constexpr std::size_t most = 50;
+TEST_CASE("RTS messages stay within a limit for each sender, and all messages arrive in order") {
+    constexpr std::size_t rts_limit = 50;
     constexpr std::size_t count = 1'000;
-    const world in(
-        configured({{"UNEXPECTED_ANNOUNCEMENTS", std::to_string(most)}, {"RNDV_THRESH", "1000"}}));
+    const world in(configured(
+        {{"UNEXPECTED_ANNOUNCEMENTS", std::to_string(rts_limit)}, {"RNDV_THRESH", "1000"}}));
     const bool probes = GENERATE(false, true);
     const ucp_worker_h second = in.loopback() ? nullptr : make_worker(in.context);
     const auto progress = [&] {
         in.progress();
         if (second != nullptr) ucp_worker_progress(second);
     };
-    const auto ends = [&](ucs_status_ptr_t started) { return ends_well(in, progress, started); };
-    // One sender has two endpoints. Every third message is small; the tag says over which endpoint
-    // it comes, and as which of its messages.
+    const auto finishes = [&](ucs_status_ptr_t started) { return succeeds(in, progress, started); };
+    // One sender has two endpoints. Every third message is small. The tag contains the index of the
+    // endpoint and the number of the message.
     std::vector<ucp_ep_h> from{in.ep, make_ep(in.sender, in.receiver)};
     if (second != nullptr) from.push_back(make_ep(second, in.receiver));
     const std::size_t senders = second == nullptr ? 1 : 2;
@@ -235,30 +237,31 @@ TEST_CASE("announcements stay within a limit for each sender, and all of them ar
     const params none;
     std::vector<ucs_status_ptr_t> started;
     for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t which = 0; which < from.size(); ++which) {
+        for (std::size_t endpoint_index = 0; endpoint_index < from.size(); ++endpoint_index) {
             const std::size_t length = i % 3 == 2 ? 8 : data.size();
-            started.push_back(
-                ucp_tag_send_nbx(from[which], data.data(), length, which << 32 | i, &none));
+            started.push_back(ucp_tag_send_nbx(from[endpoint_index], data.data(), length,
+                                               endpoint_index << 32 | i, &none));
             REQUIRE(!UCS_PTR_IS_ERR(started.back()));
         }
         progress();
     }
     for (int i = 0; i < 10'000; ++i)
         progress();
-    CHECK(memory_of(in.receiver).announced == senders * most * 384);
+    CHECK(memory_of(in.receiver).rts == senders * rts_limit * 384);
     CHECK(deferred_of(in.sender) > count);
 
     std::vector<std::byte> into(data.size());
     const auto receive = [&](ucp_tag_t tag, ucp_tag_t mask) {
         outcome got;
-        const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-        REQUIRE(ends(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), tag, mask, &how)));
+        const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+        REQUIRE(
+            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), tag, mask, &options)));
         return got.info.sender_tag;
     };
     // The last message is received first: a probe finds it, or a receive waits for it.
     const ucp_tag_t last = (from.size() - 1) << 32 | (count - 1);
     ucp_tag_recv_info_t info;
-    REQUIRE((!probes || in.until([&] {
+    REQUIRE((!probes || in.progress_until([&] {
         progress();
         return ucp_tag_probe_nb(in.receiver, last, every_bit, 0, &info) != nullptr;
     })));
@@ -266,24 +269,24 @@ TEST_CASE("announcements stay within a limit for each sender, and all of them ar
     std::vector<std::size_t> next(from.size());
     for (std::size_t i = 0; i + 1 < count * from.size(); ++i) {
         const ucp_tag_t tag = receive(0, 0);
-        const std::size_t which = tag >> 32;
-        REQUIRE(which < from.size());
-        REQUIRE((tag & 0xffffffff) == next[which]++);
+        const std::size_t endpoint_index = tag >> 32;
+        REQUIRE(endpoint_index < from.size());
+        REQUIRE((tag & 0xffffffff) == next[endpoint_index]++);
     }
     for (ucs_status_ptr_t each : started)
-        REQUIRE(ends(each));
-    CHECK(memory_of(in.receiver).announced == 0);
+        REQUIRE(finishes(each));
+    CHECK(memory_of(in.receiver).rts == 0);
     CHECK(deferred_of(in.sender) == 0);
     in.close(from[1]);
     if (second != nullptr) ucp_worker_destroy(second);
 }
 
-TEST_CASE("a sender that closes and opens its endpoint again has no new window") {
+TEST_CASE("a sender that closes and reopens its endpoint has no new window") {
     settings config = bounded;
-    config.emplace_back("RNDV_THRESH", "inf");  // what is announced fills no window
+    config.emplace_back("RNDV_THRESH", "inf");  // RTS messages do not use the window
     world in(configured(config));
-    const bool another = GENERATE(false, true);
-    if (!another) {
+    const bool keep_first = GENERATE(false, true);
+    if (!keep_first) {
         in.close(in.ep);
         in.ep = nullptr;
     }
@@ -293,16 +296,16 @@ TEST_CASE("a sender that closes and opens its endpoint again has no new window")
         const ucp_ep_h again = make_ep(in.sender, in.receiver);
         sending all{in, {}};
         all.send(again, data, 5);
-        REQUIRE(in.until([&] { return is_ready(again); }));
+        REQUIRE(in.progress_until([&] { return is_ready(again); }));
         for (int i = 0; i < 300; ++i) {
             all.send(again, data, 5);
             in.progress();
         }
         in.close(again, true);
         sent += all.finish();
-        // Nothing is left of it that the next one could find.
-        REQUIRE((another || in.until([&] { return has_no_endpoint(in.sender); })));
-        CHECK(memory_of(in.receiver).stored <= limit + window + data.size() + of_message);
+        // Nothing of the endpoint is left that the next one could find.
+        REQUIRE((keep_first || in.progress_until([&] { return has_no_endpoint(in.sender); })));
+        CHECK(memory_of(in.receiver).stored <= limit + window + data.size() + message_overhead);
     }
     CHECK(sent * data.size() > limit / 2);
     receive_all(in, sent, data.size());

@@ -12,7 +12,7 @@ constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
 }  // namespace
 
-TEST_CASE("messages of one sender match in the order they were sent, whatever their size") {
+TEST_CASE("messages of one sender match in the order in which they were sent, with any size") {
     static const std::size_t sizes[] = {0, 8, 300000, 1, 20000, 64, 1 << 20, 4, 9000};
     const bool expected = GENERATE(false, true);
     CAPTURE(expected);
@@ -27,9 +27,9 @@ TEST_CASE("messages of one sender match in the order they were sent, whatever th
     std::vector<outcome> got(count);
     const auto post = [&] {
         for (std::size_t i = 0; i < count; ++i) {
-            const params how = params().on_recv(got[i]).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+            const params options = params().on_recv(got[i]).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
             recvs.push_back(ucp_tag_recv_nbx(in.receiver, into[i].data(), into[i].size(), 1,
-                                             i % 3 == 0 ? 0 : all_bits, &how));
+                                             i % 3 == 0 ? 0 : all_bits, &options));
         }
     };
     if (expected) post();
@@ -73,7 +73,7 @@ TEST_CASE("a flood of small messages arrives complete and in order") {
         CHECK(in.finish(each) == UCS_OK);
 }
 
-TEST_CASE("a receive takes what its mask lets through, the earliest posted receive first") {
+TEST_CASE("a message goes to the earliest posted receive whose mask it matches") {
     world in;
     std::uint32_t any = 0, exact = 0, other = 0;
     const params none;
@@ -81,7 +81,7 @@ TEST_CASE("a receive takes what its mask lets through, the earliest posted recei
     void* second = ucp_tag_recv_nbx(in.receiver, &exact, 4, 0x10, all_bits, &none);
     void* third = ucp_tag_recv_nbx(in.receiver, &other, 4, 0x20, 0xF0, &none);
     const std::uint32_t values[] = {1, 2, 3};
-    in.send(&values[0], 4, 0x10);  // the wildcard was first
+    in.send(&values[0], 4, 0x10);  // the wildcard receive was posted first
     in.send(&values[1], 4, 0x2F);
     in.send(&values[2], 4, 0x10);
     CHECK(in.finish(first) == UCS_OK);
@@ -107,7 +107,7 @@ TEST_CASE("unexpected messages are taken in the order of their arrival by any ma
     in.recv(nullptr, 0, 0xE0D);
 }
 
-TEST_CASE("probing sees a message without taking it, and takes it when told to") {
+TEST_CASE("a probe finds a message without removing it, and removes it on request") {
     const std::size_t length = GENERATE(as<std::size_t>(), 0, 5, 20000, 1 << 20);
     const bool truncated = GENERATE(false, true);
     if (truncated && length == 0) return;
@@ -125,11 +125,12 @@ TEST_CASE("probing sees a message without taking it, and takes it when told to")
     ucp_tag_message_h message = ucp_tag_probe_nb(in.receiver, 1, 1, 1, &info);
     REQUIRE(message != nullptr);
     CHECK(ucp_tag_probe_nb(in.receiver, 3, all_bits, 0, &info) == nullptr);
-    const std::size_t room = truncated ? length / 2 : length;
-    std::vector<std::byte> into(room);
+    const std::size_t capacity = truncated ? length / 2 : length;
+    std::vector<std::byte> into(capacity);
     outcome got;
-    const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-    const auto receiving = ucp_tag_msg_recv_nbx(in.receiver, into.data(), room, message, &how);
+    const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    const auto receiving =
+        ucp_tag_msg_recv_nbx(in.receiver, into.data(), capacity, message, &options);
     const ucs_status_t status = in.finish(receiving);
     CHECK(status == (truncated ? UCS_ERR_MESSAGE_TRUNCATED : UCS_OK));
     CHECK(got.calls == 1);
@@ -139,7 +140,7 @@ TEST_CASE("probing sees a message without taking it, and takes it when told to")
 
 TEST_CASE("probing does not progress") {
     world in;
-    // Everything that was on its way has arrived.
+    // All previous messages have arrived.
     in.send("x", 1, 5);
     ucp_tag_recv_info_t info{};
     if (!in.loopback()) {
@@ -149,7 +150,7 @@ TEST_CASE("probing does not progress") {
     in.await_unexpected(5);
 }
 
-TEST_CASE("a taken message can be received while its rest is still on the way") {
+TEST_CASE("a removed message can be received while its rest is still in flight") {
     world in(configured({{"RNDV_THRESH", "inf"}}));
     const auto data = pattern(3 << 20, 4);
     const params none;
@@ -167,20 +168,20 @@ TEST_CASE("a taken message can be received while its rest is still on the way") 
     CHECK(into == data);
 }
 
-TEST_CASE("messages without bytes are messages") {
+TEST_CASE("messages of zero length are delivered") {
     const bool sync = GENERATE(false, true);
     const bool expected = GENERATE(false, true);
     world in;
     outcome got;
-    const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
     ucs_status_ptr_t receiving = nullptr;
-    if (expected) receiving = ucp_tag_recv_nbx(in.receiver, nullptr, 0, 7, all_bits, &how);
+    if (expected) receiving = ucp_tag_recv_nbx(in.receiver, nullptr, 0, 7, all_bits, &options);
     const params none;
     const auto start = sync ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     const auto sending = start(in.ep, nullptr, 0, 7, &none);
     if (!expected) {
         in.await_unexpected(7);
-        receiving = ucp_tag_recv_nbx(in.receiver, nullptr, 0, 7, all_bits, &how);
+        receiving = ucp_tag_recv_nbx(in.receiver, nullptr, 0, 7, all_bits, &options);
     }
     CHECK(in.finish(receiving) == UCS_OK);
     CHECK(in.finish(sending) == UCS_OK);
@@ -194,8 +195,8 @@ TEST_CASE("a synchronous send completes when it is matched, not before") {
     const auto data = pattern(length, 8);
     std::vector<std::byte> into(length);
     outcome sent;
-    const params how = params().on_send(sent);
-    void* sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 8, &how);
+    const params options = params().on_send(sent);
+    void* sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 8, &options);
     REQUIRE(UCS_PTR_IS_PTR(sending));
     in.await_unexpected(8);
     for (int i = 0; i < 1000; ++i)
@@ -218,7 +219,7 @@ TEST_CASE("ten thousand receives wait at once, and each gets its own message") {
         const ucp_tag_t mask = wildcards && i % 2 == 0 ? 0xFFFF : all_bits;
         recvs.push_back(ucp_tag_recv_nbx(in.receiver, &got[i], 4, i, mask, &none));
     }
-    // Every third is taken back again.
+    // Every third receive is canceled.
     for (std::uint32_t i = 0; i < count; i += 3) {
         ucp_request_cancel(in.receiver, recvs[i]);
         REQUIRE(in.finish(recvs[i]) == UCS_ERR_CANCELED);
@@ -235,7 +236,7 @@ TEST_CASE("ten thousand receives wait at once, and each gets its own message") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("a receive that was too short leaves the following messages alone") {
+TEST_CASE("a truncated receive does not affect the following messages") {
     world in;
     char text[4] = {};
     in.send("abcd", 4, 9);

@@ -1,4 +1,4 @@
-// Registered memory, packed keys and keys that free themselves.
+// Registered memory, packed keys and unpacked keys, which are released automatically.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -9,26 +9,26 @@ namespace api {
 
 class registered {
 public:
-    // Memory of the test's.
+    // Registers memory of the test.
     registered(ucp_context_h context, void* base, std::size_t length, unsigned prot = 0)
         : context_(context) {
-        ucp_mem_map_params_t how{};
-        how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-        if (prot != 0) how.field_mask |= UCP_MEM_MAP_PARAM_FIELD_PROT;
-        how.address = base;
-        how.length = length;
-        how.prot = prot;
-        REQUIRE(ucp_mem_map(context, &how, &memh_) == UCS_OK);
+        ucp_mem_map_params_t options{};
+        options.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+        if (prot != 0) options.field_mask |= UCP_MEM_MAP_PARAM_FIELD_PROT;
+        options.address = base;
+        options.length = length;
+        options.prot = prot;
+        REQUIRE(ucp_mem_map(context, &options, &memh_) == UCS_OK);
     }
-    // Memory that the library allocates.
+    // Registers memory that the library allocates.
     registered(ucp_context_h context, std::size_t length) : context_(context) {
-        ucp_mem_map_params_t how{};
-        how.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-        how.length = length;
-        how.flags = UCP_MEM_MAP_ALLOCATE;
-        REQUIRE(ucp_mem_map(context, &how, &memh_) == UCS_OK);
+        ucp_mem_map_params_t options{};
+        options.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+        options.length = length;
+        options.flags = UCP_MEM_MAP_ALLOCATE;
+        REQUIRE(ucp_mem_map(context, &options, &memh_) == UCS_OK);
     }
-    registered(ucp_context_h context, ucp_mem_h taken) : context_(context), memh_(taken) {}
+    registered(ucp_context_h context, ucp_mem_h memh) : context_(context), memh_(memh) {}
     ~registered() { ucp_mem_unmap(context_, memh_); }
     registered(const registered&) = delete;
     registered& operator=(const registered&) = delete;

@@ -34,27 +34,27 @@ TEST_CASE("the library allocates memory") {
 TEST_CASE("the library allocates memory at a given address") {
     const world in;
     constexpr std::size_t length = 1 << 20;
-    void* place = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(place != MAP_FAILED);
-    ucp_mem_map_params_t how{};
-    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                     UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-    how.address = place;
-    how.length = length;
-    how.flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_FIXED;
+    void* address = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(address != MAP_FAILED);
+    ucp_mem_map_params_t options{};
+    options.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                         UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+    options.address = address;
+    options.length = length;
+    options.flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_FIXED;
     ucp_mem_h memh = nullptr;
     {
         captured_output log;
-        CHECK(ucp_mem_map(in.context, &how, &memh) != UCS_OK);
+        CHECK(ucp_mem_map(in.context, &options, &memh) != UCS_OK);
         CHECK(log.text().find("could not be allocated") != std::string::npos);
     }
-    ::munmap(place, length);
-    REQUIRE(ucp_mem_map(in.context, &how, &memh) == UCS_OK);
-    std::memset(place, 1, length);
+    ::munmap(address, length);
+    REQUIRE(ucp_mem_map(in.context, &options, &memh) == UCS_OK);
+    std::memset(address, 1, length);
     CHECK(ucp_mem_unmap(in.context, memh) == UCS_OK);
 }
 
-TEST_CASE("memory of no length is registered, packed and unpacked") {
+TEST_CASE("memory of zero length is registered, packed and unpacked") {
     const world in;
     const registered none(in.context, nullptr, 0);
     const packed_rkey packed(in.context, none);
@@ -66,17 +66,17 @@ TEST_CASE("memory of no length is registered, packed and unpacked") {
 TEST_CASE("members of a registration without their bit are not read") {
     const world in;
     char bytes[8] = {};
-    ucp_mem_map_params_t how;
-    std::memset(&how, 0xff, sizeof how);
-    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-    how.address = bytes;
-    how.length = sizeof bytes;
+    ucp_mem_map_params_t options;
+    std::memset(&options, 0xff, sizeof options);
+    options.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    options.address = bytes;
+    options.length = sizeof bytes;
     ucp_mem_h memh = nullptr;
-    REQUIRE(ucp_mem_map(in.context, &how, &memh) == UCS_OK);
+    REQUIRE(ucp_mem_map(in.context, &options, &memh) == UCS_OK);
     CHECK(ucp_mem_unmap(in.context, memh) == UCS_OK);
 }
 
-TEST_CASE("packed keys are short, and say their own length") {
+TEST_CASE("packed keys are short and contain their own length") {
     const world in;
     char bytes[8] = {};
     const registered own(in.context, bytes, sizeof bytes);
@@ -84,8 +84,8 @@ TEST_CASE("packed keys are short, and say their own length") {
     for (const registered* each : {&own, &made}) {
         const packed_rkey packed(in.context, *each);
         CHECK(packed.size() > 0);
-        CHECK(packed.size() <= 255);  // with what RDMA devices call it; without, 64
-        // What lies behind is not read.
+        CHECK(packed.size() <= 255);  // with keys of RDMA devices; without them, 64
+        // Bytes behind the key are not read.
         const auto exact = packed.bytes();
         const guarded_memory copy(exact.size());
         std::memcpy(copy.get(), exact.data(), exact.size());
@@ -95,7 +95,7 @@ TEST_CASE("packed keys are short, and say their own length") {
     }
 }
 
-TEST_CASE("own memory and the library's are pointed to directly") {
+TEST_CASE("ucp_rkey_ptr returns pointers to memory of the program and of the library") {
     const world in;
     auto bytes = pattern(1000, 1);
     const registered own(in.context, bytes.data(), bytes.size());
@@ -114,7 +114,7 @@ TEST_CASE("own memory and the library's are pointed to directly") {
     }
 }
 
-TEST_CASE("memory of another context of the host is mapped, or there is no pointer") {
+TEST_CASE("memory of another context of the host is mapped, or ucp_rkey_ptr fails") {
     const world in;
     const char* const transports = std::getenv("UCX_TLS");
     const bool shared = transports == nullptr || std::string(transports) == "posix,self" ||
@@ -162,24 +162,24 @@ TEST_CASE("keys are compared") {
     CHECK((order(a, c) < 0) == (order(c, a) > 0));
 }
 
-TEST_CASE("keys that were made up or spoiled are refused") {
+TEST_CASE("forged and damaged keys are refused") {
     const world in;
     char bytes[16] = {};
     const registered own(in.context, bytes, 16);
     const packed_rkey packed(in.context, own);
-    auto spoiled = packed.bytes();
+    auto damaged = packed.bytes();
     ucp_rkey_h key = nullptr;
-    for (std::size_t at = 0; at < 4; ++at) {
-        auto copy = spoiled;
+    for (std::size_t offset = 0; offset < 4; ++offset) {
+        auto copy = damaged;
         copy.resize(256);
-        copy[at] = std::byte{0xee};
+        copy[offset] = std::byte{0xee};
         captured_output log;
         CHECK(ucp_ep_rkey_unpack(in.ep, copy.data(), &key) == UCS_ERR_INVALID_PARAM);
         CHECK(log.text().find("key") != std::string::npos);
     }
-    // A wrong secret is as good as no key: it does not even reach memory of this process.
-    spoiled[12] ^= std::byte{1};
-    REQUIRE(ucp_ep_rkey_unpack(in.ep, spoiled.data(), &key) == UCS_OK);
+    // A key with a wrong secret does not even reach memory of this process.
+    damaged[12] ^= std::byte{1};
+    REQUIRE(ucp_ep_rkey_unpack(in.ep, damaged.data(), &key) == UCS_OK);
     void* pointer = nullptr;
     CHECK(ucp_rkey_ptr(key, own.address(), &pointer) == UCS_ERR_UNREACHABLE);
     ucp_rkey_destroy(key);
@@ -192,28 +192,29 @@ TEST_CASE("the library's memory is exported and imported, the program's is not")
         char bytes[16] = {};
         const registered own(in.context, bytes, 16);
         const registered made(in.context, std::size_t{5000});
-        ucp_memh_pack_params_t how{};
-        how.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
-        how.flags = UCP_MEMH_PACK_FLAG_EXPORT;
+        ucp_memh_pack_params_t options{};
+        options.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
+        options.flags = UCP_MEMH_PACK_FLAG_EXPORT;
         void* buffer = nullptr;
         std::size_t size = 0;
-        CHECK(ucp_memh_pack(own, &how, &buffer, &size) == UCS_ERR_UNSUPPORTED);
-        REQUIRE(ucp_memh_pack(made, &how, &buffer, &size) == UCS_OK);
+        CHECK(ucp_memh_pack(own, &options, &buffer, &size) == UCS_ERR_UNSUPPORTED);
+        REQUIRE(ucp_memh_pack(made, &options, &buffer, &size) == UCS_OK);
         ucp_rkey_h key = nullptr;
         {
             captured_output log;
             CHECK(ucp_ep_rkey_unpack(in.ep, buffer, &key) == UCS_ERR_INVALID_PARAM);
         }
-        for (const ucp_context_h into : {in.context, other}) {
+        for (const ucp_context_h context : {in.context, other}) {
             ucp_mem_map_params_t import{};
             import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
             import.exported_memh_buffer = buffer;
             ucp_mem_h memh = nullptr;
-            REQUIRE(ucp_mem_map(into, &import, &memh) == UCS_OK);
-            const registered there(into, memh);
-            CHECK(there.query().length == 5000);
-            static_cast<char*>(there.query().address)[7] = into == other ? 'o' : 's';
-            CHECK(static_cast<const char*>(made.query().address)[7] == (into == other ? 'o' : 's'));
+            REQUIRE(ucp_mem_map(context, &import, &memh) == UCS_OK);
+            const registered imported(context, memh);
+            CHECK(imported.query().length == 5000);
+            static_cast<char*>(imported.query().address)[7] = context == other ? 'o' : 's';
+            CHECK(static_cast<const char*>(made.query().address)[7] ==
+                  (context == other ? 'o' : 's'));
         }
         ucp_memh_buffer_release(buffer, nullptr);
     }
@@ -222,32 +223,33 @@ TEST_CASE("the library's memory is exported and imported, the program's is not")
 
 namespace {
 
-// What another process exported.
+// Data that another process exported.
 struct exported {
     std::array<std::byte, 256> packed;
     std::size_t length;
 };
 
-// Never returns. Answers in the memory what is written there, and ends when nobody reads the pipe.
-[[noreturn]] void export_memory(int to, int until) {
+// Does not return. Replies in the memory to a value that is written there, and ends when the pipe
+// is closed.
+[[noreturn]] void export_memory(int output, int input) {
     const ucp_context_h context = make_context({});
     const registered made(context, std::size_t{5000});
-    ucp_memh_pack_params_t how{};
-    how.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
-    how.flags = UCP_MEMH_PACK_FLAG_EXPORT;
+    ucp_memh_pack_params_t options{};
+    options.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
+    options.flags = UCP_MEMH_PACK_FLAG_EXPORT;
     void* buffer = nullptr;
-    exported told{};
-    if (ucp_memh_pack(made, &how, &buffer, &told.length) != UCS_OK) ::_exit(2);
-    if (told.length > told.packed.size()) ::_exit(3);
-    std::memcpy(told.packed.data(), buffer, told.length);
+    exported description{};
+    if (ucp_memh_pack(made, &options, &buffer, &description.length) != UCS_OK) ::_exit(2);
+    if (description.length > description.packed.size()) ::_exit(3);
+    std::memcpy(description.packed.data(), buffer, description.length);
     auto* const bytes = static_cast<unsigned char*>(made.query().address);
     bytes[4999] = 'e';
-    if (::write(to, &told, sizeof told) != sizeof told) ::_exit(4);
+    if (::write(output, &description, sizeof description) != sizeof description) ::_exit(4);
     char word = 0;
-    if (::read(until, &word, 1) != 1) ::_exit(5);  // the other one has written
+    if (::read(input, &word, 1) != 1) ::_exit(5);  // the other process has written
     bytes[4999] = static_cast<unsigned char>(bytes[7] + 1);
-    if (::write(to, &word, 1) != 1) ::_exit(6);
-    while (::read(until, &word, 1) > 0) {
+    if (::write(output, &word, 1) != 1) ::_exit(6);
+    while (::read(input, &word, 1) > 0) {
     }
     ::_exit(0);
 }
@@ -255,68 +257,68 @@ struct exported {
 }  // namespace
 
 TEST_CASE("the memory of another process is imported") {
-    int to_us[2], to_child[2];
-    REQUIRE(::pipe(to_us) == 0);
+    int to_parent[2], to_child[2];
+    REQUIRE(::pipe(to_parent) == 0);
     REQUIRE(::pipe(to_child) == 0);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
         ::close(to_child[1]);
         try {
-            export_memory(to_us[1], to_child[0]);
+            export_memory(to_parent[1], to_child[0]);
         } catch (...) {
             ::_exit(1);
         }
     }
-    ::close(to_us[1]);
-    exported told{};
-    REQUIRE(::read(to_us[0], &told, sizeof told) == sizeof told);
+    ::close(to_parent[1]);
+    exported description{};
+    REQUIRE(::read(to_parent[0], &description, sizeof description) == sizeof description);
     {
         const world in;
         ucp_mem_map_params_t import{};
         import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
-        import.exported_memh_buffer = told.packed.data();
+        import.exported_memh_buffer = description.packed.data();
         ucp_mem_h memh = nullptr;
         REQUIRE(ucp_mem_map(in.context, &import, &memh) == UCS_OK);
-        const registered there(in.context, memh);
-        CHECK(there.query().length == 5000);
-        auto* const bytes = static_cast<unsigned char*>(there.query().address);
+        const registered imported(in.context, memh);
+        CHECK(imported.query().length == 5000);
+        auto* const bytes = static_cast<unsigned char*>(imported.query().address);
         CHECK(bytes[4999] == 'e');
         bytes[7] = 'a';
         char word = 'w';
         REQUIRE(::write(to_child[1], &word, 1) == 1);
-        REQUIRE(::read(to_us[0], &word, 1) == 1);
+        REQUIRE(::read(to_parent[0], &word, 1) == 1);
         CHECK(bytes[4999] == 'b');
     }
     ::close(to_child[1]);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(status == 0);
-    ::close(to_us[0]);
+    ::close(to_parent[0]);
     ::close(to_child[0]);
 }
 
-TEST_CASE("advice is taken for parts of registered memory") {
+TEST_CASE("advice is accepted for parts of registered memory") {
     const world in;
     const registered made(in.context, std::size_t{100000});
-    ucp_mem_advise_params_t how{};
-    how.field_mask = UCP_MEM_ADVISE_PARAM_FIELD_ADDRESS | UCP_MEM_ADVISE_PARAM_FIELD_LENGTH |
-                     UCP_MEM_ADVISE_PARAM_FIELD_ADVICE;
-    how.address = static_cast<std::byte*>(made.query().address) + 5000;
-    how.length = 95000;
-    how.advice = UCP_MADV_WILLNEED;
-    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_OK);
-    how.advice = UCP_MADV_NORMAL;
-    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_OK);
+    ucp_mem_advise_params_t options{};
+    options.field_mask = UCP_MEM_ADVISE_PARAM_FIELD_ADDRESS | UCP_MEM_ADVISE_PARAM_FIELD_LENGTH |
+                         UCP_MEM_ADVISE_PARAM_FIELD_ADVICE;
+    options.address = static_cast<std::byte*>(made.query().address) + 5000;
+    options.length = 95000;
+    options.advice = UCP_MADV_WILLNEED;
+    CHECK(ucp_mem_advise(in.context, made, &options) == UCS_OK);
+    options.advice = UCP_MADV_NORMAL;
+    CHECK(ucp_mem_advise(in.context, made, &options) == UCS_OK);
     captured_output log;
-    how.length += 1;
-    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_ERR_INVALID_PARAM);
-    how.length -= 1;
-    how.field_mask = 0;
-    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_ERR_INVALID_PARAM);
+    options.length += 1;
+    CHECK(ucp_mem_advise(in.context, made, &options) == UCS_ERR_INVALID_PARAM);
+    options.length -= 1;
+    options.field_mask = 0;
+    CHECK(ucp_mem_advise(in.context, made, &options) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("what memory costs is printed") {
+TEST_CASE("the cost of memory is printed") {
     const world in;
     const std::string text =
         printed([&](FILE* stream) { ucp_mem_print_info("64K", in.context, stream); });

@@ -1,4 +1,4 @@
-// Buffers in memory that the library cannot access: each call that takes one refuses it.
+// Buffers in memory that the library cannot access. Each call refuses them.
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
@@ -20,9 +20,9 @@ params in_memory(ucs_memory_type_t type) {
     return given;
 }
 
-// Runs the call with each type that must be refused, and looks for the line that names the call.
+// Runs the call with each type that must be refused, and checks that a log line names the call.
 template<class Call>
-void refuses_devices(const std::string& name, Call&& call) {
+void check_refuses_devices(const std::string& name, Call&& call) {
     for (const int number : device_types) {
         const auto type = static_cast<ucs_memory_type_t>(number);
         captured_output log;
@@ -35,8 +35,8 @@ void refuses_devices(const std::string& name, Call&& call) {
     }
 }
 
-plan everything() {
-    plan all;
+world_options all_features() {
+    world_options all;
     all.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
                    UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
     return all;
@@ -45,28 +45,32 @@ plan everything() {
 }  // namespace
 
 TEST_CASE("messages in memory of a device are refused") {
-    const world in(everything());
+    const world in(all_features());
     char byte = 0;
     std::size_t length = 0;
-    refuses_devices("ucp_tag_send_nbx",
-                    [&](const params& p) { return ucp_tag_send_nbx(in.ep, &byte, 1, 1, &p); });
-    refuses_devices("ucp_tag_send_sync_nbx",
-                    [&](const params& p) { return ucp_tag_send_sync_nbx(in.ep, &byte, 1, 1, &p); });
-    refuses_devices("ucp_tag_recv_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_tag_send_nbx", [&](const params& p) {
+        return ucp_tag_send_nbx(in.ep, &byte, 1, 1, &p);
+    });
+    check_refuses_devices("ucp_tag_send_sync_nbx", [&](const params& p) {
+        return ucp_tag_send_sync_nbx(in.ep, &byte, 1, 1, &p);
+    });
+    check_refuses_devices("ucp_tag_recv_nbx", [&](const params& p) {
         return ucp_tag_recv_nbx(in.receiver, &byte, 1, 1, 1, &p);
     });
-    refuses_devices("ucp_am_send_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_am_send_nbx", [&](const params& p) {
         return ucp_am_send_nbx(in.ep, 1, nullptr, 0, &byte, 1, &p);
     });
-    refuses_devices("ucp_stream_send_nbx",
-                    [&](const params& p) { return ucp_stream_send_nbx(in.ep, &byte, 1, &p); });
-    refuses_devices("ucp_stream_recv_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_stream_send_nbx", [&](const params& p) {
+        return ucp_stream_send_nbx(in.ep, &byte, 1, &p);
+    });
+    check_refuses_devices("ucp_stream_recv_nbx", [&](const params& p) {
         return ucp_stream_recv_nbx(in.ep, &byte, 1, &length, &p);
     });
 }
 
-TEST_CASE("a probed message is not received into memory of a device, and can be afterwards") {
-    const world in(everything());
+TEST_CASE(
+    "a probed message is not received into memory of a device, and can be received afterwards") {
+    const world in(all_features());
     char sent = 'x';
     const params none;
     const ucs_status_ptr_t sending = ucp_tag_send_nbx(in.ep, &sent, 1, 7, &none);
@@ -75,7 +79,7 @@ TEST_CASE("a probed message is not received into memory of a device, and can be 
     const ucp_tag_message_h message = ucp_tag_probe_nb(in.receiver, 7, ~ucp_tag_t{0}, 1, &info);
     REQUIRE(message != nullptr);
     char received = 0;
-    refuses_devices("ucp_tag_msg_recv_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_tag_msg_recv_nbx", [&](const params& p) {
         return ucp_tag_msg_recv_nbx(in.receiver, &received, 1, message, &p);
     });
     CHECK(in.finish(ucp_tag_msg_recv_nbx(in.receiver, &received, 1, message, &none)) == UCS_OK);
@@ -83,8 +87,9 @@ TEST_CASE("a probed message is not received into memory of a device, and can be 
     CHECK(in.finish(sending) == UCS_OK);
 }
 
-TEST_CASE("an active message is not received into memory of a device, and can be afterwards") {
-    const world in(everything());
+TEST_CASE(
+    "an active message is not received into memory of a device, and can be received afterwards") {
+    const world in(all_features());
     struct descriptor {
         void* data = nullptr;
         std::size_t length = 0;
@@ -106,9 +111,9 @@ TEST_CASE("an active message is not received into memory of a device, and can be
     rendezvous.flag(UCP_OP_ATTR_FIELD_FLAGS);
     const ucs_status_ptr_t sending =
         ucp_am_send_nbx(in.ep, 3, nullptr, 0, sent.data(), sent.size(), &rendezvous);
-    REQUIRE(in.until([&] { return arrived.data != nullptr; }));
+    REQUIRE(in.progress_until([&] { return arrived.data != nullptr; }));
     std::vector<std::byte> received(sent.size());
-    refuses_devices("ucp_am_recv_data_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_am_recv_data_nbx", [&](const params& p) {
         return ucp_am_recv_data_nbx(in.receiver, arrived.data, received.data(), received.size(),
                                     &p);
     });
@@ -120,7 +125,7 @@ TEST_CASE("an active message is not received into memory of a device, and can be
 }
 
 TEST_CASE("remote memory is not accessed from memory of a device") {
-    const world in(everything());
+    const world in(all_features());
     std::uint64_t target = 0;
     std::uint64_t own = 1;
     std::uint64_t reply = 0;
@@ -128,13 +133,13 @@ TEST_CASE("remote memory is not accessed from memory of a device") {
     const registered memory(in.context, &target, sizeof target);
     const packed_rkey packed(in.context, memory);
     const unpacked_rkey key(in.ep, packed);
-    refuses_devices("ucp_put_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_put_nbx", [&](const params& p) {
         return ucp_put_nbx(in.ep, &own, sizeof own, address, key, &p);
     });
-    refuses_devices("ucp_get_nbx", [&](const params& p) {
+    check_refuses_devices("ucp_get_nbx", [&](const params& p) {
         return ucp_get_nbx(in.ep, &own, sizeof own, address, key, &p);
     });
-    refuses_devices("ucp_atomic_op_nbx", [&](params p) {
+    check_refuses_devices("ucp_atomic_op_nbx", [&](params p) {
         p.type(ucp_dt_make_contig(8));
         p.reply_buffer = &reply;
         p.flag(UCP_OP_ATTR_FIELD_REPLY_BUFFER);
@@ -144,9 +149,9 @@ TEST_CASE("remote memory is not accessed from memory of a device") {
 }
 
 TEST_CASE("memory of a device is not mapped") {
-    const world in(everything());
+    const world in(all_features());
     char byte = 0;
-    refuses_devices("ucp_mem_map", [&](const params& p) {
+    check_refuses_devices("ucp_mem_map", [&](const params& p) {
         ucp_mem_map_params_t map{};
         map.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                          UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
@@ -158,8 +163,9 @@ TEST_CASE("memory of a device is not mapped") {
     });
 }
 
-TEST_CASE("memory of the host is served, by each number that a version has for unknown") {
-    const world in(everything());
+TEST_CASE(
+    "memory of the host is accepted, with each number that a version has for the unknown type") {
+    const world in(all_features());
     for (const int number : {0, 5, 6, 9, 10}) {
         CAPTURE(number);
         const params given = in_memory(static_cast<ucs_memory_type_t>(number));
@@ -173,8 +179,8 @@ TEST_CASE("memory of the host is served, by each number that a version has for u
     }
 }
 
-TEST_CASE("a memory type makes no difference to operations without a buffer") {
-    const world in(everything());
+TEST_CASE("operations without a buffer ignore the memory type") {
+    const world in(all_features());
     const params given = in_memory(UCS_MEMORY_TYPE_CUDA);
     CHECK(in.finish(ucp_ep_flush_nbx(in.ep, &given)) == UCS_OK);
     CHECK(in.finish(ucp_worker_flush_nbx(in.sender, &given)) == UCS_OK);

@@ -20,14 +20,14 @@ constexpr std::size_t old_ep_attr = 296;
 constexpr std::size_t old_request_param = 72;
 
 template<class Struct>
-Struct& place(const guarded_memory& in, std::size_t size) {
+Struct& fill_struct(const guarded_memory& in, std::size_t size) {
     std::memset(in.get(), 0x55, size);
     return *static_cast<Struct*>(in.get());
 }
 
 }  // namespace
 
-TEST_CASE("the version is one that programs accept without a warning") {
+TEST_CASE("programs accept the version without a warning") {
     unsigned major = 0, minor = 0, release = 99;
     ucp_get_version(&major, &minor, &release);
     CHECK(major == 1);
@@ -40,10 +40,10 @@ TEST_CASE("the version is one that programs accept without a warning") {
     CHECK(attr.max_thread_level == UCS_THREAD_MODE_MULTI);
 }
 
-TEST_CASE("programs of other versions are served, with a warning when they may miss something") {
-    ucp_params_t how{};
-    how.field_mask = UCP_PARAM_FIELD_FEATURES;
-    how.features = UCP_FEATURE_TAG;
+TEST_CASE("programs of other versions are accepted, with a warning if functions may be missing") {
+    ucp_params_t options{};
+    options.field_mask = UCP_PARAM_FIELD_FEATURES;
+    options.features = UCP_FEATURE_TAG;
     struct version {
         unsigned major, minor;
         bool warns;
@@ -53,7 +53,8 @@ TEST_CASE("programs of other versions are served, with a warning when they may m
     CAPTURE(each.major, each.minor);
     ucp_context_h context = nullptr;
     captured_output log;
-    const ucs_status_t status = ucp_init_version(each.major, each.minor, &how, nullptr, &context);
+    const ucs_status_t status =
+        ucp_init_version(each.major, each.minor, &options, nullptr, &context);
     const std::string text = log.text();
     REQUIRE(status == UCS_OK);
     ucp_cleanup(context);
@@ -61,10 +62,10 @@ TEST_CASE("programs of other versions are served, with a warning when they may m
     CHECK((text.find("version") != std::string::npos) == each.warns);
 }
 
-TEST_CASE("the context tells its attributes") {
-    plan how;
-    how.request_size = 100;
-    const world in(how);
+TEST_CASE("the context reports its attributes") {
+    world_options options;
+    options.request_size = 100;
+    const world in(options);
     ucp_context_attr_t attr;
     std::memset(&attr, 0x55, sizeof attr);
     attr.field_mask =
@@ -100,7 +101,7 @@ TEST_CASE("the context's page has the lines from which Open MPI chooses transpor
     CHECK(self);
 }
 
-TEST_CASE("the worker tells its attributes, and only those asked for") {
+TEST_CASE("the worker reports its attributes, and only the requested ones") {
     const world in;
     ucp_worker_attr_t attr;
     std::memset(&attr, 0x55, sizeof attr);
@@ -116,13 +117,13 @@ TEST_CASE("the worker tells its attributes, and only those asked for") {
     CHECK(attr.max_debug_string < 100000);
 }
 
-TEST_CASE("a worker has the name it was given") {
+TEST_CASE("a worker has the given name") {
     const world in;
-    ucp_worker_params_t how{};
-    how.field_mask = UCP_WORKER_PARAM_FIELD_NAME;
-    how.name = "hauler";
+    ucp_worker_params_t options{};
+    options.field_mask = UCP_WORKER_PARAM_FIELD_NAME;
+    options.name = "hauler";
     ucp_worker_h worker = nullptr;
-    REQUIRE(ucp_worker_create(in.context, &how, &worker) == UCS_OK);
+    REQUIRE(ucp_worker_create(in.context, &options, &worker) == UCS_OK);
     ucp_worker_attr_t attr{};
     attr.field_mask = UCP_WORKER_ATTR_FIELD_NAME;
     REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
@@ -130,7 +131,7 @@ TEST_CASE("a worker has the name it was given") {
     ucp_worker_destroy(worker);
 }
 
-TEST_CASE("a worker without a name is called after its host and process, and differs from others") {
+TEST_CASE("the default name of a worker contains its host and process, and is unique") {
     const world in;
     ucp_worker_attr_t one{}, other{};
     one.field_mask = other.field_mask = UCP_WORKER_ATTR_FIELD_NAME;
@@ -141,7 +142,7 @@ TEST_CASE("a worker without a name is called after its host and process, and dif
     CHECK((name != other.name || in.loopback()));
 }
 
-TEST_CASE("the worker's address comes in a full form and one for other hosts") {
+TEST_CASE("the worker's address has a full form and a form for other hosts") {
     const world in;
     ucp_worker_attr_t full{}, net{};
     full.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS;
@@ -151,12 +152,12 @@ TEST_CASE("the worker's address comes in a full form and one for other hosts") {
     REQUIRE(ucp_worker_query(in.receiver, &net) == UCS_OK);
     CHECK(full.address_length <= 1024);
     CHECK(net.address_length < full.address_length);
-    ucp_worker_address_attr_t of_full{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 0};
-    ucp_worker_address_attr_t of_net{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 1};
-    CHECK(ucp_worker_address_query(full.address, &of_full) == UCS_OK);
-    CHECK(ucp_worker_address_query(net.address, &of_net) == UCS_OK);
-    CHECK(of_full.worker_uid == of_net.worker_uid);
-    CHECK(of_full.worker_uid != 0);
+    ucp_worker_address_attr_t full_uid{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 0};
+    ucp_worker_address_attr_t net_uid{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 1};
+    CHECK(ucp_worker_address_query(full.address, &full_uid) == UCS_OK);
+    CHECK(ucp_worker_address_query(net.address, &net_uid) == UCS_OK);
+    CHECK(full_uid.worker_uid == net_uid.worker_uid);
+    CHECK(full_uid.worker_uid != 0);
     ucp_worker_release_address(in.receiver, full.address);
     ucp_worker_release_address(in.receiver, net.address);
 }
@@ -177,14 +178,14 @@ TEST_CASE("every worker has its own uid") {
     ucp_worker_destroy(other);
 }
 
-TEST_CASE("garbage in members and bits that no mask names is not looked at") {
+TEST_CASE("members and bits that the mask does not name are ignored") {
     const world in;
-    ucp_worker_params_t how;
-    std::memset(&how, 0xFF, sizeof how);
-    how.field_mask = UCP_WORKER_PARAM_FIELD_FLAGS;
-    how.flags = ~std::uint64_t{0} & ~std::uint64_t{UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK};
+    ucp_worker_params_t options;
+    std::memset(&options, 0xFF, sizeof options);
+    options.field_mask = UCP_WORKER_PARAM_FIELD_FLAGS;
+    options.flags = ~std::uint64_t{0} & ~std::uint64_t{UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK};
     ucp_worker_h worker = nullptr;
-    REQUIRE(ucp_worker_create(in.context, &how, &worker) == UCS_OK);
+    REQUIRE(ucp_worker_create(in.context, &options, &worker) == UCS_OK);
     ucp_worker_destroy(worker);
     ucp_params_t params;
     std::memset(&params, 0xFF, sizeof params);
@@ -195,32 +196,32 @@ TEST_CASE("garbage in members and bits that no mask names is not looked at") {
     ucp_cleanup(context);
 }
 
-TEST_CASE("nothing behind the struct of an older program is read: contexts and workers") {
-    // Also less than that: nothing behind the last member that the mask names.
+TEST_CASE("memory behind the struct of an older program is not read: contexts and workers") {
+    // Also for a shorter struct: memory behind the last member that the mask names is not read.
     for (const std::size_t size : {old_params, offsetof(ucp_params_t, request_size)}) {
         const guarded_memory memory(size);
-        auto& how = place<ucp_params_t>(memory, size);
-        how.field_mask = UCP_PARAM_FIELD_FEATURES;
-        how.features = UCP_FEATURE_TAG;
+        auto& options = fill_struct<ucp_params_t>(memory, size);
+        options.field_mask = UCP_PARAM_FIELD_FEATURES;
+        options.features = UCP_FEATURE_TAG;
         ucp_context_h context = nullptr;
-        REQUIRE(ucp_init(&how, nullptr, &context) == UCS_OK);
-        for (const std::size_t of_attr :
+        REQUIRE(ucp_init(&options, nullptr, &context) == UCS_OK);
+        for (const std::size_t attr_size :
              {old_context_attr, offsetof(ucp_context_attr_t, thread_mode)}) {
-            const guarded_memory short_attr(of_attr);
-            auto& attr = place<ucp_context_attr_t>(short_attr, of_attr);
+            const guarded_memory short_attr(attr_size);
+            auto& attr = fill_struct<ucp_context_attr_t>(short_attr, attr_size);
             attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
             REQUIRE(ucp_context_query(context, &attr) == UCS_OK);
         }
-        const std::size_t of_worker = offsetof(ucp_worker_params_t, cpu_mask);
-        const guarded_memory short_worker(of_worker);
-        auto& worker_how = place<ucp_worker_params_t>(short_worker, of_worker);
-        worker_how.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-        worker_how.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+        const std::size_t worker_size = offsetof(ucp_worker_params_t, cpu_mask);
+        const guarded_memory short_worker(worker_size);
+        auto& worker_options = fill_struct<ucp_worker_params_t>(short_worker, worker_size);
+        worker_options.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+        worker_options.thread_mode = UCS_THREAD_MODE_SERIALIZED;
         ucp_worker_h worker = nullptr;
-        REQUIRE(ucp_worker_create(context, &worker_how, &worker) == UCS_OK);
-        const std::size_t of_query = offsetof(ucp_worker_attr_t, address);
-        const guarded_memory short_query(of_query);
-        auto& query = place<ucp_worker_attr_t>(short_query, of_query);
+        REQUIRE(ucp_worker_create(context, &worker_options, &worker) == UCS_OK);
+        const std::size_t query_size = offsetof(ucp_worker_attr_t, address);
+        const guarded_memory short_query(query_size);
+        auto& query = fill_struct<ucp_worker_attr_t>(short_query, query_size);
         query.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
         REQUIRE(ucp_worker_query(worker, &query) == UCS_OK);
         CHECK(query.thread_mode == UCS_THREAD_MODE_SERIALIZED);
@@ -229,26 +230,26 @@ TEST_CASE("nothing behind the struct of an older program is read: contexts and w
     }
 }
 
-TEST_CASE("nothing behind the struct of an older program is read: endpoints and operations") {
+TEST_CASE("memory behind the struct of an older program is not read: endpoints and operations") {
     const world in;
     const auto address = address_of(in.receiver);
-    const std::size_t of_params = offsetof(ucp_ep_params_t, err_mode);
-    const guarded_memory short_params(of_params);
-    auto& how = place<ucp_ep_params_t>(short_params, of_params);
-    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    const std::size_t params_size = offsetof(ucp_ep_params_t, err_mode);
+    const guarded_memory short_params(params_size);
+    auto& options = fill_struct<ucp_ep_params_t>(short_params, params_size);
+    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
     ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
     for (const std::size_t size : {old_ep_attr, offsetof(ucp_ep_attr_t, local_sockaddr)}) {
         const guarded_memory short_attr(size);
-        auto& attr = place<ucp_ep_attr_t>(short_attr, size);
+        auto& attr = fill_struct<ucp_ep_attr_t>(short_attr, size);
         attr.field_mask = UCP_EP_ATTR_FIELD_NAME;
         REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
     }
     for (const std::size_t size : {old_request_param, offsetof(ucp_request_param_t, request)}) {
         for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 5000, 1 << 20}) {
             const guarded_memory memory(size);
-            auto& param = place<ucp_request_param_t>(memory, size);
+            auto& param = fill_struct<ucp_request_param_t>(memory, size);
             param.op_attr_mask = 0;
             const auto data = pattern(length, 1);
             std::vector<std::byte> into(length);
@@ -263,7 +264,7 @@ TEST_CASE("nothing behind the struct of an older program is read: endpoints and 
         }
     }
     const guarded_memory memory(offsetof(ucp_request_param_t, request));
-    auto& param = place<ucp_request_param_t>(memory, offsetof(ucp_request_param_t, request));
+    auto& param = fill_struct<ucp_request_param_t>(memory, offsetof(ucp_request_param_t, request));
     param.op_attr_mask = 0;
     CHECK(in.finish(ucp_ep_close_nbx(ep, &param)) == UCS_OK);
 }

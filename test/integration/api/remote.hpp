@@ -1,5 +1,5 @@
-// A world whose memory is remote: the receiver has a context of its own, so that what the
-// transports allow decides how its memory is reached.
+// A world with remote memory. The receiver has its own context, so that the transports decide on
+// the access to its memory.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@ inline bool transports_are(const char* list) {
     return set != nullptr && std::strcmp(set, list) == 0;
 }
 
-// Whether the owner of the memory carries out what goes to memory of the program's.
+// Returns true if the owner of the memory executes operations on memory of the program.
 inline bool by_messages() {
     return transports_are("posix,self") || transports_are("tcp,self");
 }
 
 class remote_world {
 public:
-    explicit remote_world(const plan& how = {})
-        : context(make_context(how)),
-          worker(make_worker(context, how)),
-          owner(only_self() ? context : make_context(how)),
-          target(only_self() ? worker : make_worker(owner, how)),
+    explicit remote_world(const world_options& options = {})
+        : context(make_context(options)),
+          worker(make_worker(context, options)),
+          owner(only_self() ? context : make_context(options)),
+          target(only_self() ? worker : make_worker(owner, options)),
           ep(make_ep(worker, target)) {}
     ~remote_world() {
         if (ep != nullptr) finish(ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH));
@@ -44,8 +44,8 @@ public:
         if (target != worker) events += ucp_worker_progress(target);
         return events;
     }
-    bool until(const condition& holds) const {
-        // Only against hanging: nothing is measured by it.
+    bool progress_until(const condition& holds) const {
+        // This limit only prevents hanging. It is not measured.
         const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
         for (std::uint64_t turn = 1; !holds(); ++turn) {
             progress();
@@ -55,7 +55,8 @@ public:
     }
     ucs_status_t finish(ucs_status_ptr_t started) const {
         if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
-        REQUIRE(until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
+        REQUIRE(
+            progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
         const ucs_status_t status = ucp_request_check_status(started);
         ucp_request_free(started);
         return status;
@@ -70,13 +71,13 @@ public:
     }
 
     ucp_context_h context;
-    ucp_worker_h worker;  // puts and gets
+    ucp_worker_h worker;  // issues puts and gets
     ucp_context_h owner;
-    ucp_worker_h target;  // has the memory
+    ucp_worker_h target;  // owns the memory
     ucp_ep_h ep;
 };
 
-// Memory of the target's, of either kind, and the key to it.
+// Memory of the target and its key. The library allocates the memory if `allocated` is set.
 class remote_memory {
 public:
     remote_memory(const remote_world& in, std::size_t length, bool allocated, unsigned prot = 0)

@@ -1,4 +1,4 @@
-// What a program may rely on about request handles and return values.
+// Properties of request handles and return values on which programs rely.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <set>
@@ -30,20 +30,20 @@ void cleanup_area(void*) {
     ++cleaned;
 }
 
-plan with_area() {
+world_options with_area() {
     made.clear();
     made_twice = 0;
     cleaned = 0;
-    plan how;
-    how.request_size = sizeof(area);
-    how.init = init_area;
-    how.cleanup = cleanup_area;
-    return how;
+    world_options options;
+    options.request_size = sizeof(area);
+    options.init = init_area;
+    options.cleanup = cleanup_area;
+    return options;
 }
 
 ucs_status_ptr_t post(const world& in, void* data, std::size_t length, ucp_tag_t tag,
-                      const params& how) {
-    return ucp_tag_recv_nbx(in.receiver, data, length, tag, ~ucp_tag_t{0}, &how);
+                      const params& options) {
+    return ucp_tag_recv_nbx(in.receiver, data, length, tag, ~ucp_tag_t{0}, &options);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ TEST_CASE("the user's area is initialised once, cleaned up once, and survives re
     CHECK(cleaned == made.size());
 }
 
-TEST_CASE("an operation that completes at once returns NULL and calls nobody") {
+TEST_CASE("an operation that completes immediately returns NULL and calls no callback") {
     world in;
     outcome sent, got;
     const char text[] = "hello";
@@ -114,7 +114,7 @@ TEST_CASE("an operation that completes at once returns NULL and calls nobody") {
     CHECK(std::strcmp(into, text) == 0);
 }
 
-TEST_CASE("an operation that fails at once returns the error and calls nobody") {
+TEST_CASE("an operation that fails immediately returns the error and calls no callback") {
     world in;
     outcome sent, got;
     char byte = 0;
@@ -135,7 +135,7 @@ TEST_CASE("an operation that fails at once returns the error and calls nobody") 
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("an operation in flight returns its handle and calls back once with it") {
+TEST_CASE("an operation in flight returns its handle and calls its callback once with it") {
     world in;
     outcome sent, got;
     const auto data = pattern(large, 1);
@@ -148,7 +148,7 @@ TEST_CASE("an operation in flight returns its handle and calls back once with it
     const params send = params().on_send(sent);
     void* sending = ucp_tag_send_sync_nbx(in.ep, data.data(), large, 6, &send);
     REQUIRE(UCS_PTR_IS_PTR(sending));
-    REQUIRE(in.until([&] { return sent.calls > 0 && got.calls > 0; }));
+    REQUIRE(in.progress_until([&] { return sent.calls > 0 && got.calls > 0; }));
     in.progress();
     CHECK(sent.calls == 1);
     CHECK(got.calls == 1);
@@ -173,7 +173,7 @@ TEST_CASE("with NO_IMM_CMPL the callback runs inside the call, with the handle i
     void* sending = ucp_tag_send_nbx(in.ep, "x", 1, 7, &send);
     REQUIRE(UCS_PTR_IS_PTR(sending));
     if (ucp_request_check_status(sending) == UCS_OK) CHECK(sent.calls == 1);
-    REQUIRE(in.until([&] { return sent.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return sent.calls == 1; }));
     CHECK(sent.handle == sending);
     ucp_request_free(sending);
 
@@ -190,21 +190,21 @@ TEST_CASE("with NO_IMM_CMPL the callback runs inside the call, with the handle i
     ucp_request_free(receiving);
 }
 
-TEST_CASE("FORCE_IMM_CMPL: a receive completes now or leaves nothing behind") {
+TEST_CASE("FORCE_IMM_CMPL: a receive completes immediately or has no effect") {
     world in;
     outcome got;
     char byte = 0;
     const params recv = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
     CHECK(UCS_PTR_RAW_STATUS(post(in, &byte, 1, 8, recv)) == UCS_ERR_NO_RESOURCE);
     in.send("x", 1, 8);
-    in.await_unexpected(8);  // nobody took it
+    in.await_unexpected(8);  // it has not been received
     CHECK(byte == 0);
     CHECK(post(in, &byte, 1, 8, recv) == nullptr);
     CHECK(byte == 'x');
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("FORCE_IMM_CMPL: a send goes now or leaves nothing behind") {
+TEST_CASE("FORCE_IMM_CMPL: a message is sent immediately or the call has no effect") {
     world in;
     outcome sent;
     const params send = params().on_send(sent).flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
@@ -215,9 +215,9 @@ TEST_CASE("FORCE_IMM_CMPL: a send goes now or leaves nothing behind") {
     const std::vector<std::byte> data(large);
     const auto refused = ucp_tag_send_sync_nbx(in.ep, data.data(), large, 9, &send);
     CHECK(UCS_PTR_RAW_STATUS(refused) == UCS_ERR_NO_RESOURCE);
-    const auto refused_too = ucp_tag_send_nbx(in.ep, data.data(), large, 9, &send);
-    CHECK(UCS_PTR_RAW_STATUS(refused_too) == UCS_ERR_NO_RESOURCE);
-    // Would have arrived before this one.
+    const auto also_refused = ucp_tag_send_nbx(in.ep, data.data(), large, 9, &send);
+    CHECK(UCS_PTR_RAW_STATUS(also_refused) == UCS_ERR_NO_RESOURCE);
+    // A refused message would have arrived before this one.
     in.send("y", 1, 10);
     in.await_unexpected(10);
     ucp_tag_recv_info_t info{};
@@ -226,13 +226,13 @@ TEST_CASE("FORCE_IMM_CMPL: a send goes now or leaves nothing behind") {
     CHECK(sent.calls == 0);
 }
 
-TEST_CASE("a refused send on a fresh endpoint makes it connect, so that asking again succeeds") {
-    plan how;
-    how.connect = false;
-    world in(how);
+TEST_CASE("a refused send makes a new endpoint connect, so that a retry succeeds") {
+    world_options options;
+    options.connect = false;
+    world in(options);
     const params send = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
     ucs_status_ptr_t result = nullptr;
-    REQUIRE(in.until([&] {
+    REQUIRE(in.progress_until([&] {
         result = ucp_tag_send_nbx(in.ep, "x", 1, 9, &send);
         return UCS_PTR_RAW_STATUS(result) != UCS_ERR_NO_RESOURCE;
     }));
@@ -241,7 +241,7 @@ TEST_CASE("a refused send on a fresh endpoint makes it connect, so that asking a
     in.recv(&byte, 1, 9);
 }
 
-TEST_CASE("freeing a running receive suppresses its callback, releasing keeps it") {
+TEST_CASE("freeing a running receive suppresses its callback, releasing it does not") {
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
     const bool keep = GENERATE(false, true);
     CAPTURE(length, keep);
@@ -259,7 +259,7 @@ TEST_CASE("freeing a running receive suppresses its callback, releasing keeps it
     }
     const params none;
     CHECK(in.finish(ucp_tag_send_sync_nbx(in.ep, data.data(), length, 11, &none)) == UCS_OK);
-    REQUIRE(in.until([&] { return into == data && got.calls == (keep ? 1 : 0); }));
+    REQUIRE(in.progress_until([&] { return into == data && got.calls == (keep ? 1 : 0); }));
     for (int i = 0; i < 1000; ++i)
         in.progress();
     CHECK(got.calls == (keep ? 1 : 0));
@@ -300,7 +300,7 @@ TEST_CASE("requests may be freed or released inside their callback, where they a
         }
         REQUIRE(UCS_PTR_IS_PTR(post(in, &byte, 1, 12, recv)));
         if (!unexpected) in.send("x", 1, 12);
-        REQUIRE(in.until([&] { return got.calls == i; }));
+        REQUIRE(in.progress_until([&] { return got.calls == i; }));
         CHECK(byte == 'x');
         CHECK(got.completed == 1);
         CHECK(got.status == UCS_OK);
@@ -325,7 +325,7 @@ TEST_CASE("a request that is released in its callback and again afterwards serve
     void* const released = post(in, &first, 1, 12, recv);
     REQUIRE(UCS_PTR_IS_PTR(released));
     in.send("x", 1, 12);
-    REQUIRE(in.until([&] { return calls == 1; }));
+    REQUIRE(in.progress_until([&] { return calls == 1; }));
     ucp_request_release(released);
     void* const one = post(in, &first, 1, 13, recv);
     void* const other = post(in, &second, 1, 14, recv);
@@ -334,7 +334,7 @@ TEST_CASE("a request that is released in its callback and again afterwards serve
     CHECK(one != other);
     in.send("y", 1, 13);
     in.send("z", 1, 14);
-    REQUIRE(in.until([&] { return calls == 3; }));
+    REQUIRE(in.progress_until([&] { return calls == 3; }));
     CHECK(first == 'y');
     CHECK(second == 'z');
     captured_output log;
@@ -342,17 +342,17 @@ TEST_CASE("a request that is released in its callback and again afterwards serve
     CHECK(log.text() == "");
 }
 
-TEST_CASE("canceling an unmatched receive completes it, and messages pass it by") {
+TEST_CASE("canceling an unmatched receive completes it, and it takes no message") {
     world in;
     outcome got;
     char byte = 0;
     void* receiving = post(in, &byte, 1, 13, params().on_recv(got));
     REQUIRE(UCS_PTR_IS_PTR(receiving));
     ucp_request_cancel(in.receiver, receiving);
-    REQUIRE(in.until([&] { return got.calls == 1; }));
+    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     CHECK(got.status == UCS_ERR_CANCELED);
     CHECK(ucp_request_check_status(receiving) == UCS_ERR_CANCELED);
-    ucp_request_cancel(in.receiver, receiving);  // once is enough
+    ucp_request_cancel(in.receiver, receiving);  // the second cancel has no effect
     CHECK(got.calls == 1);
     ucp_request_free(receiving);
     in.send("x", 1, 13);
@@ -382,14 +382,14 @@ TEST_CASE("canceling a matched receive or a send changes nothing") {
     CHECK(into == data);
 }
 
-TEST_CASE("a worker that is destroyed with requests in use says so, unless told not to") {
+TEST_CASE("a worker that is destroyed with requests in use logs this, unless a flag disables it") {
     const bool ignore = GENERATE(false, true);
-    plan how;
-    how.worker_flags = ignore ? UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK : 0;
+    world_options options;
+    options.worker_flags = ignore ? UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK : 0;
     static char byte;
     std::string text;
     {
-        world in(how);
+        world in(options);
         REQUIRE(UCS_PTR_IS_PTR(post(in, &byte, 1, 15, params())));
         captured_output log;
         in.destroy();

@@ -1,4 +1,4 @@
-// Put and get, on every way to reach a peer's memory.
+// Put and get, with every access to a peer's memory.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -13,11 +13,11 @@ constexpr std::size_t lengths[] = {0,  1,  2,  3,   7,    8,    9,      16,     
                                    64, 65, 96, 250, 1000, 8192, 100000, 3 << 20};
 constexpr std::size_t margin = 100;
 
-bool holds(const std::byte* at, const std::vector<std::byte>& bytes) {
-    return std::equal(bytes.begin(), bytes.end(), at);
+bool holds(const std::byte* address, const std::vector<std::byte>& bytes) {
+    return std::equal(bytes.begin(), bytes.end(), address);
 }
 
-// The data in three pieces, one of them empty.
+// The data in pieces, one of them empty.
 std::vector<ucp_dt_iov_t> in_pieces(std::vector<std::byte>& bytes) {
     const std::size_t first = bytes.size() / 3;
     return {{bytes.data(), first},
@@ -28,156 +28,157 @@ std::vector<ucp_dt_iov_t> in_pieces(std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-TEST_CASE("put writes what it is given, and nothing else") {
+TEST_CASE("put writes the given bytes and nothing else") {
     const remote_world in;
     const bool allocated = GENERATE(false, true);
-    const remote_memory there(in, (3 << 20) + 2 * margin, allocated);
+    const remote_memory remote(in, (3 << 20) + 2 * margin, allocated);
     for (const std::size_t length : lengths) {
         INFO(length);
-        std::memset(there.base(), 0x55, length + 2 * margin);
+        std::memset(remote.base(), 0x55, length + 2 * margin);
         const auto data = pattern(length, static_cast<unsigned>(length) + 1);
         const params none;
-        REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), length, there.address(margin),
-                                      there.key(), &none)) == UCS_OK);
+        REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), length, remote.address(margin),
+                                      remote.key(), &none)) == UCS_OK);
         REQUIRE(in.flush() == UCS_OK);
-        CHECK(holds(there.base() + margin, data));
+        CHECK(holds(remote.base() + margin, data));
         const std::vector<std::byte> untouched(margin, std::byte{0x55});
-        CHECK(holds(there.base(), untouched));
-        CHECK(holds(there.base() + margin + length, untouched));
+        CHECK(holds(remote.base(), untouched));
+        CHECK(holds(remote.base() + margin + length, untouched));
     }
 }
 
-TEST_CASE("get reads what is there") {
+TEST_CASE("get reads the remote bytes") {
     const remote_world in;
     const bool allocated = GENERATE(false, true);
-    const remote_memory there(in, 3 << 20, allocated);
+    const remote_memory remote(in, 3 << 20, allocated);
     for (const std::size_t length : lengths) {
         INFO(length);
         const auto data = pattern(length, static_cast<unsigned>(length) + 2);
-        if (length > 0) std::memcpy(there.base(), data.data(), length);
+        if (length > 0) std::memcpy(remote.base(), data.data(), length);
         std::vector<std::byte> got(length + 1, std::byte{0x55});
         const params none;
-        REQUIRE(in.finish(ucp_get_nbx(in.ep, got.data(), length, there.address(), there.key(),
+        REQUIRE(in.finish(ucp_get_nbx(in.ep, got.data(), length, remote.address(), remote.key(),
                                       &none)) == UCS_OK);
         CHECK(holds(got.data(), data));
         CHECK(got[length] == std::byte{0x55});
     }
 }
 
-TEST_CASE("lists of pieces are put and gotten") {
+TEST_CASE("put and get work with lists of pieces") {
     const remote_world in;
     const bool allocated = GENERATE(false, true);
-    const remote_memory there(in, 1 << 20, allocated);
+    const remote_memory remote(in, 1 << 20, allocated);
     for (const std::size_t length : std::initializer_list<std::size_t>{3, 100, 10000, 1 << 20}) {
         auto data = pattern(length, 3);
         const auto pieces = in_pieces(data);
         const params list = params().type(ucp_dt_make_iov());
-        REQUIRE(in.finish(ucp_put_nbx(in.ep, pieces.data(), pieces.size(), there.address(),
-                                      there.key(), &list)) == UCS_OK);
+        REQUIRE(in.finish(ucp_put_nbx(in.ep, pieces.data(), pieces.size(), remote.address(),
+                                      remote.key(), &list)) == UCS_OK);
         REQUIRE(in.flush_worker() == UCS_OK);
-        CHECK(holds(there.base(), data));
+        CHECK(holds(remote.base(), data));
         std::vector<std::byte> got(length);
         auto into = in_pieces(got);
-        REQUIRE(in.finish(ucp_get_nbx(in.ep, into.data(), into.size(), there.address(), there.key(),
-                                      &list)) == UCS_OK);
+        REQUIRE(in.finish(ucp_get_nbx(in.ep, into.data(), into.size(), remote.address(),
+                                      remote.key(), &list)) == UCS_OK);
         CHECK(got == data);
     }
 }
 
-TEST_CASE("elements of more than a byte are counted") {
+TEST_CASE("the count is in elements of the datatype") {
     const remote_world in;
-    const remote_memory there(in, 1000, GENERATE(false, true));
+    const remote_memory remote(in, 1000, GENERATE(false, true));
     const auto data = pattern(960, 4);
     const params words = params().type(ucp_dt_make_contig(24));
-    REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), 40, there.address(), there.key(), &words)) ==
-            UCS_OK);
+    REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), 40, remote.address(), remote.key(),
+                                  &words)) == UCS_OK);
     REQUIRE(in.flush() == UCS_OK);
-    CHECK(holds(there.base(), data));
+    CHECK(holds(remote.base(), data));
 }
 
-TEST_CASE("the older forms put and get") {
+TEST_CASE("the older forms of put and get") {
     const remote_world in;
-    const remote_memory there(in, 100000, GENERATE(false, true));
+    const remote_memory remote(in, 100000, GENERATE(false, true));
     for (const std::size_t length : std::initializer_list<std::size_t>{8, 5000, 100000}) {
         const auto data = pattern(length, 5);
         std::vector<std::byte> got(length);
-        const auto fresh = [&] { std::memset(there.base(), 0, length); };
+        const auto clear = [&] { std::memset(remote.base(), 0, length); };
 
         const ucs_status_t put =
-            ucp_put_nbi(in.ep, data.data(), length, there.address(), there.key());
+            ucp_put_nbi(in.ep, data.data(), length, remote.address(), remote.key());
         CHECK((put == UCS_OK || put == UCS_INPROGRESS));
         REQUIRE(in.flush() == UCS_OK);
-        CHECK(holds(there.base(), data));
+        CHECK(holds(remote.base(), data));
         const ucs_status_t get =
-            ucp_get_nbi(in.ep, got.data(), length, there.address(), there.key());
+            ucp_get_nbi(in.ep, got.data(), length, remote.address(), remote.key());
         CHECK((get == UCS_OK || get == UCS_INPROGRESS));
         REQUIRE(in.flush_worker() == UCS_OK);
         CHECK(got == data);
 
-        fresh();
+        clear();
         got.assign(length, std::byte{0});
-        REQUIRE(in.finish(ucp_put_nb(in.ep, data.data(), length, there.address(), there.key(),
+        REQUIRE(in.finish(ucp_put_nb(in.ep, data.data(), length, remote.address(), remote.key(),
                                      nullptr)) == UCS_OK);
         REQUIRE(in.flush() == UCS_OK);
-        CHECK(holds(there.base(), data));
-        REQUIRE(in.finish(ucp_get_nb(in.ep, got.data(), length, there.address(), there.key(),
+        CHECK(holds(remote.base(), data));
+        REQUIRE(in.finish(ucp_get_nb(in.ep, got.data(), length, remote.address(), remote.key(),
                                      nullptr)) == UCS_OK);
         CHECK(got == data);
     }
 }
 
-TEST_CASE("callbacks and memory of the program's serve operations on remote memory") {
+TEST_CASE("operations on remote memory support callbacks and requests of the program") {
     const remote_world in;
-    const remote_memory there(in, 100000, GENERATE(false, true));
+    const remote_memory remote(in, 100000, GENERATE(false, true));
     ucp_context_attr_t attr{};
     attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
     REQUIRE(ucp_context_query(in.context, &attr) == UCS_OK);
     for (const std::size_t length : std::initializer_list<std::size_t>{0, 8, 100000}) {
         auto data = pattern(length, 6);
-        outcome told;
-        const params how = params().on_send(told).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+        outcome completion;
+        const params options = params().on_send(completion).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
         const ucs_status_ptr_t put =
-            ucp_put_nbx(in.ep, data.data(), length, there.address(), there.key(), &how);
+            ucp_put_nbx(in.ep, data.data(), length, remote.address(), remote.key(), &options);
         REQUIRE(UCS_PTR_IS_PTR(put));
-        REQUIRE(in.until([&] { return told.calls > 0; }));
-        CHECK(told.calls == 1);
-        CHECK(told.status == UCS_OK);
-        CHECK(told.handle == put);
+        REQUIRE(in.progress_until([&] { return completion.calls > 0; }));
+        CHECK(completion.calls == 1);
+        CHECK(completion.status == UCS_OK);
+        CHECK(completion.handle == put);
         CHECK(in.finish(put) == UCS_OK);
 
-        std::vector<std::byte> room(attr.request_size);
-        void* const request = room.data() + room.size();
-        const params mine = params().in(request);
+        std::vector<std::byte> request_bytes(attr.request_size);
+        void* const request = request_bytes.data() + request_bytes.size();
+        const params own_request = params().request_memory(request);
         std::vector<std::byte> got(length);
         const ucs_status_ptr_t get =
-            ucp_get_nbx(in.ep, got.data(), length, there.address(), there.key(), &mine);
+            ucp_get_nbx(in.ep, got.data(), length, remote.address(), remote.key(), &own_request);
         REQUIRE(!UCS_PTR_IS_ERR(get));
-        REQUIRE(in.until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; }));
+        REQUIRE(
+            in.progress_until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; }));
         CHECK(ucp_request_check_status(request) == UCS_OK);
         REQUIRE(in.flush() == UCS_OK);
     }
 }
 
-TEST_CASE("what is outside of a key's memory, or not allowed, is refused at once") {
+TEST_CASE("accesses outside of a key's memory, or without permission, are refused immediately") {
     const remote_world in;
-    const remote_memory there(in, 1000, GENERATE(false, true));
+    const remote_memory remote(in, 1000, GENERATE(false, true));
     char bytes[64] = {};
     const params none;
-    const auto put = [&](std::uint64_t at, std::size_t length) {
+    const auto put = [&](std::uint64_t address, std::size_t length) {
         captured_output log;
         const ucs_status_t status =
-            in.finish(ucp_put_nbx(in.ep, bytes, length, at, there.key(), &none));
+            in.finish(ucp_put_nbx(in.ep, bytes, length, address, remote.key(), &none));
         if (status != UCS_OK) CHECK(log.text().find("refused") != std::string::npos);
         return status;
     };
-    CHECK(put(there.address(992), 8) == UCS_OK);
-    CHECK(put(there.address(993), 8) == UCS_ERR_INVALID_ADDR);
-    CHECK(put(there.address() - 1, 8) == UCS_ERR_INVALID_ADDR);
+    CHECK(put(remote.address(992), 8) == UCS_OK);
+    CHECK(put(remote.address(993), 8) == UCS_ERR_INVALID_ADDR);
+    CHECK(put(remote.address() - 1, 8) == UCS_ERR_INVALID_ADDR);
     CHECK(put(0, 8) == UCS_ERR_INVALID_ADDR);
     CHECK(put(~std::uint64_t{0}, 8) == UCS_ERR_INVALID_ADDR);
     {
         captured_output log;
-        CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 8, there.address(993), there.key(), &none)) ==
+        CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 8, remote.address(993), remote.key(), &none)) ==
               UCS_ERR_INVALID_ADDR);
     }
     const remote_memory readable(in, 1000, false, UCP_MEM_MAP_PROT_REMOTE_READ);
@@ -194,41 +195,41 @@ TEST_CASE("what is outside of a key's memory, or not allowed, is refused at once
     CHECK(in.flush() == UCS_OK);
 }
 
-TEST_CASE("a key with a wrong secret or length opens nothing at the owner") {
-    if (!by_messages()) return;  // the system itself lets processes of a user in
+TEST_CASE("a key with a wrong secret or length gives no access at the owner") {
+    if (!by_messages()) return;  // the system itself gives access to processes of the same user
     const remote_world in;
-    const remote_memory there(in, 1000, false);
-    const auto good = there.packed().bytes();
-    // In id, secret and length.
-    for (const std::size_t spoiled : std::initializer_list<std::size_t>{4, 12, 29}) {
+    const remote_memory remote(in, 1000, false);
+    const auto good = remote.packed().bytes();
+    // Offsets of id, secret and length.
+    for (const std::size_t damaged : std::initializer_list<std::size_t>{4, 12, 29}) {
         auto bytes = good;
-        bytes[spoiled] ^= std::byte{8};
+        bytes[damaged] ^= std::byte{8};
         const unpacked_rkey forged(in.ep, bytes.data());
-        std::memset(there.base(), 0x11, 1000);
+        std::memset(remote.base(), 0x11, 1000);
         const params none;
         const std::uint64_t number = 7;
-        const std::size_t at = spoiled == 29 ? 1000 : 0;  // 8 bytes behind the end, or within
+        const std::size_t offset = damaged == 29 ? 1000 : 0;  // 8 bytes behind the end, or inside
         captured_output log;
-        CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, there.address(at), forged, &none)) ==
+        CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, remote.address(offset), forged, &none)) ==
               UCS_OK);
         CHECK(in.flush() == UCS_ERR_INVALID_ADDR);
         std::uint64_t got = 0;
-        CHECK(in.finish(ucp_get_nbx(in.ep, &got, 8, there.address(at), forged, &none)) ==
+        CHECK(in.finish(ucp_get_nbx(in.ep, &got, 8, remote.address(offset), forged, &none)) ==
               UCS_ERR_INVALID_ADDR);
-        CHECK(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, there.address(at), forged) >=
-              UCS_OK);
+        CHECK(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, remote.address(offset),
+                              forged) >= UCS_OK);
         CHECK(in.flush_worker() == UCS_ERR_INVALID_ADDR);
-        // What is right goes on.
-        CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, there.address(8), there.key(), &none)) ==
+        // Valid operations still work.
+        CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, remote.address(8), remote.key(), &none)) ==
               UCS_OK);
         CHECK(in.flush() == UCS_OK);
-        CHECK(std::memcmp(there.base() + 8, &number, 8) == 0);
-        CHECK(there.base()[0] == std::byte{0x11});
+        CHECK(std::memcmp(remote.base() + 8, &number, 8) == 0);
+        CHECK(remote.base()[0] == std::byte{0x11});
         CHECK(log.text().find("is refused") != std::string::npos);
     }
 }
 
-TEST_CASE("memory that was unmapped is reached by its key no more") {
+TEST_CASE("the key of unmapped memory gives no access") {
     if (!by_messages()) return;
     const remote_world in;
     std::vector<std::byte> bytes(100);
@@ -247,62 +248,64 @@ TEST_CASE("memory that was unmapped is reached by its key no more") {
 
 TEST_CASE("registrations and datatypes of operations are checked") {
     const remote_world in;
-    const remote_memory there(in, 1000, GENERATE(false, true));
+    const remote_memory remote(in, 1000, GENERATE(false, true));
     char bytes[64] = {};
     const registered own(in.context, bytes, sizeof bytes);
-    params with = params().flag(UCP_OP_ATTR_FIELD_MEMH);
-    with.memh = own;
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 64, there.address(), there.key(), &with)) == UCS_OK);
-    CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 64, there.address(), there.key(), &with)) == UCS_OK);
+    params with_memh = params().flag(UCP_OP_ATTR_FIELD_MEMH);
+    with_memh.memh = own;
+    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 64, remote.address(), remote.key(), &with_memh)) ==
+          UCS_OK);
+    CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 64, remote.address(), remote.key(), &with_memh)) ==
+          UCS_OK);
     CHECK(in.flush() == UCS_OK);
     captured_output log;
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes + 1, 64, there.address(), there.key(), &with)) ==
-          UCS_ERR_INVALID_PARAM);
+    CHECK(in.finish(ucp_put_nbx(in.ep, bytes + 1, 64, remote.address(), remote.key(),
+                                &with_memh)) == UCS_ERR_INVALID_PARAM);
     ucp_generic_dt_ops_t none{};
     ucp_datatype_t generic = 0;
     REQUIRE(ucp_dt_create_generic(&none, nullptr, &generic) == UCS_OK);
     const params odd = params().type(generic);
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 1, there.address(), there.key(), &odd)) ==
+    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 1, remote.address(), remote.key(), &odd)) ==
           UCS_ERR_UNSUPPORTED);
     ucp_dt_destroy(generic);
 }
 
-TEST_CASE("an endpoint that is used for the first time puts, gets and flushes") {
+TEST_CASE("the first operation of an endpoint may be a put") {
     const remote_world in;
-    const remote_memory there(in, 1000, GENERATE(false, true));
+    const remote_memory remote(in, 1000, GENERATE(false, true));
     const std::uint64_t number = 42;
     const params none;
     const params now = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
-    const ucs_status_ptr_t at_once =
-        ucp_put_nbx(in.ep, &number, 8, there.address(), there.key(), &now);
-    CHECK((at_once == nullptr || UCS_PTR_STATUS(at_once) == UCS_ERR_NO_RESOURCE));
+    const ucs_status_ptr_t immediate =
+        ucp_put_nbx(in.ep, &number, 8, remote.address(), remote.key(), &now);
+    CHECK((immediate == nullptr || UCS_PTR_STATUS(immediate) == UCS_ERR_NO_RESOURCE));
     std::uint64_t got = 0;
     const ucs_status_ptr_t put =
-        ucp_put_nbx(in.ep, &number, 8, there.address(), there.key(), &none);
+        ucp_put_nbx(in.ep, &number, 8, remote.address(), remote.key(), &none);
     const ucs_status_ptr_t flush = ucp_ep_flush_nbx(in.ep, &none);
     CHECK(in.finish(flush) == UCS_OK);
     CHECK(in.finish(put) == UCS_OK);
-    CHECK(std::memcmp(there.base(), &number, 8) == 0);
-    CHECK(in.finish(ucp_get_nbx(in.ep, &got, 8, there.address(), there.key(), &none)) == UCS_OK);
+    CHECK(std::memcmp(remote.base(), &number, 8) == 0);
+    CHECK(in.finish(ucp_get_nbx(in.ep, &got, 8, remote.address(), remote.key(), &none)) == UCS_OK);
     CHECK(got == number);
 }
 
 TEST_CASE("a thousand puts and gets at once") {
     const remote_world in;
     constexpr std::size_t count = 1000, size = 3000;
-    const remote_memory there(in, count * size, GENERATE(false, true));
+    const remote_memory remote(in, count * size, GENERATE(false, true));
     const auto data = pattern(count * size, 7);
     for (std::size_t i = 0; i < count; ++i) {
-        const ucs_status_t status =
-            ucp_put_nbi(in.ep, data.data() + i * size, size, there.address(i * size), there.key());
+        const ucs_status_t status = ucp_put_nbi(in.ep, data.data() + i * size, size,
+                                                remote.address(i * size), remote.key());
         REQUIRE(status >= UCS_OK);
     }
     REQUIRE(in.flush() == UCS_OK);
-    REQUIRE(holds(there.base(), data));
+    REQUIRE(holds(remote.base(), data));
     std::vector<std::byte> got(count * size);
     for (std::size_t i = 0; i < count; ++i) {
         const ucs_status_t status =
-            ucp_get_nbi(in.ep, got.data() + i * size, size, there.address(i * size), there.key());
+            ucp_get_nbi(in.ep, got.data() + i * size, size, remote.address(i * size), remote.key());
         REQUIRE(status >= UCS_OK);
     }
     REQUIRE(in.flush() == UCS_OK);

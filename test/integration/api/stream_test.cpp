@@ -1,4 +1,4 @@
-// Byte streams: order, granularity, windows, and the ways to take bytes out.
+// Byte streams: order, granularity, windows, and the functions that take bytes.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
@@ -15,23 +15,23 @@ struct receive {
     std::size_t length = 0;
     ucs_status_ptr_t running = nullptr;
 
-    receive(const pair& in, std::size_t room, bool wait_all,
+    receive(const pair& in, std::size_t count, bool wait_all,
             ucp_datatype_t type = ucp_dt_make_contig(1)) {
-        data.resize(room * (type >> UCP_DATATYPE_SHIFT));
-        params how;
-        how.type(type).cb.recv_stream = note_stream;
-        how.user_data = &done;
-        how.flags = wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0;
-        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                 UCP_OP_ATTR_FIELD_FLAGS);
-        running = ucp_stream_recv_nbx(in.back, data.data(), room, &length, &how);
+        data.resize(count * (type >> UCP_DATATYPE_SHIFT));
+        params options;
+        options.type(type).cb.recv_stream = record_stream;
+        options.user_data = &done;
+        options.flags = wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0;
+        options.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                     UCP_OP_ATTR_FIELD_FLAGS);
+        running = ucp_stream_recv_nbx(in.back, data.data(), count, &length, &options);
     }
     ~receive() {
         if (UCS_PTR_IS_PTR(running)) ucp_request_free(running);
     }
     receive(const receive&) = delete;
     receive& operator=(const receive&) = delete;
-    [[nodiscard]] bool over() const { return !UCS_PTR_IS_PTR(running) || done.calls == 1; }
+    [[nodiscard]] bool is_done() const { return !UCS_PTR_IS_PTR(running) || done.calls == 1; }
     [[nodiscard]] std::size_t got() const {
         return UCS_PTR_IS_PTR(running) ? done.info.length : length;
     }
@@ -39,7 +39,7 @@ struct receive {
 
 }  // namespace
 
-TEST_CASE("a stream arrives whole and in order, however it is cut on both sides") {
+TEST_CASE("a stream arrives complete and in order, with any division on both sides") {
     const settings config = GENERATE(settings{}, settings{{"ZCOPY_THRESH", "0"}},
                                      settings{{"STREAM_WINDOW", "256k"}, {"BCOPY_THRESH", "0"}});
     const pair in(for_streams(config));
@@ -68,7 +68,7 @@ TEST_CASE("a stream arrives whole and in order, however it is cut on both sides"
     CHECK(in.read_some(10).empty());
 }
 
-TEST_CASE("bytes go into receives that were posted before, in their order") {
+TEST_CASE("bytes fill receives that were posted before, in their order") {
     const pair in;
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 100, 20'000, 400'000);
     const auto all = pattern(4 * length, 6);
@@ -76,9 +76,9 @@ TEST_CASE("bytes go into receives that were posted before, in their order") {
     for (int i = 0; i < 4; ++i)
         posted.emplace_back(in, length, true);
     const ucs_status_ptr_t writing = in.write(all);
-    REQUIRE(in.until([&] { return posted.back().over(); }));
+    REQUIRE(in.progress_until([&] { return posted.back().is_done(); }));
     for (std::size_t i = 0; i < 4; ++i) {
-        CHECK(posted[i].over());
+        CHECK(posted[i].is_done());
         CHECK(posted[i].got() == length);
         CHECK(posted[i].done.status == UCS_OK);
         CHECK(std::memcmp(posted[i].data.data(), all.data() + i * length, length) == 0);
@@ -86,18 +86,18 @@ TEST_CASE("bytes go into receives that were posted before, in their order") {
     CHECK(in.finish(writing) == UCS_OK);
 }
 
-TEST_CASE("a receive ends with what is there, in whole elements; WAITALL fills it") {
+TEST_CASE("a receive ends with the available whole elements; WAITALL fills it") {
     const pair in;
     receive plain(in, 100, false, ucp_dt_make_contig(8));
-    CHECK(!plain.over());
+    CHECK(!plain.is_done());
     CHECK(in.finish(in.write(pattern(13, 1))) == UCS_OK);
     for (int i = 0; i < 1000; ++i)
         in.progress();
-    CHECK(!plain.over());  // one element and a half
+    CHECK(!plain.is_done());  // one element and a half
     std::size_t unused = 0;
     CHECK(ucp_stream_recv_request_test(plain.running, &unused) == UCS_INPROGRESS);
     CHECK(in.finish(in.write(pattern(3, 2))) == UCS_OK);
-    REQUIRE(in.until([&] { return plain.over(); }));
+    REQUIRE(in.progress_until([&] { return plain.is_done(); }));
     CHECK(plain.got() == 16);
     std::size_t length = 0;
     CHECK(ucp_stream_recv_request_test(plain.running, &length) == UCS_OK);
@@ -106,11 +106,11 @@ TEST_CASE("a receive ends with what is there, in whole elements; WAITALL fills i
     CHECK(in.finish(in.write(pattern(19, 3))) == UCS_OK);
     for (int i = 0; i < 1000; ++i)
         in.progress();
-    CHECK(!full.over());
+    CHECK(!full.is_done());
     CHECK(in.finish(in.write(pattern(2, 4))) == UCS_OK);
-    REQUIRE(in.until([&] { return full.over(); }));
+    REQUIRE(in.progress_until([&] { return full.is_done(); }));
     CHECK(full.got() == 20);
-    REQUIRE(in.until([&] { return in.read_some(5).size() == 1; }));
+    REQUIRE(in.progress_until([&] { return in.read_some(5).size() == 1; }));
 }
 
 TEST_CASE("iov and the older functions work on streams") {
@@ -120,17 +120,17 @@ TEST_CASE("iov and the older functions work on streams") {
     const ucs_status_ptr_t writing = ucp_stream_send_nb(
         in.ep, pieces, 2, ucp_dt_make_iov(), [](void*, ucs_status_t) {}, 0);
     std::vector<std::byte> into(bytes.size());
-    ucp_dt_iov_t rooms[] = {{into.data(), 29'000}, {into.data() + 29'000, 1'000}};
+    ucp_dt_iov_t targets[] = {{into.data(), 29'000}, {into.data() + 29'000, 1'000}};
     std::size_t length = 0;
     const ucs_status_ptr_t reading = ucp_stream_recv_nb(
-        in.back, rooms, 2, ucp_dt_make_iov(), [](void*, ucs_status_t, std::size_t) {}, &length,
+        in.back, targets, 2, ucp_dt_make_iov(), [](void*, ucs_status_t, std::size_t) {}, &length,
         UCP_STREAM_RECV_FLAG_WAITALL);
     CHECK(in.finish(reading) == UCS_OK);
     CHECK(in.finish(writing) == UCS_OK);
     CHECK(into == bytes);
 }
 
-TEST_CASE("bytes are handed out where they are, and endpoints that have some are listed") {
+TEST_CASE("bytes are handed out without a copy, and endpoints with bytes are listed") {
     const pair in;
     ucp_stream_poll_ep_t ready[4];
     CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 0);
@@ -138,10 +138,11 @@ TEST_CASE("bytes are handed out where they are, and endpoints that have some are
     CHECK(ucp_stream_recv_data_nb(in.back, &length) == nullptr);
     const auto bytes = pattern(50'000, 8);
     const ucs_status_ptr_t writing = in.write(bytes);
-    REQUIRE(in.until([&] { return ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 1; }));
+    REQUIRE(
+        in.progress_until([&] { return ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 1; }));
     CHECK(ready[0].ep == in.back);
     CHECK(in.finish(writing) == UCS_OK);
-    // A part is read first, so that what is handed out begins somewhere.
+    // A part is read first, so that the returned data begins in the middle of a message.
     std::vector<std::byte> got = in.read_some(3);
     REQUIRE(got.size() == 3);
     std::vector<void*> handed_out;
@@ -161,7 +162,7 @@ TEST_CASE("bytes are handed out where they are, and endpoints that have some are
     CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 1) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("what went to a receive that waited lists no endpoint") {
+TEST_CASE("bytes for a waiting receive do not list the endpoint") {
     const pair in;
     const params none;
     std::vector<std::byte> into(100);
@@ -177,7 +178,7 @@ TEST_CASE("what went to a receive that waited lists no endpoint") {
     CHECK(ucp_stream_worker_poll(in.receiver, &ready, 1, 0) == 0);
 }
 
-TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
+TEST_CASE("a sender waits if the receiver does not read, and resumes when it reads") {
     const pair in(for_streams({{"STREAM_WINDOW", "256k"}}));
     constexpr std::size_t window = 256 * 1024;
     const auto part = pattern(100'000, 9);
@@ -192,7 +193,7 @@ TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
         done += UCS_PTR_IS_PTR(each) && ucp_request_check_status(each) == UCS_INPROGRESS ? 0U : 1U;
     CHECK(done <= window / part.size() + 1);
     std::size_t got = 0;
-    REQUIRE(in.until([&] {
+    REQUIRE(in.progress_until([&] {
         const auto piece = in.read_some(77'777);
         for (std::size_t i = 0; i < piece.size(); ++i) {
             if (piece[i] != part[(got + i) % part.size()]) FAIL("byte " << got + i << " is wrong");
@@ -204,7 +205,7 @@ TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
         CHECK(in.finish(each) == UCS_OK);
 }
 
-TEST_CASE("sends stay in order that wait for the window and for the transport in turn") {
+TEST_CASE("sends that wait for the window and for the transport in turn stay in order") {
     const pair in;
     constexpr std::size_t length = 100'000;
     constexpr std::size_t count = 200;
@@ -218,7 +219,7 @@ TEST_CASE("sends stay in order that wait for the window and for the transport in
         writing.pop_front();
     };
     const auto check_read = [&] {
-        REQUIRE(in.until([&] { return reading.front().over(); }));
+        REQUIRE(in.progress_until([&] { return reading.front().is_done(); }));
         REQUIRE(std::memcmp(reading.front().data.data(), all.data() + checked * length, length) ==
                 0);
         reading.pop_front();
@@ -238,11 +239,11 @@ TEST_CASE("sends stay in order that wait for the window and for the transport in
     CHECK(checked == count);
 }
 
-TEST_CASE("receives end when the peer closes; bytes that came before can still be read") {
+TEST_CASE("receives end when the peer closes; earlier bytes can still be read") {
     pair in;
     if (in.loopback()) return;
     CHECK(in.finish(in.write(pattern(10, 1))) == UCS_OK);
-    REQUIRE(in.until([&] { return in.read_some(4).size() == 4; }));
+    REQUIRE(in.progress_until([&] { return in.read_some(4).size() == 4; }));
     in.close(in.ep);
     in.ep = nullptr;
     for (int i = 0; i < 10'000; ++i)
@@ -256,7 +257,8 @@ TEST_CASE("receives end when the peer closes; bytes that came before can still b
     CHECK(UCS_PTR_STATUS(ucp_stream_recv_data_nb(in.back, &length)) == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("a receive that waits ends when the peer closes, and a blocked send when we do") {
+TEST_CASE(
+    "a waiting receive ends when the peer closes, and a blocked send when its endpoint closes") {
     pair in(for_streams({{"STREAM_WINDOW", "256k"}}));
     if (in.loopback()) return;
     const auto much = pattern(1'000'000, 3);
@@ -267,23 +269,23 @@ TEST_CASE("a receive that waits ends when the peer closes, and a blocked send wh
     in.close(in.ep, true);
     in.ep = nullptr;
     CHECK(in.finish(writing) == UCS_ERR_CANCELED);
-    REQUIRE(in.until([&] { return in.read_some(100'000).empty(); }));
+    REQUIRE(in.progress_until([&] { return in.read_some(100'000).empty(); }));
     receive waiting(in, 10, false);
-    REQUIRE(in.until([&] { return waiting.over(); }));
+    REQUIRE(in.progress_until([&] { return waiting.is_done(); }));
     const ucs_status_t status =
         UCS_PTR_IS_PTR(waiting.running) ? waiting.done.status : UCS_PTR_STATUS(waiting.running);
     CHECK(status == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("two that close do not wait for each other to read") {
+TEST_CASE("two endpoints that close do not wait for each other to read") {
     pair in;
     const auto much = pattern(1'000'000, 4);
-    const ucs_status_ptr_t there = in.write(much);
-    REQUIRE(UCS_PTR_IS_PTR(there));
+    const ucs_status_ptr_t forward = in.write(much);
+    REQUIRE(UCS_PTR_IS_PTR(forward));
     if (in.loopback()) {
         in.close(in.ep);
         in.ep = in.back = nullptr;
-        CHECK(in.finish(there) == UCS_ERR_CONNECTION_RESET);
+        CHECK(in.finish(forward) == UCS_ERR_CONNECTION_RESET);
         return;
     }
     const params none;
@@ -296,11 +298,11 @@ TEST_CASE("two that close do not wait for each other to read") {
     in.ep = in.back = nullptr;
     CHECK(in.finish(first) == UCS_OK);
     CHECK(in.finish(second) == UCS_OK);
-    CHECK(in.finish(there) == UCS_ERR_CONNECTION_RESET);
+    CHECK(in.finish(forward) == UCS_ERR_CONNECTION_RESET);
     CHECK(in.finish(back) == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("wrong parameters of streams are refused") {
+TEST_CASE("invalid parameters of streams are refused") {
     const pair in;
     captured_output output;
     char byte = 0;

@@ -1,4 +1,4 @@
-// Two workers whose endpoints belong together, for byte streams in both directions.
+// Two workers with paired endpoints, for byte streams in both directions.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -9,22 +9,22 @@
 
 namespace api {
 
-inline plan for_streams(settings config = {}) {
-    plan how = configured(std::move(config));
-    how.features = UCP_FEATURE_TAG | UCP_FEATURE_STREAM;
-    return how;
+inline world_options for_streams(settings config = {}) {
+    world_options options = configured(std::move(config));
+    options.features = UCP_FEATURE_TAG | UCP_FEATURE_STREAM;
+    return options;
 }
 
-inline void note_stream(void* request, ucs_status_t status, std::size_t length, void* user_data) {
-    note_send(request, status, user_data);
+inline void record_stream(void* request, ucs_status_t status, std::size_t length, void* user_data) {
+    record_send(request, status, user_data);
     static_cast<outcome*>(user_data)->info.length = length;
 }
 
-// A sender and a receiver whose endpoints belong together.
+// A sender and a receiver with paired endpoints.
 struct pair : world {
-    ucp_ep_h back = nullptr;  // the receiver's, to the sender
+    ucp_ep_h back = nullptr;  // from the receiver to the sender
 
-    explicit pair(const plan& how = for_streams()) : world(how) {
+    explicit pair(const world_options& options = for_streams()) : world(options) {
         back = loopback() ? ep : make_ep(receiver, sender);
         if (!loopback()) {
             const params none;
@@ -41,13 +41,13 @@ struct pair : world {
         const params none;
         return ucp_stream_send_nbx(ep, bytes.data(), bytes.size(), &none);
     }
-    // What is there now, up to the length; empty: nothing.
-    std::vector<std::byte> read_some(std::size_t most) const {
-        std::vector<std::byte> into(most);
+    // Reads the available bytes, up to a length. Returns an empty vector if there are none.
+    std::vector<std::byte> read_some(std::size_t limit) const {
+        std::vector<std::byte> into(limit);
         std::size_t length = 0;
-        const params at_once = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
+        const params immediate = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
         const ucs_status_ptr_t got =
-            ucp_stream_recv_nbx(back, into.data(), into.size(), &length, &at_once);
+            ucp_stream_recv_nbx(back, into.data(), into.size(), &length, &immediate);
         if (UCS_PTR_IS_ERR(got)) {
             REQUIRE(UCS_PTR_STATUS(got) == UCS_ERR_NO_RESOURCE);
             return {};

@@ -16,15 +16,16 @@ constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 constexpr std::size_t sizes[] = {8, 300, 20'000, 100'000};
 constexpr std::size_t longest = 100'000;
 
-plan everything() {
-    plan how;
-    how.threads = UCS_THREAD_MODE_MULTI;
-    how.features =
+world_options all_features() {
+    world_options options;
+    options.threads = UCS_THREAD_MODE_MULTI;
+    options.features =
         UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
-    return how;
+    return options;
 }
 
-// What a thread does about one operation; Catch2's macros are for the main thread only.
+// Waits for an operation in a thread. Returns true if it succeeded. Catch2's macros work only in
+// the main thread.
 bool good(const remote_world& in, ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
     for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
@@ -40,14 +41,14 @@ std::size_t size_of(int round) {
     return sizes[static_cast<std::size_t>(round) % std::size(sizes)];
 }
 
-// What all threads share; how many operations went wrong is counted by each.
+// State that all threads share. Each thread counts its failed operations.
 struct common : remote_world {
     ucp_ep_h back;
     remote_memory memory{*this, 4 * longest + 8, true};
     std::vector<std::byte> address;
 
     common()
-        : remote_world(everything()),
+        : remote_world(all_features()),
           back(target == worker ? ep : make_ep(target, worker)),
           address(address_of(target)) {
         const params none;
@@ -79,23 +80,23 @@ int tagged(const common& in, unsigned thread, int rounds) {
     return wrong;
 }
 
-// A handler of its own, which is called in whichever thread makes progress.
+// An active message handler. It is called in the thread that makes progress.
 struct sink {
     std::atomic<int> right{0};
     std::atomic<int> wrong{0};
     ucp_worker_h worker = nullptr;
 
-    // Data that was announced, while it comes.
+    // Data of a rendezvous message that is being received.
     struct fetch {
-        sink* to;
+        sink* owner;
         unsigned seed;
         std::vector<std::byte> data;
-        void judge(ucs_status_t status) {
-            to->judge(status == UCS_OK && data == pattern(data.size(), seed));
+        void count_result(ucs_status_t status) {
+            owner->count_result(status == UCS_OK && data == pattern(data.size(), seed));
             delete this;
         }
     };
-    void judge(bool was_right) { ++(was_right ? right : wrong); }
+    void count_result(bool is_right) { ++(is_right ? right : wrong); }
 
     static ucs_status_t call(void* arg, const void* header, std::size_t header_length, void* data,
                              std::size_t length, const ucp_am_recv_param_t* param) {
@@ -104,72 +105,72 @@ struct sink {
         if (header_length == sizeof seed) std::memcpy(&seed, header, sizeof seed);
         if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
             const auto expected = pattern(length, seed);
-            self.judge(std::memcmp(data, expected.data(), length) == 0);
+            self.count_result(std::memcmp(data, expected.data(), length) == 0);
             return UCS_OK;
         }
-        auto* const coming = new fetch{&self, seed, std::vector<std::byte>(length)};
-        params how;
-        how.cb.recv_am = [](void* request, ucs_status_t status, std::size_t, void* user_data) {
-            static_cast<fetch*>(user_data)->judge(status);
+        auto* const incoming = new fetch{&self, seed, std::vector<std::byte>(length)};
+        params options;
+        options.cb.recv_am = [](void* request, ucs_status_t status, std::size_t, void* user_data) {
+            static_cast<fetch*>(user_data)->count_result(status);
             ucp_request_free(request);
         };
-        how.user_data = coming;
-        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
+        options.user_data = incoming;
+        options.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
         const ucs_status_ptr_t started =
-            ucp_am_recv_data_nbx(self.worker, data, coming->data.data(), length, &how);
-        if (!UCS_PTR_IS_PTR(started)) coming->judge(UCS_PTR_RAW_STATUS(started));
+            ucp_am_recv_data_nbx(self.worker, data, incoming->data.data(), length, &options);
+        if (!UCS_PTR_IS_PTR(started)) incoming->count_result(UCS_PTR_RAW_STATUS(started));
         return UCS_INPROGRESS;
     }
-    void install(ucp_worker_h on, unsigned id) {
-        worker = on;
-        ucp_am_handler_param_t how{};
-        how.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                         UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
-        how.id = id;
-        how.flags = UCP_AM_FLAG_WHOLE_MSG;
-        how.cb = call;
-        how.arg = this;
-        REQUIRE(ucp_worker_set_am_recv_handler(on, &how) == UCS_OK);
+    void install(ucp_worker_h target, unsigned id) {
+        worker = target;
+        ucp_am_handler_param_t options{};
+        options.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                             UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+        options.id = id;
+        options.flags = UCP_AM_FLAG_WHOLE_MSG;
+        options.cb = call;
+        options.arg = this;
+        REQUIRE(ucp_worker_set_am_recv_handler(target, &options) == UCS_OK);
     }
 };
 
-int active(const common& in, sink& to, unsigned id, int rounds) {
+int active(const common& in, sink& handler, unsigned id, int rounds) {
     int wrong = 0;
     for (int i = 0; i < rounds; ++i) {
         const unsigned seed = id * 1000 + static_cast<unsigned>(i);
         const auto data = pattern(size_of(i), seed);
-        params how;
-        how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
+        params options;
+        options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
             i % 3 == 0 ? static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV) : 0U;
-        wrong +=
-            good(in, ucp_am_send_nbx(in.ep, id, &seed, sizeof seed, data.data(), data.size(), &how))
-                ? 0
-                : 1;
+        wrong += good(in, ucp_am_send_nbx(in.ep, id, &seed, sizeof seed, data.data(), data.size(),
+                                          &options))
+                     ? 0
+                     : 1;
     }
-    while (to.right + to.wrong < rounds) {
+    while (handler.right + handler.wrong < rounds) {
         in.progress();
         ::sched_yield();
     }
-    return wrong + to.wrong;
+    return wrong + handler.wrong;
 }
 
-// In a part of the memory that no other thread uses, and at a number that all add to.
-int remote(const common& in, unsigned part, int rounds) {
+// Accesses a part of the memory that no other thread uses, and a number to which all threads add.
+int access_remote(const common& in, unsigned part, int rounds) {
     int wrong = 0;
     const params none;
     for (int i = 0; i < rounds; ++i) {
         const auto data = pattern(size_of(i), part * 1000 + static_cast<unsigned>(i));
         std::vector<std::byte> into(data.size());
-        const std::uint64_t place = in.memory.address(8 + part * longest);
+        const std::uint64_t address = in.memory.address(8 + part * longest);
         const auto put =
-            ucp_put_nbx(in.ep, data.data(), data.size(), place, in.memory.key(), &none);
+            ucp_put_nbx(in.ep, data.data(), data.size(), address, in.memory.key(), &none);
         wrong += good(in, i % 2 == 0 ? ucp_ep_flush_nbx(in.ep, &none)
                                      : ucp_worker_flush_nbx(in.worker, &none))
                      ? 0
                      : 1;
         wrong += good(in, put) ? 0 : 1;
         wrong +=
-            good(in, ucp_get_nbx(in.ep, into.data(), into.size(), place, in.memory.key(), &none))
+            good(in, ucp_get_nbx(in.ep, into.data(), into.size(), address, in.memory.key(), &none))
                 ? 0
                 : 1;
         wrong += into == data ? 0 : 1;
@@ -202,7 +203,7 @@ int streamed(const common& in, int rounds) {
     return wrong;
 }
 
-// Makes endpoints, uses and closes them, with and without error handling, in both ways.
+// Creates, uses and closes endpoints, with and without error handling, with both close modes.
 int connecting(const common& in, unsigned thread, int rounds) {
     int wrong = 0;
     const params none;
@@ -210,15 +211,15 @@ int connecting(const common& in, unsigned thread, int rounds) {
     force.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE);
     for (int i = 0; i < rounds; ++i) {
         const bool handles = i % 2 == 1;
-        ucp_ep_params_t how{};
-        how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-        how.address = reinterpret_cast<const ucp_address_t*>(in.address.data());
+        ucp_ep_params_t options{};
+        options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        options.address = reinterpret_cast<const ucp_address_t*>(in.address.data());
         if (handles) {
-            how.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-            how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+            options.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+            options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
         }
         ucp_ep_h ep = nullptr;
-        if (ucp_ep_create(in.worker, &how, &ep) != UCS_OK) {
+        if (ucp_ep_create(in.worker, &options, &ep) != UCS_OK) {
             ++wrong;
             continue;
         }
@@ -230,7 +231,8 @@ int connecting(const common& in, unsigned thread, int rounds) {
 
 }  // namespace
 
-TEST_CASE("tags, active messages, memory, streams and connecting at once, from eight threads") {
+TEST_CASE(
+    "eight threads use tags, active messages, memory, streams and new endpoints at the same time") {
     const common in;
     constexpr int rounds = 16;
     constexpr unsigned id = 7;
@@ -241,8 +243,8 @@ TEST_CASE("tags, active messages, memory, streams and connecting at once, from e
     threads.emplace_back([&] { wrong += tagged(in, 1, rounds); });
     threads.emplace_back([&] { wrong += tagged(in, 2, rounds); });
     threads.emplace_back([&] { wrong += active(in, messages, id, rounds); });
-    threads.emplace_back([&] { wrong += remote(in, 0, rounds); });
-    threads.emplace_back([&] { wrong += remote(in, 1, rounds); });
+    threads.emplace_back([&] { wrong += access_remote(in, 0, rounds); });
+    threads.emplace_back([&] { wrong += access_remote(in, 1, rounds); });
     threads.emplace_back([&] { wrong += streamed(in, rounds); });
     threads.emplace_back([&] { wrong += connecting(in, 1, rounds); });
     threads.emplace_back([&] { wrong += connecting(in, 2, rounds); });

@@ -14,13 +14,14 @@ namespace {
 
 constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
-plan in_mode(ucs_thread_mode_t mode) {
-    plan how;
-    how.threads = mode;
-    return how;
+world_options in_mode(ucs_thread_mode_t mode) {
+    world_options options;
+    options.threads = mode;
+    return options;
 }
 
-// What a thread does about one operation; Catch2's macros are for the main thread only.
+// Waits for an operation in a thread. Returns true if it succeeded. Catch2's macros work only in
+// the main thread.
 bool finish(const world& in, ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
     for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
@@ -32,7 +33,7 @@ bool finish(const world& in, ucs_status_ptr_t started) {
     return good;
 }
 
-// Sends and receives `count` messages of its own tag; how many went wrong.
+// Sends and receives `count` messages with the thread's own tag. Returns the number of failures.
 int traffic(const world& in, unsigned thread, int count) {
     static const std::size_t sizes[] = {8, 300, 20000, 0, 200000};
     int wrong = 0;
@@ -53,7 +54,7 @@ int traffic(const world& in, unsigned thread, int count) {
 
 }  // namespace
 
-TEST_CASE("a worker has the thread mode it was asked for") {
+TEST_CASE("a worker has the requested thread mode") {
     const ucs_thread_mode_t mode =
         GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_SERIALIZED, UCS_THREAD_MODE_MULTI);
     const world in(in_mode(mode));
@@ -82,7 +83,7 @@ TEST_CASE("threads take turns on one worker in mode SERIALIZED") {
     for (unsigned i = 0; i < 4; ++i) {
         threads.emplace_back([&, i] {
             for (int round = 0; round < 20; ++round) {
-                const std::lock_guard mine(turn);
+                const std::lock_guard lock(turn);
                 wrong += traffic(in, i, 5);
             }
         });

@@ -1,4 +1,4 @@
-// Every datatype against every other, in every way a message can travel.
+// Every pair of datatypes, with every protocol.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
@@ -13,52 +13,53 @@ constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
 enum class shape { contig, iov, generic };
 
-// A generic datatype whose packed form is the memory with every bit turned; counts what it opened.
-struct turning {
+// A generic datatype whose packed form is the memory with every bit inverted. Counts the open
+// operations.
+struct inverting {
     int open = 0;
     ucs_status_t unpack_status = UCS_OK;
     ucp_datatype_t type = 0;
 
     struct run {
-        turning* of;
+        inverting* owner;
         std::byte* data;
         std::size_t length;
     };
-    turning() {
+    inverting() {
         ucp_generic_dt_ops_t ops{};
         ops.start_pack = [](void* context, const void* buffer, std::size_t count) -> void* {
             return start(context, const_cast<void*>(buffer), count);
         };
         ops.start_unpack = start;
         ops.packed_size = [](void* state) { return static_cast<run*>(state)->length; };
-        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t room) {
-            const run& mine = *static_cast<run*>(state);
-            const std::size_t part = std::min(room, mine.length - offset);
+        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t capacity) {
+            const run& self = *static_cast<run*>(state);
+            const std::size_t part = std::min(capacity, self.length - offset);
             for (std::size_t i = 0; i < part; ++i)
-                static_cast<std::byte*>(into)[i] = ~mine.data[offset + i];
+                static_cast<std::byte*>(into)[i] = ~self.data[offset + i];
             return part;
         };
         ops.unpack = [](void* state, std::size_t offset, const void* from, std::size_t length) {
-            const run& mine = *static_cast<run*>(state);
-            if (mine.of->unpack_status != UCS_OK) return mine.of->unpack_status;
-            if (offset + length > mine.length) return UCS_ERR_OUT_OF_RANGE;
+            const run& self = *static_cast<run*>(state);
+            if (self.owner->unpack_status != UCS_OK) return self.owner->unpack_status;
+            if (offset + length > self.length) return UCS_ERR_OUT_OF_RANGE;
             for (std::size_t i = 0; i < length; ++i)
-                mine.data[offset + i] = ~static_cast<const std::byte*>(from)[i];
+                self.data[offset + i] = ~static_cast<const std::byte*>(from)[i];
             return UCS_OK;
         };
         ops.finish = [](void* state) {
-            --static_cast<run*>(state)->of->open;
+            --static_cast<run*>(state)->owner->open;
             delete static_cast<run*>(state);
         };
         REQUIRE(ucp_dt_create_generic(&ops, this, &type) == UCS_OK);
     }
-    ~turning() { ucp_dt_destroy(type); }
-    turning(const turning&) = delete;
-    turning& operator=(const turning&) = delete;
+    ~inverting() { ucp_dt_destroy(type); }
+    inverting(const inverting&) = delete;
+    inverting& operator=(const inverting&) = delete;
     static void* start(void* context, void* buffer, std::size_t count) {
-        auto* of = static_cast<turning*>(context);
-        ++of->open;
-        return new run{of, static_cast<std::byte*>(buffer), count};
+        auto* owner = static_cast<inverting*>(context);
+        ++owner->open;
+        return new run{owner, static_cast<std::byte*>(buffer), count};
     }
 };
 
@@ -66,46 +67,48 @@ struct turning {
 struct message {
     std::vector<std::byte> memory;
     std::vector<ucp_dt_iov_t> pieces;
-    shape how;
-    turning* generic;
+    shape kind;
+    inverting* generic;
 
-    message(shape as, std::vector<std::byte> bytes, turning& with)
-        : memory(std::move(bytes)), how(as), generic(&with) {
-        if (how != shape::iov) return;
+    message(shape message_kind, std::vector<std::byte> bytes, inverting& datatype)
+        : memory(std::move(bytes)), kind(message_kind), generic(&datatype) {
+        if (kind != shape::iov) return;
         // Uneven pieces, one of them empty.
-        std::size_t at = 0;
+        std::size_t position = 0;
         std::size_t next = 3;
         pieces.push_back({nullptr, 0});
-        while (at < memory.size()) {
-            const std::size_t part = std::min(next, memory.size() - at);
-            pieces.push_back({memory.data() + at, part});
-            at += part;
+        while (position < memory.size()) {
+            const std::size_t part = std::min(next, memory.size() - position);
+            pieces.push_back({memory.data() + position, part});
+            position += part;
             next = next * 5 + 1;
         }
     }
-    void* buffer() { return how == shape::iov ? static_cast<void*>(pieces.data()) : memory.data(); }
+    void* buffer() {
+        return kind == shape::iov ? static_cast<void*>(pieces.data()) : memory.data();
+    }
     [[nodiscard]] std::size_t count() const {
-        return how == shape::iov ? pieces.size() : memory.size();
+        return kind == shape::iov ? pieces.size() : memory.size();
     }
     [[nodiscard]] ucp_datatype_t type() const {
-        if (how == shape::iov) return UCP_DATATYPE_IOV;
-        return how == shape::generic ? generic->type : ucp_dt_make_contig(1);
+        if (kind == shape::iov) return UCP_DATATYPE_IOV;
+        return kind == shape::generic ? generic->type : ucp_dt_make_contig(1);
     }
 };
 
-struct way {
+struct transfer_mode {
     bool expected;
     bool sync;
     bool truncated;
 };
 
-void transfer(const world& in, turning& generic, shape from, shape to, way how,
+void transfer(const world& in, inverting& generic, shape from, shape to, transfer_mode mode,
               std::size_t length) {
     static unsigned seed = 0;
     const auto data = pattern(length, ++seed);
-    const std::size_t room = how.truncated ? length - 1 - length / 3 : length + length / 4;
+    const std::size_t buffer_size = mode.truncated ? length - 1 - length / 3 : length + length / 4;
     message send(from, data, generic);
-    message recv(to, std::vector<std::byte>(room), generic);
+    message recv(to, std::vector<std::byte>(buffer_size), generic);
     outcome got, sent;
     const params for_recv =
         params().type(recv.type()).on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
@@ -116,52 +119,52 @@ void transfer(const world& in, turning& generic, shape from, shape to, way how,
         receiving =
             ucp_tag_recv_nbx(in.receiver, recv.buffer(), recv.count(), 1, all_bits, &for_recv);
     };
-    if (how.expected) post();
-    const auto start = how.sync ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
+    if (mode.expected) post();
+    const auto start = mode.sync ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     const auto sending = start(in.ep, send.buffer(), send.count(), 1, &for_send);
-    if (!how.expected) {
+    if (!mode.expected) {
         in.await_unexpected(1);
         post();
     }
-    const ucs_status_t wanted = how.truncated ? UCS_ERR_MESSAGE_TRUNCATED : UCS_OK;
+    const ucs_status_t wanted = mode.truncated ? UCS_ERR_MESSAGE_TRUNCATED : UCS_OK;
     REQUIRE(in.finish(receiving) == wanted);
     REQUIRE(in.finish(sending) == UCS_OK);
     REQUIRE(got.calls == 1);
     REQUIRE(sent.calls == 1);
     REQUIRE(got.status == wanted);
     REQUIRE(generic.open == 0);
-    if (how.truncated) return;
+    if (mode.truncated) return;
     REQUIRE(got.info.length == length);
-    const bool turned = (from == shape::generic) != (to == shape::generic);
-    for (std::size_t i = 0; i < room; ++i) {
-        std::byte due = i < length ? data[i] : std::byte{0};
-        if (turned && i < length) due = ~due;
-        if (recv.memory[i] != due) FAIL("byte " << i << " of " << length << " differs");
+    const bool inverted = (from == shape::generic) != (to == shape::generic);
+    for (std::size_t i = 0; i < buffer_size; ++i) {
+        std::byte wanted_byte = i < length ? data[i] : std::byte{0};
+        if (inverted && i < length) wanted_byte = ~wanted_byte;
+        if (recv.memory[i] != wanted_byte) FAIL("byte " << i << " of " << length << " differs");
     }
 }
 
-void all_ways(const world& in, const std::vector<std::size_t>& sizes) {
-    turning generic;
+void transfer_all(const world& in, const std::vector<std::size_t>& sizes) {
+    inverting generic;
     for (const std::size_t length : sizes) {
         for (unsigned i = 0; i < 72; ++i) {
             const auto from = static_cast<shape>(i % 3);
             const auto to = static_cast<shape>(i / 3 % 3);
-            const way how{(i / 9 & 1) != 0, (i / 18 & 1) != 0, (i / 36 & 1) != 0};
-            if (how.truncated && length == 0) continue;
+            const transfer_mode mode{(i / 9 & 1) != 0, (i / 18 & 1) != 0, (i / 36 & 1) != 0};
+            if (mode.truncated && length == 0) continue;
             INFO("length " << length << " from " << static_cast<int>(from) << " to "
-                           << static_cast<int>(to) << (how.expected ? " expected" : " unexpected")
-                           << (how.sync ? " sync" : "") << (how.truncated ? " truncated" : ""));
-            transfer(in, generic, from, to, how, length);
+                           << static_cast<int>(to) << (mode.expected ? " expected" : " unexpected")
+                           << (mode.sync ? " sync" : "") << (mode.truncated ? " truncated" : ""));
+            transfer(in, generic, from, to, mode, length);
         }
     }
 }
 
-// Around the powers of two lie the limits of all transports, once their headers are taken off.
+// The limits of all transports, without their headers, lie near the powers of two.
 std::vector<std::size_t> common_sizes() {
     std::vector<std::size_t> sizes{0, 1, 7, 40, 8160, 8224, 8240, 8256};
     for (std::size_t each = 16; each <= 256 * 1024; each *= 2) {
-        for (const std::size_t around : {each - 1, each, each + 1})
-            sizes.push_back(around);
+        for (const std::size_t length : {each - 1, each, each + 1})
+            sizes.push_back(length);
     }
     return sizes;
 }
@@ -175,13 +178,13 @@ std::string name_of(const settings& config) {
 
 }  // namespace
 
-TEST_CASE("all datatypes, ways and sizes with the protocols that the library chooses") {
+TEST_CASE("all datatypes, modes and sizes work with the protocols that the library selects") {
     const world in;
-    all_ways(in, common_sizes());
-    all_ways(in, {(1 << 20) + 3});
+    transfer_all(in, common_sizes());
+    transfer_all(in, {(1 << 20) + 3});
 }
 
-TEST_CASE("all datatypes and ways around every protocol border that options can set") {
+TEST_CASE("all datatypes and modes work at every protocol threshold that options can set") {
     const settings config = GENERATE(
         settings{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}},
         settings{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}},
@@ -191,18 +194,18 @@ TEST_CASE("all datatypes and ways around every protocol border that options can 
         settings{{"ZCOPY_THRESH", "0"}, {"RNDV_THRESH", "64k"}},
         settings{{"ZCOPY_THRESH", "inf"}, {"RNDV_THRESH", "64k"}, {"RNDV_FRAG_SIZE", "16k"}});
     INFO(name_of(config));
-    plan how;
-    how.config = config;
-    const world in(how);
-    all_ways(in, {0, 1, 8, 92, 999, 1000, 1001, 8176, 8192, 65535, 65536, 65537, 200001});
+    world_options options;
+    options.config = config;
+    const world in(options);
+    transfer_all(in, {0, 1, 8, 92, 999, 1000, 1001, 8176, 8192, 65535, 65536, 65537, 200001});
 }
 
 TEST_CASE("sixteen megabytes arrive as they were sent, by every scheme") {
     const std::string scheme = GENERATE("auto", "get_zcopy", "put_zcopy", "am");
-    plan how;
-    how.config = {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "8k"}};
+    world_options options;
+    options.config = {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "8k"}};
     CAPTURE(scheme);
-    const world in(how);
+    const world in(options);
     const auto data = pattern(16 << 20, 7);
     std::vector<std::byte> into(data.size());
     const params none;
@@ -214,24 +217,24 @@ TEST_CASE("sixteen megabytes arrive as they were sent, by every scheme") {
     CHECK(into == data);
 }
 
-TEST_CASE("an error of the unpacking function is the status of the receive") {
+TEST_CASE("an error of the unpack function is the status of the receive") {
     const std::size_t length = GENERATE(as<std::size_t>(), 8, 5000, 100000, 1 << 20);
     const bool expected = GENERATE(false, true);
     CAPTURE(length, expected);
     const world in;
-    turning generic;
+    inverting generic;
     generic.unpack_status = UCS_ERR_IO_ERROR;
     std::vector<std::byte> data(length), into(length);
     const params none;
-    const params how = params().type(generic.type).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    const params options = params().type(generic.type).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
     ucs_status_ptr_t receiving = nullptr;
     if (expected) {
-        receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, all_bits, &how);
+        receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, all_bits, &options);
     }
     const auto sending = ucp_tag_send_nbx(in.ep, data.data(), length, 1, &none);
     if (!expected) {
         in.await_unexpected(1);
-        receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, all_bits, &how);
+        receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, all_bits, &options);
     }
     CHECK(in.finish(receiving) == UCS_ERR_IO_ERROR);
     CHECK(in.finish(sending) == UCS_OK);
@@ -242,15 +245,15 @@ TEST_CASE("elements of any size make a contiguous message") {
     const world in;
     std::uint64_t data[5] = {1, 2, 3, 4, 5};
     std::uint64_t into[5] = {};
-    const params how = params().type(ucp_dt_make_contig(sizeof data[0]));
-    CHECK(in.finish(ucp_tag_send_nbx(in.ep, data, 5, 1, &how)) == UCS_OK);
+    const params options = params().type(ucp_dt_make_contig(sizeof data[0]));
+    CHECK(in.finish(ucp_tag_send_nbx(in.ep, data, 5, 1, &options)) == UCS_OK);
     in.await_unexpected(1);
-    CHECK(in.finish(ucp_tag_recv_nbx(in.receiver, into, 5, 1, all_bits, &how)) == UCS_OK);
+    CHECK(in.finish(ucp_tag_recv_nbx(in.receiver, into, 5, 1, all_bits, &options)) == UCS_OK);
     CHECK(std::memcmp(data, into, sizeof data) == 0);
 }
 
-TEST_CASE("ucp_dt_query tells the packed size of every datatype") {
-    turning generic;
+TEST_CASE("ucp_dt_query returns the packed size of every datatype") {
+    inverting generic;
     ucp_datatype_attr_t attr{};
     attr.field_mask = UCP_DATATYPE_ATTR_FIELD_PACKED_SIZE | UCP_DATATYPE_ATTR_FIELD_COUNT |
                       UCP_DATATYPE_ATTR_FIELD_BUFFER;

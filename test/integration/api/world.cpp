@@ -12,16 +12,16 @@
 
 namespace api {
 
-void note_send(void* request, ucs_status_t status, void* user_data) {
-    auto& into = *static_cast<outcome*>(user_data);
-    ++into.calls;
-    into.handle = request;
-    into.status = status;
+void record_send(void* request, ucs_status_t status, void* user_data) {
+    auto& result = *static_cast<outcome*>(user_data);
+    ++result.calls;
+    result.handle = request;
+    result.status = status;
 }
 
-void note_recv(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
-               void* user_data) {
-    note_send(request, status, user_data);
+void record_recv(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                 void* user_data) {
+    record_send(request, status, user_data);
     static_cast<outcome*>(user_data)->info = *info;
 }
 
@@ -30,34 +30,34 @@ bool only_self() {
     return transports != nullptr && std::strcmp(transports, "self") == 0;
 }
 
-ucp_context_h make_context(const plan& how) {
+ucp_context_h make_context(const world_options& options) {
     ucp_config_t* config = nullptr;
     REQUIRE(ucp_config_read(nullptr, nullptr, &config) == UCS_OK);
-    for (const auto& [name, value] : how.config) {
+    for (const auto& [name, value] : options.config) {
         INFO(name << "=" << value);
         REQUIRE(ucp_config_modify(config, name.c_str(), value.c_str()) == UCS_OK);
     }
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE |
                         UCP_PARAM_FIELD_REQUEST_INIT | UCP_PARAM_FIELD_REQUEST_CLEANUP;
-    params.features = how.features;
-    params.request_size = how.request_size;
-    params.request_init = how.init;
-    params.request_cleanup = how.cleanup;
+    params.features = options.features;
+    params.request_size = options.request_size;
+    params.request_init = options.init;
+    params.request_cleanup = options.cleanup;
     ucp_context_h context = nullptr;
     REQUIRE(ucp_init(&params, config, &context) == UCS_OK);
     ucp_config_release(config);
     return context;
 }
 
-ucp_worker_h make_worker(ucp_context_h context, const plan& how) {
+ucp_worker_h make_worker(ucp_context_h context, const world_options& options) {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
-    params.thread_mode = how.threads;
-    params.flags = how.worker_flags;
-    if (how.am_alignment != 0) {
+    params.thread_mode = options.threads;
+    params.flags = options.worker_flags;
+    if (options.am_alignment != 0) {
         params.field_mask |= UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
-        params.am_alignment = how.am_alignment;
+        params.am_alignment = options.am_alignment;
     }
     ucp_worker_h worker = nullptr;
     REQUIRE(ucp_worker_create(context, &params, &worker) == UCS_OK);
@@ -85,17 +85,17 @@ ucp_ep_h make_ep(ucp_worker_h from, ucp_worker_h to, std::uint64_t flags) {
     return ep;
 }
 
-world::world(const plan& how) {
-    context = make_context(how);
-    sender = make_worker(context, how);
-    receiver = only_self() ? sender : make_worker(context, how);
+world::world(const world_options& options) {
+    context = make_context(options);
+    sender = make_worker(context, options);
+    receiver = only_self() ? sender : make_worker(context, options);
     ep = make_ep(sender, receiver);
-    if (!how.connect) return;
+    if (!options.connect) return;
     constexpr ucp_tag_t tag = ~ucp_tag_t{0};
     const char hello = 1;
     char byte = 0;
     const params none;
-    // Not one after the other: rendezvous may be asked for even here.
+    // The send need not end before the receive is posted: rendezvous may be forced even here.
     const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep, &hello, 1, tag, &none);
     recv(&byte, 1, tag);
     REQUIRE(finish(sending) == UCS_OK);
@@ -122,8 +122,8 @@ unsigned world::progress() const {
     return events;
 }
 
-bool world::until(const condition& holds) const {
-    // Only against hanging: nothing is measured by it.
+bool world::progress_until(const condition& holds) const {
+    // This limit only prevents hanging. It is not measured.
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     for (std::uint64_t turn = 1; !holds(); ++turn) {
         progress();
@@ -134,7 +134,7 @@ bool world::until(const condition& holds) const {
 
 ucs_status_t world::finish(ucs_status_ptr_t started) const {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
-    REQUIRE(until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
+    REQUIRE(progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
     const ucs_status_t status = ucp_request_check_status(started);
     ucp_request_free(started);
     return status;
@@ -142,8 +142,8 @@ ucs_status_t world::finish(ucs_status_ptr_t started) const {
 
 ucp_tag_recv_info_t world::await_unexpected(ucp_tag_t tag) const {
     ucp_tag_recv_info_t info{};
-    REQUIRE(
-        until([&] { return ucp_tag_probe_nb(receiver, tag, ~ucp_tag_t{0}, 0, &info) != nullptr; }));
+    REQUIRE(progress_until(
+        [&] { return ucp_tag_probe_nb(receiver, tag, ~ucp_tag_t{0}, 0, &info) != nullptr; }));
     return info;
 }
 
@@ -154,17 +154,18 @@ void world::send(const void* data, std::size_t length, ucp_tag_t tag) const {
 
 ucp_tag_recv_info_t world::recv(void* data, std::size_t length, ucp_tag_t tag) const {
     outcome got;
-    const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-    REQUIRE(finish(ucp_tag_recv_nbx(receiver, data, length, tag, ~ucp_tag_t{0}, &how)) == UCS_OK);
+    const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    REQUIRE(finish(ucp_tag_recv_nbx(receiver, data, length, tag, ~ucp_tag_t{0}, &options)) ==
+            UCS_OK);
     REQUIRE(got.calls == 1);
     return got.info;
 }
 
-void world::close(ucp_ep_h which, bool force) const {
-    params how;
-    how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
+void world::close(ucp_ep_h endpoint, bool force) const {
+    params options;
+    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
         force ? static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE) : 0;
-    const ucs_status_ptr_t closing = ucp_ep_close_nbx(which, &how);
+    const ucs_status_ptr_t closing = ucp_ep_close_nbx(endpoint, &options);
     REQUIRE(finish(closing) == UCS_OK);
 }
 
@@ -210,7 +211,7 @@ guarded_memory::guarded_memory(std::size_t size) {
     pages_ = ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(pages_ != MAP_FAILED);
     REQUIRE(::mprotect(static_cast<std::byte*>(pages_) + front, page, PROT_NONE) == 0);
-    place_ = static_cast<std::byte*>(pages_) + front - size;
+    address_ = static_cast<std::byte*>(pages_) + front - size;
 }
 
 guarded_memory::~guarded_memory() {

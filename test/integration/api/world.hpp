@@ -1,4 +1,5 @@
-// Two workers of one process and what tests do with them, through the public C interface only.
+// Two workers of one process, and the operations that tests do with them. Uses only the public C
+// interface.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace api {
 
-// What a callback was told.
+// Values that a completion callback received.
 struct outcome {
     int calls = 0;
     void* handle = nullptr;
@@ -20,33 +21,33 @@ struct outcome {
     ucp_tag_recv_info_t info{};
 };
 
-// Callbacks whose user data is an outcome.
-void note_send(void* request, ucs_status_t status, void* user_data);
-void note_recv(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
-               void* user_data);
+// Callbacks that fill an `outcome`, which is their user data.
+void record_send(void* request, ucs_status_t status, void* user_data);
+void record_recv(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                 void* user_data);
 
-// Parameters of an operation, put together by chaining.
+// Parameters of an operation; the calls can be chained.
 struct params : ucp_request_param_t {
     params() : ucp_request_param_t{} {}
     params& flag(std::uint32_t bits) {
         op_attr_mask |= bits;
         return *this;
     }
-    params& on_send(outcome& into) {
-        cb.send = note_send;
-        user_data = &into;
+    params& on_send(outcome& result) {
+        cb.send = record_send;
+        user_data = &result;
         return flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
     }
-    params& on_recv(outcome& into) {
-        cb.recv = note_recv;
-        user_data = &into;
+    params& on_recv(outcome& result) {
+        cb.recv = record_recv;
+        user_data = &result;
         return flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
     }
-    params& type(ucp_datatype_t which) {
-        datatype = which;
+    params& type(ucp_datatype_t value) {
+        datatype = value;
         return flag(UCP_OP_ATTR_FIELD_DATATYPE);
     }
-    params& in(void* memory) {
+    params& request_memory(void* memory) {
         request = memory;
         return flag(UCP_OP_ATTR_FIELD_REQUEST);
     }
@@ -58,34 +59,33 @@ struct params : ucp_request_param_t {
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
-// How to make a world.
-struct plan {
+// Options of a world.
+struct world_options {
     settings config;
     std::size_t request_size = 0;
     ucp_request_init_callback_t init = nullptr;
     ucp_request_cleanup_callback_t cleanup = nullptr;
     ucs_thread_mode_t threads = UCS_THREAD_MODE_SINGLE;
     std::uint64_t worker_flags = 0;
-    bool connect = true;  // exchange a message, so that the endpoints stand
+    bool connect = true;  // exchange a message, so that the endpoints are connected
     std::uint64_t features = UCP_FEATURE_TAG;
-    std::size_t am_alignment = 0;  // 0: not asked for
+    std::size_t am_alignment = 0;  // 0: not requested
 };
 
-// A world with these options.
-inline plan configured(settings config) {
-    plan how;
-    how.config = std::move(config);
-    return how;
+// Returns world options with these settings.
+inline world_options configured(settings config) {
+    world_options options;
+    options.config = std::move(config);
+    return options;
 }
 
-// Progresses until the condition holds; false when that does not happen for very long.
 using condition = std::function<bool()>;
 
-// A context with a sending and a receiving worker. Where the transports reach only the worker
-// itself (UCX_TLS=self) both are the same one.
+// A context with a sending and a receiving worker. Both are the same worker if the transports reach
+// only the worker itself (UCX_TLS=self).
 class world {
 public:
-    explicit world(const plan& how = {});
+    explicit world(const world_options& options = {});
     ~world();
     world(const world&) = delete;
     world& operator=(const world&) = delete;
@@ -93,40 +93,41 @@ public:
     ucp_context_h context = nullptr;
     ucp_worker_h sender = nullptr;
     ucp_worker_h receiver = nullptr;
-    ucp_ep_h ep = nullptr;  // of the sender, to the receiver
+    ucp_ep_h ep = nullptr;  // from the sender to the receiver
 
     [[nodiscard]] bool loopback() const { return sender == receiver; }
     unsigned progress() const;
-    bool until(const condition& holds) const;
+    // Makes progress until the condition holds. Returns false if it does not hold for two minutes.
+    bool progress_until(const condition& holds) const;
 
-    // The end of an operation: status of what a call returned, its request freed.
+    // Waits for the end of an operation, frees its request and returns its status.
     ucs_status_t finish(ucs_status_ptr_t started) const;
     // Waits until the message can be probed.
     ucp_tag_recv_info_t await_unexpected(ucp_tag_t tag) const;
     void send(const void* data, std::size_t length, ucp_tag_t tag) const;
-    // A blocking receive of bytes.
+    // Receives bytes and waits for the end.
     ucp_tag_recv_info_t recv(void* data, std::size_t length, ucp_tag_t tag) const;
-    void close(ucp_ep_h which, bool force = false) const;
-    // Ends everything early, for tests of what that prints.
+    void close(ucp_ep_h endpoint, bool force = false) const;
+    // Destroys everything early, for tests of the output.
     void destroy();
 
     [[nodiscard]] std::size_t request_bytes() const;
 };
 
-ucp_context_h make_context(const plan& how);
-ucp_worker_h make_worker(ucp_context_h context, const plan& how = {});
+ucp_context_h make_context(const world_options& options);
+ucp_worker_h make_worker(ucp_context_h context, const world_options& options = {});
 ucp_ep_h make_ep(ucp_worker_h from, ucp_worker_h to, std::uint64_t flags = 0);
 std::vector<std::byte> address_of(ucp_worker_h worker);
 bool only_self();
 
-// What goes to the standard streams while it lives, the library's log among it.
+// Captures the standard streams, and with them the library's log, until the end of its scope.
 class captured_output {
 public:
     captured_output();
     ~captured_output();
     captured_output(const captured_output&) = delete;
     captured_output& operator=(const captured_output&) = delete;
-    // Puts the streams back; what was written.
+    // Restores the streams and returns the captured text.
     const std::string& text();
 
 private:
@@ -135,22 +136,22 @@ private:
     std::string text_;
 };
 
-// Memory that ends right before a page that nobody may touch.
+// Memory that ends directly before a page without access.
 class guarded_memory {
 public:
     explicit guarded_memory(std::size_t size);
     ~guarded_memory();
     guarded_memory(const guarded_memory&) = delete;
     guarded_memory& operator=(const guarded_memory&) = delete;
-    [[nodiscard]] void* get() const { return place_; }
+    [[nodiscard]] void* get() const { return address_; }
 
 private:
     void* pages_ = nullptr;
     std::size_t length_ = 0;
-    void* place_ = nullptr;
+    void* address_ = nullptr;
 };
 
-// What a print function writes.
+// Returns the text that a print function writes.
 std::string printed(const std::function<void(FILE*)>& print);
 
 // Bytes that depend on the seed.

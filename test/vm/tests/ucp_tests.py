@@ -58,11 +58,11 @@ def endpoints_of_the_c_interface_are_connected_over_datagrams(guest):
 
 
 # Test cases whose clients are programs of the library, not plain TCP sockets.
-CONNECTION_CASES = ("a client reaches a server by its socket address*", "what a client sends before*", "endpoints know the*",
+CONNECTION_CASES = ("a client reaches a server by its socket address*", "messages that a client sends before*", "endpoints know the*",
             "hundreds of clients at once*", "both sides may close together*", "a worker can be its own client",
-            "a client that the server rejects*", "a client that finds no server*", "requests that nobody answers*",
+            "a client that the server rejects*", "a client that finds no server*", "requests without a reply*",
             "a client may give up at any time", "the handler may destroy its listener*")
-FORKING = "a client process that dies is told*"
+FORKING = "a client process that dies is reported*"
 
 
 @on(DEVICES)
@@ -91,7 +91,7 @@ def clients_and_servers_prove_a_job_key_over_rdma(guest):
 @on(DEVICES)
 def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
     suite = tool(guest, "test/integration/api/ucp_api_test")
-    output = guest.check(f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1 {suite} 'a client goes on to the next way*'", LIMIT)
+    output = guest.check(f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1 {suite} 'a client tries the next transport*'", LIMIT)
     assert "All tests passed" in output, output
 
 

@@ -1,8 +1,8 @@
 /*
  * Host functions of the interface by which kernels of a GPU start communication. This library does
- * not support memory of GPUs, so those that make an object answer UCS_ERR_UNSUPPORTED, and the
- * others have no object to act on. Programs that load with these functions fall back to the host's
- * calls.
+ * not support memory of GPUs, so functions that make an object return UCS_ERR_UNSUPPORTED, and
+ * the others have no object to act on. Programs that load with these functions fall back to the
+ * host's calls.
  */
 #ifndef UCP_HOST_H_
 #define UCP_HOST_H_
@@ -37,9 +37,9 @@ enum ucp_device_mem_list_elem_field {
 typedef struct ucp_device_mem_list_elem {
     uint64_t field_mask;  /* ucp_device_mem_list_elem_field bits */
     ucp_mem_h memh;       /* handle of the local memory */
-    void* local_addr;     /* where the local memory begins */
+    void* local_addr;     /* begin of the local memory */
     size_t length;        /* its length in bytes */
-    uint64_t remote_addr; /* where the peer's memory begins */
+    uint64_t remote_addr; /* begin of the peer's memory */
     ucp_rkey_h rkey;      /* unpacked key of the peer's memory */
     ucp_ep_h ep;          /* endpoint to the peer */
 } ucp_device_mem_list_elem_t;

@@ -11,8 +11,9 @@ expected_queue::table& expected_queue::table_of(std::uint64_t mask) noexcept {
     return at(i);
 }
 
-// Finds the table of a mask for add, or gives it one: an empty one, so that programs that change
-// between masks without having two posted at once stay with one table. False: no memory.
+// Finds the table of a mask for add, or gives an empty table to that mask. So a program that
+// changes between masks without having two posted at the same time stays with one table. Returns
+// false if there is no memory.
 bool expected_queue::select(std::uint64_t mask) noexcept {
     table* unused = nullptr;
     for (std::size_t i = 0; i < used_; ++i) {
@@ -46,25 +47,25 @@ void expected_queue::add_loose(expected_entry& entry) noexcept {
     *end = &entry;
 }
 
-// The place that points to the oldest match, or to nullptr.
+// Returns the link that points to the oldest match, or to nullptr.
 expected_entry** expected_queue::find_loose(std::uint64_t tag) noexcept {
-    expected_entry** place = &loose_;
-    while (*place != nullptr && (((*place)->tag ^ tag) & (*place)->mask) != 0)
-        place = &(*place)->links.newer;
-    return place;
+    expected_entry** link = &loose_;
+    while (*link != nullptr && (((*link)->tag ^ tag) & (*link)->mask) != 0)
+        link = &(*link)->links.newer;
+    return link;
 }
 
 bool expected_queue::remove_loose(expected_entry& entry) noexcept {
-    expected_entry** place = &loose_;
-    while (*place != nullptr && *place != &entry)
-        place = &(*place)->links.newer;
-    if (*place == nullptr) return false;
-    *place = entry.links.newer;
+    expected_entry** link = &loose_;
+    while (*link != nullptr && *link != &entry)
+        link = &(*link)->links.newer;
+    if (*link == nullptr) return false;
+    *link = entry.links.newer;
     return true;
 }
 
 void expected_queue::add_to_tables(expected_entry& entry) noexcept {
-    // One tail call for what is rare keeps the rest free of saved registers.
+    // A single tail call for the rare case keeps the common path free of saved registers.
     if (lone_ != nullptr || last_->mask() != entry.mask) [[unlikely]] {
         prepare_tables(entry);
         return;
@@ -74,7 +75,7 @@ void expected_queue::add_to_tables(expected_entry& entry) noexcept {
 
 void expected_queue::prepare_tables(expected_entry& entry) noexcept {
     if (expected_entry* first = std::exchange(lone_, nullptr)) {
-        // All tables are empty, so there is one for it.
+        // All tables are empty, so one is available.
         if (last_->mask() != first->mask) static_cast<void>(select(first->mask));
         last_->add(*first);
     }
@@ -88,11 +89,11 @@ void expected_queue::prepare_tables(expected_entry& entry) noexcept {
 expected_entry* expected_queue::match_in_tables(std::uint64_t tag) noexcept {
     if (used_ != 1) [[unlikely]]
         return match_any(tag);
-    expected_entry** place = resident_[0].find(tag);
-    expected_entry* entry = *place;
+    expected_entry** link = resident_[0].find(tag);
+    expected_entry* entry = *link;
     if (entry == nullptr) return nullptr;
     order_.fetch_after(entry->sequence);
-    resident_[0].take(place);
+    resident_[0].take(link);
     ++gone_;
     return entry;
 }
@@ -103,17 +104,17 @@ expected_entry* expected_queue::match_any(std::uint64_t tag) noexcept {
     for (std::size_t i = 0; i < used_; ++i) {
         table& candidate = at(i);
         if (candidate.empty()) continue;
-        expected_entry** place = candidate.find(tag);
-        if (*place == nullptr) continue;
-        if (earliest != nullptr && (*earliest)->sequence < (*place)->sequence) continue;
+        expected_entry** link = candidate.find(tag);
+        if (*link == nullptr) continue;
+        if (earliest != nullptr && (*earliest)->sequence < (*link)->sequence) continue;
         from = &candidate;
-        earliest = place;
+        earliest = link;
     }
     if (loose_ != nullptr) [[unlikely]] {
-        expected_entry** place = find_loose(tag);
-        expected_entry* entry = *place;
+        expected_entry** link = find_loose(tag);
+        expected_entry* entry = *link;
         if (entry != nullptr && (earliest == nullptr || entry->sequence < (*earliest)->sequence)) {
-            *place = entry->links.newer;
+            *link = entry->links.newer;
             ++gone_;
             trim();
             return entry;
@@ -145,7 +146,7 @@ void expected_queue::remove(expected_entry& entry) noexcept {
     if (from.empty()) trim();
 }
 
-// Stops looking into tables at the end that have become empty.
+// Drops empty tables at the end from the search.
 void expected_queue::trim() noexcept {
     const std::size_t least = loose_ == nullptr ? 1 : 2;
     while (used_ > least && at(used_ - 1).empty()) {

@@ -1,4 +1,4 @@
-// Posted receives that wait for their message.
+// Queue of posted receives that wait for their message.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace ucp::tag {
 
-// Part of a receive request. Who posts it fills in tag and mask; they must not change while it is
-// queued.
+// Part of a receive request. The poster fills in tag and mask; they must not change while the entry
+// is queued.
 struct expected_entry {
     std::uint64_t tag = 0;
     std::uint64_t mask = 0;
@@ -22,10 +22,10 @@ struct expected_entry {
 };
 static_assert(sizeof(expected_entry) <= 48);
 
-// Finds the earliest posted receive for a message. A receive that is alone is compared directly.
-// Several are in one hash table per mask in use; a message is looked up in each of them, so the
-// cost grows with the number of different masks that are posted at the same time (one to four in
-// MPI programs), not with the number of receives. Owns no entry; owner context.
+// Finds the earliest posted receive for a message. A single receive is compared directly. Several
+// receives are kept in one hash table per mask in use, and a message is looked up in each table. So
+// the cost grows with the number of different masks that are posted at the same time (one to four
+// in MPI programs), not with the number of receives. Owns no entry; owner context.
 class expected_queue {
 public:
     expected_queue() noexcept = default;
@@ -35,8 +35,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return posted_ - gone_; }
     [[nodiscard]] bool empty() const noexcept { return posted_ == gone_; }
 
-    // The first few masks and their first receives need no memory; a table that grows and a new
-    // mask beside more than `resident` others do, once. Without it receives are found more slowly.
+    // The first few masks and their first receives need no memory. A table that grows, and each
+    // mask beyond `resident`, allocates once. If an allocation fails, receives are found more
+    // slowly.
     void add(expected_entry& entry) noexcept {
         const bool alone = empty();
         entry.sequence = posted_++;
@@ -48,8 +49,8 @@ public:
         }
     }
 
-    // Takes out and returns the earliest posted entry with (entry.tag & entry.mask) ==
-    // (tag & entry.mask), or nullptr.
+    // Removes and returns the earliest posted entry with (entry.tag & entry.mask) == (tag &
+    // entry.mask), or returns nullptr.
     [[nodiscard]] expected_entry* match(std::uint64_t tag) noexcept {
         expected_entry* const entry = lone_;
         if (entry == nullptr) return empty() ? nullptr : match_in_tables(tag);
@@ -59,7 +60,7 @@ public:
         return entry;
     }
 
-    // Takes out an entry that is queued.
+    // Removes a queued entry.
     void remove(expected_entry& entry) noexcept;
 
     // Calls f(entry) for every entry in no particular order; f must not change the queue.
@@ -72,7 +73,8 @@ public:
             f(*std::exchange(entry, entry->links.newer));
     }
 
-    // Forgets every entry, then hands each to f, which may destroy it but not use the queue.
+    // Removes all entries, then passes each to f, which may destroy the entry but must not use the
+    // queue.
     template<class Function>
     void clear(Function f) {
         gone_ = posted_;
@@ -113,8 +115,8 @@ private:
     table resident_[resident];
     std::vector<std::unique_ptr<table>> more_;
     posting_order order_;
-    // Entries whose table there was no memory for, oldest first, linked by links.newer. While there
-    // are some, used_ is at least 2.
+    // Entries for whose table there was no memory, oldest first, linked by links.newer. While the
+    // list is not empty, used_ is at least 2.
     expected_entry* loose_ = nullptr;
 };
 

@@ -10,8 +10,8 @@
 
 namespace ucp::tag {
 
-// What a node carries for one table: its neighbours among the nodes of equal key (a ring, the
-// oldest one leads) and, in the oldest one, the next key of the same bucket.
+// Links of a node in one table: the adjacent nodes of equal key (a ring that begins at the oldest
+// node) and, in the oldest node, the next key of the same bucket.
 template<class Node>
 struct fifo_links {
     Node* newer;
@@ -21,8 +21,8 @@ struct fifo_links {
 
 // Maps (tag & mask) to the nodes with that key in order of arrival. Node has members `tag` and
 // `links` (a fifo_links<Node>); the table owns no node. Chains hold one node per distinct key, so
-// any number of equal keys costs nothing. Grows by itself; where memory for that is refused it
-// goes on with longer chains. Owner context.
+// any number of equal keys costs nothing. The table grows by itself; if that allocation fails, its
+// chains become longer. Owner context.
 template<class Node>
 class fifo_table {
 public:
@@ -39,25 +39,25 @@ public:
     [[nodiscard]] std::size_t keys() const noexcept { return keys_; }
     [[nodiscard]] std::size_t buckets() const noexcept { return bucket_mask_ + 1; }
 
-    // Changes what is compared. Only while empty.
+    // Sets the mask of the keys. Call only while the table is empty.
     void set_mask(std::uint64_t mask) noexcept { mask_ = mask; }
 
-    // The place that points to the oldest node with the key of `tag`, or to nullptr. Valid until
-    // the table changes.
+    // Returns the link that points to the oldest node with the key of `tag`, or to nullptr. Valid
+    // until the table changes.
     [[nodiscard]] Node** find(std::uint64_t tag) const noexcept {
         const std::uint64_t key = tag & mask_;
-        Node** place = &buckets_[hash(key) & bucket_mask_];
-        while (*place != nullptr && ((*place)->tag & mask_) != key)
-            place = &(*place)->links.chain;
-        return place;
+        Node** link = &buckets_[hash(key) & bucket_mask_];
+        while (*link != nullptr && ((*link)->tag & mask_) != key)
+            link = &(*link)->links.chain;
+        return link;
     }
 
     void add(Node& node) noexcept {
-        Node** place = find(node.tag);
-        Node* oldest = *place;
+        Node** link = find(node.tag);
+        Node* oldest = *link;
         if (oldest == nullptr) {
             node.links = {&node, &node, nullptr};
-            *place = &node;
+            *link = &node;
             if (++keys_ > bucket_mask_ + 1) [[unlikely]]
                 grow();
             return;
@@ -69,31 +69,31 @@ public:
         oldest->links.older = &node;
     }
 
-    // Takes out the node that `place` (from find) points to.
-    void take(Node** place) noexcept {
-        Node* node = *place;
+    // Removes the node to which `link` (from find) points.
+    void take(Node** link) noexcept {
+        Node* node = *link;
         Node* next = node->links.newer;
         if (next == node) {
-            *place = node->links.chain;
+            *link = node->links.chain;
             --keys_;
             return;
         }
         unlink(*node);
         next->links.chain = node->links.chain;
-        *place = next;
+        *link = next;
     }
 
     void remove(Node& node) noexcept {
-        Node** place = find(node.tag);
-        if (*place == &node) {
-            take(place);
+        Node** link = find(node.tag);
+        if (*link == &node) {
+            take(link);
         } else {
             unlink(node);
         }
     }
 
     // Calls f(node) for every node, in no particular order; f may destroy or reuse its node, but
-    // not touch the table.
+    // must not touch the table.
     template<class Function>
     void for_each(Function f) const {
         for (std::size_t i = 0; i <= bucket_mask_; ++i) {
@@ -105,7 +105,8 @@ public:
         }
     }
 
-    // Keys in the fullest bucket: what the unluckiest lookup walks over. Looks at every bucket.
+    // Returns the number of keys in the fullest bucket, which is the longest walk of a lookup.
+    // Visits every bucket.
     [[nodiscard]] std::size_t longest_chain() const noexcept {
         std::size_t longest = 0;
         for (std::size_t i = 0; i <= bucket_mask_; ++i) {
@@ -117,7 +118,7 @@ public:
         return longest;
     }
 
-    // Forgets every node.
+    // Removes every node.
     void clear() noexcept {
         for (std::size_t i = 0; i <= bucket_mask_; ++i)
             buckets_[i] = nullptr;
@@ -170,7 +171,7 @@ private:
     Node** buckets_ = &single_;
     std::size_t bucket_mask_ = 0;
     std::size_t keys_ = 0;
-    // Peers choose tags, and must not be able to fill one bucket.
+    // The hash is keyed because peers choose tags and must not be able to fill one bucket.
     const ucs::sys::hash_key secret_ = ucs::sys::random_hash_key();
     Node* single_ = nullptr;  // the only bucket until there are two keys
 };

@@ -8,7 +8,7 @@
 namespace ucp::tag {
 
 bool mask_index::refill() noexcept {
-    // Blocks double, so that their number stays small whatever the queue's length.
+    // Block sizes double, so that the number of blocks stays small for any length of the queue.
     const std::size_t count = std::size_t{64} << std::min<std::size_t>(blocks_.size(), 10);
     try {
         blocks_.push_back(std::make_unique<mask_node[]>(count));
@@ -49,7 +49,7 @@ unexpected_entry* mask_index::first(std::uint64_t tag) noexcept {
     return node == nullptr ? nullptr : node->entry;
 }
 
-mask_index* mask_indexes::of(std::uint64_t mask) noexcept {
+mask_index* mask_indexes::find(std::uint64_t mask) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (indexes_[i]->mask() == mask) return indexes_[i].get();
     }
@@ -57,10 +57,10 @@ mask_index* mask_indexes::of(std::uint64_t mask) noexcept {
 }
 
 void mask_indexes::add(unexpected_entry& entry, std::size_t queued) noexcept {
-    const std::size_t patience = 1024 + 4 * queued;
+    const std::size_t idle_limit = 1024 + 4 * queued;
     for (std::size_t i = count_; i-- > 0;) {
         mask_index& index = *indexes_[i];
-        if (index.idle() > patience || !index.add(entry)) drop(index);
+        if (index.idle() > idle_limit || !index.add(entry)) drop(index);
     }
 }
 
@@ -71,8 +71,8 @@ void mask_indexes::remove(unexpected_entry& entry) noexcept {
     }
 }
 
-// A lookup that ends early costs little whatever the list's length, so only what goes beyond the
-// free steps counts; twice the list's length is about what building costs.
+// A lookup that ends early is cheap for any length of the list, so only steps beyond the free ones
+// count. Building an index costs about as much as walking the list twice.
 bool mask_indexes::account(std::uint64_t mask, std::size_t steps, std::size_t queued) noexcept {
     if (queued < long_list || steps <= free_steps) return false;
     effort* note = &efforts_[0];
@@ -103,16 +103,16 @@ mask_index* mask_indexes::make(std::uint64_t mask, std::size_t queued) noexcept 
     return fresh;
 }
 
-void mask_indexes::drop(mask_index& which) noexcept {
-    which.for_each([](mask_node& node) {
+void mask_indexes::drop(mask_index& index) noexcept {
+    index.for_each([](mask_node& node) {
         mask_node** link = &node.entry->nodes;
         while (*link != &node)
             link = &(*link)->sibling;
         *link = node.sibling;
     });
-    const auto place = std::find_if(indexes_.begin(), indexes_.end(),
-                                    [&](const auto& index) { return index.get() == &which; });
-    std::swap(*place, indexes_[--count_]);
+    const auto position = std::find_if(indexes_.begin(), indexes_.end(),
+                                       [&](const auto& each) { return each.get() == &index; });
+    std::swap(*position, indexes_[--count_]);
     indexes_[count_].reset();
 }
 

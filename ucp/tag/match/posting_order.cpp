@@ -6,7 +6,7 @@
 
 namespace ucp::tag {
 
-// What was noted before is forgotten; it comes back with the next round.
+// Drops the recorded addresses; the next round of receives records them again.
 void posting_order::grow(std::size_t posted) noexcept {
     const std::size_t size = 2 * std::bit_ceil(posted);
     std::unique_ptr<std::uintptr_t[]> fresh(new (std::nothrow) std::uintptr_t[size]());
@@ -14,7 +14,7 @@ void posting_order::grow(std::size_t posted) noexcept {
         reach_ = std::numeric_limits<std::size_t>::max();
         return;
     }
-    places_ = std::move(fresh);
+    addresses_ = std::move(fresh);
     mask_ = size - 1;
     reach_ = size;
 }

@@ -27,12 +27,12 @@ void unexpected_queue::add_to_tables(unexpected_entry& entry) noexcept {
 
 unexpected_entry* unexpected_queue::find_other(std::uint64_t tag,
                                                std::uint64_t mask) const noexcept {
-    // The most specific mask in use keys the table from the next time that it is empty.
+    // From the next time that the table is empty, its keys use the most specific mask in use.
     if (const int bits = std::popcount(mask); bits > specific_bits_) {
         specific_bits_ = bits;
         specific_ = mask;
     }
-    if (mask_index* index = indexes_.of(mask)) return index->first(tag);
+    if (mask_index* index = indexes_.find(mask)) return index->first(tag);
     const bool refines = (table_.mask() & ~mask) == 0;
     const found result = refines ? walk_key(tag, mask) : walk_all(tag, mask);
     if (indexes_.account(mask, result.steps, size_)) build_index(mask);
@@ -49,7 +49,7 @@ unexpected_queue::found unexpected_queue::walk_all(std::uint64_t tag,
     return {nullptr, steps};
 }
 
-// For a mask that has all bits of the table's: only entries of one key can match.
+// Used for a mask that has all bits of the table's mask: only entries of one key can match.
 unexpected_queue::found unexpected_queue::walk_key(std::uint64_t tag,
                                                    std::uint64_t mask) const noexcept {
     unexpected_entry* const oldest = *table_.find(tag);
@@ -73,7 +73,7 @@ void unexpected_queue::build_index(std::uint64_t mask) const noexcept {
             return;
         }
     }
-    static_cast<void>(index->first(0));  // counts as used from now on
+    static_cast<void>(index->first(0));  // counts as a use
 }
 
 }  // namespace ucp::tag

@@ -1,4 +1,4 @@
-// Messages that arrived before their receive was posted.
+// Queue of messages that arrived before their receive was posted (unexpected messages).
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -10,21 +10,21 @@
 
 namespace ucp::tag {
 
-// Part of a stored message. Who stores it fills in the tag.
+// Part of a stored message. The matcher fills in the tag when it stores the message.
 struct unexpected_entry {
     std::uint64_t tag = 0;
     fifo_links<unexpected_entry> links{};
-    mask_node* nodes = nullptr;  // this entry in the indexes of further masks
+    mask_node* nodes = nullptr;  // nodes of this entry in the indexes of further masks
     boost::intrusive::list_member_hook<
         boost::intrusive::link_mode<boost::intrusive::link_mode_type::normal_link>>
         arrival_hook{};
 };
 static_assert(sizeof(unexpected_entry) <= 64);
 
-// Finds the earliest arrived message for a receive. All messages are in one list by arrival and,
-// unless there is only one, in one hash table, whose mask is the most specific one that receives
-// use. Receives with other masks walk the list; a mask that does so again and again over a long
-// list gets an index of its own. Owns no entry; owner context.
+// Finds the earliest arrived message for a receive. All messages are in one list by arrival. If
+// there are several, they are also in one hash table, whose mask is the most specific one that
+// receives use. Receives with other masks walk the list; a mask that repeatedly walks a long list
+// gets its own index. Owns no entry; owner context.
 class unexpected_queue {
 public:
     unexpected_queue() noexcept = default;
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // Allocates nothing while no mask has an index of its own, but when the table grows.
+    // Allocates only when the table grows, or when a mask has its own index.
     void add(unexpected_entry& entry) noexcept {
         arrivals_.push_back(entry);
         if (size_++ == 0) {
@@ -44,8 +44,8 @@ public:
         }
     }
 
-    // The earliest arrived entry with (entry.tag & mask) == (tag & mask), or nullptr. It stays
-    // queued.
+    // Returns the earliest arrived entry with (entry.tag & mask) == (tag & mask), or nullptr. The
+    // entry stays queued.
     [[nodiscard]] unexpected_entry* find(std::uint64_t tag, std::uint64_t mask) const noexcept {
         if (size_ == 0) return nullptr;
         if (lone_ != nullptr) return ((lone_->tag ^ tag) & mask) == 0 ? lone_ : nullptr;
@@ -53,7 +53,7 @@ public:
         return find_other(tag, mask);
     }
 
-    // Takes out an entry that is queued.
+    // Removes a queued entry.
     void remove(unexpected_entry& entry) noexcept {
         --size_;
         arrivals_.erase(arrivals_.iterator_to(entry));
@@ -66,21 +66,21 @@ public:
             indexes_.remove(entry);
     }
 
-    // Calls f(entry) for every entry by arrival; f may remove its own entry and no other.
+    // Calls f(entry) for every entry in order of arrival; f may remove its own entry and no other.
     template<class Function>
     void for_each(Function f) {
         for (auto next = arrivals_.begin(); next != arrivals_.end();)
             f(*next++);
     }
 
-    // The same until f returns false.
+    // Like for_each, until f returns false.
     template<class Function>
     void for_each_while(Function f) {
         for (auto next = arrivals_.begin(); next != arrivals_.end();)
             if (!f(*next++)) return;
     }
 
-    // Number of masks that have an index of their own at present.
+    // Returns the number of masks that have their own index at present.
     [[nodiscard]] std::size_t index_count() const noexcept { return indexes_.count(); }
 
 private:
@@ -104,7 +104,7 @@ private:
     unexpected_entry* lone_ = nullptr;  // the only entry, when it is in no table
     fifo_table<unexpected_entry> table_;
     mutable arrival_list arrivals_;
-    // What lookups teach: no lookup changes which entry another one finds.
+    // State that lookups adapt. No lookup changes which entry another lookup finds.
     mutable std::uint64_t specific_ = ~std::uint64_t{0};
     mutable int specific_bits_ = 0;
     mutable mask_indexes indexes_;

@@ -1,4 +1,4 @@
-// Remembers the events that a handler was told about.
+// Records the events that a handler receives.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@ struct recorder {
     struct entry {
         ucm_event_type_t type;
         ucm_event_t event;
-        int who;
+        int handler_id;
     };
 
     std::vector<entry> entries;
 
-    [[nodiscard]] std::vector<entry> of(ucm_event_type_t type) const {
+    [[nodiscard]] std::vector<entry> events_of_type(ucm_event_type_t type) const {
         std::vector<entry> found;
         for (const entry& one : entries) {
             if (one.type == type) found.push_back(one);
@@ -25,33 +25,33 @@ struct recorder {
     }
 };
 
-// A handler for as long as it lives.
+// Sets a handler, and removes it at the end of its scope.
 class scoped_handler {
 public:
-    scoped_handler(recorder& into, int events, int priority = 0, int who = 0)
-        : into_(into),
-          who_(who),
+    scoped_handler(recorder& target, int events, int priority = 0, int handler_id = 0)
+        : target_(target),
+          handler_id_(handler_id),
           events_(events),
-          status_(ucm_set_event_handler(events, priority, note, this)) {}
-    ~scoped_handler() { ucm_unset_event_handler(events_, note, this); }
+          status_(ucm_set_event_handler(events, priority, record, this)) {}
+    ~scoped_handler() { ucm_unset_event_handler(events_, record, this); }
     scoped_handler(const scoped_handler&) = delete;
     scoped_handler& operator=(const scoped_handler&) = delete;
 
     [[nodiscard]] ucs_status_t status() const { return status_; }
 
 private:
-    static void note(ucm_event_type_t type, ucm_event_t* event, void* arg) {
+    static void record(ucm_event_type_t type, ucm_event_t* event, void* arg) {
         auto& self = *static_cast<scoped_handler*>(arg);
-        self.into_.entries.push_back({type, *event, self.who_});
+        self.target_.entries.push_back({type, *event, self.handler_id_});
     }
 
-    recorder& into_;
-    int who_;
+    recorder& target_;
+    int handler_id_;
     int events_;
     ucs_status_t status_;
 };
 
-// Events with a declared source for as long as it lives.
+// Declares an external source of events, and withdraws it at the end of its scope.
 class scoped_external {
 public:
     explicit scoped_external(int events) : events_(events) { ucm_set_external_event(events); }

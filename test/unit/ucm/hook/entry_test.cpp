@@ -1,4 +1,4 @@
-// Where a jump is put, in the code of C libraries as they are.
+// The positions of jumps in the code of real C libraries.
 #include "ucm/hook/entry.hpp"
 
 #include <array>
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "ucm/hook/island.hpp"
 #include "ucm/hook/patch.hpp"
+#include "ucm/hook/trampoline.hpp"
 
 namespace {
 
@@ -22,9 +22,9 @@ public:
     }
     [[nodiscard]] std::uint8_t* begin() { return code_.data(); }
 
-    // Where the jump goes, -1: nowhere.
-    [[nodiscard]] long place_of(const ucm::hook::entry& found) const {
-        return found.place == nullptr ? -1 : found.place - code_.data();
+    // Offset of the jump; -1 if there is none.
+    [[nodiscard]] long offset_of(const ucm::hook::entry& found) const {
+        return found.address == nullptr ? -1 : found.address - code_.data();
     }
 
 private:
@@ -51,43 +51,43 @@ using namespace ucm::hook;
 
 TEST_CASE("a jump replaces the first instruction that is long enough") {
     function munmap(munmap_code);
-    CHECK(munmap.place_of(find_entry(munmap.begin())) == 0);
+    CHECK(munmap.offset_of(find_entry(munmap.begin())) == 0);
     function mmap(mmap_code);
-    CHECK(mmap.place_of(find_entry(mmap.begin())) == 3);
+    CHECK(mmap.offset_of(find_entry(mmap.begin())) == 3);
     function mremap(mremap_code);
-    CHECK(mremap.place_of(find_entry(mremap.begin())) == 4);
+    CHECK(mremap.offset_of(find_entry(mremap.begin())) == 4);
     CHECK(find_entry(mremap.begin()).stack == 0x58);
 }
 
-TEST_CASE("the mark of a branch target stays") {
+TEST_CASE("the mark of a branch target is kept") {
     function munmap(branch_mark + munmap_code);
-    CHECK(munmap.place_of(find_entry(munmap.begin())) == 4);
+    CHECK(munmap.offset_of(find_entry(munmap.begin())) == 4);
     function mmap(branch_mark + mmap_code);
-    CHECK(mmap.place_of(find_entry(mmap.begin())) == 7);
+    CHECK(mmap.offset_of(find_entry(mmap.begin())) == 7);
 }
 
-TEST_CASE("code that is not understood stays as it is") {
-    function sbrk(sbrk_code);  // a register that the caller keeps is saved first
-    CHECK(sbrk.place_of(find_entry(sbrk.begin())) == -1);
+TEST_CASE("code with unknown instructions is not changed") {
+    function sbrk(sbrk_code);  // begins by saving a register of the caller
+    CHECK(sbrk.offset_of(find_entry(sbrk.begin())) == -1);
     function nonsense({0x0f, 0x0b});
-    CHECK(nonsense.place_of(find_entry(nonsense.begin())) == -1);
-    // Not within 16 bytes that are written at once.
+    CHECK(nonsense.offset_of(find_entry(nonsense.begin())) == -1);
+    // The jump would not lie within 16 bytes, which are written at once.
     function late(branch_mark + bytes{0x41, 0x89, 0xca, 0x41, 0x89, 0xca, 0x41, 0x89, 0xca} +
                   munmap_code);
-    CHECK(late.place_of(find_entry(late.begin())) == -1);
+    CHECK(late.offset_of(find_entry(late.begin())) == -1);
 }
 
 TEST_CASE("jumps of other libraries are recognized") {
     const auto target_of = [](const bytes& code) {
         function one(code);
         const entry found = find_entry(one.begin());
-        CHECK(one.place_of(found) == 0);
-        return static_cast<const std::uint8_t*>(found.already_there) - one.begin();
+        CHECK(one.offset_of(found) == 0);
+        return static_cast<const std::uint8_t*>(found.existing_target) - one.begin();
     };
     CHECK(target_of({0xe9, 0x10, 0, 0, 0}) == 0x15);
     const auto absolute = [](const bytes& code) {
         function one(code);
-        return reinterpret_cast<std::uintptr_t>(find_entry(one.begin()).already_there);
+        return reinterpret_cast<std::uintptr_t>(find_entry(one.begin()).existing_target);
     };
     const bytes address{0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
     CHECK(absolute(bytes{0x48, 0xb8} + address + bytes{0xff, 0xe0}) == 0x1122334455667788);
@@ -96,30 +96,30 @@ TEST_CASE("jumps of other libraries are recognized") {
     CHECK(absolute(munmap_code) == 0);
 }
 
-TEST_CASE("syscall is replaced behind the shuffling of its arguments, and only there") {
+TEST_CASE("the jump in syscall lies behind the instructions that move its arguments") {
     function plain(syscall_code);
-    CHECK(plain.place_of(find_syscall_entry(plain.begin())) == 18);
+    CHECK(plain.offset_of(find_syscall_entry(plain.begin())) == 18);
     function marked(branch_mark + syscall_code);
-    CHECK(marked.place_of(find_syscall_entry(marked.begin())) == 22);
+    CHECK(marked.offset_of(find_syscall_entry(marked.begin())) == 22);
     function other(munmap_code);
-    CHECK(other.place_of(find_syscall_entry(other.begin())) == -1);
+    CHECK(other.offset_of(find_syscall_entry(other.begin())) == -1);
 }
 
-TEST_CASE("a jump by way of an island arrives") {
+TEST_CASE("a jump through a trampoline arrives") {
     struct code {
         __attribute__((noinline)) static int one() {
             __asm__ volatile("");
             return 1;
         }
     };
-    island ways;
-    REQUIRE(ways.open(reinterpret_cast<const void*>(&code::one)));
-    const void* way = ways.add_jump(0, reinterpret_cast<const void*>(&code::one));
-    REQUIRE(way != nullptr);
-    int added = 1;
-    while (ways.add_jump(8, way) != nullptr)
-        ++added;
-    CHECK(added > 64);
-    REQUIRE(ways.close());
-    CHECK(reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(way))() == 1);
+    trampoline_page page;
+    REQUIRE(page.open(reinterpret_cast<const void*>(&code::one)));
+    const void* trampoline = page.add_jump(0, reinterpret_cast<const void*>(&code::one));
+    REQUIRE(trampoline != nullptr);
+    int count = 1;
+    while (page.add_jump(8, trampoline) != nullptr)
+        ++count;
+    CHECK(count > 64);
+    REQUIRE(page.close());
+    CHECK(reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(trampoline))() == 1);
 }

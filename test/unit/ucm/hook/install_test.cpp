@@ -1,6 +1,6 @@
-// Putting the replacements in place: where the system forbids it, and while other threads are in
-// the functions. The first file of the program: where all cases run in one process, nothing may
-// have been replaced before.
+// Installation of the replacements: where the system forbids it, and while other threads execute
+// the functions. This is the first file of the program, because no function may have been replaced
+// before when all cases run in one process.
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -45,7 +45,7 @@ std::vector<first_bytes> code_of_all() {
     return all;
 }
 
-// Goes through the functions until told to stop; false when one of them did something wrong.
+// Calls the functions until `stop` is set. Returns false if one of them failed.
 bool use_memory(const std::atomic<bool>& stop, std::atomic<unsigned>& rounds) {
     while (!stop) {
         void* memory =
@@ -63,7 +63,7 @@ bool use_memory(const std::atomic<bool>& stop, std::atomic<unsigned>& rounds) {
     return true;
 }
 
-// From now on mprotect makes nothing both writable and executable.
+// Makes mprotect refuse memory that is both writable and executable, from now on.
 bool forbid_writing_code() {
     constexpr unsigned both = PROT_WRITE | PROT_EXEC;
     sock_filter program[] = {
@@ -82,32 +82,32 @@ bool forbid_writing_code() {
 
 }  // namespace
 
-TEST_CASE("where code must not be written, handlers are refused and nothing is changed") {
+TEST_CASE("if code must not be written, handlers are refused and no function is changed") {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
         if (!forbid_writing_code()) _exit(2);
         const std::vector<first_bytes> untouched = code_of_all();
         const test::watch refused;
-        const test::watch takes_what_comes(UCM_EVENT_FLAG_NO_INSTALL);
+        const test::watch without_install(UCM_EVENT_FLAG_NO_INSTALL);
         const bool good =
-            refused.status() == UCS_ERR_UNSUPPORTED && takes_what_comes.status() == UCS_OK &&
+            refused.status() == UCS_ERR_UNSUPPORTED && without_install.status() == UCS_OK &&
             ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK && code_of_all() == untouched;
         _exit(good ? 0 : 1);
     }
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
-        WARN("skipped: no filter of system calls here");
+        WARN("skipped: this host permits no filter of system calls");
         return;
     }
     CHECK(status == 0);
 }
 
-TEST_CASE("functions are replaced by the first handler, while threads are in them") {
+TEST_CASE("the first handler replaces functions while threads execute them") {
     const std::vector<first_bytes> untouched = code_of_all();
-    test::watch takes_what_comes(UCM_EVENT_FLAG_NO_INSTALL);
-    REQUIRE(takes_what_comes.status() == UCS_OK);
+    test::watch without_install(UCM_EVENT_FLAG_NO_INSTALL);
+    REQUIRE(without_install.status() == UCS_OK);
     CHECK(code_of_all() == untouched);
 
     std::atomic<bool> stop{false};
@@ -119,24 +119,24 @@ TEST_CASE("functions are replaced by the first handler, while threads are in the
             if (!use_memory(stop, rounds)) good = false;
         });
     }
-    const auto go_on = [&](unsigned more) {
-        const unsigned until = rounds + more;
+    const auto run_rounds = [&](unsigned count) {
+        const unsigned until = rounds + count;
         while (rounds < until && good)
             std::this_thread::yield();
     };
-    go_on(500);
+    run_rounds(500);
     {
         test::watch first;
         REQUIRE(first.status() == UCS_OK);
-        go_on(500);
+        run_rounds(500);
         const std::vector<first_bytes> replaced = code_of_all();
         CHECK(replaced != untouched);
 
-        // The second finds everything in place.
+        // The second handler finds all replacements installed.
         test::watch second;
         CHECK(second.status() == UCS_OK);
         CHECK(code_of_all() == replaced);
-        go_on(500);
+        run_rounds(500);
     }
     stop = true;
     for (std::thread& one : threads)

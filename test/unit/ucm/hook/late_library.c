@@ -1,4 +1,4 @@
-/* Opened after the functions of the C library were replaced. */
+/* A library that is opened after the functions of the C library were replaced. */
 #include <stddef.h>
 #include <sys/mman.h>
 

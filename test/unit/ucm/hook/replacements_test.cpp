@@ -1,4 +1,4 @@
-// What the replaced functions of the C library tell.
+// Events that the replaced functions of the C library report.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/ipc.h>
@@ -35,56 +35,57 @@ void* map_pages(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("what the C library unmaps is told") {
+TEST_CASE("memory that the C library unmaps is reported") {
     test::watch watch;
     REQUIRE(watch.status() == UCS_OK);
     void* memory = map_pages(4);
 
     SECTION("munmap") {
-        watch.look_at(memory, 4 * page);
+        watch.observe(memory, 4 * page);
         CHECK(munmap(memory, 3 * page) == 0);
-        CHECK(watch.told() == 3 * page);
+        CHECK(watch.unmapped_bytes() == 3 * page);
         CHECK(munmap(static_cast<char*>(memory) + 3 * page, page) == 0);
     }
-    SECTION("a mapping in its place") {
-        watch.look_at(memory, 4 * page);
+    SECTION("a mapping over it") {
+        watch.observe(memory, 4 * page);
         CHECK(mmap(memory, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
               memory);
-        CHECK(watch.told() == page);
+        CHECK(watch.unmapped_bytes() == page);
         CHECK(munmap(memory, 4 * page) == 0);
     }
     SECTION("mremap") {
-        watch.look_at(memory, 4 * page);
+        watch.observe(memory, 4 * page);
         void* moved = mremap(memory, 4 * page, 64 * page, MREMAP_MAYMOVE);
         REQUIRE(moved != MAP_FAILED);
-        CHECK(watch.told() == 4 * page);
+        CHECK(watch.unmapped_bytes() == 4 * page);
         CHECK(*static_cast<char*>(moved) == 1);
 
-        void* place = map_pages(64);
-        watch.look_at(place, 64 * page);
-        CHECK(mremap(moved, 64 * page, 64 * page, MREMAP_MAYMOVE | MREMAP_FIXED, place) == place);
-        CHECK(watch.told() == 64 * page);
-        CHECK(munmap(place, 64 * page) == 0);
+        void* destination = map_pages(64);
+        watch.observe(destination, 64 * page);
+        CHECK(mremap(moved, 64 * page, 64 * page, MREMAP_MAYMOVE | MREMAP_FIXED, destination) ==
+              destination);
+        CHECK(watch.unmapped_bytes() == 64 * page);
+        CHECK(munmap(destination, 64 * page) == 0);
     }
     SECTION("madvise") {
         for (const int advice : {MADV_DONTNEED, MADV_FREE}) {
-            watch.look_at(memory, 4 * page);
+            watch.observe(memory, 4 * page);
             CHECK(madvise(memory, 2 * page, advice) == 0);
-            CHECK(watch.told() == 2 * page);
+            CHECK(watch.unmapped_bytes() == 2 * page);
         }
-        watch.look_at(memory, 4 * page);
+        watch.observe(memory, 4 * page);
         CHECK(madvise(memory, 4 * page, MADV_WILLNEED) == 0);
-        CHECK(watch.told() == 0);
+        CHECK(watch.unmapped_bytes() == 0);
         CHECK(munmap(memory, 4 * page) == 0);
     }
     SECTION("a system call without the function") {
-        watch.look_at(memory, 4 * page);
+        watch.observe(memory, 4 * page);
         CHECK(syscall(SYS_munmap, memory, 4 * page) == 0);
-        CHECK(watch.told() == 4 * page);
+        CHECK(watch.unmapped_bytes() == 4 * page);
     }
 }
 
-TEST_CASE("the break of the heap is told, and of shared segments the size") {
+TEST_CASE("changes of the heap's break are reported, and shared segments with their size") {
     test::watch watch;
     REQUIRE(watch.status() == UCS_OK);
 
@@ -92,29 +93,29 @@ TEST_CASE("the break of the heap is told, and of shared segments the size") {
         const auto step = static_cast<std::intptr_t>(4 * page);
         char* begin = static_cast<char*>(sbrk(step));
         REQUIRE(begin != MAP_FAILED);
-        watch.look_at(begin, 4 * page);
+        watch.observe(begin, 4 * page);
         CHECK(sbrk(-static_cast<std::intptr_t>(page)) == begin + step);
-        CHECK(watch.told() == page);
+        CHECK(watch.unmapped_bytes() == page);
         CHECK(brk(begin) == 0);
-        CHECK(watch.told() == 4 * page);
+        CHECK(watch.unmapped_bytes() == 4 * page);
         CHECK(sbrk(0) == begin);
     }
     SECTION("shmdt") {
         const int id = shmget(IPC_PRIVATE, 5 * page, IPC_CREAT | 0600);
         if (id < 0) {
-            WARN("no System V shared memory here, errno " << errno);
+            WARN("no System V shared memory on this host, errno " << errno);
             return;
         }
         void* memory = shmat(id, nullptr, 0);
         shmctl(id, IPC_RMID, nullptr);
         REQUIRE(reinterpret_cast<std::intptr_t>(memory) != -1);
-        watch.look_at(memory, 5 * page);
+        watch.observe(memory, 5 * page);
         CHECK(shmdt(memory) == 0);
-        CHECK(watch.told() == 5 * page);
+        CHECK(watch.unmapped_bytes() == 5 * page);
     }
 }
 
-TEST_CASE("what malloc gives back to the system is told") {
+TEST_CASE("memory that malloc returns to the system is reported") {
     if (!test::has_allocator_of_libc) {
         WARN("skipped: the sanitizer's allocator calls the kernel without the C library");
         return;
@@ -126,16 +127,16 @@ TEST_CASE("what malloc gives back to the system is told") {
     SECTION("by munmap") {
         void* block = std::malloc(large);
         REQUIRE(block != nullptr);
-        watch.look_at(block, large);
+        watch.observe(block, large);
         std::free(block);
-        CHECK(watch.told() == large);
+        CHECK(watch.unmapped_bytes() == large);
     }
     SECTION("by mremap") {
         void* block = std::malloc(large);
         REQUIRE(block != nullptr);
-        watch.look_at(block, large);
+        watch.observe(block, large);
         void* longer = std::realloc(block, 2 * large);
-        CHECK(watch.told() == large);
+        CHECK(watch.unmapped_bytes() == large);
         std::free(longer);
     }
     SECTION("by the break") {
@@ -144,11 +145,11 @@ TEST_CASE("what malloc gives back to the system is told") {
         std::vector<void*> blocks(100);
         for (void*& one : blocks)
             one = std::malloc(middle);
-        watch.look_at(blocks[50], middle);
+        watch.observe(blocks[50], middle);
         for (void* one : blocks)
             std::free(one);
         malloc_trim(0);
-        CHECK(watch.told() >= middle - page);
+        CHECK(watch.unmapped_bytes() >= middle - page);
     }
 }
 
@@ -161,13 +162,13 @@ TEST_CASE("a library that is opened later is watched as well") {
     auto unmap = reinterpret_cast<int (*)(void*, std::size_t)>(dlsym(library, "late_unmap"));
     REQUIRE(unmap != nullptr);
     void* memory = map_pages(2);
-    watch.look_at(memory, 2 * page);
+    watch.observe(memory, 2 * page);
     CHECK(unmap(memory, 2 * page) == 0);
-    CHECK(watch.told() == 2 * page);
+    CHECK(watch.unmapped_bytes() == 2 * page);
     dlclose(library);
 }
 
-TEST_CASE("the memory is still there when its end is told") {
+TEST_CASE("the memory still exists when its end is reported") {
     static char* memory;
     static std::atomic<int> seen;
     seen = 0;
@@ -208,13 +209,13 @@ TEST_CASE("results and errno are those of the C library") {
     CHECK(syscall(SYS_getpid) == getpid());
     CHECK(syscall(SYS_brk, nullptr) == reinterpret_cast<long>(sbrk(0)));
 
-    // Handlers that fail at something of their own leave no trace.
+    // Errors inside a handler do not change errno.
     errno = EDOM;
     CHECK(munmap(memory, page) == 0);
     CHECK(errno == EDOM);
 }
 
-TEST_CASE("kinds of events are noticed or refused, and the test says so") {
+TEST_CASE("supported event types are reported by ucm_test_events, and others are refused") {
     test::watch watch;
     REQUIRE(watch.status() == UCS_OK);
     CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MUNMAP | UCM_EVENT_BRK) == UCS_OK);
@@ -227,15 +228,15 @@ TEST_CASE("kinds of events are noticed or refused, and the test says so") {
           UCS_ERR_UNSUPPORTED);
 }
 
-TEST_CASE("a handler may unmap memory itself") {
+TEST_CASE("a handler may unmap memory") {
     static std::array<void*, 4> pages;
     static std::atomic<std::size_t> next;
     for (void*& one : pages)
         one = map_pages(1);
     next = 0;
     const auto unmap = [](ucm_event_type_t, ucm_event_t*, void*) {
-        const std::size_t mine = next++;
-        if (mine < pages.size()) munmap(pages[mine], page);
+        const std::size_t index = next++;
+        if (index < pages.size()) munmap(pages[index], page);
     };
     void* memory = map_pages(1);
     REQUIRE(ucm_set_event_handler(UCM_EVENT_MUNMAP, 0, unmap, nullptr) == UCS_OK);
@@ -244,8 +245,9 @@ TEST_CASE("a handler may unmap memory itself") {
     CHECK(next == pages.size() + 1);
 }
 
-// The lock of the list of handlers was that of a thread which the child does not have.
-TEST_CASE("the child of a fork is told as well, whatever other threads were doing") {
+// In an earlier version, the lock of the handler list belonged to a thread which the child does not
+// have.
+TEST_CASE("the child of a fork is notified as well, while other threads use the handler list") {
     test::watch watch;
     REQUIRE(watch.status() == UCS_OK);
     std::atomic<bool> stop{false};
@@ -264,24 +266,24 @@ TEST_CASE("the child of a fork is told as well, whatever other threads were doin
     int bad = 0;
     for (int i = 0; i < 100; ++i) {
         void* memory = mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        watch.look_at(memory, page);
+        watch.observe(memory, page);
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
             alarm(60);
             munmap(memory, page);
-            const bool told = watch.told() == page;
+            const bool reported = watch.unmapped_bytes() == page;
             const auto ignore = [](ucm_event_type_t, ucm_event_t*, void*) {};
             const bool set = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, ignore, nullptr) == 0;
             ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, ignore, nullptr);
-            _exit(told && set ? 0 : 1);
+            _exit(reported && set ? 0 : 1);
         }
         int status = 0;
         waitpid(child, &status, 0);
         if (status != 0) ++bad;
-        // Another thread may map and unmap the same place next, and be in the middle of telling so
+        // Another thread may map and unmap the same address next, and may be notifying handlers
         // when the count begins anew.
-        watch.look_at(nullptr, 0);
+        watch.observe(nullptr, 0);
         munmap(memory, page);
     }
     stop = true;

@@ -18,7 +18,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-// Parses from memory of exactly this size, so that a sanitizer sees any byte read behind it.
+// Parses from memory of exactly this size, so that a sanitizer detects any read behind it.
 ucs::result<worker_address> parse_exactly(const bytes& packed) {
     const auto exact = std::make_unique<std::byte[]>(packed.size());
     std::copy(packed.begin(), packed.end(), exact.get());
@@ -30,7 +30,7 @@ ucs::result<worker_address> parse_padded(bytes packed) {
     return parse(packed.data());
 }
 
-// Makes header check and checksum of a changed address right again.
+// Corrects header check and checksum of a changed address.
 void seal(bytes& packed) {
     packed[wire::check_at] = std::byte{wire::header_check(packed)};
     const std::uint32_t crc = wire::checksum(packed);
@@ -89,7 +89,7 @@ TEST_CASE("an address is small", "[ucp][address]") {
     REQUIRE(pack({}, false).size() <= 45);
 }
 
-TEST_CASE("a network address leaves out what only this host can use", "[ucp][address]") {
+TEST_CASE("a network address contains only transports that other hosts can use", "[ucp][address]") {
     const worker_address full = test::ordinary_address();
     const auto parsed = parse_exactly(pack(full, true));
     REQUIRE(parsed.ok());
@@ -97,7 +97,8 @@ TEST_CASE("a network address leaves out what only this host can use", "[ucp][add
     REQUIRE(parsed->entries == std::vector<entry>{full.entries.back()});
 }
 
-TEST_CASE("too many interfaces: the slowest are left out, every reach stays", "[ucp][address]") {
+TEST_CASE("an address with too many interfaces drops the slowest and keeps every scope",
+          "[ucp][address]") {
     worker_address crowded = test::ordinary_address();
     for (int i = 0; i < 300; ++i) {
         const auto bandwidth = static_cast<float>(1 + i) * 1e8F;
@@ -118,7 +119,8 @@ TEST_CASE("too many interfaces: the slowest are left out, every reach stays", "[
     }
 }
 
-TEST_CASE("what cannot be expressed is left out or cleaned", "[ucp][address]") {
+TEST_CASE("entries and names that the format cannot express are dropped or cleaned",
+          "[ucp][address]") {
     worker_address odd = test::ordinary_address();
     odd.name = std::string("bad\nname\x7f") + std::string(40, 'x');
     odd.entries[0].transport = "sixteen-letters!";
@@ -143,7 +145,7 @@ TEST_CASE("zeros and anything else behind an address are ignored", "[ucp][addres
     }
 }
 
-TEST_CASE("every flipped bit is noticed, with one log line", "[ucp][address]") {
+TEST_CASE("every flipped bit is detected, with one log line", "[ucp][address]") {
     const bytes packed = pack(test::ordinary_address(), false);
     for (std::size_t bit = 0; bit < 8 * packed.size(); ++bit) {
         INFO("bit " << bit);
@@ -157,7 +159,7 @@ TEST_CASE("every flipped bit is noticed, with one log line", "[ucp][address]") {
     }
 }
 
-TEST_CASE("every cut is noticed, padded or not", "[ucp][address]") {
+TEST_CASE("every truncated address is refused, padded or not", "[ucp][address]") {
     const bytes packed = pack(test::ordinary_address(), false);
     for (std::size_t length = 0; length < packed.size(); ++length) {
         INFO("length " << length);
@@ -166,7 +168,7 @@ TEST_CASE("every cut is noticed, padded or not", "[ucp][address]") {
         REQUIRE(parse_exactly(cut).status() == UCS_ERR_INVALID_ADDR);
         REQUIRE(logs.size() == 1);
         cut.resize(packed.size());
-        // Zeros in place of zeros are no damage.
+        // Replacing zeros by zeros is no damage.
         if (cut != packed) REQUIRE(parse_padded(cut).status() == UCS_ERR_INVALID_ADDR);
     }
 }
@@ -184,18 +186,18 @@ TEST_CASE("versions: newer is unsupported, older is invalid", "[ucp][address]") 
     REQUIRE(logs.size() == 3);
 }
 
-TEST_CASE("what is no address at all is refused", "[ucp][address]") {
+TEST_CASE("data that is not an address is refused", "[ucp][address]") {
     test::log_capture logs;
     REQUIRE(parse(nullptr).status() == UCS_ERR_INVALID_ADDR);
     REQUIRE(packed_length(nullptr).status() == UCS_ERR_INVALID_ADDR);
     const bytes zeros(max_packed_size);
     REQUIRE(parse(zeros.data()).status() == UCS_ERR_INVALID_ADDR);
-    const auto foreign = std::make_unique<char>('x');  // nothing behind the first byte is read
+    const auto foreign = std::make_unique<char>('x');  // only the first byte is read
     REQUIRE(parse(foreign.get()).status() == UCS_ERR_INVALID_ADDR);
     REQUIRE(logs.size() == 4);
 }
 
-TEST_CASE("lengths in the header are believed only as far as they can be true", "[ucp][address]") {
+TEST_CASE("impossible lengths in the header are refused", "[ucp][address]") {
     const bytes packed = pack(test::ordinary_address(), false);
     for (const std::size_t claimed : {0U, 1U, 9U, 1025U, 65535U}) {
         INFO("length " << claimed);
@@ -211,8 +213,9 @@ TEST_CASE("lengths in the header are believed only as far as they can be true", 
     }
 }
 
-TEST_CASE("a public key has one form", "[ucp][address]") {
-    // X25519 ignores the highest bit: two addresses would lead to one worker by two keys.
+TEST_CASE("a public key whose highest bit is set is refused", "[ucp][address]") {
+    // X25519 ignores the highest bit. Without this check, two addresses with different keys would
+    // lead to the same worker.
     auto address = test::ordinary_address();
     address.identity.back() |= std::byte{0x80};
     const test::log_capture logs;
@@ -220,7 +223,7 @@ TEST_CASE("a public key has one form", "[ucp][address]") {
     CHECK(logs.count("public key") == 1);
 }
 
-// A peer with a fault computes a correct checksum over nonsense.
+// A faulty peer may compute a correct checksum over invalid contents.
 TEST_CASE("contents are checked behind a correct checksum", "[ucp][address]") {
     const bytes packed = pack(test::ordinary_address(), false);
     std::size_t accepted = 0;
@@ -228,9 +231,9 @@ TEST_CASE("contents are checked behind a correct checksum", "[ucp][address]") {
         std::mt19937_64 random(seed);
         bytes changed = packed;
         for (std::size_t i = 1 + random() % 3; i > 0; --i) {
-            const std::size_t at =
+            const std::size_t position =
                 wire::header_size + random() % (packed.size() - wire::header_size);
-            changed[at] = static_cast<std::byte>(random() & 0xff);
+            changed[position] = static_cast<std::byte>(random() & 0xff);
         }
         seal(changed);
         test::log_capture logs;
@@ -241,7 +244,8 @@ TEST_CASE("contents are checked behind a correct checksum", "[ucp][address]") {
             REQUIRE(logs.size() == 1);
             continue;
         }
-        ++accepted;  // some changes give another valid address: it must be expressible again
+        // some changes result in another valid address, which must survive another round trip
+        ++accepted;
         REQUIRE(*parse_exactly(pack(*parsed, false)) == *parsed);
     }
     REQUIRE(accepted > 0);

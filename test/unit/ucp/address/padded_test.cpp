@@ -1,4 +1,4 @@
-// Addresses of peers that claim another length than they have.
+// Addresses of peers that claim a wrong length.
 #include "ucp/address/padded.hpp"
 
 #include <algorithm>
@@ -26,13 +26,13 @@ TEST_CASE("zeros follow a short address up to the longest one", "[ucp][address]"
     CHECK(are_zeros(all_bytes(address).subspan(sent.size())));
 }
 
-TEST_CASE("the end of an address that is too long is left out", "[ucp][address]") {
+TEST_CASE("bytes behind the longest valid address are dropped", "[ucp][address]") {
     const std::vector<std::byte> sent(max_packed_size + 1, std::byte{0xff});
     const padded address(sent);
     CHECK(std::ranges::equal(all_bytes(address), std::span(sent).first(max_packed_size)));
 }
 
-TEST_CASE("no address at all is zeros", "[ucp][address]") {
+TEST_CASE("an empty address becomes zeros", "[ucp][address]") {
     const padded address({});
     CHECK(are_zeros(all_bytes(address)));
 }

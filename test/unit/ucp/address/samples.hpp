@@ -1,4 +1,4 @@
-// Worker addresses to test with.
+// Worker addresses for tests.
 #pragma once
 
 #include <random>
@@ -24,7 +24,7 @@ inline ucp::address::entry make_entry(std::string transport, std::string device,
     return made;
 }
 
-// A public key that no pair has, of the worker of this uid.
+// Returns a public key for a worker with this uid; no key pair has it.
 inline ucs::security::public_key identity_of(std::uint64_t uid) {
     ucs::security::public_key made{};
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -33,7 +33,7 @@ inline ucs::security::public_key identity_of(std::uint64_t uid) {
     return made;
 }
 
-// What a process on an ordinary machine has: self, posix, cma and one Ethernet.
+// Returns the address of a process on an ordinary machine: self, posix, cma and one Ethernet.
 inline ucp::address::worker_address ordinary_address() {
     ucp::address::worker_address made;
     made.identity = identity_of(0x123456789abcdef0);
@@ -55,7 +55,7 @@ inline std::string random_name(std::mt19937_64& random, std::size_t length) {
     return name;
 }
 
-// Anything that can be expressed, with up to `entries` entries.
+// Returns a random valid address with up to `entries` entries.
 inline ucp::address::worker_address random_address(std::mt19937_64& random, std::size_t entries) {
     static constexpr const char* known[] = {"tcp", "posix", "memory", "eth0", "lo", "rc_verbs"};
     const auto name = [&random](std::size_t shortest) {

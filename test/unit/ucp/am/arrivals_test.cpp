@@ -1,4 +1,4 @@
-// Active messages of a peer that is wrong, late, or half gone.
+// Active messages of a peer that sends wrong, late or incomplete messages.
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -9,14 +9,14 @@ namespace {
 using namespace ucp_test;
 namespace wire = ucp::wire;
 
-const settings announced{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}};
+const settings rendezvous_by_am{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}};
 
-// A handler that counts, and keeps what it may.
+// Handler that counts its calls and remembers its data.
 struct handler {
     int calls = 0;
     std::vector<std::byte> header;
     void* kept = nullptr;
-    ucs_status_t answer = UCS_OK;
+    ucs_status_t result = UCS_OK;
 
     static ucs_status_t call(void* arg, const void* header, std::size_t header_length, void* data,
                              std::size_t, const ucp_am_recv_param_t*) {
@@ -25,7 +25,7 @@ struct handler {
         const auto* from = static_cast<const std::byte*>(header);
         self.header.assign(from, from + header_length);
         self.kept = data;
-        return self.answer;
+        return self.result;
     }
     void install(raw_world& in, std::uint16_t id = 5) {
         in.worker->messages().set_handler(id, {.call = call, .arg = this});
@@ -38,7 +38,7 @@ std::uint64_t word(std::uint16_t id, std::uint32_t header_length, std::uint16_t 
 
 }  // namespace
 
-TEST_CASE("an active message that says more of itself than is there is dropped with a line") {
+TEST_CASE("an active message that is shorter than it claims is dropped with a log line") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -57,14 +57,14 @@ TEST_CASE("an active message that says more of itself than is there is dropped w
     in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 0, 0, 0}, body);
     in.settle();
     CHECK(got.calls == 0);
-    CHECK(log.count("malformed", ucs::log::level::warn) >= 8);  // later ones are only counted
+    CHECK(log.count("malformed", ucs::log::level::warn) >= 8);  // later log lines are only counted
     in.peer.send(wire::am_only, word(5, 3), body);
     in.settle();
     CHECK(got.calls == 1);
     CHECK(got.header.size() == 3);
 }
 
-TEST_CASE("a header that no worker would send for its length is malformed, whole as it is") {
+TEST_CASE("a message whose header is longer than any worker allows is malformed") {
     uct::sim::parameters network;
     network.max_bcopy = 32 * 1024;
     raw_world in(settings{}, network);
@@ -91,19 +91,19 @@ TEST_CASE("a header that no worker would send for its length is malformed, whole
     CHECK(got.header.size() == longest);
 }
 
-TEST_CASE("a message that is to be answered by an endpoint that is not there is dropped") {
+TEST_CASE("a message that names an unknown reply endpoint is dropped") {
     raw_world in(settings{});
     handler got;
     got.install(in);
-    const std::uint64_t nobody = 12345;
+    const std::uint64_t unknown_ep = 12345;
     std::vector<std::byte> body(8);
-    std::memcpy(body.data(), &nobody, 8);
+    std::memcpy(body.data(), &unknown_ep, 8);
     in.peer.send(wire::am_only, word(5, 0, wire::am_reply), body);
     in.settle();
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("a fragmented message for a handler that is removed meanwhile is dropped, not leaked") {
+TEST_CASE("a fragmented message whose handler is removed meanwhile is dropped without a leak") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -119,7 +119,7 @@ TEST_CASE("a fragmented message for a handler that is removed meanwhile is dropp
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("a half active message goes with its endpoint") {
+TEST_CASE("an incomplete active message is dropped with its endpoint") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -132,13 +132,13 @@ TEST_CASE("a half active message goes with its endpoint") {
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("a peer that begins active messages and finishes none begins a bounded number") {
+TEST_CASE("incomplete active messages of a peer are limited") {
     raw_world in(settings{});
     handler got;
     got.install(in);
     const test::log_capture log;
     in.worker->messages().arriving().set_most(100'000);
-    // Endpoints of one peer share what it may begin.
+    // All endpoints of a peer share one limit.
     in.peer.send(
         wire::wireup,
         wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 78, 1},
@@ -158,7 +158,7 @@ TEST_CASE("a peer that begins active messages and finishes none begins a bounded
     CHECK(begun < 100);
     CHECK(log.count("its sender has begun more", ucs::log::level::error) > 0);
     CHECK(in.ep().failure() == UCS_OK);
-    // One that was begun can still end, and then another one may begin.
+    // A message that has begun can still end; then another message may begin.
     in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
                  std::vector<std::byte>(20));
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 2000, 0},
@@ -175,7 +175,7 @@ TEST_CASE("a peer that begins active messages and finishes none begins a bounded
     CHECK(in.worker->messages().arriving().used() == 0);
 }
 
-TEST_CASE("a message that is longer than the memory of the machine is not begun") {
+TEST_CASE("a message that is longer than the memory of the machine is refused") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -191,7 +191,7 @@ TEST_CASE("a message that is longer than the memory of the machine is not begun"
     CHECK(got.calls == 1);
 }
 
-TEST_CASE("active messages that there is no memory for are told of less and less often") {
+TEST_CASE("log lines about active messages without memory become less and less frequent") {
     raw_world in(settings{});
     handler got;
     in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
@@ -215,40 +215,40 @@ TEST_CASE("active messages that there is no memory for are told of less and less
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("peers that announce messages and never send them take a bounded part of memory") {
-    raw_world in(announced);
+TEST_CASE("memory for messages that peers announce and never send is limited") {
+    raw_world in(rendezvous_by_am);
     handler got;
     in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
     in.worker->messages().arriving().set_most(1'000'000);
     const test::log_capture log;
-    const auto told = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
+    const auto replies = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
     std::uint64_t number = 0;
-    const auto announce = [&](std::uint64_t total) {
+    const auto begin_message = [&](std::uint64_t total) {
         in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), total, in.ep_id(), ++number, 0, 0});
         in.settle();
     };
-    SECTION("few large ones") {
-        announce(600'000);
-        CHECK(told().empty());
-        announce(600'000);
+    SECTION("few large messages") {
+        begin_message(600'000);
+        CHECK(replies().empty());
+        begin_message(600'000);
     }
-    SECTION("many small ones") {
-        while (told().empty() && number < 10'000)
-            announce(1);
+    SECTION("many small messages") {
+        while (replies().empty() && number < 10'000)
+            begin_message(1);
         CHECK(number > 100);
     }
-    REQUIRE(told().size() == 1);
-    CHECK(told()[0].request == number);
-    CHECK(told()[0].status == UCS_ERR_NO_MEMORY);
+    REQUIRE(replies().size() == 1);
+    CHECK(replies()[0].request == number);
+    CHECK(replies()[0].status == UCS_ERR_NO_MEMORY);
     CHECK(log.count("out of memory") == 1);
-    in.peer_closes();  // what was under way ends, and others may follow
+    in.peer_closes();  // the running messages end, and others may follow
     in.close_by_force();
     in.settle();
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("who keeps memory for active messages that do not come makes room for others") {
-    raw_world in(announced);
+TEST_CASE("a peer that blocks memory for active messages fails when others need it") {
+    raw_world in(rendezvous_by_am);
     raw_peer other(in.network);
     other.reach(*in.worker);
     const auto settle = [&] {
@@ -282,7 +282,7 @@ TEST_CASE("who keeps memory for active messages that do not come makes room for 
     };
     begin(in.peer, in.ep_id(), 900'000);
     CHECK(limit.used() > 900'000);
-    SECTION("if they have less") {
+    SECTION("if the other peer has less") {
         begin(other, its_ep, 300'000);
         CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
         CHECK(log.count("not finished them") == 1);
@@ -292,13 +292,13 @@ TEST_CASE("who keeps memory for active messages that do not come makes room for 
         CHECK(limit.used() < 400'000);
         CHECK(refused() == 0);
     }
-    SECTION("but not if they want more") {
+    SECTION("not if the other peer wants more") {
         begin(other, its_ep, 950'000);
         CHECK(in.ep().failure() == UCS_OK);
         CHECK(limit.used() < 950'000);
         CHECK(refused() == 1);
     }
-    SECTION("nor for itself") {
+    SECTION("not for its own messages") {
         begin(in.peer, in.ep_id(), 200'000);
         CHECK(in.ep().failure() == UCS_OK);
         CHECK(limit.used() < 1'000'000);
@@ -306,7 +306,7 @@ TEST_CASE("who keeps memory for active messages that do not come makes room for 
     CHECK(in.worker->find_ep(its_ep)->failure() == UCS_OK);
 }
 
-TEST_CASE("messages that a peer with the largest share has dropped cost no look at all peers") {
+TEST_CASE("dropping messages of the peer with the largest share does not search all peers") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -330,7 +330,7 @@ TEST_CASE("messages that a peer with the largest share has dropped cost no look 
         from.send(wire::am_first, wire::eager_first_header{word(5, 0), total, ep, ++number, 0});
         in.settle();
     };
-    // It has most, and less than a half.
+    // This peer has the largest share, less than half of the limit.
     begin(in.peer, in.ep_id(), 300'000);
     for (std::size_t i = 0; i < others.size(); ++i)
         begin(*others[i], their_eps[i], 120'000);
@@ -339,14 +339,14 @@ TEST_CASE("messages that a peer with the largest share has dropped cost no look 
     CHECK(in.worker->rejected().count() == 1000);
     CHECK(in.worker->messages().searches() <= 1);
     CHECK(in.ep().failure() == UCS_OK);
-    // Others get room from it all the same.
+    // Other peers still get memory at its expense.
     begin(*others.front(), their_eps.front(), 100'000);
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->assemblies().count() == 6);
 }
 
-TEST_CASE("an active message that is not here counts with its header and the least of a block") {
-    raw_world in(announced);
+TEST_CASE("an incomplete active message counts its header and the minimum of a block") {
+    raw_world in(rendezvous_by_am);
     handler got;
     in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
     const ucp::shared_limit& limit = in.worker->messages().arriving();
@@ -363,21 +363,23 @@ TEST_CASE("an active message that is not here counts with its header and the lea
     CHECK(limit.used() == 0);
 }
 
-TEST_CASE("who announces a message is told when its receiver closes while the program has it") {
-    // It waited for ever.
-    raw_world in(announced);
+TEST_CASE(
+    "the sender of an RTS gets an error if the receiver closes while the program holds the "
+    "descriptor") {
+    // In an earlier version the sender waited for ever.
+    raw_world in(rendezvous_by_am);
     handler got;
-    got.answer = UCS_INPROGRESS;
+    got.result = UCS_INPROGRESS;
     got.install(in);
     in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 9, 0, 0});
     in.settle();
     REQUIRE(got.calls == 1);
     in.close_by_force();
     in.settle();
-    const auto told = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].request == 9);
-    CHECK(told[0].status == UCS_ERR_CONNECTION_RESET);
+    const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].request == 9);
+    CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);
     CHECK(in.worker->messages().kept_count() == 1);
     ucp_am_data_release(in.worker_handle(), got.kept);
     in.settle();
@@ -385,13 +387,13 @@ TEST_CASE("who announces a message is told when its receiver closes while the pr
     CHECK(in.peer.received<wire::ats_header>(wire::rndv_ats).size() == 1);
 }
 
-TEST_CASE("am: a short message of the transport leaves room for the headers of programs") {
-    // 321 bytes were put aside for keys to memory, which no transport here uses.
+TEST_CASE("am: a small transport buffer leaves space for the headers of programs") {
+    // In an earlier version 321 bytes were reserved for memory keys, which no transport here uses.
     for (const std::size_t longest : {std::size_t{320}, std::size_t{330}, std::size_t{1000}}) {
         uct::sim::parameters network;
         network.max_bcopy = longest;
-        const raw_world here({}, network);
-        CHECK(here.worker->max_am_header() ==
+        const raw_world world({}, network);
+        CHECK(world.worker->max_am_header() ==
               longest - (wire::am_longest_extra - ucp::longest_lent_key));
     }
 }

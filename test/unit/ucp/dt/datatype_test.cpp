@@ -7,7 +7,7 @@
 
 namespace dt = ucp::dt;
 
-TEST_CASE("datatypes are told apart by their class bits", "[ucp][dt]") {
+TEST_CASE("datatypes are distinguished by their class bits", "[ucp][dt]") {
     REQUIRE(dt::is_contig(ucp_dt_make_contig(1)));
     REQUIRE(dt::is_contig(ucp_dt_make_contig(std::size_t{1} << 40)));
     REQUIRE(dt::element_size(ucp_dt_make_contig(24)) == 24);

@@ -1,4 +1,4 @@
-// A generic datatype that notes how it is called.
+// A generic datatype that records its calls.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace test {
 
-// Packs the bytes of the buffer inverted; count is in bytes. Lives longer than the operations.
+// Packs the bytes of the buffer inverted; count is in bytes. Must outlive the operations.
 class recording_type {
 public:
     recording_type() { datatype_ = *ucp::dt::create_generic(callbacks(), this); }
@@ -29,8 +29,8 @@ public:
             return start(context, buffer, count);
         };
         ops.packed_size = [](void* state) { return static_cast<recording_type*>(state)->size_; };
-        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t room) {
-            return static_cast<recording_type*>(state)->pack(offset, into, room);
+        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t capacity) {
+            return static_cast<recording_type*>(state)->pack(offset, into, capacity);
         };
         ops.unpack = [](void* state, std::size_t offset, const void* from, std::size_t length) {
             return static_cast<recording_type*>(state)->unpack(offset, from, length);
@@ -47,9 +47,9 @@ public:
 
     int starts = 0;
     int finishes = 0;
-    std::vector<call> calls;                     // of pack and unpack
-    std::size_t longest_pack = ~std::size_t{0};  // pack returns at most so much at a time
-    std::size_t element = 1;                     // and no part of such bytes
+    std::vector<call> calls;                     // calls of pack and unpack
+    std::size_t longest_pack = ~std::size_t{0};  // largest result of one pack call
+    std::size_t element = 1;                     // pack returns multiples of this size
     ucs_status_t unpack_status = UCS_OK;
 
 private:
@@ -63,8 +63,8 @@ private:
     static void invert(std::byte* into, const std::byte* from, std::size_t length) {
         std::transform(from, from + length, into, [](std::byte b) { return ~b; });
     }
-    std::size_t pack(std::size_t offset, void* into, std::size_t room) {
-        const std::size_t fits = std::min({room, longest_pack, size_ - offset});
+    std::size_t pack(std::size_t offset, void* into, std::size_t capacity) {
+        const std::size_t fits = std::min({capacity, longest_pack, size_ - offset});
         const std::size_t length = fits / element * element;
         calls.push_back({offset, length});
         invert(static_cast<std::byte*>(into), buffer_ + offset, length);

@@ -18,13 +18,13 @@ struct fragment {
     std::size_t length;
 };
 
-// [0, size) in random fragments, in order or shuffled, some of them empty.
+// Returns [0, size) in random fragments, in order or shuffled, some of them empty.
 std::vector<fragment> fragments(std::mt19937_64& random, std::size_t size, bool shuffled) {
     std::vector<fragment> all;
-    for (std::size_t at = 0; at < size;) {
-        const std::size_t length = std::min<std::size_t>(random() % 60, size - at);
-        all.push_back({at, length});
-        at += length;
+    for (std::size_t offset = 0; offset < size;) {
+        const std::size_t length = std::min<std::size_t>(random() % 60, size - offset);
+        all.push_back({offset, length});
+        offset += length;
     }
     if (shuffled) std::shuffle(all.begin(), all.end(), random);
     return all;
@@ -38,15 +38,15 @@ void receive(recv_buffer& into, const bytes& data, std::mt19937_64& random, bool
     }
 }
 
-// Writes the data through the pieces, as a transport that receives in place does.
+// Writes the data through the pieces, like a transport that receives in place.
 void receive_in_place(recv_buffer& into, const bytes& data, std::mt19937_64& random) {
     std::vector<uct::iov> out(1 + random() % 4);
-    for (std::size_t at = 0; at < data.size();) {
-        const piece_list list = into.pieces(at, data.size() - at, out);
+    for (std::size_t offset = 0; offset < data.size();) {
+        const piece_list list = into.pieces(offset, data.size() - offset, out);
         REQUIRE(list.length > 0);
         for (std::size_t i = 0; i < list.count; ++i) {
-            std::memcpy(out[i].base, data.data() + at, out[i].length);
-            at += out[i].length;
+            std::memcpy(out[i].base, data.data() + offset, out[i].length);
+            offset += out[i].length;
         }
     }
 }
@@ -90,7 +90,7 @@ TEST_CASE("pieces are filled by fragments in any order", "[ucp][dt]") {
     }
 }
 
-TEST_CASE("a shorter message leaves the rest of the buffer alone", "[ucp][dt]") {
+TEST_CASE("a shorter message does not change the rest of the buffer", "[ucp][dt]") {
     char memory[8] = "abcdefg";
     recv_buffer buffer;
     REQUIRE(buffer.init(memory, sizeof memory, ucp_dt_make_contig(1)) == UCS_OK);
@@ -98,7 +98,7 @@ TEST_CASE("a shorter message leaves the rest of the buffer alone", "[ucp][dt]") 
     REQUIRE(std::string(memory) == "aXYdefg");
 }
 
-TEST_CASE("bytes beyond the capacity are refused and stored nowhere", "[ucp][dt]") {
+TEST_CASE("bytes beyond the capacity are refused and not stored", "[ucp][dt]") {
     std::mt19937_64 random(3);
     const bytes untouched(10, std::byte{0x55});
     bytes memory = untouched;
@@ -147,7 +147,7 @@ TEST_CASE("a generic datatype unpacks at the offsets that arrive", "[ucp][dt]") 
     REQUIRE(type.finishes == 1);
 }
 
-TEST_CASE("the error of a generic unpack is passed on", "[ucp][dt]") {
+TEST_CASE("the error of a generic unpack is returned", "[ucp][dt]") {
     bytes memory(6);
     test::recording_type type;
     type.unpack_status = UCS_ERR_IO_ERROR;

@@ -18,8 +18,8 @@ inline std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t 
     return bytes;
 }
 
-// `size` bytes over up to `count` pieces of exactly sized allocations, so that a sanitizer sees
-// any access beside them; some pieces are empty, with and without memory.
+// `size` bytes in up to `count` pieces of exactly sized allocations, so that a sanitizer detects
+// any access outside of them. Some pieces are empty, with and without memory.
 class scattered {
 public:
     scattered(std::mt19937_64& random, std::size_t size, std::size_t count) {
@@ -38,11 +38,11 @@ public:
     [[nodiscard]] const std::vector<ucp_dt_iov_t>& pieces() const { return pieces_; }
 
     void fill(const std::vector<std::byte>& from) {
-        std::size_t at = 0;
+        std::size_t offset = 0;
         for (const ucp_dt_iov_t& piece : pieces_) {
-            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), piece.length,
+            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(offset), piece.length,
                         static_cast<std::byte*>(piece.buffer));
-            at += piece.length;
+            offset += piece.length;
         }
     }
     [[nodiscard]] std::vector<std::byte> content() const {

@@ -26,13 +26,13 @@ bytes packed(send_buffer& from, std::size_t offset, std::size_t length) {
     return into;
 }
 
-bytes gathered(send_buffer& from, std::size_t offset, std::size_t length, std::size_t room) {
-    std::vector<uct::iov> out(room);
+bytes gathered(send_buffer& from, std::size_t offset, std::size_t length, std::size_t capacity) {
+    std::vector<uct::iov> out(capacity);
     bytes all;
     while (length > 0) {
         const piece_list list = from.pieces(offset, length, out);
         REQUIRE(list.count > 0);
-        REQUIRE(list.count <= room);
+        REQUIRE(list.count <= capacity);
         REQUIRE(uct::total_length({out.data(), list.count}) == list.length);
         for (std::size_t i = 0; i < list.count; ++i) {
             REQUIRE(out[i].length > 0);
@@ -47,16 +47,16 @@ bytes gathered(send_buffer& from, std::size_t offset, std::size_t length, std::s
 
 void check_everything(send_buffer& buffer, const bytes& data, std::mt19937_64& random) {
     REQUIRE(buffer.length() == data.size());
-    for (std::size_t at = 0; at < data.size();) {  // in order
-        const std::size_t length = std::min<std::size_t>(random() % 50, data.size() - at);
-        REQUIRE(packed(buffer, at, length) == slice(data, at, length));
-        at += length;
+    for (std::size_t offset = 0; offset < data.size();) {  // in order
+        const std::size_t length = std::min<std::size_t>(random() % 50, data.size() - offset);
+        REQUIRE(packed(buffer, offset, length) == slice(data, offset, length));
+        offset += length;
     }
     for (int i = 0; i < 30; ++i) {  // anywhere
-        const std::size_t at = random() % (data.size() + 1);
-        const std::size_t length = random() % (data.size() - at + 1);
-        REQUIRE(packed(buffer, at, length) == slice(data, at, length));
-        REQUIRE(gathered(buffer, at, length, 1 + random() % 5) == slice(data, at, length));
+        const std::size_t offset = random() % (data.size() + 1);
+        const std::size_t length = random() % (data.size() - offset + 1);
+        REQUIRE(packed(buffer, offset, length) == slice(data, offset, length));
+        REQUIRE(gathered(buffer, offset, length, 1 + random() % 5) == slice(data, offset, length));
     }
     REQUIRE(packed(buffer, data.size(), 10).empty());
     REQUIRE(packed(buffer, data.size() + 5, 10).empty());
@@ -67,7 +67,7 @@ void check_everything(send_buffer& buffer, const bytes& data, std::mt19937_64& r
 
 }  // namespace
 
-TEST_CASE("a contiguous buffer is sent as it lies", "[ucp][dt]") {
+TEST_CASE("a contiguous buffer is sent unchanged", "[ucp][dt]") {
     std::mt19937_64 random(1);
     for (const std::size_t size : {1U, 8U, 333U}) {
         const bytes data = test::random_bytes(random, size * 4);
@@ -95,7 +95,7 @@ TEST_CASE("pieces are sent as their concatenation", "[ucp][dt]") {
     }
 }
 
-TEST_CASE("a list of one piece is as good as a contiguous buffer", "[ucp][dt]") {
+TEST_CASE("a list of one piece counts as a contiguous buffer", "[ucp][dt]") {
     char memory[10];
     const ucp_dt_iov_t one{memory, sizeof memory};
     send_buffer buffer;
@@ -104,7 +104,7 @@ TEST_CASE("a list of one piece is as good as a contiguous buffer", "[ucp][dt]") 
     REQUIRE(buffer.length() == sizeof memory);
 }
 
-TEST_CASE("nothing can be sent from nowhere", "[ucp][dt]") {
+TEST_CASE("an empty send needs no buffer", "[ucp][dt]") {
     char target = 0;
     for (const ucp_datatype_t datatype : {ucp_dt_make_contig(8), ucp_dt_make_iov()}) {
         send_buffer buffer;
@@ -153,8 +153,8 @@ TEST_CASE("a generic datatype may pack in small steps", "[ucp][dt]") {
     buffer.finish();
 }
 
-// MPI libraries do not tear a number apart.
-TEST_CASE("a generic datatype may leave room that is too small for an element", "[ucp][dt]") {
+// MPI libraries do not split a number.
+TEST_CASE("a generic datatype may leave space that is too small for an element", "[ucp][dt]") {
     std::mt19937_64 random(9);
     const bytes data = test::random_bytes(random, 96);
     test::recording_type type;
@@ -169,7 +169,7 @@ TEST_CASE("a generic datatype may leave room that is too small for an element", 
     buffer.finish();
 }
 
-TEST_CASE("a generic datatype that breaks off is reported", "[ucp][dt]") {
+TEST_CASE("a generic datatype that stops early is reported", "[ucp][dt]") {
     const bytes data(10);
     test::recording_type type;
     type.longest_pack = 0;

@@ -30,7 +30,7 @@ key device_key_of_one() {
     return made;
 }
 
-// Parses from memory of exactly this size, so that a sanitizer sees any byte read behind it.
+// Parses from memory of exactly this size, so that a sanitizer detects any read behind it.
 std::optional<key> parse_exactly(const std::vector<std::byte>& packed) {
     const auto exact = std::make_unique<std::byte[]>(packed.size());
     std::copy(packed.begin(), packed.end(), exact.get());
@@ -60,7 +60,7 @@ TEST_CASE("a key survives being packed", "[ucp][mem]") {
     REQUIRE(packed(block_key()).size() == 64);
 }
 
-TEST_CASE("a key has what devices call the memory, as far as it fits", "[ucp][mem]") {
+TEST_CASE("a key contains device keys as far as they fit", "[ucp][mem]") {
     key many = block_key();
     for (std::uint8_t device = 0; device < 9; ++device)
         many.devices.push_back({device, std::vector<std::byte>(24, std::byte{device})});
@@ -70,10 +70,10 @@ TEST_CASE("a key has what devices call the memory, as far as it fits", "[ucp][me
     REQUIRE(again);
     REQUIRE(again->devices.size() == 7);
     REQUIRE(again->devices[6] == many.devices[6]);
-    REQUIRE(packed(device_key_of_one()).size() <= 64);  // what libfabric takes
+    REQUIRE(packed(device_key_of_one()).size() <= 64);  // the limit of libfabric
 }
 
-TEST_CASE("what is no key is refused", "[ucp][mem]") {
+TEST_CASE("malformed keys are refused", "[ucp][mem]") {
     for (const key& each : {plain_key(), block_key(), device_key_of_one()}) {
         const auto good = packed(each);
         SECTION("cut short or too long") {
@@ -85,9 +85,9 @@ TEST_CASE("what is no key is refused", "[ucp][mem]") {
             REQUIRE_FALSE(parse_exactly(longer));
         }
         SECTION("another length, version, unknown flags or access") {
-            for (std::size_t at = 0; at < 4; ++at) {
+            for (std::size_t position = 0; position < 4; ++position) {
                 auto bad = good;
-                bad[at] = std::byte{0xff};
+                bad[position] = std::byte{0xff};
                 REQUIRE_FALSE(parse_exactly(bad));
             }
         }
@@ -100,8 +100,8 @@ TEST_CASE("what is no key is refused", "[ucp][mem]") {
             REQUIRE_FALSE(parse_exactly(packed(bad)));
         }
     }
-    // A block in the middle of a page, where numbers would be aligned for the owner alone. The
-    // program's own memory may lie anywhere.
+    // A block that begins inside a page would align numbers for its owner only. The program's own
+    // memory may have any address.
     for (const std::uint64_t offset : {1U, 4U, 8U, 2048U}) {
         key odd = plain_key();
         odd.base += offset;
@@ -109,21 +109,21 @@ TEST_CASE("what is no key is refused", "[ucp][mem]") {
         odd.block = block_key().block;
         REQUIRE_FALSE(parse_exactly(packed(odd)));
     }
-    // A block that says nothing about itself.
+    // A block without a name.
     auto bad = packed(block_key());
-    for (std::size_t at = 44; at < 52; ++at)
-        bad[at] = std::byte{0};
+    for (std::size_t position = 44; position < 52; ++position)
+        bad[position] = std::byte{0};
     REQUIRE_FALSE(parse_exactly(bad));
 }
 
-TEST_CASE("a length that no key has is not read", "[ucp][mem]") {
+TEST_CASE("an impossible key length is refused", "[ucp][mem]") {
     for (unsigned length = 0; length < 256; ++length) {
         const auto first = static_cast<std::byte>(length);
         REQUIRE(packed_length(&first) == (length >= 36 ? length : 0));
     }
 }
 
-TEST_CASE("a part lies within memory or not", "[ucp][mem]") {
+TEST_CASE("a range is inside memory or not", "[ucp][mem]") {
     STATIC_REQUIRE(within(100, 10, 100, 10));
     STATIC_REQUIRE(within(100, 10, 110, 0));
     STATIC_REQUIRE_FALSE(within(100, 10, 99, 1));

@@ -18,85 +18,87 @@ memory& add(memory_table& into, std::vector<std::byte>& bytes, std::uint8_t allo
     return **made;
 }
 
-wish of(const memory& which, std::size_t offset, std::size_t length,
-        std::uint8_t wanted = may_read) {
-    return {which.owner(), which.address() + offset, length, wanted};
+access_request request_for(const memory& target, std::size_t offset, std::size_t length,
+                           std::uint8_t wanted = may_read) {
+    return {target.owner(), target.address() + offset, length, wanted};
 }
 
 }  // namespace
 
-TEST_CASE("a peer enters memory that it was given, and no other", "[ucp][mem]") {
+TEST_CASE("a peer can access memory only with its key", "[ucp][mem]") {
     memory_table table;
     visitor worker(table);
     std::vector<std::byte> bytes(100);
     memory& shared = add(table, bytes);
-    const auto status = [&](const wish& what) { return visit(worker, what).status(); };
+    const auto status = [&](const access_request& request) {
+        return visit(worker, request).status();
+    };
 
-    CHECK(visit(worker, of(shared, 40, 60)).at() == bytes.data() + 40);
-    CHECK(status(of(shared, 40, 61)) == UCS_ERR_INVALID_ADDR);
-    CHECK(status(of(shared, ~std::size_t{0}, 1)) == UCS_ERR_INVALID_ADDR);
-    wish guess = of(shared, 0, 1);
+    CHECK(visit(worker, request_for(shared, 40, 60)).address() == bytes.data() + 40);
+    CHECK(status(request_for(shared, 40, 61)) == UCS_ERR_INVALID_ADDR);
+    CHECK(status(request_for(shared, ~std::size_t{0}, 1)) == UCS_ERR_INVALID_ADDR);
+    access_request guess = request_for(shared, 0, 1);
     guess.owner.secret ^= 1;
     CHECK(status(guess) == UCS_ERR_INVALID_ADDR);
-    guess = of(shared, 0, 1);
+    guess = request_for(shared, 0, 1);
     guess.owner.id += 1;
     CHECK(status(guess) == UCS_ERR_INVALID_ADDR);
 
     std::vector<std::byte> other(100);
     memory& readable = add(table, other, may_read);
-    CHECK(status(of(readable, 0, 100, may_read)) == UCS_OK);
-    CHECK(status(of(readable, 0, 100, may_write)) == UCS_ERR_REJECTED);
+    CHECK(status(request_for(readable, 0, 100, may_read)) == UCS_OK);
+    CHECK(status(request_for(readable, 0, 100, may_write)) == UCS_ERR_REJECTED);
 
-    const wish old = of(shared, 0, 1);
+    const access_request old = request_for(shared, 0, 1);
     table.remove(shared);
     CHECK(status(old) == UCS_ERR_INVALID_ADDR);
     add(table, bytes);
     CHECK(status(old) == UCS_ERR_INVALID_ADDR);
 }
 
-TEST_CASE("memory is not unmapped while another thread is inside", "[ucp][mem]") {
+TEST_CASE("memory is not unmapped while another thread accesses it", "[ucp][mem]") {
     memory_table table;
     std::vector<std::byte> bytes(100);
     memory& shared = add(table, bytes);
-    const wish what = of(shared, 0, 100, may_write);
+    const access_request request = request_for(shared, 0, 100, may_write);
     std::atomic<bool> inside{false};
     std::atomic<bool> removed{false};
     bool early = false;
     std::thread other([&] {
         visitor worker(table);
         {
-            const visit now(worker, what);
+            const visit now(worker, request);
             inside = true;
             for (int turn = 0; turn < 1000; ++turn) {
-                std::memset(now.at(), turn, 100);
+                std::memset(now.address(), turn, 100);
                 std::this_thread::yield();
             }
             early = removed;
         }
         while (!removed)
             std::this_thread::yield();
-        early = early || visit(worker, what).status() == UCS_OK;
+        early = early || visit(worker, request).status() == UCS_OK;
     });
     while (!inside)
         std::this_thread::yield();
     table.remove(shared);
     removed = true;
-    bytes.assign(1, std::byte{1});  // as a program that frees it
+    bytes.assign(1, std::byte{1});  // a program that frees the memory might do this
     other.join();
     CHECK_FALSE(early);
 }
 
-TEST_CASE("a worker that is inside goes elsewhere while its memory is unmapped", "[ucp][mem]") {
+TEST_CASE("a worker can move to other memory while its memory is unmapped", "[ucp][mem]") {
     memory_table table;
     std::vector<std::byte> bytes(100), more(100);
     memory& shared = add(table, bytes);
-    const wish what = of(shared, 0, 100);
-    const wish next = of(add(table, more), 0, 100);
+    const access_request request = request_for(shared, 0, 100);
+    const access_request next = request_for(add(table, more), 0, 100);
     std::atomic<bool> inside{false};
     ucs_status_t status = UCS_INPROGRESS;
     std::thread other([&] {
         visitor worker(table);
-        const bool entered = worker.enter(what).status == UCS_OK;
+        const bool entered = worker.enter(request).status == UCS_OK;
         inside = true;
         while (table.size() == 2)  // until it is being removed
             std::this_thread::yield();
@@ -110,63 +112,63 @@ TEST_CASE("a worker that is inside goes elsewhere while its memory is unmapped",
     CHECK(status == UCS_OK);
 }
 
-TEST_CASE("a callback may unmap what its own worker is inside of", "[ucp][mem]") {
+TEST_CASE("a callback may unmap memory that its own worker accesses", "[ucp][mem]") {
     memory_table table;
     visitor worker(table);
     std::vector<std::byte> bytes(100);
     memory& shared = add(table, bytes);
-    const visit now(worker, of(shared, 0, 100));
+    const visit now(worker, request_for(shared, 0, 100));
     table.remove(shared);
     CHECK(table.size() == 0);
 }
 
-TEST_CASE("a key leads to its own context's memory without detours", "[ucp][mem]") {
+TEST_CASE("a key to memory of the same context gives its address directly", "[ucp][mem]") {
     memory_table table;
     std::vector<std::byte> bytes(100);
     const memory& shared = add(table, bytes);
-    CHECK(table.look_at(shared.to_key()).base == bytes.data());
+    CHECK(table.open_window(shared.to_key()).base == bytes.data());
     key forged = shared.to_key();
     forged.length += 1;
-    CHECK(table.look_at(forged).base == nullptr);
+    CHECK(table.open_window(forged).base == nullptr);
     forged = shared.to_key();
     forged.owner.secret ^= 1;
-    CHECK(table.look_at(forged).base == nullptr);
+    CHECK(table.open_window(forged).base == nullptr);
     forged = shared.to_key();
     forged.base += 1;
-    CHECK(table.look_at(forged).base == nullptr);
+    CHECK(table.open_window(forged).base == nullptr);
 }
 
-TEST_CASE("a block of somebody else's is mapped once for all keys to it", "[ucp][mem]") {
+TEST_CASE("a block of another process is mapped once for all keys to it", "[ucp][mem]") {
     memory_table owner, peer;
     const auto made = map(owner, {.length = 5000, .allocate = true});
     REQUIRE(made.ok());
     memory& shared = **made;
-    const auto first = peer.look_at(shared.to_key());
+    const auto first = peer.open_window(shared.to_key());
     INFO(first.why_not);
     REQUIRE(first.base != nullptr);
     REQUIRE(first.base != shared.base());
-    CHECK(peer.look_at(shared.to_key()).base == first.base);
+    CHECK(peer.open_window(shared.to_key()).base == first.base);
     first.base[10] = std::byte{3};
     CHECK(shared.base()[10] == std::byte{3});
-    // It stays when its owner gives it up.
+    // The mapping stays when the owner releases the block.
     owner.remove(shared);
     first.base[4999] = std::byte{4};
 }
 
-TEST_CASE("without shared memory only own memory is mapped", "[ucp][mem]") {
+TEST_CASE("without shared memory only the context's own memory is mapped", "[ucp][mem]") {
     memory_table owner, peer(false);
     const auto made = map(owner, {.length = 5000, .allocate = true});
     REQUIRE(made.ok());
     const memory& shared = **made;
-    CHECK(peer.look_at(shared.to_key()).base == nullptr);
+    CHECK(peer.open_window(shared.to_key()).base == nullptr);
     CHECK(peer.import(shared.to_key()).base != nullptr);
     memory_table alone(false);
     const auto own = map(alone, {.length = 5000, .allocate = true});
     REQUIRE(own.ok());
-    CHECK(alone.look_at((*own)->to_key()).base == (*own)->base());
+    CHECK(alone.open_window((*own)->to_key()).base == (*own)->base());
 }
 
-TEST_CASE("keys say what may be reached by them", "[ucp][mem]") {
+TEST_CASE("a key allows only the accesses that were granted", "[ucp][mem]") {
     memory_table table;
     std::vector<std::byte> bytes(64);
     for (std::uint8_t allowed = 0; allowed <= all_access; ++allowed) {
@@ -189,15 +191,15 @@ TEST_CASE("keys say what may be reached by them", "[ucp][mem]") {
     }
 }
 
-TEST_CASE("impossible mappings are refused with a line", "[ucp][mem]") {
+TEST_CASE("impossible mappings are refused with a log line", "[ucp][mem]") {
     memory_table table;
     test::log_capture log;
     CHECK(map(table, {.length = 1}).status() == UCS_ERR_INVALID_PARAM);
     CHECK(map(table, {.address = &table, .length = ~std::size_t{0}}).status() ==
           UCS_ERR_INVALID_PARAM);
-    CHECK(map(table, {.address = &table, .length = 1, .exactly = true}).status() ==
+    CHECK(map(table, {.address = &table, .length = 1, .fixed = true}).status() ==
           UCS_ERR_INVALID_PARAM);
-    CHECK(map(table, {.length = 1, .allocate = true, .exactly = true}).status() ==
+    CHECK(map(table, {.length = 1, .allocate = true, .fixed = true}).status() ==
           UCS_ERR_INVALID_PARAM);
     const std::byte nothing[64] = {};
     CHECK(map(table, {.exported = nothing}).status() == UCS_ERR_INVALID_PARAM);

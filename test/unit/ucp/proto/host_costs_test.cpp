@@ -13,12 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The cache of the figures, in a folder of its own.
+// A separate folder for the cached figures.
 struct own_cache {
     test::temp_dir folder;
-    test::env place{"XDG_CACHE_HOME", folder.path().c_str()};
+    test::env variable{"XDG_CACHE_HOME", folder.path().c_str()};
 
-    // The one file that measuring leaves behind; "" when there is not exactly one.
+    // Returns the file that measuring creates; "" if there is not exactly one.
     [[nodiscard]] fs::path file() const {
         fs::path found;
         if (!fs::exists(fs::path(folder.path()) / "hawser")) return found;
@@ -36,7 +36,7 @@ bool measured(const ucp::host_costs& costs) {
 
 }  // namespace
 
-TEST_CASE("figures are measured once and kept") {
+TEST_CASE("figures are measured once and cached") {
     const own_cache cache;
     const ucp::host_costs first = ucp::measure_host(true);
     CHECK(measured(first));
@@ -51,7 +51,7 @@ TEST_CASE("figures are measured once and kept") {
     CHECK(second.single_copy_works == first.single_copy_works);
 }
 
-TEST_CASE("what stands in the place of the kept figures is left out with one line and replaced") {
+TEST_CASE("an invalid cache file is ignored with one log line and replaced") {
     const own_cache cache;
     (void)ucp::measure_host(true);
     const std::string file = cache.file().string();
@@ -82,7 +82,7 @@ TEST_CASE("what stands in the place of the kept figures is left out with one lin
     }
 }
 
-TEST_CASE("nothing is kept in a folder that others can write to") {
+TEST_CASE("nothing is cached in a folder that others can write to") {
     const own_cache cache;
     (void)ucp::measure_host(true);
     REQUIRE(::chmod((cache.folder / "hawser").c_str(), 0777) == 0);
@@ -94,7 +94,7 @@ TEST_CASE("nothing is kept in a folder that others can write to") {
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("nothing is measured or written when it is forbidden") {
+TEST_CASE("nothing is measured or written when measuring is disabled") {
     const own_cache cache;
     CHECK(ucp::measure_host(false).origin == ucp::host_costs{}.origin);
     CHECK(cache.file().empty());
@@ -112,7 +112,7 @@ TEST_CASE("a damaged file is measured again and replaced") {
         cache.folder.write("hawser/" + file.filename().string(), content);
         CHECK(measured(ucp::measure_host(true)));
         CHECK_FALSE(measured(ucp::measure_host(true)));
-        CHECK(cache.file() == file);  // and nothing else was left there
+        CHECK(cache.file() == file);  // and there is no other file
     }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("a cache that cannot be written does no harm") {
     CHECK(measured(ucp::measure_host(true)));
 }
 
-TEST_CASE("without a home nothing is kept") {
+TEST_CASE("without a home folder nothing is cached") {
     const test::env home("HOME", nullptr);
     const test::env cache("XDG_CACHE_HOME", nullptr);
     CHECK(measured(ucp::measure_host(true)));

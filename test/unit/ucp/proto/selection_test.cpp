@@ -15,7 +15,7 @@ constexpr send_class plain{send_kind::tag, true};
 constexpr send_class pieces{send_kind::tag, false};
 constexpr send_class sync_send{send_kind::tag_sync, true};
 
-// A host with shared memory of ordinary speed; members are changed before `table`.
+// A host with shared memory of ordinary speed; tests change members before `table`.
 struct lanes {
     uct::iface_attr am;
     uct::iface_attr rma;
@@ -53,27 +53,28 @@ TEST_CASE("the chosen protocol can serve every size, and is the cheapest up to t
     const ucp::protocol_table table = shape.table();
     const ucp::lane_set set{&shape.am, single_copy ? &shape.rma : nullptr, &shape.costs,
                             &shape.options, 8e9};
-    for (const send_class what :
+    for (const send_class send :
          {plain, pieces, sync_send, send_class{send_kind::tag_sync, false}}) {
         for (std::size_t length = 0; length < (std::size_t{1} << 32);
              length += 1 + length / 3 + length / 100) {
-            INFO("kind " << static_cast<int>(what.kind) << ", contiguous " << what.contiguous
+            INFO("kind " << static_cast<int>(send.kind) << ", contiguous " << send.contiguous
                          << ", " << length);
-            const protocol& chosen = table.select(what, length);
-            const ucp::estimate cost = chosen.probe(set, what, length);
+            const protocol& chosen = table.select(send, length);
+            const ucp::estimate cost = chosen.probe(set, send, length);
             REQUIRE(cost.why_not == nullptr);
-            REQUIRE(table.predict(what, length) == cost.seconds);
+            REQUIRE(table.predict(send, length) == cost.seconds);
             for (const protocol* other : ucp::all_protocols()) {
-                const ucp::estimate rival = other->probe(set, what, length);
+                const ucp::estimate rival = other->probe(set, send, length);
                 if (rival.why_not != nullptr) continue;
-                // Between two samples the curves may cross twice; there they differ by little.
+                // Between two samples the cost curves may cross twice, but they differ little
+                // there.
                 REQUIRE(cost.seconds <= rival.seconds * 1.10);
             }
         }
     }
 }
 
-TEST_CASE("small messages are short, large ones leave the data where it is") {
+TEST_CASE("small messages use eager/short, large ones are not copied") {
     const lanes shape;
     const ucp::protocol_table table = shape.table();
     CHECK(&table.select(plain, 0) == &ucp::eager_short);
@@ -84,14 +85,14 @@ TEST_CASE("small messages are short, large ones leave the data where it is") {
     CHECK(&table.select(pieces, 8) != &ucp::eager_short);
 }
 
-TEST_CASE("no short message is longer than the transport takes") {
+TEST_CASE("short messages are not longer than the transport allows") {
     lanes shape;
     shape.am.max_short = 40;
     CHECK(shape.table().max_short() <= 40);
     CHECK(shape.table().max_short() >= 8);
 }
 
-TEST_CASE("a threshold of the user's decides between eager and rendezvous") {
+TEST_CASE("the user's threshold decides between eager and rendezvous") {
     lanes shape;
     const auto threshold = [&](std::size_t bytes) {
         shape.options.rndv_threshold.intra.bytes = bytes;
@@ -119,7 +120,7 @@ TEST_CASE("rendezvous without single copy streams") {
     CHECK(&table.select(plain, std::size_t{1} << 30) == &ucp::rndv_stream);
 }
 
-TEST_CASE("the page says what was chosen and what the others would have cost") {
+TEST_CASE("the explanation shows the chosen protocols and the cost of the others") {
     lanes shape;
     shape.single_copy = false;
     const std::string page = shape.table().explain(UCP_FEATURE_TAG);

@@ -1,4 +1,4 @@
-// Memory of a peer that is played by hand.
+// Remote memory of a peer whose messages the test sends itself.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@
 
 namespace ucp_test {
 
-// A network where no lane reaches the peer's memory: everything goes by messages.
+// A network without lanes to the peer's memory, so that all operations use messages.
 inline uct::sim::parameters without_memory_lanes() {
     uct::sim::parameters network;
     network.ops.bits &= ~(static_cast<std::uint32_t>(uct::op::get_zcopy) |
@@ -19,7 +19,7 @@ inline uct::sim::parameters without_memory_lanes() {
     return network;
 }
 
-// A key to memory of the peer's, which need not be there.
+// Returns a key to memory of the peer, which need not exist.
 inline std::unique_ptr<ucp::mem::rkey> key_to_peer(raw_world& in) {
     const ucp::mem::key key{.owner = {5, 6},
                             .base = 4096,

@@ -7,7 +7,7 @@
 using ucp::chunk_length_of;
 using ucp::rail_share;
 
-TEST_CASE("a rail's weight follows what it carried beside the others") {
+TEST_CASE("a rail's weight follows the bytes that it carries in common transfers") {
     rail_share fast, slow;
     CHECK(fast.weight(10) == 10);
     for (int i = 0; i < 10; ++i) {
@@ -21,26 +21,26 @@ TEST_CASE("a rail's weight follows what it carried beside the others") {
     CHECK(slow.weight(1) == Approx(1).epsilon(0.01));
 }
 
-TEST_CASE("a share changes by half with one transfer, and never becomes nothing") {
-    rail_share of;
-    of.learn(0, 1);
-    CHECK(of.weight(1) > 0.5);
+TEST_CASE("one transfer changes a share by at most half, and a share never becomes zero") {
+    rail_share share;
+    share.learn(0, 1);
+    CHECK(share.weight(1) > 0.5);
     for (int i = 0; i < 100; ++i)
-        of.learn(0, 1);
-    CHECK(of.weight(1) > 0.04);
+        share.learn(0, 1);
+    CHECK(share.weight(1) > 0.04);
 }
 
-TEST_CASE("few transfers are there to learn from, an early one among them") {
-    rail_share of;
-    CHECK_FALSE(of.is_due());
-    CHECK(of.is_due());
+TEST_CASE("few transfers are used for learning, an early one among them") {
+    rail_share share;
+    CHECK_FALSE(share.is_due());
+    CHECK(share.is_due());
     int due = 0;
     for (int i = 0; i < 640; ++i)
-        due += of.is_due() ? 1 : 0;
+        due += share.is_due() ? 1 : 0;
     CHECK(due == 10);
 }
 
-TEST_CASE("a rail's chunks are as few as its share makes, of whole pages") {
+TEST_CASE("a rail uses as few chunks as possible, of whole pages") {
     constexpr std::size_t least = 16384;
     constexpr std::size_t most = 1 << 20;
     CHECK(chunk_length_of(0.5, 1 << 20, least, most) == 1 << 19);
@@ -50,6 +50,6 @@ TEST_CASE("a rail's chunks are as few as its share makes, of whole pages") {
     // 1.5 MB are two chunks.
     CHECK(chunk_length_of(0.5, 3 << 20, least, most) == 3 << 18);
     CHECK(chunk_length_of(0.5, 1 << 30, least, most) <= most);
-    // What a device can do at once is a bound whatever else is wished.
+    // The device's limit applies in any case.
     CHECK(chunk_length_of(0.5, 1 << 20, least, 100) == 100);
 }

@@ -1,5 +1,5 @@
-// Transfers over several rails: all carry a part, a rail that fails is done without, and the data
-// is right whatever happens.
+// Transfers over several rails: all rails carry a part, a failed rail is replaced by the others,
+// and the data is always right.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -17,10 +17,11 @@ using uct::sim::parameters;
 
 constexpr std::size_t length = 300'000;
 
-// Memory of the second worker that the first has a key to.
+// Memory of the second worker, to which the first worker has a key.
 struct world : ucp_test::paired_world {
-    explicit world(std::uint64_t seed, const parameters& how, const settings& options = {})
-        : paired_world(seed, how, UCP_FEATURE_TAG | UCP_FEATURE_RMA, options),
+    explicit world(std::uint64_t seed, const parameters& network_parameters,
+                   const settings& options = {})
+        : paired_world(seed, network_parameters, UCP_FEATURE_TAG | UCP_FEATURE_RMA, options),
           target(length),
           local(length),
           ep(paired_world::connect(0)) {
@@ -31,7 +32,7 @@ struct world : ucp_test::paired_world {
     ~world() {
         if (key != nullptr) ucp_rkey_destroy(key);
         ucp_mem_unmap(handle(*contexts[1]), registration);
-        workers.clear();  // before the memory that they work on
+        workers.clear();  // before the memory that they use
     }
 
     void reach_target() {
@@ -47,9 +48,9 @@ struct world : ucp_test::paired_world {
         ucp_rkey_buffer_release(packed);
     }
 
-    // Runs until it has ended.
-    void await(const told& which) {
-        const bool ended = driver.run_until([&] { return which.times == 1; });
+    // Runs until the operation has ended.
+    void await(const told& operation) {
+        const bool ended = driver.run_until([&] { return operation.times == 1; });
         INFO(driver.report());
         REQUIRE(ended);
     }
@@ -61,7 +62,7 @@ struct world : ucp_test::paired_world {
         const ucp_request_param_t param = get.on_send();
         note(ucp_get_nbx(ep, local.data(), length, address_of_target(), key, &param), get);
     }
-    // A message of that length, to memory of its own.
+    // Sends a message of this length to separate memory.
     void start_message(told& sent, told& received) {
         const ucp_request_param_t sends = sent.on_send();
         note(ucp_tag_send_nbx(ep, local.data(), length, 1, &sends), sent);
@@ -73,16 +74,17 @@ struct world : ucp_test::paired_world {
         return reinterpret_cast<std::uint64_t>(target.data());
     }
 
-    // What the worker's lanes that reach memory have carried.
-    [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t by) const {
+    // Returns the bytes that each of the worker's rails has carried.
+    [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t index) const {
         std::vector<std::uint64_t> bytes;
-        const ucp::peer* const other = workers[by]->find_peer(workers[1 - by]->identity().open());
+        const ucp::peer* const other =
+            workers[index]->find_peer(workers[1 - index]->identity().open());
         REQUIRE(other != nullptr);
         for (std::size_t i = 0; i < other->rail_count(); ++i)
             bytes.push_back(other->rail(i).endpoint->sent().bytes);
         return bytes;
     }
-    // Moves little, so that the lanes stand; all of it is there then.
+    // Moves a few bytes to connect the lanes. The data has arrived on return.
     void connect() {
         told put, flushed;
         const ucp_request_param_t param = put.on_send();
@@ -93,7 +95,7 @@ struct world : ucp_test::paired_world {
         await(flushed);
         REQUIRE(driver.run_until([&] { return carried(0).size() == 2; }));
     }
-    // The second devices of the two do not reach each other any more.
+    // Breaks the network between the second devices of the two workers.
     void break_rail() {
         network.fail_after(*network.find_node(workers[0]->uid(), 2),
                            *network.find_node(workers[1]->uid(), 2), 10'000);
@@ -107,19 +109,19 @@ struct world : ucp_test::paired_world {
 };
 
 parameters two_devices() {
-    parameters how;
-    how.paired.devices = 2;
-    how.ops.remove(uct::op::get_zcopy);  // nobody else reaches memory
-    how.ops.remove(uct::op::put_zcopy);
-    return how;
+    parameters network_parameters;
+    network_parameters.paired.devices = 2;
+    network_parameters.ops.remove(uct::op::get_zcopy);  // no other lane reaches memory
+    network_parameters.ops.remove(uct::op::put_zcopy);
+    return network_parameters;
 }
 
 parameters two_unsteady_devices() {
-    parameters how = two_devices();
-    how.delay_probability = 0.3;
-    how.refusal = 0.3;
-    how.tx_window = 2;
-    return how;
+    parameters network_parameters = two_devices();
+    network_parameters.delay_probability = 0.3;
+    network_parameters.refusal = 0.3;
+    network_parameters.tx_window = 2;
+    return network_parameters;
 }
 
 void check_shares(const std::vector<std::uint64_t>& bytes) {
@@ -169,7 +171,7 @@ TEST_CASE("striped: a message is read over both devices, or written") {
     }
 }
 
-TEST_CASE("striped: a rail that fails in the middle is done without") {
+TEST_CASE("striped: the other rail takes over from a rail that fails in the middle") {
     const test::log_capture log;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         CAPTURE(seed);
@@ -182,7 +184,7 @@ TEST_CASE("striped: a rail that fails in the middle is done without") {
         CHECK(put.status == UCS_OK);
         CHECK(both.target == both.local);
         REQUIRE(both.driver.run_until([&] { return both.carried(0).size() == 1; }));
-        // And what comes then goes over what is left.
+        // Later transfers use the remaining rail.
         std::ranges::reverse(both.target);
         told got;
         both.start_get(got);
@@ -193,15 +195,15 @@ TEST_CASE("striped: a rail that fails in the middle is done without") {
     CHECK(log.text().find("the rail simrc/rnode1") != std::string::npos);
 }
 
-TEST_CASE("striped: whoever loses its lane of messages is written to over no other rail") {
+TEST_CASE("striped: a peer whose message lane fails is written to over no other rail") {
     const test::log_capture log;
     unsigned broken = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         CAPTURE(seed);
-        parameters how = two_unsteady_devices();
-        how.both_ways = false;  // the sender does not notice
-        how.paired.keeps_registered = true;
-        world both(seed, how, {{"RNDV_SCHEME", "put_zcopy"}, {"RNDV_THRESH", "1k"}});
+        parameters network_parameters = two_unsteady_devices();
+        network_parameters.both_ways = false;  // the sender does not notice the failure
+        network_parameters.paired.keeps_registered = true;
+        world both(seed, network_parameters, {{"RNDV_SCHEME", "put_zcopy"}, {"RNDV_THRESH", "1k"}});
         both.connect();
         REQUIRE(both.driver.run_until([&] { return both.carried(1).size() == 2; }));
         std::ranges::fill(both.target, std::byte{});
@@ -239,7 +241,7 @@ TEST_CASE("striped: short transfers and those with one rail go over one device")
     CHECK(alone.carried(0).size() == 1);
 }
 
-TEST_CASE("striped: an endpoint that is closed by force ends what runs, and nothing is left") {
+TEST_CASE("striped: closing an endpoint by force ends its transfers without a leak") {
     const test::log_capture log;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         CAPTURE(seed);
@@ -251,7 +253,7 @@ TEST_CASE("striped: an endpoint that is closed by force ends what runs, and noth
         std::uint64_t left = both.network.dice().below(40);
         static_cast<void>(both.driver.run_until([&] { return left-- == 0; }));
         world::close(both.ep, true, closed);
-        ucp_rkey_destroy(both.key);  // chunks that wait for room do without it
+        ucp_rkey_destroy(both.key);  // waiting chunks do not use the key any more
         both.key = nullptr;
         both.await(closed);
         both.await(put);
@@ -260,15 +262,15 @@ TEST_CASE("striped: an endpoint that is closed by force ends what runs, and noth
     }
 }
 
-// The loss of one was told as the end of the whole, where the other one could not reach the memory
-// any more: but the data can be sent then.
-TEST_CASE("striped: a rail is lost, and memory comes out of reach of the other one") {
+// In an earlier version, the loss of one rail was reported although the other rail only could not
+// reach the memory. Then the data can be sent by messages.
+TEST_CASE("striped: one rail is lost, and the other one cannot reach the memory") {
     const test::log_capture log;
-    parameters how = two_devices();
-    how.paired.registration_failure = 0.5;
+    parameters network_parameters = two_devices();
+    network_parameters.paired.registration_failure = 0.5;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
-        ucp_test::paired_world both(seed, how, UCP_FEATURE_TAG);
+        ucp_test::paired_world both(seed, network_parameters, UCP_FEATURE_TAG);
         std::vector<std::byte> from(length, std::byte{7}), into(length);
         told sent, received;
         const ucp_ep_h ep = both.connect(0);

@@ -1,4 +1,4 @@
-// A peer that asks for memory it was not given, answers what was not asked, or goes away.
+// Peers that access memory without a key, send unrequested replies, or go away.
 #include "ucp/rma/target.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,8 @@ raw_world by_messages() {
     return raw_world({}, without_memory_lanes());
 }
 
-// What lands comes byte by byte, one in each turn of the worker: a program can look in between.
+// Data lands byte by byte, one byte in each turn of the worker, so that a program can look in
+// between.
 raw_world landing_by_bytes() {
     uct::sim::parameters network;
     network.lands = true;
@@ -29,7 +30,7 @@ raw_world landing_by_bytes() {
     return raw_world({}, network);
 }
 
-// Memory of the worker's with something else before and behind it.
+// Memory of the worker, surrounded by other memory.
 class shared {
 public:
     explicit shared(const raw_world& in, std::uint8_t allowed = mem::all_access)
@@ -66,7 +67,7 @@ private:
 
 const std::vector<std::byte> eight(8, std::byte{9});
 
-// What the worker answers when it is asked about everything that was sent.
+// Returns the worker's reply to a confirmation request for all messages sent so far.
 ucs_status_t confirmed(raw_world& in, std::uint64_t count) {
     in.peer.send(wire::rma_confirm, wire::confirm_header{in.ep_id(), count});
     in.settle();
@@ -77,7 +78,7 @@ ucs_status_t confirmed(raw_world& in, std::uint64_t count) {
     return static_cast<ucs_status_t>(answers.back().status);
 }
 
-// A key to memory that is mapped here.
+// Returns a key to memory that is mapped here.
 std::unique_ptr<mem::rkey> key_to(raw_world& in, const shared& memory) {
     auto made = mem::unpack(in.context->memories(), mem::pack(memory.key()).bytes.data());
     REQUIRE(made.ok());
@@ -86,11 +87,11 @@ std::unique_ptr<mem::rkey> key_to(raw_world& in, const shared& memory) {
 
 }  // namespace
 
-TEST_CASE("a peer writes where its key lets it, and nowhere else", "[ucp][rma]") {
+TEST_CASE("a peer writes only where its key allows it", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in);
-    const auto put = [&](std::uint64_t id, std::uint64_t secret, std::uint64_t at) {
-        in.peer.send(wire::rma_put, wire::put_header{in.ep_id(), id, secret, at}, eight);
+    const auto put = [&](std::uint64_t id, std::uint64_t secret, std::uint64_t address) {
+        in.peer.send(wire::rma_put, wire::put_header{in.ep_id(), id, secret, address}, eight);
     };
     const auto& owner = memory.owner();
     {
@@ -108,7 +109,7 @@ TEST_CASE("a peer writes where its key lets it, and nowhere else", "[ucp][rma]")
         CHECK(memory.untouched());
         CHECK(log.count("is refused") == 5);
     }
-    // The failure was told once.
+    // The failure is reported once.
     CHECK(confirmed(in, 6) == UCS_OK);
     put(owner.id, owner.secret, memory.address(shared::length - 8));
     CHECK(confirmed(in, 7) == UCS_OK);
@@ -117,7 +118,7 @@ TEST_CASE("a peer writes where its key lets it, and nowhere else", "[ucp][rma]")
     CHECK(memory.at(shared::length) == std::byte{1});
 }
 
-TEST_CASE("a number that a peer puts is never seen half written", "[ucp][rma]") {
+TEST_CASE("a number that a peer puts is never visible half written", "[ucp][rma]") {
     raw_world in = landing_by_bytes();
     const shared memory(in);
     const auto& owner = memory.owner();
@@ -129,7 +130,7 @@ TEST_CASE("a number that a peer puts is never seen half written", "[ucp][rma]") 
     CHECK(memory.at(7) == std::byte{9});
 }
 
-TEST_CASE("a put that loses its memory half-way is refused", "[ucp][rma]") {
+TEST_CASE("a put whose memory is unmapped half-way is refused", "[ucp][rma]") {
     raw_world in = landing_by_bytes();
     shared memory(in);
     const mem::credentials owner = memory.owner();
@@ -147,7 +148,7 @@ TEST_CASE("a put that loses its memory half-way is refused", "[ucp][rma]") {
     CHECK(memory.at(shared::length - 1) == std::byte{1});
 }
 
-TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
+TEST_CASE("a peer reads only what its key allows", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in, mem::may_read);
     const auto& owner = memory.owner();
@@ -158,9 +159,9 @@ TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
     REQUIRE(!data.empty());
     CHECK(data.front().reply == 77);
     test::log_capture log;
-    const auto refused = [&](const wire::get_header& what) {
+    const auto refused = [&](const wire::get_header& header) {
         const std::size_t before = in.peer.received<wire::result_header>(wire::rma_result).size();
-        in.peer.send(wire::rma_get, what);
+        in.peer.send(wire::rma_get, header);
         in.settle();
         const auto results = in.peer.received<wire::result_header>(wire::rma_result);
         REQUIRE(results.size() == before + 1);
@@ -175,7 +176,7 @@ TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
     CHECK(refused({in.ep_id(), owner.id, owner.secret, memory.address(), 0, 78}) ==
           UCS_ERR_INVALID_PARAM);
     CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).size() == data.size());
-    // And writes nothing.
+    // The key does not allow writing.
     in.peer.send(wire::rma_put,
                  wire::put_header{in.ep_id(), owner.id, owner.secret, memory.address()}, eight);
     CHECK(confirmed(in, 1) == UCS_ERR_REJECTED);
@@ -189,7 +190,7 @@ TEST_CASE("impossible atomic operations of a peer are refused", "[ucp][rma]") {
     const auto& owner = memory.owner();
     std::uint64_t reply = 100;
     test::log_capture log;
-    const auto answer = [&](std::uint64_t offset, std::uint32_t operation, std::uint32_t size) {
+    const auto operate = [&](std::uint64_t offset, std::uint32_t operation, std::uint32_t size) {
         in.peer.send(wire::rma_atomic,
                      wire::atomic_header{in.ep_id(), owner.id, owner.secret, memory.address(offset),
                                          1, 0, ++reply, operation, size});
@@ -199,19 +200,19 @@ TEST_CASE("impossible atomic operations of a peer are refused", "[ucp][rma]") {
         CHECK(results.back().reply == reply);
         return static_cast<ucs_status_t>(results.back().status);
     };
-    // The memory begins where a vector's does, a multiple of eight.
-    CHECK(answer(4, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_PARAM);
-    CHECK(answer(0, UCP_ATOMIC_OP_LAST, 8) == UCS_ERR_INVALID_PARAM);
-    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 0) == UCS_ERR_INVALID_PARAM);
-    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 16) == UCS_ERR_INVALID_PARAM);
-    CHECK(answer(0, ~0U, 8) == UCS_ERR_INVALID_PARAM);
-    CHECK(answer(shared::length, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_ADDR);
+    // The memory begins at a multiple of eight, like every vector.
+    CHECK(operate(4, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(operate(0, UCP_ATOMIC_OP_LAST, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(operate(0, UCP_ATOMIC_OP_ADD, 0) == UCS_ERR_INVALID_PARAM);
+    CHECK(operate(0, UCP_ATOMIC_OP_ADD, 16) == UCS_ERR_INVALID_PARAM);
+    CHECK(operate(0, ~0U, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(operate(shared::length, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_ADDR);
     CHECK(memory.untouched());
-    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 8) == UCS_OK);
+    CHECK(operate(0, UCP_ATOMIC_OP_ADD, 8) == UCS_OK);
     CHECK(memory.at(0) == std::byte{2});
 }
 
-TEST_CASE("messages about remote memory that are too short or name nobody are dropped",
+TEST_CASE("messages about remote memory that are too short or name no known object are dropped",
           "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in);
@@ -233,7 +234,7 @@ TEST_CASE("messages about remote memory that are too short or name nobody are dr
     CHECK(in.peer.received<wire::confirmed_header>(wire::rma_confirmed).empty());
 }
 
-TEST_CASE("an unmapped piece of memory ends the get that reads it", "[ucp][rma]") {
+TEST_CASE("a get ends when the memory that it reads is unmapped", "[ucp][rma]") {
     raw_world in = by_messages();
     std::vector<std::byte> bytes(1 << 20);
     const auto made =
@@ -248,12 +249,12 @@ TEST_CASE("an unmapped piece of memory ends the get that reads it", "[ucp][rma]"
     in.settle();
     const auto results = in.peer.received<wire::result_header>(wire::rma_result);
     const auto data = in.peer.received<wire::get_data_header>(wire::rma_data);
-    // Either the transport had taken everything before, or the peer hears why there is no more.
+    // Either the transport had taken all data before, or the peer gets the reason.
     if (!results.empty()) CHECK(results.back().status == UCS_ERR_INVALID_ADDR);
     CHECK(results.size() + data.size() > 0);
 }
 
-TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
+TEST_CASE("replies that match no request are dropped", "[ucp][rma]") {
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
@@ -263,12 +264,12 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
     REQUIRE(UCS_PTR_IS_PTR(
         ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, &param)));
     in.settle();
-    const auto asked = in.peer.received<wire::get_header>(wire::rma_get);
-    REQUIRE(asked.size() == 1);
-    CHECK(asked[0].ep == raw_world::peer_ep);
-    CHECK(asked[0].id == 5);
-    CHECK(asked[0].secret == 6);
-    const std::uint64_t reply = asked[0].reply;
+    const auto requests = in.peer.received<wire::get_header>(wire::rma_get);
+    REQUIRE(requests.size() == 1);
+    CHECK(requests[0].ep == raw_world::peer_ep);
+    CHECK(requests[0].id == 5);
+    CHECK(requests[0].secret == 6);
+    const std::uint64_t reply = requests[0].reply;
     test::log_capture log;
     in.peer.send(wire::rma_data, wire::get_data_header{reply, 8}, eight);  // not the next piece
     in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
@@ -277,7 +278,7 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
     in.settle();
     CHECK(read.times == 0);
     CHECK(log.count("came before its data") == 1);
-    SECTION("the right one comes in the end") {
+    SECTION("the right data arrives in the end") {
         in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
                      std::vector<std::byte>(64, std::byte{3}));
         in.settle();
@@ -285,12 +286,12 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
         CHECK(read.status == UCS_OK);
         CHECK(into == std::vector<std::byte>(64, std::byte{3}));
     }
-    SECTION("or the peer refuses") {
+    SECTION("the peer refuses") {
         in.peer.send(wire::rma_result, wire::result_header{reply, UCS_ERR_REJECTED, 0});
         in.settle();
         CHECK(read.status == UCS_ERR_REJECTED);
     }
-    SECTION("or the endpoint is closed") {
+    SECTION("the endpoint is closed") {
         in.close_by_force();
         CHECK(read.status == UCS_ERR_CANCELED);
         in.peer.send(wire::rma_data, wire::get_data_header{reply, 0}, std::vector<std::byte>(64));
@@ -299,42 +300,41 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
     }
 }
 
-TEST_CASE("what an operation without a request fails with is told by the next flush",
-          "[ucp][rma]") {
+TEST_CASE("the next flush returns the error of an operation without a request", "[ucp][rma]") {
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
-    const bool of_worker = GENERATE(false, true);
+    const bool flush_worker = GENERATE(false, true);
     const ucp_request_param_t none{};
     const auto flush = [&] {
-        return of_worker ? ucp_worker_flush_nbx(in.worker_handle(), &none)
-                         : ucp_ep_flush_nbx(in.ep_handle(), &none);
+        return flush_worker ? ucp_worker_flush_nbx(in.worker_handle(), &none)
+                            : ucp_ep_flush_nbx(in.ep_handle(), &none);
     };
     std::uint64_t into = 0;
     REQUIRE(ucp_get_nbi(in.ep_handle(), &into, 8, 4096, ucp::capi::handle(*key)) == UCS_INPROGRESS);
     in.settle();
-    const auto asked = in.peer.received<wire::get_header>(wire::rma_get);
-    REQUIRE(asked.size() == 1);
+    const auto requests = in.peer.received<wire::get_header>(wire::rma_get);
+    REQUIRE(requests.size() == 1);
     const auto refuse = [&] {
-        in.peer.send(wire::rma_result, wire::result_header{asked[0].reply, UCS_ERR_REJECTED, 0});
+        in.peer.send(wire::rma_result, wire::result_header{requests[0].reply, UCS_ERR_REJECTED, 0});
         in.settle();
     };
-    SECTION("that comes later") {
+    SECTION("a later flush") {
         refuse();
         CHECK(flush() == UCS_STATUS_PTR(UCS_ERR_REJECTED));
     }
-    SECTION("that waits for it") {
+    SECTION("a flush that waits for the operation") {
         const ucs_status_ptr_t waiting = flush();
         REQUIRE(UCS_PTR_IS_PTR(waiting));
         refuse();
         CHECK(ucp_request_check_status(waiting) == UCS_ERR_REJECTED);
         ucp_request_free(waiting);
     }
-    // Once.
+    // The error is returned once.
     CHECK(flush() == nullptr);
 }
 
-TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][rma]") {
-    told flushed;  // before the worker, whose end tells it
+TEST_CASE("a flush waits until the peer has confirmed the messages", "[ucp][rma]") {
+    told flushed;  // outlives the worker, whose end completes it
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
@@ -344,34 +344,34 @@ TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][
     REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
     in.settle();
     CHECK(in.peer.received<wire::put_header>(wire::rma_put).size() == 1);
-    const auto asked = in.peer.received<wire::confirm_header>(wire::rma_confirm);
-    REQUIRE(asked.size() == 1);
+    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm);
+    REQUIRE(requests.size() == 1);
     CHECK(flushed.times == 0);
     test::log_capture log;
-    SECTION("a wrong count is none") {
+    SECTION("a wrong count is ignored") {
         in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), asked[0].count + 1, 0});
+                     wire::confirmed_header{in.ep_id(), requests[0].count + 1, 0});
         in.settle();
         CHECK(flushed.times == 0);
         CHECK(log.count("was not asked") == 1);
     }
-    SECTION("what failed there fails the flush") {
+    SECTION("a failure at the peer fails the flush") {
         in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), asked[0].count, UCS_ERR_REJECTED});
+                     wire::confirmed_header{in.ep_id(), requests[0].count, UCS_ERR_REJECTED});
         in.settle();
         CHECK(flushed.status == UCS_ERR_REJECTED);
     }
-    SECTION("an endpoint that is closed is not waited for, and the answer is no mistake") {
+    SECTION("a closed endpoint is not waited for, and its late reply is no mistake") {
         in.close_by_force();
         CHECK(flushed.status == UCS_ERR_CANCELED);
         in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), asked[0].count, UCS_OK});
+                     wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
         in.settle();
         CHECK(log.count("was not asked") == 0);
     }
 }
 
-TEST_CASE("who tries again and again behind a fence gets through", "[ucp][rma]") {
+TEST_CASE("repeated tries behind a fence succeed in the end", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared own(in);
     const auto remote = key_to_peer(in);
@@ -387,16 +387,17 @@ TEST_CASE("who tries again and again behind a fence gets through", "[ucp][rma]")
     };
     CHECK(put() == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE));
     in.settle();
-    const auto asked = in.peer.received<wire::confirm_header>(wire::rma_confirm);
-    REQUIRE(asked.size() == 1);
-    in.peer.send(wire::rma_confirmed, wire::confirmed_header{in.ep_id(), asked[0].count, UCS_OK});
+    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm);
+    REQUIRE(requests.size() == 1);
+    in.peer.send(wire::rma_confirmed,
+                 wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
     in.settle();
     CHECK(own.untouched());
     CHECK(put() == nullptr);
     CHECK_FALSE(own.untouched());
 }
 
-TEST_CASE("a flush behind loads and stores only does not wait for the connection", "[ucp][rma]") {
+TEST_CASE("a flush after loads and stores does not wait for the connection", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared own(in);
     const auto mapped = key_to(in, own);
@@ -409,7 +410,8 @@ TEST_CASE("a flush behind loads and stores only does not wait for the connection
     CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);
 }
 
-TEST_CASE("who waits for data is told when the endpoint to it is closed by force", "[ucp][rma]") {
+TEST_CASE("a peer that waits for data gets an error when the endpoint is closed by force",
+          "[ucp][rma]") {
     uct::sim::parameters network;
     network.tx_window = 1;
     raw_world in({}, network);
@@ -429,7 +431,7 @@ TEST_CASE("who waits for data is told when the endpoint to it is closed by force
     CHECK(results[0].status == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("an endpoint that was closed before the peer's reply came answers until the peer closes",
+TEST_CASE("an endpoint that was closed before the peer's reply serves the peer until it closes",
           "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in);
@@ -439,7 +441,7 @@ TEST_CASE("an endpoint that was closed before the peer's reply came answers unti
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, &param)));
     raw_world::close_by_force(second);
-    constexpr std::uint64_t other = 78;  // the peer's id of its half
+    constexpr std::uint64_t other = 78;  // the peer's id of its endpoint
     in.peer.send(wire::wireup,
                  wire::wireup_header{
                      wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other, id},
@@ -457,7 +459,8 @@ TEST_CASE("an endpoint that was closed before the peer's reply came answers unti
     CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).size() == 1);
 }
 
-TEST_CASE("a put is copied where the transport takes no header as long as its", "[ucp][rma]") {
+TEST_CASE("a put is copied where the transport's headers are too short for zero-copy",
+          "[ucp][rma]") {
     uct::sim::parameters network;
     network.ops.bits &= ~static_cast<std::uint32_t>(uct::op::get_zcopy);
     network.max_zcopy_header = sizeof(wire::put_header) - 1;

@@ -1,4 +1,4 @@
-// How much a peer can be asked before it has answered, on both sides.
+// Limits on operations that wait for replies, on both sides.
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -24,7 +24,7 @@ std::size_t atomics_of(const raw_world& in) {
 
 }  // namespace
 
-TEST_CASE("of any number of operations so many are on the way that a peer may ask", "[ucp][rma]") {
+TEST_CASE("the number of outstanding operations is limited, and the others wait", "[ucp][rma]") {
     constexpr std::size_t count = 2500;
     std::vector<told> done(2 * count);
     std::vector<std::uint64_t> into(2 * count);
@@ -33,19 +33,19 @@ TEST_CASE("of any number of operations so many are on the way that a peer may as
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     const std::uint64_t one = 1;
     for (std::size_t i = 0; i < count; ++i) {
-        const ucp_request_param_t of_get = done[2 * i].on_send();
-        REQUIRE(
-            UCS_PTR_IS_PTR(ucp_get_nbx(in.ep_handle(), &into[2 * i], 8, 4096, handle, &of_get)));
-        ucp_request_param_t of_atomic = done[2 * i + 1].on_send();
-        of_atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
-        of_atomic.reply_buffer = &into[2 * i + 1];
-        of_atomic.datatype = ucp_dt_make_contig(8);
+        const ucp_request_param_t get_params = done[2 * i].on_send();
+        REQUIRE(UCS_PTR_IS_PTR(
+            ucp_get_nbx(in.ep_handle(), &into[2 * i], 8, 4096, handle, &get_params)));
+        ucp_request_param_t atomic_params = done[2 * i + 1].on_send();
+        atomic_params.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
+        atomic_params.reply_buffer = &into[2 * i + 1];
+        atomic_params.datatype = ucp_dt_make_contig(8);
         REQUIRE(UCS_PTR_IS_PTR(ucp_atomic_op_nbx(in.ep_handle(), UCP_ATOMIC_OP_ADD, &one, 1, 4096,
-                                                 handle, &of_atomic)));
+                                                 handle, &atomic_params)));
     }
     in.settle();
     CHECK(gets_of(in) + atomics_of(in) == wire::most_unanswered);
-    SECTION("and all end when it answers") {
+    SECTION("all operations end when the peer replies") {
         std::size_t gets = 0;
         std::size_t atomics = 0;
         while (gets + atomics < 2 * count) {
@@ -69,14 +69,14 @@ TEST_CASE("of any number of operations so many are on the way that a peer may as
         for (const told& each : done)
             REQUIRE((each.times == 1 && each.status == UCS_OK));
     }
-    SECTION("or the endpoint does") {
+    SECTION("all operations end when the endpoint is closed") {
         in.close_by_force();
         for (const told& each : done)
             REQUIRE((each.times == 1 && each.status == UCS_ERR_CANCELED));
     }
 }
 
-TEST_CASE("a peer is asked for one confirmation at a time", "[ucp][rma]") {
+TEST_CASE("only one confirmation is requested at a time", "[ucp][rma]") {
     std::vector<told> flushed(3);
     raw_world in({}, without_memory_lanes());
     const auto key = key_to_peer(in);
@@ -87,23 +87,26 @@ TEST_CASE("a peer is asked for one confirmation at a time", "[ucp][rma]") {
         REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
     }
     in.settle();
-    const auto asked = [&] { return in.peer.received<wire::confirm_header>(wire::rma_confirm); };
+    const auto confirm_requests = [&] {
+        return in.peer.received<wire::confirm_header>(wire::rma_confirm);
+    };
     const auto confirm = [&] {
         in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), asked().back().count, UCS_OK});
+                     wire::confirmed_header{in.ep_id(), confirm_requests().back().count, UCS_OK});
         in.settle();
     };
-    REQUIRE(asked().size() == 1);
+    REQUIRE(confirm_requests().size() == 1);
     confirm();
     CHECK(flushed[0].times == 1);
     CHECK(flushed[2].times == 0);
-    REQUIRE(asked().size() == 2);  // about all that was sent meanwhile
+    REQUIRE(confirm_requests().size() == 2);  // covers all messages sent meanwhile
     confirm();
     CHECK(flushed[2].status == UCS_OK);
-    CHECK(asked().size() == 2);
+    CHECK(confirm_requests().size() == 2);
 }
 
-TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line", "[ucp][rma]") {
+TEST_CASE("a peer that requests replies and does not take them loses the endpoint, with a log line",
+          "[ucp][rma]") {
     raw_world in({}, without_memory_lanes());
     std::vector<std::byte> bytes(4096);
     const auto made =
@@ -111,12 +114,12 @@ TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line
     REQUIRE(made.ok());
     const mem::credentials owner = (*made)->owner();
     const test::log_capture log;
-    const unsigned what = GENERATE(0U, 1U, 2U);
+    const unsigned kind = GENERATE(0U, 1U, 2U);
     const auto ask = [&] {
-        if (what == 0) {
+        if (kind == 0) {
             in.peer.send(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret,
                                                          (*made)->address(), 8, 5});
-        } else if (what == 1) {
+        } else if (kind == 1) {
             in.peer.send(wire::rma_atomic,
                          wire::atomic_header{in.ep_id(), owner.id, owner.secret, (*made)->address(),
                                              1, 0, 5, UCP_ATOMIC_OP_ADD, 8});
@@ -124,7 +127,7 @@ TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line
             in.peer.send(wire::rma_confirm, wire::confirm_header{in.ep_id(), 1});
         }
     };
-    SECTION("but not one that takes them") {
+    SECTION("not a peer that takes them") {
         for (unsigned i = 0; i < 3 * wire::most_unanswered; ++i) {
             ask();
             if (i % 8 == 0) in.settle();
@@ -134,7 +137,7 @@ TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line
         CHECK(log.count("does not take the answers") == 0);
     }
     SECTION("as soon as there are too many") {
-        // Answers that wait in the lane.
+        // These replies wait in the lane.
         for (unsigned i = 0; i < wire::most_unanswered; ++i)
             REQUIRE(in.ep().owe_answer());
         ask();

@@ -1,4 +1,4 @@
-// Bytes and credits of a peer that is wrong.
+// Stream bytes and credits of a faulty peer.
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -14,7 +14,7 @@ std::size_t stored(const raw_world& in) {
     return in.ep().opened_stream() == nullptr ? 0 : in.ep().opened_stream()->stored();
 }
 
-// The endpoints that ucp_stream_worker_poll shows.
+// Returns the endpoints that ucp_stream_worker_poll lists.
 std::vector<ucp_ep_h> shown(const raw_world& in) {
     ucp_stream_poll_ep_t list[8];
     const ssize_t count = ucp_stream_worker_poll(in.worker_handle(), list, 8, 0);
@@ -31,8 +31,8 @@ ucs_status_ptr_t read_all(const raw_world& in, std::vector<std::byte>& into, std
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_STREAM_RECV_FLAG_WAITALL;
     param.cb.recv_stream = [](void* request, ucs_status_t status, std::size_t, void* arg) {
-        auto& told_to = *static_cast<told*>(arg);
-        told_to = {told_to.times + 1, status};
+        auto& result = *static_cast<told*>(arg);
+        result = {result.times + 1, status};
         ucp_request_free(request);
     };
     return ucp_stream_recv_nbx(in.ep_handle(), into.data(), into.size(), &length, &param);
@@ -40,7 +40,7 @@ ucs_status_ptr_t read_all(const raw_world& in, std::vector<std::byte>& into, std
 
 }  // namespace
 
-TEST_CASE("bytes for an endpoint that is not there, and messages that are too short, are dropped") {
+TEST_CASE("messages for unknown endpoints and messages that are too short are dropped") {
     raw_world in(settings{});
     const test::log_capture log;
     in.peer.send(wire::stream_data, std::uint32_t{1});
@@ -52,7 +52,7 @@ TEST_CASE("bytes for an endpoint that is not there, and messages that are too sh
     CHECK(log.count("malformed", ucs::log::level::warn) == 2);
 }
 
-TEST_CASE("a peer that sends more than its window loses the endpoint, with a line") {
+TEST_CASE("a peer that sends more than its window loses the endpoint, with a log line") {
     raw_world in(settings{});
     const test::log_capture log;
     constexpr std::size_t piece = 4000;
@@ -68,11 +68,11 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a lin
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("more of a stream than it may", ucs::log::level::warn) == 1);
     CHECK(stored(in) == sent);
-    // The peer's endpoint would wait for ever.
-    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(said.size() == 2);
-    CHECK(said.back().type == wire::wireup_type::failed);
-    CHECK(said.back().peer_ep_or_number == raw_world::peer_ep);
+    // Without this message, the peer's endpoint would wait for ever.
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(messages.size() == 2);
+    CHECK(messages.back().type == wire::wireup_type::failed);
+    CHECK(messages.back().peer_ep_or_number == raw_world::peer_ep);
 }
 
 TEST_CASE("a credit raises the limit and never lowers it") {
@@ -90,7 +90,7 @@ TEST_CASE("a credit raises the limit and never lowers it") {
     CHECK(!channel.may_send(wire::first_stream_window + 51));
 }
 
-TEST_CASE("an endpoint whose bytes a receive has taken is not shown") {
+TEST_CASE("an endpoint whose bytes a receive has taken is not listed") {
     raw_world in(settings{});
     std::vector<std::byte> buffer(100);
     std::size_t length = 0;
@@ -105,7 +105,7 @@ TEST_CASE("an endpoint whose bytes a receive has taken is not shown") {
     CHECK(shown(in) == std::vector{in.ep_handle()});
 }
 
-TEST_CASE("an endpoint with bytes is shown from when the program makes it until it closes it") {
+TEST_CASE("an endpoint with bytes is listed from its creation by the program until its closing") {
     raw_world in(settings{});
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     in.peer.send(wire::wireup,
@@ -128,7 +128,7 @@ TEST_CASE("an endpoint with bytes is shown from when the program makes it until 
     CHECK(shown(in) == std::vector{made});
 }
 
-TEST_CASE("who waits for credit is told when the peer has closed") {
+TEST_CASE("a send that waits for credits fails when the peer has closed") {
     raw_world in(settings{});
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
     told sent[3];
@@ -144,10 +144,10 @@ TEST_CASE("who waits for credit is told when the peer has closed") {
     }
     in.settle();
     CHECK(sent[0].times == 0);
-    const auto said = in.peer.received<wire::stream_credit_header>(wire::stream_credit);
-    REQUIRE(said.size() == (closing ? 1U : 0U));
-    if (closing) CHECK(said[0].limit == wire::no_reader);
-    // Or has begun to, which waits for its own sends to us.
+    const auto messages = in.peer.received<wire::stream_credit_header>(wire::stream_credit);
+    REQUIRE(messages.size() == (closing ? 1U : 0U));
+    if (closing) CHECK(messages[0].limit == wire::no_reader);
+    // Or the peer has begun to close, and waits for its own sends to us.
     const bool begins = GENERATE(false, true);
     if (begins) {
         in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
@@ -159,7 +159,7 @@ TEST_CASE("who waits for credit is told when the peer has closed") {
     CHECK(sent[1].status == UCS_ERR_CONNECTION_RESET);
     CHECK(sent[2].times == (closing ? 1 : 0));
     if (closing) return;
-    // Nor does a later one wait.
+    // Later sends do not wait, either.
     param = sent[2].on_send();
     ucs_status_ptr_t late = ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, &param);
     in.settle();
@@ -167,7 +167,7 @@ TEST_CASE("who waits for credit is told when the peer has closed") {
            sent[2].status == UCS_ERR_CONNECTION_RESET));
 }
 
-TEST_CASE("bytes that came before the peer closed are not lost to a receive of more") {
+TEST_CASE("bytes that arrived before the peer closed are kept for a smaller receive") {
     raw_world in(settings{});
     in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(60, std::byte{7}));
     in.settle();
@@ -182,8 +182,8 @@ TEST_CASE("bytes that came before the peer closed are not lost to a receive of m
     CHECK(buffer == std::vector<std::byte>(60, std::byte{7}));
 }
 
-TEST_CASE("who closes without having read says that it does not, or the peer might wait for it") {
-    // Its own send waits for the peer, which may send a stream first.
+TEST_CASE("an endpoint that closes without having read tells the peer that it does not read") {
+    // The endpoint's own send waits for the peer, which may send a stream first.
     told sent;
     told closed;
     raw_world in(settings{});
@@ -193,30 +193,31 @@ TEST_CASE("who closes without having read says that it does not, or the peer mig
         REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), &param)));
         in.settle();
     };
-    const auto said = [&] {
+    const auto messages = [&] {
         return in.peer.received<wire::stream_credit_header>(wire::stream_credit).size();
     };
     SECTION("at once") {
         close();
-        CHECK(said() == 1);
+        CHECK(messages() == 1);
     }
-    SECTION("after the receive that still waits") {
+    SECTION("after a receive that still waits") {
         std::vector<std::byte> buffer(100);
         std::size_t length = 0;
         told done;
         REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
         close();
-        CHECK(said() == 0);
+        CHECK(messages() == 0);
         in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100, std::byte{7}));
         in.settle();
         CHECK(done.status == UCS_OK);
-        CHECK(said() == 2);  // that there is more room, as it had begun to read, and then that
+        // first new credits, because it had begun to read, and then no_reader
+        CHECK(messages() == 2);
     }
     CHECK(in.peer.received<wire::stream_credit_header>(wire::stream_credit).back().limit ==
           wire::no_reader);
 }
 
-TEST_CASE("that nobody reads is known before the first byte is sent") {
+TEST_CASE("a stream send fails if the peer has said before that it does not read") {
     raw_world in(settings{});
     in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
     in.settle();
@@ -230,23 +231,23 @@ TEST_CASE("that nobody reads is known before the first byte is sent") {
            sent.status == UCS_ERR_CONNECTION_RESET));
 }
 
-TEST_CASE("streams at endpoints that nobody asks for take bounded memory") {
+TEST_CASE("streams at endpoints that the program has not asked for are limited") {
     raw_world in(settings{});
     const test::log_capture log;
     constexpr std::size_t piece = 8000;
     constexpr std::size_t each = wire::first_stream_window / piece * piece;
     in.worker->unread().set_most(3 * each);
-    // Makes an endpoint here, and sends as much as it takes.
-    std::uint64_t asked = 0;
+    // Makes an endpoint here, and sends as much as its window allows.
+    std::uint64_t connected = 0;
     const auto fill_one = [&] {
-        ++asked;
+        ++connected;
         in.peer.send(wire::wireup,
                      wire::wireup_header{wire::wireup_type::request,
                                          {},
                                          in.peer.uid(),
                                          in.worker->uid(),
-                                         100 + asked,
-                                         asked},
+                                         100 + connected,
+                                         connected},
                      in.peer.address());
         in.settle();
         const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
@@ -257,14 +258,14 @@ TEST_CASE("streams at endpoints that nobody asks for take bounded memory") {
         }
         return replies.back().ep;
     };
-    // The program's own endpoint counts nothing.
+    // The program's own endpoint is not counted.
     in.peer.send(wire::stream_data, wire::stream_data_header{in.ep_id()},
                  std::vector<std::byte>(piece));
     in.settle();
     CHECK(in.worker->unread().used() == 0);
     const std::uint64_t first = fill_one();
     CHECK(in.worker->unread().used() >= each);
-    // The program asks for it: it is read as any other.
+    // When the program makes the endpoint, it is read like any other.
     ucp::ep& made = ucp::capi::from(in.make_ep());
     REQUIRE(made.id() == first);
     CHECK(made.opened_stream()->stored() == each);
@@ -276,6 +277,6 @@ TEST_CASE("streams at endpoints that nobody asks for take bounded memory") {
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->unread().used() == 0);
     CHECK(log.count("that the program has not asked for", ucs::log::level::warn) == 1);
-    // What the program has endpoints for can still be read.
+    // Streams of the program's endpoints can still be read.
     CHECK(made.opened_stream()->stored() == each);
 }

@@ -1,4 +1,4 @@
-// A server by socket address that a test plays by hand.
+// A TCP server whose messages the test sends itself.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,23 +12,24 @@
 
 namespace ucp_test {
 
-// The loopback interface, at any port.
+// Returns the address of the loopback interface with any port.
 inline sockaddr_in loopback() {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return at;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
 }
 
-// Listens, and says nothing to its clients; the test may accept them and speak.
+// Listens, and sends nothing to its clients; the test may accept them and send.
 class loopback_server {
 public:
-    loopback_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), at_(loopback()) {
-        auto* const at = reinterpret_cast<sockaddr*>(&at_);
-        socklen_t length = sizeof at_;
-        REQUIRE(::bind(socket_.get(), at, length) == 0);
+    loopback_server()
+        : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), address_(loopback()) {
+        auto* const socket_address = reinterpret_cast<sockaddr*>(&address_);
+        socklen_t length = sizeof address_;
+        REQUIRE(::bind(socket_.get(), socket_address, length) == 0);
         REQUIRE(::listen(socket_.get(), 4) == 0);
-        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
+        REQUIRE(::getsockname(socket_.get(), socket_address, &length) == 0);
     }
     // Makes an endpoint that connects to the server.
     [[nodiscard]] ucp::ep& client_of(const raw_world& in) const {
@@ -36,7 +37,7 @@ public:
         params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
                             UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
         params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
+        params.sockaddr = {reinterpret_cast<const sockaddr*>(&address_), sizeof address_};
         params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
         ucp_ep_h made = nullptr;
         REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
@@ -50,7 +51,7 @@ public:
 
 private:
     ucs::unique_fd socket_;
-    sockaddr_in at_{};
+    sockaddr_in address_{};
 };
 
 }  // namespace ucp_test

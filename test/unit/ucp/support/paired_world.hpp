@@ -1,4 +1,4 @@
-// Two workers on a simulated network with lanes that come in pairs, and what programs do with them.
+// Two workers on a simulated network with paired lanes, and operations of their programs.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -13,11 +13,11 @@
 
 namespace ucp_test {
 
-// Each has a context of its own, with both simulated transports. A run repeats by its seed.
+// Each worker has its own context with both simulated transports. A run is repeatable by its seed.
 struct paired_world {
-    paired_world(std::uint64_t seed, const uct::sim::parameters& how, std::uint64_t features,
-                 const settings& options = {})
-        : identities(seed), network(seed, how) {
+    paired_world(std::uint64_t seed, const uct::sim::parameters& network_parameters,
+                 std::uint64_t features, const settings& options = {})
+        : identities(seed), network(seed, network_parameters) {
         for (int i = 0; i < 2; ++i) {
             ucs::config::source source = ucs::config::source::empty();
             source.set("HOST_PROBE", "n");
@@ -28,11 +28,11 @@ struct paired_world {
             const uct::component* list[] = {&by_address, &in_pairs};
             contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
             workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
-            driver.add([which = workers.back().get()] { return which->progress(); });
+            driver.add([worker = workers.back().get()] { return worker->progress(); });
         }
     }
 
-    // To the other worker.
+    // Makes an endpoint to the other worker.
     [[nodiscard]] ucp_ep_h connect(std::size_t from) {
         const std::vector<std::byte> address = workers[1 - from]->address(false);
         ucp_ep_params_t params;
@@ -42,13 +42,13 @@ struct paired_world {
         REQUIRE(ucp_ep_create(ucp::capi::handle(*workers[from]), &params, &made) == UCS_OK);
         return made;
     }
-    static void close(ucp_ep_h which, bool force, told& closed) {
+    static void close(ucp_ep_h endpoint, bool force, told& closed) {
         ucp_request_param_t param = closed.on_send();
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-        note(ucp_ep_close_nbx(which, &param), closed);
+        note(ucp_ep_close_nbx(endpoint, &param), closed);
     }
-    // One that ended inside the call.
+    // Records an operation that completed inside its call.
     static void note(ucs_status_ptr_t result, told& ended) {
         if (UCS_PTR_IS_PTR(result)) return;
         ended.times = 1;

@@ -16,8 +16,8 @@ struct outgoing {
     const std::vector<std::byte>* body;
 };
 
-std::vector<const uct::component*> with(const uct::component& first,
-                                        std::vector<const uct::component*> others) {
+std::vector<const uct::component*> prepend(const uct::component& first,
+                                           std::vector<const uct::component*> others) {
     others.insert(others.begin(), &first);
     return others;
 }
@@ -45,10 +45,10 @@ std::unique_ptr<ucp::context> make_context(const std::vector<const uct::componen
     return std::move(*ucp::context::create(params, std::move(source), components));
 }
 
-std::unique_ptr<ucp::worker> make_worker(const ucp::context& of) {
+std::unique_ptr<ucp::worker> make_worker(const ucp::context& context) {
     ucp::worker_params params;
     params.name = "tested";
-    return std::move(*ucp::worker::create(of, params));
+    return std::move(*ucp::worker::create(context, params));
 }
 
 raw_peer::raw_peer(uct::sim::fabric& network)
@@ -65,10 +65,10 @@ raw_peer::raw_peer(uct::sim::fabric& network)
         slots_.push_back({this, id});
         iface_->set_am_handler(id, {.deliver =
                                         [](void* arg, void* data, std::size_t length) {
-                                            const auto& here = *static_cast<const slot*>(arg);
+                                            const auto& receiver = *static_cast<const slot*>(arg);
                                             const auto* bytes = static_cast<const std::byte*>(data);
-                                            here.self->inbox_.emplace_back(
-                                                here.id,
+                                            receiver.self->inbox_.emplace_back(
+                                                receiver.id,
                                                 std::vector<std::byte>(bytes, bytes + length));
                                         },
                                     .arg = &slots_.back()});
@@ -116,10 +116,10 @@ ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
     return header;
 }
 
-void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t length,
+void send_raw(uct::ep& lane, uct::am_id id, const void* header, std::size_t length,
               const std::vector<std::byte>& body) {
     outgoing message{header, length, &body};
-    REQUIRE(over.am_bcopy(id, pack, &message) >= 0);
+    REQUIRE(lane.am_bcopy(id, pack, &message) >= 0);
 }
 
 ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
@@ -132,7 +132,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
                      const std::vector<const uct::component*>& others)
     : network(1, parameters),
       component(network),
-      context(make_context(with(component, others), options)),
+      context(make_context(prepend(component, others), options)),
       worker(make_worker(*context)),
       peer(network),
       driver_(network) {
@@ -196,11 +196,11 @@ void raw_world::close_by_force() {
     ep_ = nullptr;
 }
 
-void raw_world::close_by_force(ucp_ep_h which) {
-    ucp_request_param_t how{};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    how.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    CHECK(ucp_ep_close_nbx(which, &how) == nullptr);
+void raw_world::close_by_force(ucp_ep_h endpoint) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    CHECK(ucp_ep_close_nbx(endpoint, &params) == nullptr);
 }
 
 ucp_ep_h raw_world::make_ep() const {

@@ -1,4 +1,4 @@
-// A peer that a test plays by hand: it sends a worker whatever bytes the test wants.
+// A peer whose messages the test composes itself: it can send any bytes to a worker.
 #pragma once
 
 #include <cstring>
@@ -22,11 +22,11 @@
 
 namespace ucp_test {
 
-// One message of a header and what follows it, as it is.
-void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t length,
+// Sends a message of a header and a body without any change.
+void send_raw(uct::ep& lane, uct::am_id id, const void* header, std::size_t length,
               const std::vector<std::byte>& body);
 
-// One interface on the simulated network that speaks no protocol: it keeps what it receives.
+// An interface on the simulated network without any protocol. It stores received messages.
 class raw_peer {
 public:
     explicit raw_peer(uct::sim::fabric& network);
@@ -37,9 +37,9 @@ public:
 
     // Makes the lane to the worker.
     void reach(const ucp::worker& to);
-    // Returns whether the lane works.
+    // Returns true if the lane works.
     [[nodiscard]] bool can_send() { return lane_->flush(nullptr) >= UCS_OK; }
-    // Connection messages are proven as those of a worker are.
+    // Connection messages get a valid proof, like those of a worker.
     template<class Header>
     void send(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
         if constexpr (std::is_same_v<Header, ucp::wire::wireup_header>) {
@@ -52,15 +52,15 @@ public:
                        const std::vector<std::byte>& body = {}) {
         send_raw(*lane_, ucp::wire::wireup, &header, sizeof header, body);
     }
-    // Adds receipt and proof, and a new number to a request, and hides the numbers of endpoints as
-    // workers do; a header that holds a receipt or a number keeps it.
+    // Adds receipt and proof, and a new number to a request, and masks endpoint ids as workers do.
+    // A header that has a receipt or a number keeps it.
     [[nodiscard]] ucp::wire::wireup_header sealed(ucp::wire::wireup_header header,
                                                   const std::vector<std::byte>& body) const;
     [[nodiscard]] const ucs::security::key_pair& keys() const noexcept { return keys_; }
-    // The header as its sender meant it: numbers of endpoints are hidden by its key and this one's.
-    // Hides those of a header that shows them.
+    // Returns the header with unmasked endpoint ids, which both keys mask. If they are unmasked
+    // already, it masks them.
     [[nodiscard]] ucp::wire::wireup_header unmasked(ucp::wire::wireup_header header) const;
-    // Messages of an id that came so far, their headers only.
+    // Returns the headers of all messages of this id received so far.
     template<class Header>
     [[nodiscard]] std::vector<Header> received(uct::am_id id) const {
         std::vector<Header> list = received_as_they_are<Header>(id);
@@ -78,7 +78,7 @@ public:
         }
         return list;
     }
-    // The newest one, whole.
+    // Returns the newest message, header and body.
     [[nodiscard]] const std::vector<std::byte>& last_received() const {
         return inbox_.back().second;
     }
@@ -91,8 +91,8 @@ private:
 
     const ucs::security::key_pair keys_;
     const std::uint64_t uid_;
-    std::vector<std::byte> reached_;            // the address of the worker that it reaches
-    std::optional<ucs::security::key> shared_;  // with that worker
+    std::vector<std::byte> reached_;            // address of the worker at the other end
+    std::optional<ucs::security::key> shared_;  // key shared with that worker
     mutable std::uint64_t requests_ = 0;
     uct::sim::sim_component component_;
     std::unique_ptr<ucs::async::event_loop> events_;
@@ -103,7 +103,8 @@ private:
     std::vector<std::pair<uct::am_id, std::vector<std::byte>>> inbox_;
 };
 
-// The RTS of a message with tag 1 to an endpoint, whose sender lets the receiver read it.
+// Returns the RTS of a message with tag 1 to an endpoint; the sender allows the receiver to read
+// the data.
 [[nodiscard]] ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
                                            std::uint32_t flags = 0);
 
@@ -111,36 +112,36 @@ using settings = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] std::unique_ptr<ucp::context> make_context(
     const std::vector<const uct::component*>& components, const settings& options);
-[[nodiscard]] std::unique_ptr<ucp::worker> make_worker(const ucp::context& of);
+[[nodiscard]] std::unique_ptr<ucp::worker> make_worker(const ucp::context& context);
 
 // A worker, a raw peer, and a connected endpoint of the worker to it.
 class raw_world {
 public:
-    // The worker has the simulated network and `others`.
+    // `others` are the worker's components in addition to the simulated network.
     explicit raw_world(const settings& options, const uct::sim::parameters& network = {},
                        const std::vector<const uct::component*>& others = {});
     ~raw_world();
 
-    // Lets one more take part; `progress` returns the number of its events.
+    // Adds a participant; `progress` returns the number of its events.
     void drive(std::function<unsigned()> progress) { driver_.add(std::move(progress)); }
-    // Lets everything happen that can.
+    // Runs until no more events can happen.
     void settle();
-    // The worker handles what was sent to it, and nothing that it starts then goes on.
+    // The worker handles arrived messages; operations that it starts then do not continue.
     void handle_arrivals();
 
     [[nodiscard]] ucp::ep& ep() const noexcept { return *ep_; }
     [[nodiscard]] std::uint64_t ep_id() const noexcept { return ep_id_; }
     [[nodiscard]] ucp_worker_h worker_handle() const noexcept;
     [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
-    // Starts a synchronous send: it waits until the peer acknowledges it.
+    // Starts a synchronous send, which waits until the peer acknowledges it.
     void send_sync(const std::vector<std::byte>& data, struct told& sent) const;
     // Starts a receive of any message, and returns its request.
     void* post_receive(std::vector<std::byte>& into, struct told& received) const;
     void close_by_force();
-    static void close_by_force(ucp_ep_h which);
-    // One more endpoint to the peer's address.
+    static void close_by_force(ucp_ep_h endpoint);
+    // Makes another endpoint to the peer's address.
     [[nodiscard]] ucp_ep_h make_ep() const;
-    // The peer closes its endpoint, and the worker hears of it.
+    // The peer closes its endpoint, and the worker receives the message.
     void peer_closes();
 
     uct::sim::fabric network;
@@ -157,11 +158,11 @@ private:
     std::uint64_t ep_id_ = 0;
 };
 
-// The end of an operation.
+// Records the completion of an operation.
 struct told {
     int times = 0;
     ucs_status_t status = UCS_INPROGRESS;
-    // Parameters that make the operation tell it.
+    // Parameters by which the operation reports its completion here.
     [[nodiscard]] ucp_request_param_t on_send();
     [[nodiscard]] ucp_request_param_t on_recv();
 };

@@ -15,7 +15,7 @@ int fill(announce_limit& limit) {
 
 }  // namespace
 
-TEST_CASE("so many may be announced as the limit says, and one more for each that is answered") {
+TEST_CASE("the limit bounds the RTS messages, and each reply allows another one") {
     announce_limit limit(5);
     CHECK(fill(limit) == 5);
     limit.take_back();
@@ -23,7 +23,7 @@ TEST_CASE("so many may be announced as the limit says, and one more for each tha
     CHECK(fill(limit) == 2);
 }
 
-TEST_CASE("a round is asked for once, and brings another batch on top of what is there") {
+TEST_CASE("a round can be raised once, which allows another batch beyond the present ones") {
     announce_limit limit(5);
     fill(limit);
     const std::uint32_t round = limit.round();
@@ -38,7 +38,7 @@ TEST_CASE("a round is asked for once, and brings another batch on top of what is
     CHECK(fill(limit) == 5);
 }
 
-TEST_CASE("what was allowed beyond the limit ends with the need for it") {
+TEST_CASE("an allowance above the limit ends when it is not needed any more") {
     announce_limit limit(5);
     fill(limit);
     CHECK(limit.raise(limit.round()));
@@ -51,7 +51,7 @@ TEST_CASE("what was allowed beyond the limit ends with the need for it") {
     CHECK(fill(limit) == 1);
 }
 
-TEST_CASE("a limit without end is never reached, and raising it does no harm") {
+TEST_CASE("an infinite limit is never reached, and raising it does no harm") {
     announce_limit limit(~0U);
     for (int i = 0; i < 10'000; ++i)
         limit.add();

@@ -6,7 +6,7 @@ using ucp::eager_budget;
 
 namespace {
 
-// Messages of so many bytes until the budget is overdrawn.
+// Sends messages of this length until half of the window is used; returns their number.
 std::size_t spend_all(eager_budget& budget, std::size_t length) {
     std::size_t count = 1;
     while (!budget.spend(length))
@@ -16,7 +16,7 @@ std::size_t spend_all(eager_budget& budget, std::size_t length) {
 
 }  // namespace
 
-TEST_CASE("the receiver is asked at half a window; without an answer messages are announced") {
+TEST_CASE("credits are requested at half a window; without a grant, messages use rendezvous") {
     constexpr std::size_t window = 100'000;
     constexpr std::size_t length = 1000;
     eager_budget budget(window);
@@ -33,7 +33,7 @@ TEST_CASE("the receiver is asked at half a window; without an answer messages ar
     CHECK(spend_all(budget, length) > 30);
 }
 
-TEST_CASE("a receiver that answers in time never holds its sender") {
+TEST_CASE("a receiver that grants credits in time never stops its sender") {
     eager_budget budget(10'000);
     for (int i = 0; i < 1000; ++i) {
         (void)spend_all(budget, 100);
@@ -42,7 +42,7 @@ TEST_CASE("a receiver that answers in time never holds its sender") {
     }
 }
 
-TEST_CASE("an answer that was not asked for changes nothing") {
+TEST_CASE("a grant that was not requested changes nothing") {
     eager_budget budget(10'000);
     const std::size_t all = spend_all(budget, 100);
     eager_budget other(10'000);
@@ -50,7 +50,7 @@ TEST_CASE("an answer that was not asked for changes nothing") {
     CHECK(spend_all(other, 100) == all);
 }
 
-TEST_CASE("a budget that begins held is free with the first answer") {
+TEST_CASE("a window that begins without credits opens with the first grant") {
     eager_budget budget(10'000);
     CHECK(budget.hold());
     CHECK(budget.held());
@@ -62,7 +62,7 @@ TEST_CASE("a budget that begins held is free with the first answer") {
     CHECK(budget.next_step() == eager_budget::step::ask);
 }
 
-TEST_CASE("a message longer than the window, and an endless one, do no harm") {
+TEST_CASE("a message longer than the window, and an infinite window, do no harm") {
     eager_budget small(1000);
     CHECK(small.spend(std::size_t{1} << 40));
     CHECK(small.next_step() == eager_budget::step::ask);

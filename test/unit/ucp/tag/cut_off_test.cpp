@@ -1,4 +1,4 @@
-// Senders that are told to wait and send on.
+// Senders that ignore their window and are cut off.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -35,11 +35,11 @@ void send_small(raw_world& in, raw_peer& from, std::uint64_t tag, std::size_t co
     }
 }
 
-// The ways to make a receiver keep something. `number` counts the messages.
-enum class kind : std::uint8_t { small, synchronous, half, pieces, announced };
+// Methods of filling a receiver's memory. `number` counts the messages.
+enum class kind : std::uint8_t { small, synchronous, incomplete, pieces, rts_only };
 
-void send_one(raw_world& in, raw_peer& from, kind how, std::uint64_t number) {
-    switch (how) {
+void send_one(raw_world& in, raw_peer& from, kind method, std::uint64_t number) {
+    switch (method) {
         case kind::small:
             from.send(wire::eager_only, wire::eager_only_header{1}, data());
             break;
@@ -47,11 +47,11 @@ void send_one(raw_world& in, raw_peer& from, kind how, std::uint64_t number) {
             from.send(wire::eager_first,
                       wire::eager_first_header{1, length, in.ep_id(), number, 5 + number}, data());
             break;
-        case kind::half:
+        case kind::incomplete:
             from.send(wire::eager_first,
                       wire::eager_first_header{1, 2 * length, in.ep_id(), number, 0}, data());
             break;
-        case kind::pieces:  // of one message
+        case kind::pieces:  // fragments of one message
             if (number == 1) {
                 from.send(wire::eager_first,
                           wire::eager_first_header{1, 1U << 30, in.ep_id(), 1, 0}, data(1));
@@ -60,17 +60,17 @@ void send_one(raw_world& in, raw_peer& from, kind how, std::uint64_t number) {
                           data(1));
             }
             break;
-        case kind::announced:
+        case kind::rts_only:
             from.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), number, 0, 0});
             break;
     }
     in.settle();
 }
 
-// How many messages were sent until the worker cut off its peer; 0: it did not.
-std::size_t flood(raw_world& in, kind how, std::size_t most = 2000) {
+// Returns the number of messages sent until the worker cut off its peer; 0 if it did not.
+std::size_t flood(raw_world& in, kind method, std::size_t most = 2000) {
     for (std::size_t sent = 1; sent <= most; ++sent) {
-        send_one(in, in.peer, how, sent);
+        send_one(in, in.peer, method, sent);
         CHECK(room_of(in).kept() <= hard + length + 1000);
         if (in.ep().failure() != UCS_OK) return sent;
     }
@@ -92,34 +92,34 @@ std::size_t received(const raw_world& in, std::uint64_t tag) {
 
 }  // namespace
 
-TEST_CASE("a sender that sends on above the hard limit is cut off, and another one is not") {
+TEST_CASE("a sender that sends on above the hard limit is cut off, and other senders are not") {
     test::log_capture log;
     raw_world in(limited);
     raw_peer other(in.network);
     other.reach(*in.worker);
-    const kind how =
-        GENERATE(kind::small, kind::synchronous, kind::half, kind::pieces, kind::announced);
+    const kind method =
+        GENERATE(kind::small, kind::synchronous, kind::incomplete, kind::pieces, kind::rts_only);
     send_small(in, other, 2, 3);
-    const std::size_t sent = flood(in, how);
+    const std::size_t sent = flood(in, method);
     REQUIRE(sent > 0);
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("it is cut off", ucs::log::level::error) == 1);
     INFO(log.text());
-    // What came before the ordinary limit was reached counts for no connection, and stays, if it is
-    // whole.
+    // Messages that came before the ordinary limit was reached count for no connection. They stay
+    // if they are complete.
     CHECK(room_of(in).kept() <= ordinary + length + 1000);
     CHECK(room_of(in).shares().count() == 0);
     CHECK(in.worker->assemblies().count() == 0);
-    if (how == kind::announced) CHECK(room_of(in).announced() == 0);
+    if (method == kind::rts_only) CHECK(room_of(in).announced() == 0);
     CHECK(in.ep().announced.empty());
     send_small(in, other, 2, 4);
     CHECK(received(in, 2) == 7);
 }
 
-TEST_CASE("nothing that was sent before comes from a connection that was cut off") {
+TEST_CASE("messages that were sent before are not accepted after the connection was cut off") {
     raw_world in(limited);
     for (int round = 0; round < 100 && in.ep().failure() == UCS_OK; ++round) {
-        // Many at once.
+        // Sends many messages at once.
         for (int i = 0; i < 8; ++i)
             in.peer.send(wire::eager_only, wire::eager_only_header{1}, data());
         in.settle();
@@ -129,9 +129,9 @@ TEST_CASE("nothing that was sent before comes from a connection that was cut off
     CHECK(room_of(in).shares().count() == 0);
 }
 
-TEST_CASE("a message that a probe took out survives the end of its sender") {
+TEST_CASE("a message that a probe removed survives the end of its sender") {
     raw_world in(limited);
-    // These count for no connection.
+    // These messages count for no connection.
     send_small(in, in.peer, 1, 10);
     in.peer.send(wire::eager_only, wire::eager_only_header{3}, data(700));
     in.settle();
@@ -148,7 +148,7 @@ TEST_CASE("a message that a probe took out survives the end of its sender") {
     CHECK(room_of(in).shares().count() == 0);
 }
 
-TEST_CASE("connections one after the other cannot store more than the limit") {
+TEST_CASE("successive connections cannot store more than the limit") {
     test::log_capture log;
     raw_world in(limited);
     const auto sends = GENERATE(as<std::size_t>{}, 1, 20, 55);
@@ -160,7 +160,7 @@ TEST_CASE("connections one after the other cannot store more than the limit") {
         most = std::max(most, room_of(in).kept());
     }
     CHECK(most > hard - 10 * length);
-    // A connection that is alive has its share beside that of the ended ones.
+    // A living connection has its share in addition to the share of the ended ones.
     const std::size_t alive = sends * (length + ucp::eager_budget::message_cost);
     CHECK(most <= hard + alive + share / 16 + 2 * length);
     CHECK(log.count("of connections that have ended are dropped", ucs::log::level::error) > 0);
@@ -170,7 +170,7 @@ TEST_CASE("connections one after the other cannot store more than the limit") {
 
 TEST_CASE("the oldest messages of ended connections are dropped first") {
     raw_world in(limited);
-    send_small(in, in.peer, 1, 15);  // some of them count for no connection
+    send_small(in, in.peer, 1, 15);  // some of these messages count for no connection
     const auto pass = [&in](std::uint64_t tag, std::size_t count) {
         raw_peer passing(in.network);
         passing.reach(*in.worker);
@@ -178,7 +178,8 @@ TEST_CASE("the oldest messages of ended connections are dropped first") {
     };
     pass(2, 30);
     pass(3, 30);
-    REQUIRE(room_of(in).kept() > hard);  // but the ended ones have no more than a share together
+    // but the ended connections together have no more than a share
+    REQUIRE(room_of(in).kept() > hard);
     pass(4, 10);
     send_small(in, in.peer, 1, 5);
     CHECK(in.ep().failure() == UCS_OK);
@@ -192,25 +193,25 @@ TEST_CASE("the oldest messages of ended connections are dropped first") {
     CHECK(room_of(in).shares().count() == 0);
 }
 
-TEST_CASE("the sender of a dropped message hears of it if it is there by another connection") {
+TEST_CASE("the sender of a dropped message gets an error if it has another connection") {
     raw_world in(limited);
     send_small(in, in.peer, 1, 10);
-    const kind how = GENERATE(kind::synchronous, kind::half, kind::announced);
+    const kind method = GENERATE(kind::synchronous, kind::incomplete, kind::rts_only);
     for (std::uint64_t number = 1; number <= 400; ++number) {
         raw_peer passing(in.network);
         passing.reach(*in.worker);
-        send_one(in, passing, how, number);
+        send_one(in, passing, method, number);
     }
     CHECK(room_of(in).kept() <= hard + share / 16 + 2 * length);
     CHECK(in.worker->assemblies().count() < 400);
     CHECK(in.ep().failure() == UCS_OK);
-    if (how == kind::synchronous) {
+    if (method == kind::synchronous) {
         const auto answers = in.peer.received<wire::ack_header>(wire::eager_ack);
         REQUIRE(!answers.empty());
         CHECK(answers.front().request == 6);
         CHECK(answers.front().status == UCS_ERR_EXCEEDS_LIMIT);
     }
-    if (how == kind::announced) {
+    if (method == kind::rts_only) {
         const auto answers = in.peer.received<wire::ats_header>(wire::rndv_ats);
         REQUIRE(!answers.empty());
         CHECK(answers.front().request == 1);
@@ -219,9 +220,9 @@ TEST_CASE("the sender of a dropped message hears of it if it is there by another
 }
 
 TEST_CASE(
-    "messages of ended connections that a probe took out stay, and the search for others ends") {
+    "messages of ended connections that a probe removed stay, and the search for others ends") {
     raw_world in(limited);
-    send_small(in, in.peer, 1, 10);  // these count for no connection
+    send_small(in, in.peer, 1, 10);  // these messages count for no connection
     std::vector<ucp_tag_message_h> taken;
     const auto pass_and_probe = [&] {
         raw_peer passing(in.network);
@@ -237,7 +238,7 @@ TEST_CASE(
         pass_and_probe();
     const std::size_t kept = room_of(in).kept();
     REQUIRE(kept > hard + length);
-    // A message that is not taken out is dropped, but the memory stays in use.
+    // A message that was not removed by a probe is dropped, but the memory stays in use.
     {
         raw_peer passing(in.network);
         passing.reach(*in.worker);
@@ -258,17 +259,17 @@ TEST_CASE(
     CHECK(room_of(in).shares().count() == 0);
 }
 
-TEST_CASE("senders that have little each are not cut off, however much that is in all") {
+TEST_CASE("senders with little memory each are not cut off, for any total") {
     raw_world in(limited);
     raw_peer other(in.network);
     other.reach(*in.worker);
-    // The first few count for no connection.
+    // The first few messages count for no connection.
     constexpr std::size_t each = 60;
     send_small(in, in.peer, 1, each);
     send_small(in, other, 2, each);
     REQUIRE(room_of(in).kept() > hard);
     CHECK(in.ep().failure() == UCS_OK);
-    // With one more than its share the other one is, which has no endpoint here.
+    // The other sender, which has no endpoint here, is cut off when it exceeds its share.
     while (room_of(in).kept() > hard)
         send_small(in, other, 2);
     CHECK(in.ep().failure() == UCS_OK);
@@ -276,7 +277,7 @@ TEST_CASE("senders that have little each are not cut off, however much that is i
     CHECK(received(in, 1) == each);
 }
 
-TEST_CASE("a worker whose limit is infinite stores everything") {
+TEST_CASE("a worker whose limit is infinite stores all messages") {
     raw_world in(settings{{"UNEXPECTED_LIMIT", "inf"}});
     send_small(in, in.peer, 1, 400);
     CHECK(in.ep().failure() == UCS_OK);
@@ -284,7 +285,7 @@ TEST_CASE("a worker whose limit is infinite stores everything") {
     CHECK(room_of(in).shares().count() == 0);
 }
 
-TEST_CASE("what is received is not counted any more") {
+TEST_CASE("received messages are not counted any more") {
     raw_world in(limited);
     for (int round = 0; round < 5; ++round) {
         send_small(in, in.peer, 1, 60);
@@ -310,7 +311,7 @@ TEST_CASE("the share of a sender follows the settings") {
         {{"RNDV_THRESH", "30m"}, {"UNEXPECTED_HARD_LIMIT", "1g"}, {"UNEXPECTED_LIMIT", "1m"}});
     CHECK(long_messages.hard == 1024 * mib);
     CHECK(long_messages.share == 35 * mib);
-    // With keys an announcement takes 768 bytes.
+    // With keys, an RTS takes 768 bytes.
     CHECK(limits_with({{"UNEXPECTED_ANNOUNCEMENTS", "65536"}, {"RNDV_THRESH", "1m"}}).share ==
           51 * mib);
     const ucp::unexpected_limits endless = limits_with({{"UNEXPECTED_ANNOUNCEMENTS", "inf"}});

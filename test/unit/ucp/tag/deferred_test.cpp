@@ -1,5 +1,5 @@
-// A sender that may not announce more, and a receiver of such a one, each with a peer that is
-// played by hand.
+// A sender at its RTS limit, and a receiver of such a sender. The test sends the other peer's
+// messages itself.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -14,19 +14,19 @@ using namespace ucp_test;
 namespace wire = ucp::wire;
 using wire::wireup_type;
 
-constexpr std::size_t most = 4;
-constexpr std::size_t large = 200;  // is announced
-const settings small{{"RNDV_THRESH", "100"}, {"UNEXPECTED_ANNOUNCEMENTS", std::to_string(most)}};
+constexpr std::size_t limit = 4;
+constexpr std::size_t large = 200;  // uses rendezvous
+const settings small{{"RNDV_THRESH", "100"}, {"UNEXPECTED_ANNOUNCEMENTS", std::to_string(limit)}};
 
 std::size_t count_of(const raw_world& in, wire::id id) {
     return in.peer.received<std::byte>(id).size();
 }
 
-// Sends with the tags 0, 1 and so on.
+// Sends messages with the tags 0, 1 and so on.
 class sender {
 public:
     explicit sender(raw_world& in) : in_(in) {}
-    // What has not ended ends now, and is told here.
+    // Sends that have not ended end here, and are recorded.
     ~sender() { in_.worker.reset(); }
     sender(const sender&) = delete;
     sender& operator=(const sender&) = delete;
@@ -56,56 +56,57 @@ private:
     void* last_ = nullptr;
 };
 
-std::vector<wire::rts_header> announced(const raw_world& in) {
+std::vector<wire::rts_header> rts_messages(const raw_world& in) {
     return in.peer.received<wire::rts_header>(wire::rndv_rts);
 }
 
-// The peer has received that message.
-void answer(raw_world& in, std::size_t tag) {
-    for (const wire::rts_header& each : announced(in)) {
+// The peer replies that it has received this message.
+void reply_to(raw_world& in, std::size_t tag) {
+    for (const wire::rts_header& each : rts_messages(in)) {
         if (each.what != tag) continue;
         in.peer.send(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
         in.settle();
         return;
     }
-    FAIL("it was not announced");
+    FAIL("there is no RTS for this tag");
 }
 
-void ask_for_more(raw_world& in, std::uint64_t over, std::uint64_t round) {
-    in.peer.send(wire::rndv_more, wire::more_header{over, round});
+void request_more_rts(raw_world& in, std::uint64_t ep_id, std::uint64_t round) {
+    in.peer.send(wire::rndv_more, wire::more_header{ep_id, round});
     in.settle();
 }
 
-// One more endpoint of the worker, and the peer's other half of it.
+// Makes another endpoint of the worker, and the peer's side of it.
 constexpr std::uint64_t other_peer_ep = 88;
 ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HANDLING_MODE_NONE) {
-    ucp::ep_params how;
-    how.error_mode = mode;
-    const ucp_ep_h other = ucp::capi::handle(**in.worker->create_ep(in.peer.address().data(), how));
+    ucp::ep_params params;
+    params.error_mode = mode;
+    const ucp_ep_h other =
+        ucp::capi::handle(**in.worker->create_ep(in.peer.address().data(), params));
     const ucp_request_param_t plain{};
     const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(other, &plain);
     if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);
     ucp::capi::from(other).handle(ucp::wireup::event::use);
     in.settle();
-    const auto asked = in.peer.received<wire::wireup_header>(wire::wireup).back();
-    REQUIRE(asked.type == wireup_type::request);
+    const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
+    REQUIRE(request.type == wireup_type::request);
     in.peer.send(
         wire::wireup,
         wire::wireup_header{
-            wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other_peer_ep, asked.ep},
+            wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other_peer_ep, request.ep},
         in.peer.address());
     in.settle();
     return other;
 }
 
 bool is_in_order(const raw_world& in) {
-    const auto list = announced(in);
+    const auto list = rts_messages(in);
     return std::is_sorted(list.begin(), list.end(),
                           [](const auto& a, const auto& b) { return a.what < b.what; });
 }
 
-// An announcement of the peer's.
-void announce(raw_world& in, std::uint64_t tag, std::uint32_t stopped) {
+// Sends an RTS of the peer.
+void send_rts(raw_world& in, std::uint64_t tag, std::uint32_t stopped) {
     in.peer.send(wire::rndv_rts, wire::rts_header{tag, large, in.ep_id(), tag + 1, 0, 0, stopped});
     in.settle();
 }
@@ -126,56 +127,56 @@ void* post(raw_world& in, ucp_tag_t tag, ucp_tag_t mask, std::uint32_t attribute
 
 }  // namespace
 
-TEST_CASE("tag sends beyond the limit wait, in order, and go on with each answer") {
+TEST_CASE("tag sends beyond the limit wait in order, and each reply lets one of them go on") {
     raw_world in(small);
     sender from(in);
     from.send_many(in.ep_handle(), 6);
     const told& eager = from.send(in.ep_handle(), 8);
     from.send_many(in.ep_handle(), 1);
-    const auto first = announced(in);
-    REQUIRE(first.size() == most);
-    for (std::size_t i = 0; i + 1 < most; ++i)
+    const auto first = rts_messages(in);
+    REQUIRE(first.size() == limit);
+    for (std::size_t i = 0; i + 1 < limit; ++i)
         CHECK(first[i].stopped == 0);
     CHECK(first.back().stopped != 0);
     CHECK(in.worker->deferred_count() == 4);
     CHECK(count_of(in, wire::eager_only) == 0);
 
-    answer(in, 2);
-    REQUIRE(announced(in).size() == most + 1);
-    CHECK(announced(in).back().stopped == first.back().stopped);
-    answer(in, 0);
-    CHECK(announced(in).size() == most + 2);
+    reply_to(in, 2);
+    REQUIRE(rts_messages(in).size() == limit + 1);
+    CHECK(rts_messages(in).back().stopped == first.back().stopped);
+    reply_to(in, 0);
+    CHECK(rts_messages(in).size() == limit + 2);
     CHECK(count_of(in, wire::eager_only) == 0);
     CHECK(eager.times == 0);
-    answer(in, 1);
+    reply_to(in, 1);
     CHECK(count_of(in, wire::eager_only) == 1);
     CHECK(eager.times == 1);
-    CHECK(announced(in).size() == most + 3);
+    CHECK(rts_messages(in).size() == limit + 3);
     CHECK(is_in_order(in));
     CHECK(in.worker->deferred_count() == 0);
     for (const std::size_t tag : {3U, 4U, 5U, 7U})
-        answer(in, tag);
+        reply_to(in, tag);
     CHECK(in.worker->requests().in_use() == 0);
-    // It is as it was: small messages go at once.
+    // After that, small messages are sent at once again.
     CHECK(from.send(in.ep_handle(), 8).status == UCS_OK);
 }
 
-TEST_CASE("a request for the data is an answer, too") {
+TEST_CASE("a request for the data counts as a reply") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), most + 1);
-    REQUIRE(announced(in).size() == most);
+    from.send_many(in.ep_handle(), limit + 1);
+    REQUIRE(rts_messages(in).size() == limit);
     in.peer.send(wire::rndv_rtr,
-                 wire::rtr_header{announced(in)[1].request, 5, 0, 0, in.ep_id(), 0});
+                 wire::rtr_header{rts_messages(in)[1].request, 5, 0, 0, in.ep_id(), 0});
     in.settle();
-    CHECK(announced(in).size() == most + 1);
+    CHECK(rts_messages(in).size() == limit + 1);
     CHECK(from[1].status == UCS_OK);
 }
 
-TEST_CASE("nothing but tag sends is deferred") {
+TEST_CASE("only tag sends are deferred") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), most + 1);
+    from.send_many(in.ep_handle(), limit + 1);
     const ucp_request_param_t plain{};
     std::byte data[8]{};
     REQUIRE(ucp_am_send_nbx(in.ep_handle(), 1, nullptr, 0, data, 8, &plain) == nullptr);
@@ -186,60 +187,60 @@ TEST_CASE("nothing but tag sends is deferred") {
     CHECK(in.worker->deferred_count() == 1);
 }
 
-TEST_CASE("a receiver that asks for more has another batch, once for each time it was told") {
+TEST_CASE("a receiver that requests more gets another batch, once for each round") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), 3 * most);
-    const std::uint32_t round = announced(in).back().stopped;
-    ask_for_more(in, in.ep_id(), round + 1);
-    ask_for_more(in, in.ep_id() + 1, round);
-    ask_for_more(in, in.ep_id(), std::uint64_t{1} << 32 | round);
-    CHECK(announced(in).size() == most);
-    ask_for_more(in, in.ep_id(), round);
-    ask_for_more(in, in.ep_id(), round);
-    REQUIRE(announced(in).size() == 2 * most);
-    for (std::size_t i = most; i + 1 < 2 * most; ++i)
-        CHECK(announced(in)[i].stopped == 0);
-    CHECK(announced(in).back().stopped != 0);
-    CHECK(announced(in).back().stopped != round);
-    ask_for_more(in, in.ep_id(), announced(in).back().stopped);
-    CHECK(announced(in).size() == 3 * most);
+    from.send_many(in.ep_handle(), 3 * limit);
+    const std::uint32_t round = rts_messages(in).back().stopped;
+    request_more_rts(in, in.ep_id(), round + 1);
+    request_more_rts(in, in.ep_id() + 1, round);
+    request_more_rts(in, in.ep_id(), std::uint64_t{1} << 32 | round);
+    CHECK(rts_messages(in).size() == limit);
+    request_more_rts(in, in.ep_id(), round);
+    request_more_rts(in, in.ep_id(), round);
+    REQUIRE(rts_messages(in).size() == 2 * limit);
+    for (std::size_t i = limit; i + 1 < 2 * limit; ++i)
+        CHECK(rts_messages(in)[i].stopped == 0);
+    CHECK(rts_messages(in).back().stopped != 0);
+    CHECK(rts_messages(in).back().stopped != round);
+    request_more_rts(in, in.ep_id(), rts_messages(in).back().stopped);
+    CHECK(rts_messages(in).size() == 3 * limit);
     CHECK(is_in_order(in));
 }
 
-TEST_CASE("endpoints to one worker share the limit, and wait in one row") {
+TEST_CASE("endpoints to one worker share the limit and one queue") {
     raw_world in(small);
     const ucp_ep_h other = connect_other(in);
     sender from(in);
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i < limit; ++i) {
         from.send_many(in.ep_handle(), 1);
         from.send_many(other, 1);
     }
-    REQUIRE(announced(in).size() == most);
+    REQUIRE(rts_messages(in).size() == limit);
     CHECK(from.send(other, 8).times == 0);
-    ask_for_more(in, ucp::capi::from(other).id(), announced(in).back().stopped);
-    REQUIRE(announced(in).size() == 2 * most);
+    request_more_rts(in, ucp::capi::from(other).id(), rts_messages(in).back().stopped);
+    REQUIRE(rts_messages(in).size() == 2 * limit);
     CHECK(is_in_order(in));
-    answer(in, 0);
+    reply_to(in, 0);
     CHECK(count_of(in, wire::eager_only) == 1);
 }
 
-TEST_CASE("a send is not canceled while it is deferred, as little as any other one") {
+TEST_CASE("a deferred send cannot be canceled, like any other send") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), most + 1);
+    from.send_many(in.ep_handle(), limit + 1);
     ucp_request_cancel(in.worker_handle(), from.last());
     in.settle();
-    CHECK(from[most].times == 0);
-    answer(in, 0);
-    answer(in, most);
-    CHECK(from[most].status == UCS_OK);
+    CHECK(from[limit].times == 0);
+    reply_to(in, 0);
+    reply_to(in, limit);
+    CHECK(from[limit].status == UCS_OK);
 }
 
 TEST_CASE("a flush waits for deferred sends") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), most);
+    from.send_many(in.ep_handle(), limit);
     from.send(in.ep_handle(), 8);
     told flushed;
     const ucp_request_param_t param = flushed.on_send();
@@ -247,59 +248,59 @@ TEST_CASE("a flush waits for deferred sends") {
     const ucs_status_ptr_t flushing = whole ? ucp_worker_flush_nbx(in.worker_handle(), &param)
                                             : ucp_ep_flush_nbx(in.ep_handle(), &param);
     REQUIRE(UCS_PTR_IS_PTR(flushing));
-    for (std::size_t tag = 0; tag < most; ++tag) {
+    for (std::size_t tag = 0; tag < limit; ++tag) {
         CHECK(flushed.times == 0);
-        answer(in, tag);
+        reply_to(in, tag);
     }
     CHECK(count_of(in, wire::eager_only) == 1);
     CHECK(flushed.status == UCS_OK);
 }
 
-TEST_CASE("closing by force ends deferred sends, and those of another endpoint go on") {
+TEST_CASE("closing by force ends deferred sends, and the sends of another endpoint go on") {
     raw_world in(small);
     const ucp_ep_h other = connect_other(in);
     sender from(in);
-    from.send_many(in.ep_handle(), most + 2);
+    from.send_many(in.ep_handle(), limit + 2);
     from.send_many(other, 3);
     from.send(other, 8);
-    REQUIRE(announced(in).size() == most);
+    REQUIRE(rts_messages(in).size() == limit);
     in.close_by_force();
     in.settle();
-    for (std::size_t tag = 0; tag < most + 2; ++tag)
+    for (std::size_t tag = 0; tag < limit + 2; ++tag)
         CHECK(from[tag].status == UCS_ERR_CANCELED);
-    REQUIRE(announced(in).size() == most + 3);
-    CHECK(announced(in)[most].what == most + 2);
-    CHECK(announced(in)[most].ep == other_peer_ep);
+    REQUIRE(rts_messages(in).size() == limit + 3);
+    CHECK(rts_messages(in)[limit].what == limit + 2);
+    CHECK(rts_messages(in)[limit].ep == other_peer_ep);
     CHECK(count_of(in, wire::eager_only) == 1);
     CHECK(in.worker->deferred_count() == 0);
 }
 
-TEST_CASE("when the endpoint of the deferred sends alone is closed, the short way opens again") {
+TEST_CASE("closing the only endpoint with deferred sends reopens the short path") {
     raw_world in(small);
     const ucp_ep_h other = connect_other(in);
     sender from(in);
-    from.send_many(in.ep_handle(), most);
+    from.send_many(in.ep_handle(), limit);
     from.send_many(other, 2);
     REQUIRE(in.worker->deferred_count() == 2);
     raw_world::close_by_force(other);
     in.settle();
-    CHECK(from[most].status == UCS_ERR_CANCELED);
-    CHECK(announced(in).size() == most);
+    CHECK(from[limit].status == UCS_ERR_CANCELED);
+    CHECK(rts_messages(in).size() == limit);
     CHECK(from.send(in.ep_handle(), 8).status == UCS_OK);
     in.settle();
     CHECK(count_of(in, wire::eager_only) == 1);
 }
 
-TEST_CASE("deferred sends end with the error when the peer is gone") {
+TEST_CASE("deferred sends end with an error when the peer is gone") {
     raw_world in(small);
     const auto mode = GENERATE(UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
     const ucp_ep_h other = connect_other(in, mode);
     sender from(in);
-    from.send_many(other, most + 2);
+    from.send_many(other, limit + 2);
     in.network.fail_after(*in.network.find_node(in.worker->uid()),
                           *in.network.find_node(in.peer.uid()), 0);
     in.settle();
-    for (std::size_t tag = 0; tag < most + 2; ++tag) {
+    for (std::size_t tag = 0; tag < limit + 2; ++tag) {
         CHECK(from[tag].times == 1);
         CHECK(from[tag].status != UCS_OK);
     }
@@ -310,7 +311,7 @@ TEST_CASE("deferred sends end when the peer closes an endpoint with error handli
     raw_world in(small);
     const ucp_ep_h other = connect_other(in, UCP_ERR_HANDLING_MODE_PEER);
     sender from(in);
-    from.send_many(other, most + 1);
+    from.send_many(other, limit + 1);
     from.send_many(in.ep_handle(), 1);
     in.peer.send(wire::wireup, wire::wireup_header{wireup_type::close,
                                                    {},
@@ -319,47 +320,47 @@ TEST_CASE("deferred sends end when the peer closes an endpoint with error handli
                                                    other_peer_ep,
                                                    ucp::capi::from(other).id()});
     in.settle();
-    for (std::size_t tag = 0; tag < most + 1; ++tag)
+    for (std::size_t tag = 0; tag < limit + 1; ++tag)
         CHECK(from[tag].status == UCS_ERR_CONNECTION_RESET);
-    CHECK(announced(in).back().what == most + 1);
+    CHECK(rts_messages(in).back().what == limit + 1);
 }
 
-TEST_CASE("a worker is destroyed with sends that are deferred") {
+TEST_CASE("a worker can be destroyed while sends are deferred") {
     raw_world in(small);
     sender from(in);
-    from.send_many(in.ep_handle(), most + 2);
+    from.send_many(in.ep_handle(), limit + 2);
     in.worker.reset();
-    for (std::size_t tag = 0; tag < most + 2; ++tag)
+    for (std::size_t tag = 0; tag < limit + 2; ++tag)
         CHECK(from[tag].status == UCS_ERR_CANCELED);
 }
 
-TEST_CASE("a receive that finds nothing asks the sender that has stopped for more, once") {
+TEST_CASE("a receive that finds no message requests more from the stopped sender, once") {
     raw_world in(small);
-    announce(in, 1, 0);
-    announce(in, 2, 9);
+    send_rts(in, 1, 0);
+    send_rts(in, 2, 9);
     CHECK(count_of(in, wire::rndv_more) == 0);
     const bool masked = GENERATE(false, true);
     CHECK(UCS_PTR_IS_PTR(masked ? post(in, 4, 4) : post(in, 7, ~ucp_tag_t{0})));
-    const auto asked = in.peer.received<wire::more_header>(wire::rndv_more);
-    REQUIRE(asked.size() == 1);
-    CHECK(asked[0].ep == raw_world::peer_ep);
-    CHECK(asked[0].stopped == 9);
+    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);
+    REQUIRE(more_requests.size() == 1);
+    CHECK(more_requests[0].ep == raw_world::peer_ep);
+    CHECK(more_requests[0].stopped == 9);
     CHECK(UCS_PTR_IS_PTR(post(in, 8, ~ucp_tag_t{0})));
     CHECK(count_of(in, wire::rndv_more) == 1);
-    // While receives wait each round is asked for at once, also when one of them is served.
-    announce(in, 3, 9);
+    // While receives wait, each round is requested at once, even if one of the receives is matched.
+    send_rts(in, 3, 9);
     CHECK(count_of(in, wire::rndv_more) == 1);
-    announce(in, 3, 10);
+    send_rts(in, 3, 10);
     CHECK(count_of(in, wire::rndv_more) == 2);
-    announce(in, 8, 11);
+    send_rts(in, 8, 11);
     CHECK(count_of(in, wire::rndv_more) == 3);
     CHECK(in.peer.received<wire::more_header>(wire::rndv_more).back().stopped == 11);
 }
 
-TEST_CASE("receives that find their message ask for nothing") {
+TEST_CASE("receives that find their message request nothing") {
     raw_world in(small);
-    announce(in, 1, 0);
-    announce(in, 2, 9);
+    send_rts(in, 1, 0);
+    send_rts(in, 2, 9);
     CHECK(UCS_PTR_IS_PTR(post(in, 2, ~ucp_tag_t{0})));
     ucp_tag_recv_info_t info;
     CHECK(ucp_tag_probe_nb(in.worker_handle(), 1, 1, 0, &info) != nullptr);
@@ -368,9 +369,9 @@ TEST_CASE("receives that find their message ask for nothing") {
     CHECK(in.worker->matcher().expected_count() == 0);
 }
 
-TEST_CASE("a probe that finds nothing asks for more, and so does a receive that may not wait") {
+TEST_CASE("a probe that finds no message requests more, and so does an immediate receive") {
     raw_world in(small);
-    announce(in, 1, 9);
+    send_rts(in, 1, 9);
     const bool probes = GENERATE(false, true);
     ucp_tag_recv_info_t info;
     if (probes) {
@@ -383,7 +384,7 @@ TEST_CASE("a probe that finds nothing asks for more, and so does a receive that 
     CHECK(count_of(in, wire::rndv_more) == 1);
 }
 
-TEST_CASE("what a receiver asks for waits for room on its lane, and is the newest round then") {
+TEST_CASE("a request for more waits for room on its lane, and then names the newest round") {
     uct::sim::parameters network;
     network.tx_window = 4;
     raw_world in(small, network);
@@ -399,15 +400,15 @@ TEST_CASE("what a receiver asks for waits for room on its lane, and is the newes
     peer.stopped(raw_world::peer_ep, 10);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 8, ~ucp_tag_t{0})));
     in.settle();
-    const auto asked = in.peer.received<wire::more_header>(wire::rndv_more);
-    REQUIRE(asked.size() == 1);
-    CHECK(asked[0].stopped == 10);
+    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);
+    REQUIRE(more_requests.size() == 1);
+    CHECK(more_requests[0].stopped == 10);
 }
 
-TEST_CASE("an announcement over an endpoint that is closed here is no stop") {
+TEST_CASE("an RTS for an endpoint that is closed here does not stop its sender") {
     raw_world in(small);
     in.close_by_force();
-    announce(in, 1, 9);
+    send_rts(in, 1, 9);
     CHECK(UCS_PTR_IS_PTR(post(in, 7, ~ucp_tag_t{0})));
     CHECK(count_of(in, wire::rndv_more) == 0);
     CHECK(in.peer.received<wire::ats_header>(wire::rndv_ats).size() == 1);

@@ -1,4 +1,5 @@
-// A sender and a receiver that has no room, each with a peer that is played by hand.
+// A sender, and a receiver without credits to give. The test sends the other peer's messages
+// itself.
 #include "ucp/tag/flow.hpp"
 
 #include <catch2/catch.hpp>
@@ -21,7 +22,7 @@ std::size_t count_of(const raw_world& in, wire::id id) {
     return in.peer.received<std::byte>(id).size();
 }
 
-// Sends that need not end.
+// Sends messages that need not complete.
 void send_empty(raw_world& in, ucp_ep_h to, std::size_t count) {
     const ucp_request_param_t plain{};
     for (std::size_t i = 0; i < count; ++i) {
@@ -32,25 +33,26 @@ void send_empty(raw_world& in, ucp_ep_h to, std::size_t count) {
     in.settle();
 }
 
-// The peer makes the other half of an endpoint that has asked for it last.
-std::uint64_t reply_to_last(raw_world& in, std::uint64_t as, std::uint8_t bits = 0) {
-    const auto asked = in.peer.received<wire::wireup_header>(wire::wireup).back();
-    REQUIRE(asked.type == wireup_type::request);
+// The peer makes its side of the endpoint that requested a connection last.
+std::uint64_t reply_to_last(raw_world& in, std::uint64_t peer_ep, std::uint8_t bits = 0) {
+    const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
+    REQUIRE(request.type == wireup_type::request);
     const auto type =
         static_cast<wireup_type>(static_cast<std::uint8_t>(wireup_type::reply) | bits);
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), as, asked.ep},
-                 in.peer.address());
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), peer_ep, request.ep},
+        in.peer.address());
     in.settle();
-    return asked.ep;
+    return request.ep;
 }
 
-void answer(raw_world& in, std::uint64_t ep) {
+void grant_credits(raw_world& in, std::uint64_t ep) {
     in.peer.send(wire::room_answer, wire::room_header{ep});
     in.settle();
 }
 
-// More than the limit.
+// Stores more than the limit.
 void fill(raw_world& in) {
     for (int i = 0; i < 5; ++i)
         in.peer.send(wire::eager_only, wire::eager_only_header{8}, std::vector<std::byte>(500));
@@ -70,7 +72,7 @@ void take_all(raw_world& in) {
 
 }  // namespace
 
-TEST_CASE("empty messages beyond the window are announced until the receiver answers") {
+TEST_CASE("empty messages beyond the window use rendezvous until the receiver grants credits") {
     raw_world in(small);
     send_empty(in, in.ep_handle(), 3 * in_window);
     const std::size_t stored = count_of(in, wire::eager_only);
@@ -83,18 +85,18 @@ TEST_CASE("empty messages beyond the window are announced until the receiver ans
         in.settle();
     }
     CHECK(in.worker->requests().in_use() == 0);
-    answer(in, in.ep_id());
+    grant_credits(in, in.ep_id());
     send_empty(in, in.ep_handle(), 1);
     CHECK(count_of(in, wire::eager_only) == stored + 1);
 }
 
-TEST_CASE("an announced empty message is received without any data") {
+TEST_CASE("an empty rendezvous message is received without any data") {
     uct::sim::parameters network;
     network.reach = uct::scope::host;
     raw_world in({}, network);
     const bool readable = GENERATE(false, true);
     const bool posted = GENERATE(false, true);
-    const std::byte there{};
+    const std::byte data{};
     told received;
     const ucp_request_param_t param = received.on_recv();
     std::byte into[4];
@@ -105,21 +107,21 @@ TEST_CASE("an announced empty message is received without any data") {
     if (posted) receive();
     in.peer.send(wire::rndv_rts,
                  wire::rts_header{3, 0, in.ep_id(), 9,
-                                  readable ? reinterpret_cast<std::uint64_t>(&there) : 0, 0});
+                                  readable ? reinterpret_cast<std::uint64_t>(&data) : 0, 0});
     in.settle();
     CHECK(in.worker->matcher().room().announced() == (posted ? 0 : 1));
     if (!posted) receive();
     in.settle();
     CHECK(in.worker->matcher().room().announced() == 0);
     CHECK(in.worker->matcher().expected_count() == 0);
-    const auto answers = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(answers.size() == 1);
-    CHECK(answers[0].request == 9);
-    CHECK(answers[0].status == UCS_OK);
+    const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].request == 9);
+    CHECK(replies[0].status == UCS_OK);
     CHECK(count_of(in, wire::rndv_rtr) == 0);
 }
 
-TEST_CASE("endpoints to one worker share a window, and an answer frees all of them") {
+TEST_CASE("endpoints to one worker share a window, and a grant serves all of them") {
     raw_world in(small);
     const ucp_ep_h other = in.make_ep();
     send_empty(in, other, 1);
@@ -130,15 +132,16 @@ TEST_CASE("endpoints to one worker share a window, and an answer frees all of th
     }
     CHECK(count_of(in, wire::eager_only) <= in_window + 2);
     CHECK(count_of(in, wire::room_question) == 1);
-    const auto asked = in.peer.received<wire::room_header>(wire::room_question).front();
+    const auto request = in.peer.received<wire::room_header>(wire::room_question).front();
     const std::size_t before = count_of(in, wire::eager_only);
-    answer(in, asked.ep == raw_world::peer_ep ? in.ep_id() : ucp::capi::from(other).id());
+    grant_credits(in, request.ep == raw_world::peer_ep ? in.ep_id() : ucp::capi::from(other).id());
     send_empty(in, in.ep_handle(), 1);
     send_empty(in, other, 1);
     CHECK(count_of(in, wire::eager_only) == before + 2);
 }
 
-TEST_CASE("a question that went over an endpoint that ends is put over another one") {
+TEST_CASE(
+    "if the endpoint of a credit request ends, the request is repeated over another endpoint") {
     raw_world in(small);
     const ucp_ep_h other = in.make_ep();
     send_empty(in, other, 1);
@@ -152,15 +155,15 @@ TEST_CASE("a question that went over an endpoint that ends is put over another o
     REQUIRE(count_of(in, wire::room_question) == 2);
     CHECK(in.peer.received<wire::room_header>(wire::room_question).back().ep == 88);
     const std::size_t before = count_of(in, wire::eager_only);
-    answer(in, gone);
+    grant_credits(in, gone);
     send_empty(in, other, 1);
     CHECK(count_of(in, wire::eager_only) == before);
-    answer(in, other_id);
+    grant_credits(in, other_id);
     send_empty(in, other, 1);
     CHECK(count_of(in, wire::eager_only) == before + 1);
 }
 
-TEST_CASE("a question that no endpoint is left for is put by the next one") {
+TEST_CASE("if no endpoint is left, the next endpoint sends the credit request") {
     raw_world in(small);
     const ucp_ep_h other = in.make_ep();
     send_empty(in, other, 1);  // waits for its connection
@@ -169,23 +172,24 @@ TEST_CASE("a question that no endpoint is left for is put by the next one") {
     in.peer_closes();
     REQUIRE(count_of(in, wire::room_question) == 1);
     const std::size_t before = count_of(in, wire::eager_only);
-    // The request is not the last message any more.
-    std::uint64_t asked = 0;
+    // The connection request is not the last message any more.
+    std::uint64_t requesting_ep = 0;
     for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
-        if (each.type == wireup_type::request) asked = each.ep;
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, asked},
-        in.peer.address());
+        if (each.type == wireup_type::request) requesting_ep = each.ep;
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{
+                     wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, requesting_ep},
+                 in.peer.address());
     in.settle();
     CHECK(count_of(in, wire::eager_only) == before);
     REQUIRE(count_of(in, wire::room_question) == 2);
-    answer(in, asked);
+    grant_credits(in, requesting_ep);
     send_empty(in, other, 1);
     CHECK(count_of(in, wire::eager_only) == before + 1);
 }
 
-TEST_CASE("who connects to a worker without room announces until it is answered") {
+TEST_CASE(
+    "a sender that connects to a worker without credits uses rendezvous until they are granted") {
     raw_world in(small);
     in.close_by_force();
     in.peer_closes();
@@ -196,12 +200,12 @@ TEST_CASE("who connects to a worker without room announces until it is answered"
     CHECK(count_of(in, wire::rndv_rts) == 3);
     REQUIRE(count_of(in, wire::room_question) == 1);
     CHECK(in.peer.received<wire::room_header>(wire::room_question)[0].ep == 88);
-    answer(in, id);
+    grant_credits(in, id);
     send_empty(in, again, 3);
     CHECK(count_of(in, wire::eager_only) == 3);
 }
 
-TEST_CASE("a worker without room says so when it connects, and when it has room again") {
+TEST_CASE("a worker without credits says so when it connects, and grants credits later") {
     raw_world in(small);
     fill(in);
     REQUIRE(!in.worker->matcher().room().has_room());
@@ -224,7 +228,7 @@ TEST_CASE("a worker without room says so when it connects, and when it has room 
 }
 
 TEST_CASE(
-    "the question over an endpoint that is closed here is answered: its peer may have others") {
+    "a credit request over an endpoint that is closed here is granted: its peer may have others") {
     raw_world in(small);
     in.close_by_force();
     in.peer.send(wire::room_question, wire::room_header{in.ep_id()});

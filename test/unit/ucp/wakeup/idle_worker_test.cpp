@@ -18,7 +18,7 @@ std::atomic<unsigned> yields{0};
 
 }  // namespace
 
-// Replaces the function of the C library in this program, to count the calls.
+// Replaces the function of the C library in this program, to count its calls.
 extern "C" int sched_yield() noexcept {
     yields.fetch_add(1, std::memory_order_relaxed);
     return static_cast<int>(::syscall(SYS_sched_yield));

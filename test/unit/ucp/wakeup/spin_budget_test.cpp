@@ -4,7 +4,7 @@
 
 using ucp::wakeup::spin_budget;
 
-TEST_CASE("who finds work while looking goes on looking", "[wakeup]") {
+TEST_CASE("a worker that finds work while spinning continues to spin", "[wakeup]") {
     spin_budget budget;
     for (unsigned i = 0; i < 100; ++i) {
         CHECK(budget.next() == spin_budget::longest);
@@ -12,19 +12,19 @@ TEST_CASE("who finds work while looking goes on looking", "[wakeup]") {
     }
 }
 
-TEST_CASE("who looks in vain sleeps at once, and tries again now and then", "[wakeup]") {
+TEST_CASE("a worker that spins in vain sleeps at once, and tries again sometimes", "[wakeup]") {
     spin_budget budget;
-    unsigned looked = 0;
+    unsigned spun = 0;
     for (unsigned i = 0; i < 1000; ++i) {
         if (budget.next() == 0) continue;
-        ++looked;
+        ++spun;
         budget.learn(false);
     }
-    CHECK(looked >= 1000 / spin_budget::sleeps_per_try);
-    CHECK(looked <= 1000 / spin_budget::sleeps_per_try + 6);
+    CHECK(spun >= 1000 / spin_budget::sleeps_per_try);
+    CHECK(spun <= 1000 / spin_budget::sleeps_per_try + 6);
 }
 
-TEST_CASE("one success is enough to look longer again", "[wakeup]") {
+TEST_CASE("one success is enough to spin longer again", "[wakeup]") {
     spin_budget budget;
     for (unsigned i = 0; i < 10; ++i) {
         if (budget.next() > 0) budget.learn(false);
@@ -35,10 +35,10 @@ TEST_CASE("one success is enough to look longer again", "[wakeup]") {
     CHECK(budget.next() == spin_budget::longest);
 }
 
-TEST_CASE("two that send to each other and both sleep come to look instead", "[wakeup]") {
-    // Who is asleep answers after it was woken, who looks answers at once.
+TEST_CASE("two workers that send to each other and both sleep begin to spin", "[wakeup]") {
+    // A sleeping worker replies after it was woken; a spinning worker replies at once.
     constexpr auto waking = 60 * ucs::time::microsecond;
-    constexpr auto answering = ucs::time::microsecond;
+    constexpr auto replying = ucs::time::microsecond;
     spin_budget each[2];
     for (spin_budget& one : each) {
         for (unsigned i = 0; i < 20; ++i) {
@@ -47,11 +47,11 @@ TEST_CASE("two that send to each other and both sleep come to look instead", "[w
     }
     bool asleep[2] = {true, true};
     for (unsigned turn = 0; turn < 1000; ++turn) {
-        const unsigned me = turn % 2;
-        const auto comes_after = answering + (asleep[1 - me] ? waking : 0);
-        const auto budget = each[me].next();
-        asleep[me] = budget < comes_after;
-        if (budget > 0) each[me].learn(!asleep[me]);
+        const unsigned worker = turn % 2;
+        const auto reply_time = replying + (asleep[1 - worker] ? waking : 0);
+        const auto budget = each[worker].next();
+        asleep[worker] = budget < reply_time;
+        if (budget > 0) each[worker].learn(!asleep[worker]);
     }
     CHECK_FALSE(asleep[0]);
     CHECK_FALSE(asleep[1]);

@@ -13,7 +13,7 @@ using ucp::tag::expected_queue;
 
 namespace {
 
-// The rule itself: a list in posting order.
+// Reference model: a list in posting order.
 class naive_queue {
 public:
     void add(expected_entry& entry) { entries_.push_back(&entry); }
@@ -40,24 +40,24 @@ struct scenario {
     std::uint64_t seed;
     std::size_t masks;
     std::size_t tags;  // different tags
-    std::size_t fill;  // entries around which the length swings
+    std::size_t fill;  // number of entries around which the length varies
     std::size_t steps = 4000;
 };
 
 class model_run {
 public:
-    explicit model_run(const scenario& what)
-        : what_(what), random_(what.seed), masks_{~std::uint64_t{0}} {
-        while (masks_.size() < what.masks)
+    explicit model_run(const scenario& parameters)
+        : parameters_(parameters), random_(parameters.seed), masks_{~std::uint64_t{0}} {
+        while (masks_.size() < parameters.masks)
             masks_.push_back(masks_.size() == 1 ? 0 : random_());
-        for (std::size_t i = 0; i < 2 * what.fill + 64; ++i)
+        for (std::size_t i = 0; i < 2 * parameters.fill + 64; ++i)
             free_.push_back(&store_.emplace_back());
     }
 
     void run() {
-        for (std::size_t i = 0; i < what_.steps; ++i) {
-            INFO("seed " << what_.seed << ", masks " << what_.masks << ", step " << i);
-            const bool grow = i / (2 * what_.fill + 1) % 2 == 0;
+        for (std::size_t i = 0; i < parameters_.steps; ++i) {
+            INFO("seed " << parameters_.seed << ", masks " << parameters_.masks << ", step " << i);
+            const bool grow = i / (2 * parameters_.fill + 1) % 2 == 0;
             const std::size_t dice = random_() % 100;
             if (dice < (grow ? 65U : 25U)) {
                 post();
@@ -74,14 +74,14 @@ public:
 
 private:
     std::uint64_t tag() {
-        const std::uint64_t value = random_() % what_.tags;
+        const std::uint64_t value = random_() % parameters_.tags;
         return value << 40 | value << 20 | value;
     }
     void post() {
         if (free_.empty()) return;
         expected_entry& entry = *free_.back();
         free_.pop_back();
-        entry.tag = tag() | (random_() % 4) << 60;  // some bits that masks leave out
+        entry.tag = tag() | (random_() % 4) << 60;  // some bits that the masks leave out
         entry.mask = masks_[random_() % masks_.size()];
         real_.add(entry);
         naive_.add(entry);
@@ -107,7 +107,7 @@ private:
             REQUIRE(seen.count(&naive_.at(i)) == 1);
     }
 
-    scenario what_;
+    scenario parameters_;
     std::mt19937_64 random_;
     std::vector<std::uint64_t> masks_;
     std::list<expected_entry> store_;
@@ -118,7 +118,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("posted receives match as a list in posting order does", "[ucp][tag]") {
+TEST_CASE("posted receives match like a list in posting order", "[ucp][tag]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         for (const std::size_t masks : {1U, 2U, 4U, 8U, 9U, 40U, 300U}) {
             model_run({.seed = seed, .masks = masks, .tags = 3, .fill = 5}).run();
@@ -135,7 +135,7 @@ TEST_CASE("tables of posted receives grow and shrink in use", "[ucp][tag]") {
     }
 }
 
-TEST_CASE("a lone receive follows the same rules as many", "[ucp][tag]") {
+TEST_CASE("a single receive follows the same rules as many", "[ucp][tag]") {
     expected_queue queue;
     expected_entry entry{.tag = 0x1200, .mask = 0xff00};
     REQUIRE(queue.match(0x1200) == nullptr);
@@ -150,7 +150,8 @@ TEST_CASE("a lone receive follows the same rules as many", "[ucp][tag]") {
     REQUIRE(queue.match(0x1200) == nullptr);
 }
 
-TEST_CASE("a wildcard posted first wins over an exact receive posted later", "[ucp][tag]") {
+TEST_CASE("a wildcard posted first takes precedence over an exact receive posted later",
+          "[ucp][tag]") {
     expected_queue queue;
     expected_entry any{.tag = 0, .mask = 0};
     expected_entry exact{.tag = 5, .mask = ~std::uint64_t{0}};
@@ -163,7 +164,7 @@ TEST_CASE("a wildcard posted first wins over an exact receive posted later", "[u
     REQUIRE(queue.match(5) == nullptr);
 }
 
-TEST_CASE("100,000 receives are found, whichever way they leave", "[ucp][tag]") {
+TEST_CASE("100,000 receives are found, in any order of leaving", "[ucp][tag]") {
     expected_queue queue;
     std::vector<expected_entry> entries(100000);
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -182,7 +183,7 @@ TEST_CASE("100,000 receives are found, whichever way they leave", "[ucp][tag]") 
     REQUIRE(queue.empty());
 }
 
-TEST_CASE("clearing hands out every entry and leaves a usable queue", "[ucp][tag]") {
+TEST_CASE("clearing passes every entry to the callback and leaves a usable queue", "[ucp][tag]") {
     for (const std::size_t count : {0U, 1U, 2U, 100U}) {
         expected_queue queue;
         std::list<expected_entry> entries(count);
@@ -204,8 +205,8 @@ TEST_CASE("clearing hands out every entry and leaves a usable queue", "[ucp][tag
     }
 }
 
-TEST_CASE("thousands of receives are matched, also behind some that are gone") {
-    // Enough for the order of posting to be kept.
+TEST_CASE("thousands of receives are matched, also after some were removed") {
+    // Enough receives for their posting order to be recorded.
     constexpr std::uint64_t count = 3000;
     expected_queue queue;
     std::vector<std::unique_ptr<expected_entry>> entries;

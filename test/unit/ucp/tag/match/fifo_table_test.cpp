@@ -24,7 +24,7 @@ std::vector<item> items_with(std::size_t count,
 
 }  // namespace
 
-TEST_CASE("equal keys leave a table in the order in which they came", "[ucp][tag]") {
+TEST_CASE("equal keys leave a table in the order of their arrival", "[ucp][tag]") {
     table t(0xff);
     std::vector<item> items = items_with(1000, [](std::uint64_t i) { return i << 8 | 7; });
     for (item& each : items)
@@ -32,9 +32,9 @@ TEST_CASE("equal keys leave a table in the order in which they came", "[ucp][tag
     REQUIRE(t.keys() == 1);
     REQUIRE(t.longest_chain() == 1);
     for (item& each : items) {
-        item** place = t.find(7);
-        REQUIRE(*place == &each);
-        t.take(place);
+        item** link = t.find(7);
+        REQUIRE(*link == &each);
+        t.take(link);
     }
     REQUIRE(t.empty());
     REQUIRE(*t.find(7) == nullptr);
@@ -48,9 +48,9 @@ TEST_CASE("removal from anywhere keeps the order of the rest", "[ucp][tag]") {
     for (const std::size_t gone : {2U, 0U, 4U})
         t.remove(items[gone]);
     for (const std::size_t left : {1U, 3U}) {
-        item** place = t.find(3);
-        REQUIRE(*place == &items[left]);
-        t.take(place);
+        item** link = t.find(3);
+        REQUIRE(*link == &items[left]);
+        t.take(link);
     }
     REQUIRE(t.empty());
 }
@@ -78,8 +78,8 @@ TEST_CASE("patterns of tags that programs use spread over the buckets", "[ucp][t
 }
 
 TEST_CASE("tags that a peer has chosen for another table spread over the buckets", "[ucp][tag]") {
-    // The hash of all tables had a key that everybody knows: messages with such tags made one call
-    // of progress take seconds.
+    // In an earlier version, the hash of all tables had a public key: messages with such tags made
+    // one call of progress take seconds.
     ucs::sys::hash_key known{0, 0x9e3779b97f4a7c15U};
     if (GENERATE(false, true)) known = ucs::sys::random_hash_key();
     const auto known_hash = [&](std::uint64_t tag) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t full = ~std::uint64_t{0};
 
-// The rule itself: a list in order of arrival.
+// Reference model: a list in order of arrival.
 class naive_queue {
 public:
     void add(unexpected_entry& entry) { entries_.push_back(&entry); }
@@ -43,20 +43,20 @@ struct scenario {
 
 class model_run {
 public:
-    explicit model_run(const scenario& what)
-        : what_(what), random_(what.seed), masks_{what.strongest} {
-        while (masks_.size() < what.masks)
-            masks_.push_back(masks_.size() == 1 ? 0 : random_() & what.strongest);
-        for (std::size_t i = 0; i < 2 * what.fill + 64; ++i)
+    explicit model_run(const scenario& parameters)
+        : parameters_(parameters), random_(parameters.seed), masks_{parameters.strongest} {
+        while (masks_.size() < parameters.masks)
+            masks_.push_back(masks_.size() == 1 ? 0 : random_() & parameters.strongest);
+        for (std::size_t i = 0; i < 2 * parameters.fill + 64; ++i)
             free_.push_back(&store_.emplace_back());
     }
 
-    // Returns the largest number of indexes that there were.
+    // Returns the largest number of indexes that existed.
     std::size_t run() {
         std::size_t most = 0;
-        for (std::size_t i = 0; i < what_.steps; ++i) {
-            INFO("seed " << what_.seed << ", masks " << what_.masks << ", step " << i);
-            const bool grow = i / (2 * what_.fill + 1) % 2 == 0;
+        for (std::size_t i = 0; i < parameters_.steps; ++i) {
+            INFO("seed " << parameters_.seed << ", masks " << parameters_.masks << ", step " << i);
+            const bool grow = i / (2 * parameters_.fill + 1) % 2 == 0;
             const std::size_t dice = random_() % 100;
             if (dice < (grow ? 60U : 20U)) {
                 arrive();
@@ -76,7 +76,7 @@ public:
 
 private:
     std::uint64_t tag() {
-        const std::uint64_t value = random_() % what_.tags;
+        const std::uint64_t value = random_() % parameters_.tags;
         return value << 40 | value << 20 | value;
     }
     void arrive() {
@@ -99,7 +99,7 @@ private:
         free_.push_back(found);
     }
 
-    scenario what_;
+    scenario parameters_;
     std::mt19937_64 random_;
     std::vector<std::uint64_t> masks_;
     std::list<unexpected_entry> store_;
@@ -123,7 +123,7 @@ struct filled_queue {
 
 }  // namespace
 
-TEST_CASE("stored messages are found as in a list by arrival", "[ucp][tag]") {
+TEST_CASE("stored messages are found like in a list by arrival", "[ucp][tag]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         for (const std::size_t masks : {1U, 2U, 4U, 9U, 40U}) {
             for (const std::uint64_t strongest : {full, full >> 2}) {
@@ -144,7 +144,7 @@ TEST_CASE("long lists with wildcards get indexes and stay right", "[ucp][tag]") 
     REQUIRE(most > 1);
 }
 
-TEST_CASE("a mask that walks a long list again and again gets an index", "[ucp][tag]") {
+TEST_CASE("a mask that walks a long list repeatedly gets an index", "[ucp][tag]") {
     filled_queue filled(5000);
     const std::uint64_t low = 0xffff;
     REQUIRE(filled.queue.find(0xffffffff, full) == nullptr);
@@ -152,7 +152,7 @@ TEST_CASE("a mask that walks a long list again and again gets an index", "[ucp][
     for (int i = 0; i < 3; ++i)
         REQUIRE(filled.queue.find(4999, low) == &filled.entries[4999]);
     REQUIRE(filled.queue.index_count() == 1);
-    // What arrives and leaves from now on is seen by the index, too.
+    // The index follows later arrivals and removals.
     unexpected_entry late{.tag = 0x10000 + 4999};
     filled.queue.add(late);
     filled.queue.remove(filled.entries[4999]);
@@ -184,7 +184,7 @@ TEST_CASE("an index that no receive uses is dropped", "[ucp][tag]") {
     REQUIRE(filled.queue.find(199, 0xfff) == &filled.entries[199]);
 }
 
-TEST_CASE("the number of indexes is limited, whatever masks are asked for", "[ucp][tag]") {
+TEST_CASE("the number of indexes is limited for any masks", "[ucp][tag]") {
     filled_queue filled(1000);
     for (int round = 0; round < 3; ++round) {
         for (std::uint64_t bit = 10; bit < 60; ++bit) {
@@ -195,8 +195,8 @@ TEST_CASE("the number of indexes is limited, whatever masks are asked for", "[uc
     REQUIRE(filled.queue.index_count() == mask_indexes::limit);
 }
 
-// Some programs never ask for all 64 bits. Their most specific mask must be as cheap as the full
-// one is for others, which shows in that it needs no index.
+// Some programs never use all 64 bits. Their most specific mask must be as cheap as the full mask
+// for other programs; the test checks that it needs no index.
 TEST_CASE("the table follows the most specific mask in use", "[ucp][tag]") {
     constexpr std::uint64_t specific = full >> 2;
     filled_queue filled(2000);
@@ -211,7 +211,7 @@ TEST_CASE("the table follows the most specific mask in use", "[ucp][tag]") {
             REQUIRE(filled.queue.find(each.tag | full << 62, specific) == &each);
     }
     REQUIRE(filled.queue.index_count() == 0);
-    // A mask with all bits of the table's walks over entries of one key only.
+    // A mask with all bits of the table's mask walks over entries of one key only.
     REQUIRE(filled.queue.find(1999, full) == &filled.entries[1999]);
     REQUIRE(filled.queue.find(1999 | full << 62, full) == nullptr);
     REQUIRE(filled.queue.index_count() == 0);

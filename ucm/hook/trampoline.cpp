@@ -1,4 +1,4 @@
-#include "ucm/hook/island.hpp"
+#include "ucm/hook/trampoline.hpp"
 
 #include <sys/mman.h>
 
@@ -26,11 +26,11 @@ std::uint8_t* take_page(std::uintptr_t address) noexcept {
 
 }  // namespace
 
-bool island::open(const void* neighbour) noexcept {
-    // A jump reaches 2 GB; half of that leaves room for the size of the library.
+bool trampoline_page::open(const void* code) noexcept {
+    // A jump reaches 2 GB; half of that allows for the library's size.
     constexpr std::uintptr_t step = std::uintptr_t{1} << 20;
     constexpr std::uintptr_t reach = std::uintptr_t{1} << 30;
-    const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(neighbour) & ~(step - 1);
+    const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(code) & ~(step - 1);
     for (std::uintptr_t distance = step; distance < reach && page_ == nullptr; distance += step) {
         if (distance < middle) page_ = take_page(middle - distance);
         if (page_ == nullptr) page_ = take_page(middle + distance);
@@ -38,26 +38,26 @@ bool island::open(const void* neighbour) noexcept {
     return page_ != nullptr;
 }
 
-const void* island::add_jump(int stack, const void* target) noexcept {
+const void* trampoline_page::add_jump(int stack, const void* target) noexcept {
     constexpr std::size_t most = 4 + 6 + sizeof(target);
     if (used_ + most > page_bytes) return nullptr;
     std::uint8_t* const begin = page_ + used_;
-    std::uint8_t* at = begin;
+    std::uint8_t* cursor = begin;
     if (stack != 0) {  // add $n,%rsp or sub $n,%rsp
         const std::uint8_t change[] = {0x48, 0x83,
                                        static_cast<std::uint8_t>(stack > 0 ? 0xc4 : 0xec),
                                        static_cast<std::uint8_t>(stack > 0 ? stack : -stack)};
-        std::memcpy(at, change, sizeof(change));
-        at += sizeof(change);
+        std::memcpy(cursor, change, sizeof(change));
+        cursor += sizeof(change);
     }
     constexpr std::uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp through the pointer behind it
-    std::memcpy(at, jump, sizeof(jump));
-    std::memcpy(at + sizeof(jump), &target, sizeof(target));
+    std::memcpy(cursor, jump, sizeof(jump));
+    std::memcpy(cursor + sizeof(jump), &target, sizeof(target));
     used_ += most;
     return begin;
 }
 
-bool island::close() noexcept {
+bool trampoline_page::close() noexcept {
     return mprotect(page_, page_bytes, PROT_READ | PROT_EXEC) == 0;
 }
 

@@ -1,5 +1,5 @@
-// What the owner of memory answers: data, results, confirmations. All of it is checked: an answer
-// that does not fit what was asked is dropped.
+// Handlers of replies from the owner of remote memory: data, results, confirmations. All of it is
+// checked; a reply that matches no request is dropped.
 #include <cstring>
 
 #include "ucp/core/handler.hpp"
@@ -15,15 +15,15 @@ namespace ucp {
 
 namespace {
 
-// The running operation of that name and kind that goes by messages, or nullptr.
-request* find(worker& owner, std::uint64_t name, send_kind kind) noexcept {
-    request* const found = find_send(owner, name);
+// Returns the running operation with this id and kind that goes by messages, or nullptr.
+request* find_operation(worker& owner, std::uint64_t id, send_kind kind) noexcept {
+    request* const found = find_send(owner, id);
     return found != nullptr && found->state.send.kind == kind ? found : nullptr;
 }
 
-// The get that this piece of data belongs to, or nullptr.
+// Returns the get to which this piece of data belongs, or nullptr.
 request* find_get(worker& owner, const wire::get_data_header& header, std::size_t length) noexcept {
-    request* const get = find(owner, header.reply, send_kind::get);
+    request* const get = find_operation(owner, header.reply, send_kind::get);
     if (get == nullptr) return nullptr;
     const send_state& state = get->state.send;
     const bool fits =
@@ -51,32 +51,33 @@ void deliver_data(void* arg, uct::peer_bytes message) {
     advance(*get, data.size());
 }
 
-void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
+void* locate_data(void* arg, const void* header_bytes, std::size_t length) noexcept {
     wire::get_data_header header;
-    std::memcpy(&header, at, sizeof header);
+    std::memcpy(&header, header_bytes, sizeof header);
     const request* const get = find_get(*static_cast<worker*>(arg), header, length);
     if (get == nullptr || get->state.send.buffer.contiguous() == nullptr) return nullptr;
     auto* const base = static_cast<const std::byte*>(get->state.send.buffer.contiguous());
     return const_cast<std::byte*>(base) + header.offset;
 }
 
-void landed_data(void* arg, const void* at, std::size_t length) {
+void landed_data(void* arg, const void* header_bytes, std::size_t length) {
     wire::get_data_header header;
-    std::memcpy(&header, at, sizeof header);
+    std::memcpy(&header, header_bytes, sizeof header);
     request* const get = find_get(*static_cast<worker*>(arg), header, length);
     if (get != nullptr) advance(*get, length);
 }
 
 void on_result(worker& owner, const wire::result_header& header) {
     const ucs_status_t status = wire::known_status(header.status);
-    if (request* const atomic = find(owner, header.reply, send_kind::atomic); atomic != nullptr) {
+    if (request* const atomic = find_operation(owner, header.reply, send_kind::atomic);
+        atomic != nullptr) {
         send_state& state = atomic->state.send;
         if (status == UCS_OK) scatter(state, 0, &header.value, state.buffer.length());
         atomic->via->end_answered(*atomic, status);
         return;
     }
-    request* const get = find(owner, header.reply, send_kind::get);
-    if (get == nullptr) return;  // both sides may end it at the same time
+    request* const get = find_operation(owner, header.reply, send_kind::get);
+    if (get == nullptr) return;  // both sides may end the get at the same time
     if (status == UCS_OK) {
         owner.rejected().warn(proto_log, "the end of get {:x} came before its data: dropped",
                               header.reply);
@@ -86,23 +87,24 @@ void on_result(worker& owner, const wire::result_header& header) {
 }
 
 void on_confirmed(worker& owner, const wire::confirmed_header& header) {
-    ep* const asked = owner.find_ep(header.ep);
-    if (asked == nullptr) return;
-    if (!asked->confirm(header.count, wire::known_status(header.status))) {
+    ep* const endpoint = owner.find_ep(header.ep);
+    if (endpoint == nullptr) return;
+    if (!endpoint->confirm(header.count, wire::known_status(header.status))) {
         owner.rejected().warn(proto_log,
                               "worker {:x} confirms {} operations, about which it was not asked: "
                               "dropped",
-                              asked->remote().uid(), header.count);
+                              endpoint->remote().uid(), header.count);
     }
 }
 
 }  // namespace
 
-void rma_listen_answers(worker& owner, uct::iface& on) {
+void rma_listen_answers(worker& owner, uct::iface& iface) {
     handler_of<wire::rma_data>::install<deliver_data, locate_data, landed_data>(
-        on, &owner, sizeof(wire::get_data_header));
-    handler_of<wire::rma_result>::install_plain<wire::result_header, on_result>(on, owner);
-    handler_of<wire::rma_confirmed>::install_plain<wire::confirmed_header, on_confirmed>(on, owner);
+        iface, &owner, sizeof(wire::get_data_header));
+    handler_of<wire::rma_result>::install_plain<wire::result_header, on_result>(iface, owner);
+    handler_of<wire::rma_confirmed>::install_plain<wire::confirmed_header, on_confirmed>(iface,
+                                                                                         owner);
 }
 
 }  // namespace ucp
