@@ -7,20 +7,21 @@
 
 namespace ucg {
 
-void agreement::compare(request& what) noexcept {
-    what.stopped = UCS_OK;
-    queue_.push_back(what);
-    go_on();
+void agreement::compare(request& request) noexcept {
+    request.stopped = UCS_OK;
+    queue_.push_back(request);
+    start_next();
 }
 
-// Some end as soon as they begin: the next one's turn comes here, and not within their end.
-void agreement::go_on() noexcept {
-    if (std::exchange(going_on_, true)) return;
+// Some operations end as soon as they begin. The next one is started here, and not within the end
+// of the previous one.
+void agreement::start_next() noexcept {
+    if (std::exchange(starting_, true)) return;
     while (!queue_.empty() && !begun_) {
         begun_ = true;
         begin();
     }
-    going_on_ = false;
+    starting_ = false;
 }
 
 void agreement::begin() noexcept {
@@ -28,13 +29,15 @@ void agreement::begin() noexcept {
     round_.emplace(group_.over(), group_.frames());
     round_->on_end(on_end, this);
     try {
-        what_.init(group_.size(), first.says(), first.deals());
-        round_->init(what_);
+        comparison_.init(group_.size(), first.says(), first.deals());
+        round_->init(comparison_);
     } catch (const std::bad_alloc&) {
-        // The round has its number all the same, and so has what is compared.
+        // The round has its sequence number all the same, and so has the operation that is
+        // compared.
         if (first.stopped == UCS_OK) first.stopped = UCS_ERR_NO_MEMORY;
     }
-    // Who was stopped while it waited does not wait for the others, who may never come.
+    // An operation that was stopped while it waited does not wait for other ranks, which may never
+    // come.
     if (first.stopped != UCS_OK)
         round_->start_failed(first.stopped);
     else
@@ -42,26 +45,26 @@ void agreement::begin() noexcept {
 }
 
 void agreement::on_end(schedule::operation& ended, void* self) noexcept {
-    auto& of = *static_cast<agreement*>(self);
-    request& first = of.queue_.front();
+    auto& all = *static_cast<agreement*>(self);
+    request& first = all.queue_.front();
     const ucs_status_t status = ended.status();
-    const ucs_status_t verdict = status == UCS_OK ? of.what_.verdict() : UCS_OK;
-    if (verdict != UCS_OK || first.uses_engine()) of.take_number();
+    const ucs_status_t verdict = status == UCS_OK ? all.comparison_.verdict() : UCS_OK;
+    if (verdict != UCS_OK || first.uses_engine()) all.take_number();
     if (status != UCS_OK)
-        first.skip(status);  // others may have heard all, and run it
+        first.skip(status);  // other ranks may have completed the comparison, and run it
     else if (verdict != UCS_OK)
         first.end(verdict);
     else
         first.run();
 }
 
-// Who did not hear all cannot know what the others have found out. So each compared operation has
-// one number on every rank, also where it does not run, or runs by the node's engine, which counts
-// by itself.
+// A rank whose comparison failed cannot know the verdict of the others. So each compared operation
+// takes one sequence number on every rank, even if it does not run, or runs on the node's engine,
+// which has its own count.
 void agreement::take_number() noexcept {
-    in_its_place_.emplace(group_.over(), group_.frames());
-    in_its_place_->init(no_steps_);
-    in_its_place_->start();
+    placeholder_.emplace(group_.over(), group_.frames());
+    placeholder_->init(no_steps_);
+    placeholder_->start();
 }
 
 std::vector<schedule::rank_t> agreement::missing() const {
@@ -74,11 +77,11 @@ void agreement::leave(request& ended) noexcept {
     begun_ = false;
 }
 
-void agreement::stop(request& what, ucs_status_t why) noexcept {
-    if (&what == &queue_.front() && begun_)
+void agreement::stop(request& request, ucs_status_t why) noexcept {
+    if (&request == &queue_.front() && begun_)
         round_->fail(why);
     else
-        what.stopped = why;
+        request.stopped = why;
 }
 
 }  // namespace ucg

@@ -1,4 +1,4 @@
-// Whether all ranks call an operation with arguments that fit each other: a help for debugging.
+// Check that all ranks call an operation with arguments that fit each other, for debugging.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@ namespace ucg {
 
 class group;
 
-// Before an operation runs, all ranks compare what they call it with (comparison.hpp). Operations
-// run one after the other then, so that all ranks compare the same ones. Owned by a group. Owner
-// context.
+// Before an operation runs, all ranks compare their calls (comparison.hpp). Then operations run one
+// after the other, so that all ranks compare the same ones. Owned by a group. Owner context.
 class agreement {
 public:
-    explicit agreement(group& of) noexcept : group_(of) {}
+    explicit agreement(group& group) noexcept : group_(group) {}
 
-    // Runs it when those before have ended and all agree, or ends it with an error everywhere.
-    void compare(request& what) noexcept;
-    // It ended: go_on() makes it the next one's turn.
+    // Runs the operation when those before it have ended and all ranks agree, or ends it with an
+    // error on every rank.
+    void compare(request& request) noexcept;
+    // Removes an operation that has ended; start_next() then starts the next one.
     void leave(request& ended) noexcept;
-    void go_on() noexcept;
-    // Ends one that has not run, on every rank: when its turn comes, because all have the same
-    // order.
-    void stop(request& what, ucs_status_t why) noexcept;
+    void start_next() noexcept;
+    // Ends an operation that has not run, on every rank, when its turn comes: all ranks have the
+    // same order.
+    void stop(request& request, ucs_status_t why) noexcept;
     // std::bad_alloc.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
@@ -35,7 +35,7 @@ private:
     void begin() noexcept;
     void take_number() noexcept;
 
-    // Takes a number and nothing else.
+    // Takes a sequence number and does nothing else.
     class no_steps final : public schedule::program {
         [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
             return none(me);
@@ -45,13 +45,13 @@ private:
 
     group& group_;
     ucs::datastruct::list<request, &request::compared_hook> queue_;
-    bool begun_ = false;     // the first one is compared, or runs
-    bool going_on_ = false;  // on the stack
-    comparison what_;
+    bool begun_ = false;     // the first one is being compared, or runs
+    bool starting_ = false;  // start_next() is on the stack
+    comparison comparison_;
     std::optional<schedule::operation> round_;
     no_steps no_steps_;
-    // Has the number of an operation that takes none itself.
-    std::optional<schedule::operation> in_its_place_;
+    // Takes the sequence number for an operation that takes none itself.
+    std::optional<schedule::operation> placeholder_;
 };
 
 }  // namespace ucg

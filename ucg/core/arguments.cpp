@@ -14,7 +14,7 @@ namespace {
 using schedule::collective;
 using schedule::rank_t;
 
-// The C names stand for the same things in the same order.
+// The C names have the same values as the enumerators.
 static_assert(UCG_COLL_LAST == schedule::collective_count);
 static_assert(UCG_COLL_EXSCAN == static_cast<int>(collective::exscan));
 static_assert(UCG_COLL_REDUCE_SCATTER == static_cast<int>(collective::reduce_scatter));
@@ -39,7 +39,7 @@ std::size_t element_of(const ucg_coll_args_t& args) noexcept {
     return args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
 }
 
-// How many elements one side of an operation has in memory, the gaps between blocks included.
+// The number of elements of one side of an operation in memory, including gaps between blocks.
 class extents {
 public:
     extents(const ucg_coll_args_t& args, rank_t rank, rank_t size)
@@ -48,17 +48,17 @@ public:
           size_(size),
           at_root_(rank == args.root),
           in_place_((args.flags & UCG_COLL_IN_PLACE) != 0),
-          most_(most_bytes / element_of(args)) {}
+          max_elements_(most_bytes / element_of(args)) {}
 
-    // Elements from the begin of the buffer to the end of its last block. Nothing: their bytes
-    // overflow, here or at the root.
+    // Elements from the beginning of the buffer to the end of its last block. Nothing if their
+    // bytes overflow, on this rank or at the root.
     [[nodiscard]] std::optional<std::uint64_t> source() const {
         switch (static_cast<collective>(args_.coll)) {
             case collective::barrier:
             case collective::bcast:
                 return 0;
             case collective::scatter:
-                return of_root(times(args_.count, size_));
+                return at_root_only(times(args_.count, size_));
             case collective::scatterv:
                 return at_root_ ? blocks(args_.src_counts, args_.src_displs) : 0;
             case collective::allgatherv:
@@ -79,14 +79,14 @@ public:
             case collective::barrier:
                 return 0;
             case collective::reduce:
-                return of_root(limited(args_.count));
+                return at_root_only(limited(args_.count));
             case collective::reduce_scatter:
                 return in_place_ ? blocks(args_.dst_counts, nullptr)
                                  : limited(args_.dst_counts[rank_]);
             case collective::reduce_scatter_block:
                 return in_place_ ? times(args_.count, size_) : limited(args_.count);
             case collective::gather:
-                return of_root(times(args_.count, size_));
+                return at_root_only(times(args_.count, size_));
             case collective::gatherv:
                 return at_root_ ? blocks(args_.dst_counts, args_.dst_displs) : 0;
             case collective::allgather:
@@ -104,18 +104,18 @@ private:
     using elements = std::optional<std::uint64_t>;
 
     [[nodiscard]] elements limited(std::uint64_t count) const {
-        return count <= most_ ? elements(count) : std::nullopt;
+        return count <= max_elements_ ? elements(count) : std::nullopt;
     }
-    [[nodiscard]] elements times(std::uint64_t count, rank_t by) const {
-        return count <= most_ / by ? elements(count * by) : std::nullopt;
+    [[nodiscard]] elements times(std::uint64_t count, rank_t factor) const {
+        return count <= max_elements_ / factor ? elements(count * factor) : std::nullopt;
     }
-    // What only the root has; that it overflows every rank finds.
-    [[nodiscard]] elements of_root(elements all) const { return at_root_ || !all ? all : 0; }
+    // Elements of a buffer that only the root has. Every rank detects an overflow.
+    [[nodiscard]] elements at_root_only(elements all) const { return at_root_ || !all ? all : 0; }
     [[nodiscard]] elements blocks(const std::uint64_t* counts, const std::uint64_t* places) const {
         std::uint64_t end = 0;
         for (rank_t i = 0; i < size_; ++i) {
             const std::uint64_t begin = places != nullptr ? places[i] : end;
-            if (counts[i] > most_ || begin > most_ - counts[i]) return std::nullopt;
+            if (counts[i] > max_elements_ || begin > max_elements_ - counts[i]) return std::nullopt;
             if (counts[i] != 0 || places == nullptr) end = std::max(end, begin + counts[i]);
         }
         return end;
@@ -126,7 +126,7 @@ private:
     const rank_t size_;
     const bool at_root_;
     const bool in_place_;
-    const std::uint64_t most_;
+    const std::uint64_t max_elements_;
 };
 
 ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
@@ -134,7 +134,7 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
         ucs::log::error(core_log, "{} is no collective operation", static_cast<int>(args.coll));
         return UCS_ERR_INVALID_PARAM;
     }
-    const auto what = static_cast<collective>(args.coll);
+    const auto type = static_cast<collective>(args.coll);
     if (args.type < 0 || args.type >= UCG_TYPE_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no type", static_cast<int>(args.type));
     constexpr unsigned known = UCG_COLL_IN_PLACE | UCG_COLL_DETERMINISTIC;
@@ -142,11 +142,11 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
         return refuse(args, UCS_ERR_UNSUPPORTED, "unknown flags 0x{:x}", args.flags & ~known);
     if (args.type == UCG_TYPE_OPAQUE && (args.element_size == 0 || args.element_size > most_bytes))
         return refuse(args, UCS_ERR_INVALID_PARAM, "an opaque type needs element_size");
-    if (has_root(what) && args.root >= size)
+    if (has_root(type) && args.root >= size)
         return refuse(args, UCS_ERR_INVALID_PARAM, "root {} of {} ranks", args.root, size);
-    if (what == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
+    if (type == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
         return refuse(args, UCS_ERR_INVALID_PARAM, "is in place as it is");
-    if (!takes_operator(what)) return UCS_OK;
+    if (!takes_operator(type)) return UCS_OK;
     if (args.op < 0 || args.op >= UCG_OP_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no operation", static_cast<int>(args.op));
     if (args.op == UCG_OP_USER) {
@@ -155,7 +155,7 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
             return refuse(args, UCS_ERR_INVALID_PARAM, "the user's operator is not given");
         return UCS_OK;
     }
-    const bool scans = what == collective::scan || what == collective::exscan;
+    const bool scans = type == collective::scan || type == collective::exscan;
     if (scans && args.op == UCG_OP_AVERAGE)
         return refuse(args, UCS_ERR_UNSUPPORTED, "has no average: each rank would have another");
     if (!ucg_op_is_defined(args.type, args.op))
@@ -187,7 +187,7 @@ ucs_status_t check_arrays(const ucg_coll_args_t& args, rank_t rank) {
     return missing ? refuse(args, UCS_ERR_INVALID_PARAM, "the array of counts is NULL") : UCS_OK;
 }
 
-// Whether the input is not in src.
+// Returns whether the input is in dst instead of src.
 bool source_is_in_target(const ucg_coll_args_t& args, rank_t rank) noexcept {
     if ((args.flags & UCG_COLL_IN_PLACE) == 0) return false;
     switch (static_cast<collective>(args.coll)) {
@@ -203,11 +203,11 @@ bool source_is_in_target(const ucg_coll_args_t& args, rank_t rank) noexcept {
     }
 }
 
-// Whether nothing comes into dst although it has room: the root's block of a scatter in place.
+// Returns whether dst gets no data although it has room: the root's block of a scatter in place.
 bool target_is_in_source(const ucg_coll_args_t& args, rank_t rank) noexcept {
-    const auto what = static_cast<collective>(args.coll);
+    const auto type = static_cast<collective>(args.coll);
     return (args.flags & UCG_COLL_IN_PLACE) != 0 && rank == args.root &&
-           (what == collective::scatter || what == collective::scatterv);
+           (type == collective::scatter || type == collective::scatterv);
 }
 
 bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept {
@@ -224,33 +224,33 @@ ucs_status_t check_counts(const ucg_coll_args_t& args, rank_t rank, rank_t size)
     return refuse(args, UCS_ERR_OUT_OF_RANGE, "more bytes than an address can have");
 }
 
-// Whether blocks that are written overlap, as the last of two that come into the same place would
-// win by chance. Their ends do not overflow.
+// Checks that no blocks in dst overlap, because the result would depend on their order of arrival.
+// Precondition: their ends do not overflow.
 ucs_status_t check_targets(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
-    const auto what = static_cast<collective>(args.coll);
-    const bool has_blocks = what == collective::allgatherv || what == collective::alltoallv ||
-                            (what == collective::gatherv && rank == args.root);
+    const auto type = static_cast<collective>(args.coll);
+    const bool has_blocks = type == collective::allgatherv || type == collective::alltoallv ||
+                            (type == collective::gatherv && rank == args.root);
     if (!has_blocks || args.dst_displs == nullptr) return UCS_OK;
     std::vector<rank_t> filled;
     filled.reserve(size);
     for (rank_t i = 0; i < size; ++i)
         if (args.dst_counts[i] != 0) filled.push_back(i);
-    const auto place = [&](rank_t i) { return args.dst_displs[i]; };
-    if (!std::ranges::is_sorted(filled, {}, place)) std::ranges::sort(filled, {}, place);
+    const auto offset = [&](rank_t i) { return args.dst_displs[i]; };
+    if (!std::ranges::is_sorted(filled, {}, offset)) std::ranges::sort(filled, {}, offset);
     for (std::size_t i = 1; i < filled.size(); ++i) {
         const rank_t low = filled[i - 1];
         const rank_t high = filled[i];
-        if (place(low) + args.dst_counts[low] > place(high))
+        if (offset(low) + args.dst_counts[low] > offset(high))
             return refuse(
                 args, UCS_ERR_INVALID_PARAM,
                 "the blocks of ranks {} and {} in dst overlap: {} elements from {} on and "
                 "{} from {} on",
-                low, high, args.dst_counts[low], place(low), args.dst_counts[high], place(high));
+                low, high, args.dst_counts[low], offset(low), args.dst_counts[high], offset(high));
     }
     return UCS_OK;
 }
 
-// The same in memory: `counts` of the call, with places that are made where none were given.
+// Returns the offsets of blocks: the given ones, or computed ones in `made` if none were given.
 const std::uint64_t* places_of(const std::uint64_t* counts, const std::uint64_t* given, rank_t size,
                                std::vector<std::uint64_t>& made) {
     if (given != nullptr || counts == nullptr) return given;
@@ -314,25 +314,24 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
     if (const ucs_status_t status = check_counts(args, rank, size); status != UCS_OK) return status;
 
     arguments made;
-    const auto what = static_cast<collective>(args.coll);
+    const auto type = static_cast<collective>(args.coll);
     made.deterministic = (args.flags & UCG_COLL_DETERMINISTIC) != 0;
-    schedule::call& call = made.what;
-    call.what = what;
+    schedule::call& call = made.call;
+    call.what = type;
     call.from = args.src;
     call.into = args.dst;
     call.count = args.count;
     call.element = element_of(args);
-    call.root = has_root(what) ? args.root : 0;
-    // All ranks may set the flag, but only the root of a gather, a reduction or a scatter is in
-    // place.
+    call.root = has_root(type) ? args.root : 0;
+    // All ranks may set the flag, but of a gather, reduction or scatter only the root is in place.
     call.in_place = source_is_in_target(args, rank) || target_is_in_source(args, rank);
-    if (takes_operator(what)) {
-        made.how = make_reducer(args, call.element, size);
-        call.how = made.how.get();
+    if (takes_operator(type)) {
+        made.reducer = make_reducer(args, call.element, size);
+        call.how = made.reducer.get();
     }
     const auto element = static_cast<double>(call.element);
     made.bytes = static_cast<double>(args.count) * element;
-    switch (what) {
+    switch (type) {
         case collective::barrier:
             call.count = 0;
             made.bytes = 0;

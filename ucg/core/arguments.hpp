@@ -1,4 +1,5 @@
-// Arguments of an operation as the program gave them, checked, and as schedules take them.
+// The arguments of an operation: copies of the program's, checked, and in the form that schedules
+// take.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -13,34 +14,34 @@
 
 namespace ucg {
 
-// Owns what the call points to, but for buffers and arrays of the program's. Move only.
+// Owns everything that `call` points to, except buffers and arrays of the program. Move only.
 struct arguments {
-    schedule::call what;
+    schedule::call call;
     bool deterministic = false;
-    // Bytes that predictions are made of, the same on every rank; see schedule::shape.
+    // Number of bytes for predictions, the same on every rank; see schedule::shape.
     double bytes = 0;
-    std::unique_ptr<schedule::reducer> how;
+    std::unique_ptr<schedule::reducer> reducer;
     std::vector<std::uint64_t> places, out_places;  // of blocks that follow each other
 
-    // What the program said in `args`, as far as its version has it; the rest is default.
+    // Copies the members of `args` that its version has; the rest is default.
     // UCS_ERR_INVALID_PARAM.
     static ucs::result<ucg_coll_args_t> copy(const ucg_coll_args_t* args);
-    // Whether they can be read where they are.
+    // Returns whether `args` has all members, so that it can be read in place.
     static bool are_whole(const ucg_coll_args_t* args) noexcept {
         return args != nullptr && args->struct_size == sizeof *args;
     }
 
-    // What those below return is a status of ucg_request_init(), each with a line in the log.
+    // The functions below return a status of ucg_request_init(), each with a line in the log.
     //
-    // What is to be done, from all that ranks must say alike: where that is refused here, nobody
-    // knows how the others do it. std::bad_alloc.
+    // read() derives the call from everything that ranks must pass alike. If a rank's arguments are
+    // refused here, the rank cannot know which algorithm the others use. std::bad_alloc.
     static ucs::result<arguments> read(const ucg_coll_args_t& args, schedule::rank_t rank,
                                        schedule::rank_t size);
-    // What concerns this rank alone of arguments that can be read: where its data are, and how long
-    // it waits. std::bad_alloc.
+    // Checks the arguments that concern this rank alone: its buffers and its time limit. Requires
+    // arguments that can be read. std::bad_alloc.
     static ucs_status_t check_own(const ucg_coll_args_t& args, schedule::rank_t rank,
                                   schedule::rank_t size);
-    // Of that, the buffers: for others with arguments that were checked.
+    // Checks only the buffers, for other buffers with arguments that were checked.
     static ucs_status_t check_buffers(const ucg_coll_args_t& args, schedule::rank_t rank,
                                       schedule::rank_t size);
 };

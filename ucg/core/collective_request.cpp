@@ -10,38 +10,38 @@ namespace ucg {
 using schedule::collective;
 using schedule::rank_t;
 
-std::unique_ptr<collective_request> collective_request::make(group& of,
+std::unique_ptr<collective_request> collective_request::make(group& group,
                                                              const ucg_coll_args_t& args) {
-    auto read = arguments::read(args, of.rank(), of.size());
+    auto read = arguments::read(args, group.rank(), group.size());
     const ucs_status_t refused = read.status();
     std::unique_ptr<collective_request> made(
-        new collective_request(of, args, read ? std::move(*read) : arguments()));
+        new collective_request(group, args, read ? std::move(*read) : arguments()));
     made->refused_ = refused != UCS_OK ? refused : made->prepare();
     if (made->refused_ != UCS_OK)
-        made->prepare_blindly();
+        made->prepare_refused();
     else
-        made->refused_ = arguments::check_own(args, of.rank(), of.size());
+        made->refused_ = arguments::check_own(args, group.rank(), group.size());
     return made;
 }
 
 ucs_status_t collective_request::prepare() {
-    group& in = of();
-    checked_.what.sizes = in.of().sizes();
+    group& group = of();
+    checked_.call.sizes = group.of().sizes();
     const std::string wanted = args_.algorithm != nullptr ? args_.algorithm : "";
     bool engine = false;
-    if (in.engine() != nullptr && in.where().nodes() == 1) {
-        near_.emplace(*in.engine());
-        const ucs_status_t status = near_->init(checked_.what);
+    if (group.engine() != nullptr && group.where().nodes() == 1) {
+        near_.emplace(*group.engine());
+        const ucs_status_t status = near_->init(checked_.call);
         if (status != UCS_OK && status != UCS_ERR_UNSUPPORTED) return status;
         engine = status == UCS_OK;
     }
-    const schedule::shape shape = in.shape_of(checked_.what, checked_.bytes);
-    const auto chosen = in.of().selector().choose(
-        {checked_.what, shape, in.links(), checked_.deterministic, engine, wanted});
+    const schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
+    const auto chosen = group.of().selector().choose(
+        {checked_.call, shape, group.links(), checked_.deterministic, engine, wanted});
     if (!chosen) return chosen.status();
     choice_ = *chosen;
     if (choice_.by == nullptr) {
-        choice_.reason += "; " + near_->way();
+        choice_.reason += "; " + near_->description();
         near_->on_end(
             [](node::operation& ended, void* self) {
                 static_cast<collective_request*>(self)->end(ended.status());
@@ -50,27 +50,29 @@ ucs_status_t collective_request::prepare() {
         return UCS_OK;
     }
     near_.reset();
-    spread();
-    return spread_->init(*choice_.by, checked_.what);
+    make_scheduled();
+    return scheduled_->init(*choice_.by, checked_.call);
 }
 
-// Nobody knows how the others do it; but all that goes by messages, which is everything between
-// nodes and all that the engine never does, has a number among them.
-void collective_request::prepare_blindly() {
+// This rank cannot know which method the others use. But every operation over messages has a
+// sequence number: those between nodes, and those that the engine never does.
+void collective_request::prepare_refused() {
     near_.reset();
-    spread_.reset();
+    scheduled_.reset();
     choice_ = {nullptr, "its arguments were refused"};
     const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
     if (of().where().nodes() > 1 ||
         (is_known && !node::has_patterns(static_cast<collective>(args_.coll))))
-        spread();
+        make_scheduled();
 }
 
-void collective_request::spread() {
-    spread_.emplace(of().over(), of().frames());
-    spread_->on_end([](schedule::operation& ended,
-                       void* self) { static_cast<collective_request*>(self)->end(ended.status()); },
-                    this);
+void collective_request::make_scheduled() {
+    scheduled_.emplace(of().over(), of().frames());
+    scheduled_->on_end(
+        [](schedule::operation& ended, void* self) {
+            static_cast<collective_request*>(self)->end(ended.status());
+        },
+        this);
 }
 
 const char* collective_request::algorithm() const noexcept {
@@ -83,22 +85,22 @@ void collective_request::begin() noexcept {
     else if (near_)
         near_->start();
     else
-        spread_->start();
+        scheduled_->start();
 }
 
 void collective_request::abort(ucs_status_t why) noexcept {
     if (near_)
         of().engine()->fail(why);
-    else if (spread_)
-        spread_->fail(why);
+    else if (scheduled_)
+        scheduled_->fail(why);
 }
 
 void collective_request::begin_failed(ucs_status_t why) noexcept {
-    if (spread_) {
-        spread_->start_failed(why);
+    if (scheduled_) {
+        scheduled_->start_failed(why);
         return;
     }
-    // The others wait for this rank in the engine; or nobody knows where.
+    // The other ranks wait for this one in the engine, or this rank does not know where.
     if (near_)
         of().engine()->fail(why);
     else if (of().size() > 1)
@@ -112,44 +114,44 @@ ucs_status_t collective_request::set_buffers(const void* from, void* into) noexc
     args_.src = from;
     args_.dst = into;
     unfit_ = arguments::check_buffers(args_, of().rank(), of().size());
-    schedule::call& what = near_ ? near_->arguments() : spread_->arguments();
-    what.from = args_.src;
-    what.into = args_.dst;
+    schedule::call& call = near_ ? near_->arguments() : scheduled_->arguments();
+    call.from = args_.src;
+    call.into = args_.dst;
     return unfit_;
 }
 
 std::vector<rank_t> collective_request::awaited() const {
     if (near_) return of().engine()->missing();
-    return spread_ ? of().missing(*spread_) : std::vector<rank_t>();
+    return scheduled_ ? of().missing(*scheduled_) : std::vector<rank_t>();
 }
 
 signature collective_request::says() const noexcept {
     signature made{};
-    made.what = static_cast<std::uint32_t>(args_.coll);
+    made.operation = static_cast<std::uint32_t>(args_.coll);
     made.refused = refused();
     if (made.refused != UCS_OK) return made;
-    const schedule::call& what = checked_.what;
+    const schedule::call& call = checked_.call;
     made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
-    if (takes_operator(what.what)) made.op = static_cast<std::uint32_t>(args_.op);
-    if (has_root(what.what)) made.root = args_.root;
-    if (what.what == collective::barrier) return made;
+    if (takes_operator(call.what)) made.op = static_cast<std::uint32_t>(args_.op);
+    if (has_root(call.what)) made.root = args_.root;
+    if (call.what == collective::barrier) return made;
     made.type = static_cast<std::uint32_t>(args_.type);
-    made.element = static_cast<std::uint32_t>(what.element);
-    if (!has_block_counts(what.what)) made.count = args_.count;
+    made.element = static_cast<std::uint32_t>(call.element);
+    if (!has_block_counts(call.what)) made.count = args_.count;
     return made;
 }
 
-// Of a gather or scatter in place, what the root gives itself is not moved.
+// In a gather or scatter in place, the root's own block is not moved.
 shares collective_request::deals() const {
     const rank_t size = of().size(), me = of().rank(), root = args_.root;
-    const bool in_place = checked_.what.in_place;
+    const bool in_place = checked_.call.in_place;
     const std::uint64_t *const out = args_.src_counts, *const in = args_.dst_counts;
     shares made;
-    if (refused() != UCS_OK || !has_block_counts(checked_.what.what)) return made;
+    if (refused() != UCS_OK || !has_block_counts(checked_.call.what)) return made;
     made.given.resize(size);
     made.taken.resize(size);
-    switch (checked_.what.what) {
+    switch (checked_.call.what) {
         case collective::gatherv:
             if (me == root) made.taken.assign(in, in + size);
             made.given[root] = in_place ? made.taken[root] : args_.count;

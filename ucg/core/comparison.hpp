@@ -1,4 +1,4 @@
-// The exchange by which ranks find out whether they call an operation with fitting arguments.
+// Comparison of the arguments with which the ranks call an operation.
 #pragma once
 
 #include <vector>
@@ -9,38 +9,39 @@
 
 namespace ucg {
 
-// First all say what they call. Where that fits, and numbers of elements differ from rank to rank,
-// each then hears from all others how many they give it, and all hear who expected something else.
-// So the verdict is the same on all ranks; the log lines are those of the ranks concerned. Owner
-// context.
+// First all ranks exchange the signatures of their calls. If these fit, and counts differ from rank
+// to rank, each rank gets from all others how many elements they give to it, and all ranks learn
+// which rank expected another count. So the verdict is the same on all ranks; only the ranks
+// concerned write log lines. Owner context.
 class comparison final : public schedule::program {
 public:
-    // This rank's call. std::bad_alloc.
-    void init(schedule::rank_t size, const signature& mine, shares dealt);
+    // Sets this rank's call. std::bad_alloc.
+    void init(schedule::rank_t size, const signature& own, shares own_shares);
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
-    // After a run that ended well: UCS_OK, or with what the operation ends on every rank.
+    // After a run that ended with UCS_OK: returns UCS_OK, or the status with which the operation
+    // ends on every rank.
     [[nodiscard]] ucs_status_t verdict() const noexcept { return verdict_; }
 
 private:
-    // Of what one rank was given, the first that it did not expect.
-    struct misfit {
-        std::uint32_t found;  // 0: there is none
+    // The first count that a rank did not expect.
+    struct mismatch {
+        std::uint32_t found;  // 0: all counts were expected
         schedule::rank_t from;
         std::uint64_t given, expected;
     };
 
-    static schedule::task compare(schedule::member& me, comparison& of);
-    static schedule::task give_counts(schedule::member& me, comparison& of);
-    [[nodiscard]] ucs_status_t judge_calls(schedule::rank_t me) const noexcept;
-    [[nodiscard]] misfit find_misfit() const noexcept;
-    [[nodiscard]] ucs_status_t judge_counts(schedule::rank_t me) const noexcept;
+    static schedule::task compare(schedule::member& me, comparison& self);
+    static schedule::task exchange_counts(schedule::member& me, comparison& self);
+    [[nodiscard]] ucs_status_t check_calls(schedule::rank_t me) const noexcept;
+    [[nodiscard]] mismatch find_mismatch() const noexcept;
+    [[nodiscard]] ucs_status_t check_counts(schedule::rank_t me) const noexcept;
 
-    std::vector<signature> calls_;  // by rank; the own one is there from the beginning
-    signature mine_{};
-    shares dealt_;
-    std::vector<std::uint64_t> offered_;  // to this rank
-    std::vector<misfit> misfits_;
+    std::vector<signature> calls_;  // by rank; the own one is set before the exchange
+    signature own_{};
+    shares own_shares_;
+    std::vector<std::uint64_t> received_counts_;  // counts that other ranks give to this one
+    std::vector<mismatch> mismatches_;
     ucs_status_t verdict_ = UCS_OK;
 };
 

@@ -18,7 +18,7 @@ constexpr const char* algorithm_names[schedule::collective_count] = {
     "SCATTER",  "SCATTERV",  "ALLGATHER", "ALLGATHERV", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK",
     "ALLTOALL", "ALLTOALLV", "SCAN",      "EXSCAN"};
 
-// The option of one collective: that of the first, with another name and place.
+// The option of one collective: a copy of the first option with another name and another member.
 template<std::size_t Which>
 option algorithm_option() {
     static constexpr const char* help =
@@ -162,7 +162,7 @@ const ucs::config::table& config::options() {
 }
 
 std::uint64_t config::common() const noexcept {
-    // All that is not a number has one bit pattern.
+    // All NaNs get the same bit pattern.
     const auto bits = [](double value) {
         return std::isnan(value) ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(value);
     };
@@ -179,7 +179,7 @@ std::uint64_t config::common() const noexcept {
 }
 
 bool config::is_lazy(std::uint32_t ranks) const noexcept {
-    // One round of all addresses is quicker than several lookups one after the other.
+    // One round with all addresses is faster than several lookups one after the other.
     constexpr std::uint32_t many = 128;
     using ucs::config::ternary;
     return lazy_addresses == ternary::automatic ? ranks >= many : lazy_addresses != ternary::no;

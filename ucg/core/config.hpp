@@ -24,7 +24,7 @@ struct config {
     unsigned rails = 1;
     ucs::config::duration timeout;
     bool check = false;
-    // Of libucg_mpi, which reads them by itself.
+    // For libucg_mpi, which reads them itself.
     bool mpi = true;
     bool mpi_eager = false;
     bool mpi_stats = false;
@@ -32,19 +32,20 @@ struct config {
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
     ucs::config::ternary random_job_key = ucs::config::ternary::no;
-    std::string bootstrap;  // only so that the names are known: ucg_oob_create_env() reads them
+    std::string bootstrap;  // makes the names known; ucg_oob_create_env() reads them
     // By collective: which algorithm to use (select/rules.hpp).
     std::array<std::string, schedule::collective_count> algorithms;
 
     static const ucs::config::table& options();
 
-    // A hash of all that must be the same on every rank, because ranks choose algorithms by it.
+    // Returns a hash of all options that must be the same on every rank, because ranks choose
+    // algorithms by them.
     [[nodiscard]] std::uint64_t common() const noexcept;
 
-    // Whether a group of so many ranks looks addresses up when it needs them, where it can.
+    // Returns whether a group of this many ranks looks up addresses when it needs them, if it can.
     [[nodiscard]] bool is_lazy(std::uint32_t ranks) const noexcept;
 
-    // From the environment; what is unknown there is warned of.
+    // Reads the options from the environment, and warns of unknown ones.
     static ucs::result<config> read();
 };
 

@@ -10,7 +10,7 @@
 
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
-#include "ucg/node/domains.hpp"
+#include "ucg/node/numa_domains.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
@@ -21,7 +21,7 @@
 namespace ucg {
 namespace {
 
-// Processes that do not see each other's numbers cannot share memory by them.
+// Processes that do not see each other's pids cannot share memory by pid.
 std::uint64_t node_of(const config& options) {
     namespace sys = ucs::sys;
     if (!options.node_engine) return sys::random_id();
@@ -31,7 +31,7 @@ std::uint64_t node_of(const config& options) {
     return sys::mix(host ^ within);
 }
 
-// A process that may run on several NUMA nodes is at home on none.
+// A process that may run on several NUMA nodes belongs to none.
 std::uint32_t numa_of(const config& options) {
     std::string name = options.numa_id;
     if (name == "auto") {
@@ -39,7 +39,7 @@ std::uint32_t numa_of(const config& options) {
         const int only = topology::machine::read().node_of_cpus(topology::allowed_cpus());
         name = only < 0 ? "" : fmt::to_string(only);
     }
-    if (name.empty()) return node::domains::unknown;
+    if (name.empty()) return node::numa_domains::unknown;
     return static_cast<std::uint32_t>(ucs::sys::hash_text(name)) >> 1;  // never `unknown`
 }
 
@@ -89,13 +89,13 @@ context::context(config options, select::selector chooses, const ucg_context_par
       worker_(params.worker) {}
 
 context::~context() {
-    constexpr ucs::time::nanoseconds patience = 5 * ucs::time::second;
-    const ucs::time::nanoseconds until = ucs::time::now() + patience;
+    constexpr ucs::time::nanoseconds timeout = 5 * ucs::time::second;
+    const ucs::time::nanoseconds until = ucs::time::now() + timeout;
     for (close_books(); !left_.empty() && ucs::time::now() < until; close_books()) {
         ::sched_yield();
         ucs::time::give_turn();
     }
-    if (listens_) net::news::ignore(worker_);
+    if (listens_) net::news::stop_listening(worker_);
     if (ucp_ == nullptr) return;
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
     ucp_cleanup(ucp_);
@@ -115,7 +115,7 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
     }
     if (!listens_) {
         if (const ucs_status_t status = told_.listen(worker_); status != UCS_OK) return status;
-        told_.ask(
+        told_.set_group_check(
             [](void* self, std::uint32_t group) {
                 return static_cast<context*>(self)->ids_.is_used(group);
             },
@@ -125,8 +125,8 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
     return worker_;
 }
 
-// A random key goes by a configuration of this context alone: the environment is the children's,
-// too.
+// A random key is passed by a configuration of this context alone, because child processes inherit
+// the environment.
 ucs_status_t context::open_ucp() noexcept try {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
@@ -136,12 +136,12 @@ ucs_status_t context::open_ucp() noexcept try {
     ucp_config_t* made = nullptr;
     ucs_status_t status = ucp_config_read(nullptr, nullptr, &made);
     if (status != UCS_OK) return status;
-    const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> with(made,
-                                                                            &ucp_config_release);
+    const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> config(made,
+                                                                              &ucp_config_release);
     std::string text = job_key_->text();
-    status = ucp_config_modify(with.get(), "JOB_KEY", text.c_str());
+    status = ucp_config_modify(config.get(), "JOB_KEY", text.c_str());
     ucs::security::erase(std::as_writable_bytes(std::span(text)));
-    return status == UCS_OK ? ucp_init(&params, with.get(), &ucp_) : status;
+    return status == UCS_OK ? ucp_init(&params, config.get(), &ucp_) : status;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
 }
@@ -167,22 +167,23 @@ ucs_status_t context::make_worker() noexcept {
     }
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    // Calls of several threads are in turn, by the lock of this context.
+    // The lock of this context serializes the calls of several threads.
     params.thread_mode = thread_mode_ == UCS_THREAD_MODE_SINGLE ? UCS_THREAD_MODE_SINGLE
                                                                 : UCS_THREAD_MODE_SERIALIZED;
     return ucp_worker_create(ucp_, &params, &worker_);
 }
 
 ucs::result<std::vector<std::byte>> context::address() {
-    const auto by = worker();
-    if (!by) return by.status();
+    const auto ucp_worker = worker();
+    if (!ucp_worker) return ucp_worker.status();
     ucp_address_t* packed = nullptr;
     std::size_t length = 0;
-    if (const ucs_status_t status = ucp_worker_get_address(*by, &packed, &length); status != UCS_OK)
+    if (const ucs_status_t status = ucp_worker_get_address(*ucp_worker, &packed, &length);
+        status != UCS_OK)
         return status;
     const auto* const first = reinterpret_cast<const std::byte*>(packed);
     std::vector<std::byte> copy(first, first + length);
-    ucp_worker_release_address(*by, packed);
+    ucp_worker_release_address(*ucp_worker, packed);
     return copy;
 }
 
@@ -190,7 +191,7 @@ void context::serve(std::shared_ptr<net::address_book> left) noexcept {
     try {
         left_.push_back(std::move(left));
     } catch (const std::bad_alloc&) {
-        // Others that still ask hear nothing, until their time is over.
+        // Ranks that still look up addresses get no answer until their time limit.
     }
 }
 
@@ -198,7 +199,7 @@ void context::close_books() noexcept {
     std::erase_if(left_, [](const auto& each) { return each->close(); });
 }
 
-// Groups may come and go in callbacks, so the list is walked by number.
+// Groups may be added and removed in callbacks, so the list is iterated over by index.
 unsigned context::progress() noexcept {
     unsigned done = worker_ != nullptr ? ucp_worker_progress(worker_) : 0;
     if (listens_)
@@ -206,8 +207,8 @@ unsigned context::progress() noexcept {
                                       [this](std::uint32_t group) { return ids_.is_used(group); });
     for (std::size_t i = 0; i < groups_.size(); ++i)
         done += groups_[i]->progress();
-    constexpr unsigned seldom = 64;
-    if (!left_.empty() && ++looks_ % seldom == 0) close_books();
+    constexpr unsigned polls_per_check = 64;
+    if (!left_.empty() && ++looks_ % polls_per_check == 0) close_books();
     return done;
 }
 

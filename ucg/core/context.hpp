@@ -1,4 +1,4 @@
-// What the groups of a process share: options, the worker, the turn of progress.
+// State that the groups of a process share: options, the worker, the turn of progress.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -25,7 +25,7 @@ class group;
 // Owned by the program. Owner context; in thread mode MULTI under lock().
 class context {
 public:
-    // What is in `params` was checked.
+    // Precondition: `params` was checked.
     static ucs::result<std::unique_ptr<context>> make(const ucg_context_params_t& params);
     context(const context&) = delete;
     context& operator=(const context&) = delete;
@@ -36,25 +36,26 @@ public:
     [[nodiscard]] ucs::sys::optional_lock& lock() noexcept { return lock_; }
     [[nodiscard]] group_ids& ids() noexcept { return ids_; }
 
-    // Sizes that algorithms go by, as the user set them.
+    // Returns the sizes for algorithms that the user set.
     [[nodiscard]] schedule::tuning sizes() const noexcept;
 
-    // Which node this process is on; equal for all of a node.
+    // Returns the number of this process's node; equal for all processes of a node.
     [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
-    // Which NUMA node of it this process is bound to, or node::domains::unknown.
+    // Returns the number of the NUMA node to which this process is bound, or
+    // node::numa_domains::unknown.
     [[nodiscard]] std::uint32_t numa() const noexcept { return numa_; }
 
-    // Whether nothing can come from a network.
+    // Returns whether no messages can come from a network.
     [[nodiscard]] bool is_local() const noexcept { return worker_ == nullptr; }
 
-    // The worker, made at the first call if the program gave none.
+    // Returns the worker. The first call makes it if the program gave none.
     [[nodiscard]] ucs::result<ucp_worker_h> worker() noexcept;
     [[nodiscard]] ucs::result<std::vector<std::byte>> address();
 
-    // Makes what this rank tells others about its job key. A rank that `proposes` makes one up if
-    // it has none; the key itself is in it only if the exchange is private.
+    // Makes this rank's offer of a job key. A rank that `proposes` makes a key up if it has none.
+    // The offer contains the key itself only if the exchange is private.
     [[nodiscard]] key_offer offer_key(bool is_private, bool proposes) const noexcept;
-    // The worker is to be made with this key; before there is one.
+    // Sets the job key for the worker. Must be called before the worker is made.
     void adopt(const random_job_key& key) noexcept { job_key_ = key; }
     [[nodiscard]] const std::optional<random_job_key>& job_key() const noexcept { return job_key_; }
     [[nodiscard]] net::news& told() noexcept { return told_; }
@@ -62,11 +63,11 @@ public:
 
     void add(group& which) { groups_.push_back(&which); }
     void remove(group& which) noexcept { std::erase(groups_, &which); }
-    // Closes a book of which no group is left: progress() serves it until it is closed.
+    // Takes over a book that no group uses any more. progress() serves it until it is closed.
     void serve(std::shared_ptr<net::address_book> left) noexcept;
     [[nodiscard]] bool has_groups() const noexcept { return !groups_.empty(); }
 
-    // Everything once. How much happened.
+    // Makes progress on everything once. Returns how much happened.
     unsigned progress() noexcept;
 
 private:

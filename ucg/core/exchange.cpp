@@ -8,27 +8,28 @@
 
 namespace ucg {
 
-std::shared_ptr<net::asked_book> oob_exchange::publish(std::span<const std::byte> address) {
+std::shared_ptr<net::lookup_address_book> oob_exchange::publish(
+    std::span<const std::byte> address) {
     std::uint64_t number = 0;
-    if (by_.publish == nullptr ||
-        by_.publish(by_.arg, address.data(), address.size(), &number) != UCS_OK)
+    if (oob_.publish == nullptr ||
+        oob_.publish(oob_.arg, address.data(), address.size(), &number) != UCS_OK)
         return {};
-    return std::make_shared<net::asked_book>(by_, number);
+    return std::make_shared<net::lookup_address_book>(oob_, number);
 }
 
 ucs_status_t oob_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
     release();
-    const ucs_status_t status = by_.allgather(by_.arg, own, all, bytes, &request_);
+    const ucs_status_t status = oob_.allgather(oob_.arg, own, all, bytes, &request_);
     under_way_ = status == UCS_OK;
     return status;
 }
 
 ucs_status_t oob_exchange::test() noexcept {
-    return under_way_ ? by_.test(by_.arg, request_) : UCS_ERR_INVALID_PARAM;
+    return under_way_ ? oob_.test(oob_.arg, request_) : UCS_ERR_INVALID_PARAM;
 }
 
 void oob_exchange::release() noexcept {
-    if (std::exchange(under_way_, false)) by_.release(by_.arg, std::exchange(request_, nullptr));
+    if (std::exchange(under_way_, false)) oob_.release(oob_.arg, std::exchange(request_, nullptr));
 }
 
 group_exchange::group_exchange(group& parent)
@@ -36,7 +37,7 @@ group_exchange::group_exchange(group& parent)
     ++parent_.splits();
 }
 
-// What others still send for a round that is given up here is dropped by the parent's fabric.
+// The parent's fabric drops what other ranks still send for a round that is given up here.
 group_exchange::~group_exchange() {
     round_.fail(UCS_ERR_CANCELED);
     while (round_.status() == UCS_INPROGRESS) {
@@ -54,21 +55,22 @@ schedule::rank_t group_exchange::size() const noexcept {
     return parent_.size();
 }
 
-net::contacts group_exchange::contacts() const {
+net::member_addresses group_exchange::contacts() const {
     return parent_.contacts();
 }
 
 ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
-    schedule::call what;
-    what.what = schedule::collective::allgather;
-    what.from = own;
-    what.into = all;
-    what.count = bytes;
-    // Not by the engine of the node, which does everything in the order of the program's calls.
-    schedule::shape shape = parent_.shape_of(what);
+    schedule::call args;
+    args.what = schedule::collective::allgather;
+    args.from = own;
+    args.into = all;
+    args.count = bytes;
+    // Does not use the engine of the node, which runs everything in the order of the program's
+    // calls.
+    schedule::shape shape = parent_.shape_of(args);
     shape.where = nullptr;
-    const schedule::algorithm& by = algo::choose(what, shape, parent_.links(), false);
-    const ucs_status_t status = round_.init(by, what);
+    const schedule::algorithm& algorithm = algo::choose(args, shape, parent_.links(), false);
+    const ucs_status_t status = round_.init(algorithm, args);
     if (status == UCS_OK) round_.start();
     return status;
 }

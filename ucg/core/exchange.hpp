@@ -1,4 +1,4 @@
-// How those who want to become a group tell each other who they are, before there is a group.
+// Exchange of data between the processes that want to become a group, before the group exists.
 #pragma once
 
 #include <ucg/api/ucg_oob.h>
@@ -6,15 +6,14 @@
 #include <cstddef>
 #include <memory>
 
-#include "ucg/net/asked_book.hpp"
+#include "ucg/net/lookup_address_book.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg {
 
 class group;
 
-// Rounds, one after the other, in which every member gives as many bytes as the others and gets
-// those of all, in the order of ranks. Owner context.
+// Allgather rounds, one after the other. Owner context.
 class exchange {
 public:
     exchange() = default;
@@ -24,34 +23,36 @@ public:
 
     [[nodiscard]] virtual schedule::rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual schedule::rank_t size() const noexcept = 0;
-    // Returns whether a secret of the members may go over it.
+    // Returns whether the exchange is private, so that it may carry a secret of the members.
     [[nodiscard]] virtual bool is_private() const noexcept { return false; }
-    // Where all members are found, by their ranks here, if that is known already. std::bad_alloc.
-    [[nodiscard]] virtual net::contacts contacts() const { return {}; }
-    // Lets the others look an address up, once another round is over, in what is returned; none: it
-    // cannot be. std::bad_alloc.
-    [[nodiscard]] virtual std::shared_ptr<net::asked_book> publish(std::span<const std::byte>) {
+    // Returns the addresses of all members, by their ranks in the exchange, if they are known
+    // already. std::bad_alloc.
+    [[nodiscard]] virtual net::member_addresses contacts() const { return {}; }
+    // Publishes this rank's address, so that the others can look it up after another round. Returns
+    // the book for lookups; null if lookups are not available. std::bad_alloc.
+    [[nodiscard]] virtual std::shared_ptr<net::lookup_address_book> publish(
+        std::span<const std::byte>) {
         return {};
     }
-    // Begins a round; memory stays where it is until it ended. Never blocks.
+    // Begins a round; the memory must stay valid until it has ended. Never blocks.
     [[nodiscard]] virtual ucs_status_t begin(const void* own, void* all,
                                              std::size_t bytes) noexcept = 0;
-    // Moves the round on: UCS_INPROGRESS, UCS_OK or why it failed.
+    // Advances the round. Returns UCS_INPROGRESS, UCS_OK, or why it failed.
     [[nodiscard]] virtual ucs_status_t test() noexcept = 0;
 };
 
-// By the functions of the caller's.
+// The exchange by functions of the caller.
 class oob_exchange final : public exchange {
 public:
-    explicit oob_exchange(const ucg_oob_t& by) noexcept : by_(by) {}
+    explicit oob_exchange(const ucg_oob_t& oob) noexcept : oob_(oob) {}
     ~oob_exchange() override { release(); }
 
-    [[nodiscard]] schedule::rank_t rank() const noexcept override { return by_.rank; }
-    [[nodiscard]] schedule::rank_t size() const noexcept override { return by_.size; }
+    [[nodiscard]] schedule::rank_t rank() const noexcept override { return oob_.rank; }
+    [[nodiscard]] schedule::rank_t size() const noexcept override { return oob_.size; }
     [[nodiscard]] bool is_private() const noexcept override {
-        return (by_.flags & UCG_OOB_PRIVATE) != 0;
+        return (oob_.flags & UCG_OOB_PRIVATE) != 0;
     }
-    [[nodiscard]] std::shared_ptr<net::asked_book> publish(
+    [[nodiscard]] std::shared_ptr<net::lookup_address_book> publish(
         std::span<const std::byte> address) override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,
                                      std::size_t bytes) noexcept override;
@@ -60,12 +61,12 @@ public:
 private:
     void release() noexcept;
 
-    const ucg_oob_t by_;
+    const ucg_oob_t oob_;
     void* request_ = nullptr;
     bool under_way_ = false;
 };
 
-// Over a group that there is already. The parent outlives it.
+// The exchange over an existing group, which must outlive it.
 class group_exchange final : public exchange {
 public:
     explicit group_exchange(group& parent);
@@ -73,7 +74,7 @@ public:
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override;
     [[nodiscard]] schedule::rank_t size() const noexcept override;
-    [[nodiscard]] net::contacts contacts() const override;
+    [[nodiscard]] net::member_addresses contacts() const override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,
                                      std::size_t bytes) noexcept override;
     [[nodiscard]] ucs_status_t test() noexcept override { return round_.status(); }

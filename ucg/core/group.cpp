@@ -10,8 +10,8 @@
 namespace ucg {
 namespace {
 
-// Messages through rings in the memory of a node, or over a network that nobody measured: a fast
-// Ethernet.
+// Defaults for messages through rings in the memory of a node, and over a network that was not
+// measured: a fast Ethernet.
 schedule::link_cost usual_links(bool one_node) noexcept {
     schedule::link_cost made;
     made.latency = one_node ? 1e-6 : 2e-5;
@@ -22,13 +22,13 @@ schedule::link_cost usual_links(bool one_node) noexcept {
 
 }  // namespace
 
-group::group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish)
-    : context_(of), deadline_(wish.deadline), none_(wish.color == joining::no_color) {
+group::group(context& context, std::unique_ptr<exchange> exchange, const joining::wish& wish)
+    : context_(context), deadline_(wish.deadline), none_(wish.color == joining::no_color) {
     context_.add(*this);
-    joining_.emplace(of, std::move(by), wish);
+    joining_.emplace(context, std::move(exchange), wish);
 }
 
-// It has the number of the first one, by which nothing is told apart on one node.
+// A sibling has the number of the first group, because nothing on one node is distinguished by it.
 group::group(const group& first, const node::segment& memory)
     : context_(first.context_), deadline_(0), none_(false), made_(first.made_) {
     made_.memory = memory;
@@ -72,7 +72,7 @@ void group::advance() noexcept {
         ucs::time::now() >= deadline_) {
         ucs::log::error(core_log,
                         "the group of {} ranks was not made in time: rank {} measures the network "
-                        "and hears nothing",
+                        "and gets no answer",
                         size(), rank());
         measuring_->fail(UCS_ERR_TIMED_OUT);
     }
@@ -88,7 +88,7 @@ void group::advance() noexcept {
     state_ = status;
 }
 
-// Its memory is in use until it has ended.
+// The measurement uses its memory until it has ended.
 void group::stop_measuring(ucs_status_t why) noexcept {
     measuring_->fail(why);
     while (measuring_->status() == UCS_INPROGRESS) {
@@ -114,27 +114,27 @@ void group::join() noexcept try {
 
 ucs_status_t group::build() {
     const bool one_node = made_.where.nodes() == 1;
-    const schedule::rank_t here = made_.where.index_of(made_.rank);
+    const schedule::rank_t own_index = made_.where.index_of(made_.rank);
     if (made_.memory) {
         std::vector<pid_t> pids;
-        for (const node::process_mark& each : made_.processes)
+        for (const node::process_identity& each : made_.processes)
             pids.push_back(static_cast<pid_t>(each.pid));
         lives_.emplace(pids);
-        node::tuning sizes;
-        sizes.read_bytes = context_.options().single_copy.bytes;
-        sizes.domain_bytes = context_.options().numa_level.bytes;
-        engine_.emplace(made_.memory, *lives_, here, sizes,
-                        made_.may_read ? node::neighbours(made_.processes) : node::neighbours(),
+        node::tuning params;
+        params.read_bytes = context_.options().single_copy.bytes;
+        params.domain_bytes = context_.options().numa_level.bytes;
+        engine_.emplace(made_.memory, *lives_, own_index, params,
+                        made_.may_read ? node::local_peers(made_.processes) : node::local_peers(),
                         made_.numa);
         ucs::log::debug(core_log, "group {}: {} ranks of {} on this node, on {} of its NUMA nodes",
-                        made_.id, made_.memory.ranks(), size(), engine_->who().count());
+                        made_.id, made_.memory.ranks(), size(), engine_->domains().count());
     }
     links_ = usual_links(one_node);
     if (one_node) {
-        near_ =
-            std::make_unique<node::fabric>(made_.memory, *lives_, here, context_.early_messages());
-        auto limits = node::patience::usual(made_.memory.ranks());
-        patience_.emplace(made_.memory, here, limits);
+        near_ = std::make_unique<node::fabric>(made_.memory, *lives_, own_index,
+                                               context_.early_messages());
+        auto limits = node::backoff::usual(made_.memory.ranks());
+        backoff_.emplace(made_.memory, own_index, limits);
     } else {
         const auto worker = context_.worker();
         if (!worker) return worker.status();
@@ -162,7 +162,7 @@ ucs_status_t group::prepare_meeting() {
     return status;
 }
 
-// What the user says counts more than what was measured.
+// Figures of the user take precedence over measured ones.
 void group::use_links_of_user() noexcept {
     const config& options = context_.options();
     if (!std::isnan(options.latency.seconds)) links_.latency = options.latency.seconds;
@@ -170,8 +170,8 @@ void group::use_links_of_user() noexcept {
         links_.per_byte = 1 / options.bandwidth.bytes_per_second;
 }
 
-// Where the user does not say what messages between nodes cost. With both figures nothing is
-// measured at all, so that every run makes the same choices.
+// Measures the cost of messages between nodes if the user does not give it. If the user gives both
+// figures, nothing is measured, so that every run makes the same choices.
 ucs_status_t group::measure() {
     use_links_of_user();
     const config& options = context_.options();
@@ -185,26 +185,26 @@ ucs_status_t group::measure() {
     return UCS_INPROGRESS;
 }
 
-// Peers may need some time to take what was sent; those that are dead get none. Others may still
-// ask this process for addresses when it has no group any more.
+// Peers may need some time to receive what was sent; dead peers get none. Other ranks may still
+// look up addresses at this process when it has no group any more.
 void group::close() noexcept {
     if (far_ == nullptr) return;
-    constexpr ucs::time::nanoseconds patience = 5 * 1'000'000'000ULL;
-    const ucs::time::nanoseconds until = ucs::time::now() + patience;
+    constexpr ucs::time::nanoseconds timeout = 5 * 1'000'000'000ULL;
+    const ucs::time::nanoseconds until = ucs::time::now() + timeout;
     while (!far_->close() && ucs::time::now() < until) {
         static_cast<void>(context_.progress());
         ucs::time::give_turn();
     }
-    if (const auto& book = far_->all().book(); book.use_count() == 1 && !book->close())
+    if (const auto& book = far_->addresses().book(); book.use_count() == 1 && !book->close())
         context_.serve(book);
 }
 
-schedule::shape group::shape_of(const schedule::call& what) const noexcept {
-    return shape_of(what, static_cast<double>(what.count) * static_cast<double>(what.element));
+schedule::shape group::shape_of(const schedule::call& call) const noexcept {
+    return shape_of(call, static_cast<double>(call.count) * static_cast<double>(call.element));
 }
 
-schedule::shape group::shape_of(const schedule::call& what, double bytes) const noexcept {
-    return {size(), bytes, what.sizes, what.root, over_->where()};
+schedule::shape group::shape_of(const schedule::call& call, double bytes) const noexcept {
+    return {size(), bytes, call.sizes, call.root, over_->where()};
 }
 
 unsigned group::progress() noexcept {
@@ -214,13 +214,13 @@ unsigned group::progress() noexcept {
     }
     if (state_ != UCS_OK || none_) return 0;
     const unsigned done = move();
-    constexpr unsigned seldom = 64;
-    if (!timed_.empty() && ++looks_ % seldom == 0) expire();
+    constexpr unsigned polls_per_check = 64;
+    if (!timed_.empty() && ++looks_ % polls_per_check == 0) expire();
     return done;
 }
 
-unsigned group::progress(const request& of) noexcept {
-    return of.uses_engine() ? unsigned{engine_->progress_closely()} : context_.progress();
+unsigned group::progress(const request& request) noexcept {
+    return request.uses_engine() ? unsigned{engine_->progress_closely()} : context_.progress();
 }
 
 unsigned group::move() noexcept {
@@ -231,8 +231,8 @@ unsigned group::move() noexcept {
     return done;
 }
 
-// What runs on the engine alone is looked at more often than all else. Where nothing comes from a
-// network, this may sleep until somebody on the node calls.
+// Requests that run on the engine alone are polled more often than everything else. If no messages
+// can come from a network, this may sleep until another rank of the node wakes it.
 template<class Done>
 void group::wait_until(const Done& done, bool by_engine) noexcept {
     constexpr unsigned others_every = 16;
@@ -241,8 +241,8 @@ void group::wait_until(const Done& done, bool by_engine) noexcept {
         if (by_engine && ++turns % others_every != 0) return engine_->progress_closely();
         return context_.progress() != 0;
     };
-    if (patience_ && context_.is_local()) {
-        patience_->wait_for(done, move, [&] {
+    if (backoff_ && context_.is_local()) {
+        backoff_->wait_for(done, move, [&] {
             static_cast<void>(context_.progress());
             if (!timed_.empty()) expire();
         });
@@ -251,9 +251,9 @@ void group::wait_until(const Done& done, bool by_engine) noexcept {
     }
 }
 
-ucs_status_t group::wait(const request& until) noexcept {
-    wait_until([&] { return until.status() != UCS_INPROGRESS; }, until.uses_engine());
-    return until.status();
+ucs_status_t group::wait(const request& request) noexcept {
+    wait_until([&] { return request.status() != UCS_INPROGRESS; }, request.uses_engine());
+    return request.status();
 }
 
 ucs_status_t group::meet() noexcept {
@@ -268,21 +268,21 @@ void group::give_up(ucs_status_t why) noexcept {
     near_->give_up(why);
 }
 
-std::vector<schedule::rank_t> group::missing(const schedule::operation& what) const {
-    if (what.status() != UCS_INPROGRESS) return {};
+std::vector<schedule::rank_t> group::missing(const schedule::operation& op) const {
+    if (op.status() != UCS_INPROGRESS) return {};
     std::vector<schedule::rank_t> ranks =
-        near_ != nullptr ? near_->absent(what) : far_->blamed(what);
-    return ranks.empty() ? what.missing() : ranks;
+        near_ != nullptr ? near_->not_started(op) : far_->stragglers(op);
+    return ranks.empty() ? op.missing() : ranks;
 }
 
-void group::watch(request& what) noexcept {
-    timed_.push_back(what);
-    if (far_ != nullptr) far_->hurry(what.timeout());
+void group::watch(request& request) noexcept {
+    timed_.push_back(request);
+    if (far_ != nullptr) far_->limit_time(request.timeout());
 }
 
 void group::expire() noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
-    // Each leaves the list, and its callback may change it further.
+    // Each expired request leaves the list, and its callback may change the list further.
     const auto first_late = [&] {
         return std::ranges::find_if(timed_,
                                     [now](const request& each) { return each.deadline() <= now; });

@@ -1,4 +1,4 @@
-// The ranks that do collectives together.
+// A group: the ranks that do collectives together.
 #pragma once
 
 #include <atomic>
@@ -13,101 +13,103 @@
 #include "ucg/core/kept_requests.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/net/ucp_fabric.hpp"
+#include "ucg/node/backoff.hpp"
 #include "ucg/node/fabric.hpp"
-#include "ucg/node/patience.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/select/measure.hpp"
 
 namespace ucg {
 
-// Owned by the program. While it is being made it only has a state. Owner context; the context
-// outlives it.
+// Owned by the program. While it is being made, only its state can be used. Owner context; the
+// context outlives it.
 class group {
 public:
-    // Begins to make it. std::bad_alloc.
-    group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish);
+    // Begins to make the group. std::bad_alloc.
+    group(context& context, std::unique_ptr<exchange> exchange, const joining::wish& wish);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
 
-    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never. From any thread; what is
-    // asked of one that can be used, too, if it says const.
+    // Returns UCS_INPROGRESS, UCS_OK if the group can be used, or why it never will. Any thread; so
+    // are the const functions of a group that can be used.
     [[nodiscard]] ucs_status_t state() const noexcept {
         return state_.load(std::memory_order_acquire);
     }
-    // Whether this rank is in none of the groups that were made.
+    // Returns whether this rank is in none of the groups that were made.
     [[nodiscard]] bool is_none() const noexcept { return none_; }
 
     [[nodiscard]] context& of() const noexcept { return context_; }
 
-    // Of one that can be used:
+    // Only of a group that can be used:
     [[nodiscard]] schedule::rank_t rank() const noexcept { return made_.rank; }
     [[nodiscard]] schedule::rank_t size() const noexcept { return made_.size(); }
     [[nodiscard]] const schedule::placement& where() const noexcept { return made_.where; }
     [[nodiscard]] schedule::fabric& over() noexcept { return *over_; }
-    // Where its ranks are found; of nobody where messages go over no network.
-    [[nodiscard]] net::contacts contacts() const {
-        return far_ != nullptr ? far_->all() : net::contacts();
+    // Returns the addresses of its ranks; none if messages use no network.
+    [[nodiscard]] net::member_addresses contacts() const {
+        return far_ != nullptr ? far_->addresses() : net::member_addresses();
     }
-    // Ranks whose address is kept here.
+    // Returns how many addresses this process keeps.
     [[nodiscard]] std::size_t addresses() const noexcept {
-        return far_ != nullptr ? far_->all().book()->kept() : 0;
+        return far_ != nullptr ? far_->addresses().book()->cached_count() : 0;
     }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
-    // nullptr: nothing is done together on nodes.
+    // Returns nullptr if the group does no collectives of nodes.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }
     [[nodiscard]] const schedule::link_cost& links() const noexcept { return links_; }
-    // `bytes`: as arguments::bytes; without, of the call's count.
-    [[nodiscard]] schedule::shape shape_of(const schedule::call& what) const noexcept;
-    [[nodiscard]] schedule::shape shape_of(const schedule::call& what, double bytes) const noexcept;
+    // `bytes`: as arguments::bytes; the overload without it uses the call's count.
+    [[nodiscard]] schedule::shape shape_of(const schedule::call& call) const noexcept;
+    [[nodiscard]] schedule::shape shape_of(const schedule::call& call, double bytes) const noexcept;
     [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
-    // How many groups are being made of this one's ranks.
+    // Returns how many groups of this group's ranks are being made.
     [[nodiscard]] unsigned& splits() noexcept { return splits_; }
-    // How many siblings can still be made. Any thread.
+    // Returns how many siblings can still be made. Any thread.
     [[nodiscard]] std::uint32_t siblings_left() const noexcept {
         return made_.copies - copies_used_.load(std::memory_order_relaxed);
     }
-    // Makes the next one; there is one left. If it cannot be made, it counts as made, and the other
-    // ranks hear that this one takes part in none of its operations.
+    // Makes the next sibling. Precondition: one is left. If it cannot be made, it counts as made,
+    // and the other ranks learn that this rank takes part in none of its operations.
     [[nodiscard]] ucs::result<std::unique_ptr<group>> make_sibling() noexcept;
-    // Of the program's that were not freed.
+    // Requests of the program that were not freed.
     [[nodiscard]] unsigned& requests() noexcept { return requests_; }
 
-    // Everything of this group but what its worker does. How much happened.
+    // Makes progress on everything of this group except its worker. Returns how much happened.
     unsigned progress() noexcept;
-    // What this request waits for. How much happened.
-    unsigned progress(const request& of) noexcept;
-    // Moves everything on until the request ended; gives up the processor meanwhile.
-    ucs_status_t wait(const request& until) noexcept;
+    // Makes progress on the things that this request waits for. Returns how much happened.
+    unsigned progress(const request& request) noexcept;
+    // Makes progress until the request has ended; yields the processor meanwhile.
+    ucs_status_t wait(const request& request) noexcept;
 
-    // A barrier by the node's engine without a request: no time limit, no comparing, one thread.
-    // Only where meets(), else a request does it.
+    // Runs a barrier on the node's engine without a request: without a time limit or comparison, in
+    // one thread. Only if meets(); otherwise the caller uses a request.
     [[nodiscard]] bool meets() const noexcept { return meeting_.has_value(); }
     ucs_status_t meet() noexcept;
 
-    // The ranks that have not begun an operation of this group, as far as this one can find out;
-    // else those that it waits for.
-    [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& what) const;
+    // Returns the ranks that have not started an operation of this group, as far as this rank
+    // knows, or otherwise those that it waits for.
+    [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& op) const;
 
-    // Of a group on one node: this rank takes part in nothing any more. All that others need it for
-    // ends with that status, and so does what it starts itself.
+    // For a group on one node: this rank takes part in nothing any more. Operations that other
+    // ranks need it for end with that status, and so do operations that it starts itself.
     void give_up(ucs_status_t why) noexcept;
 
-    // Requests whose time is limited.
-    void watch(request& what) noexcept;
+    // Adds a request with a time limit.
+    void watch(request& request) noexcept;
 
-    // Debugging: whether arguments are compared, and doing so (agreement.hpp).
+    // For debugging: whether arguments are compared, and the comparison (agreement.hpp).
     [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
-    void compare(request& what) noexcept { agreement_.compare(what); }
+    void compare(request& request) noexcept { agreement_.compare(request); }
     void leave_comparison(request& ended) noexcept { agreement_.leave(ended); }
-    void compare_next() noexcept { agreement_.go_on(); }
-    void stop_comparing(request& what, ucs_status_t why) noexcept { agreement_.stop(what, why); }
+    void compare_next() noexcept { agreement_.start_next(); }
+    void stop_comparing(request& request, ucs_status_t why) noexcept {
+        agreement_.stop(request, why);
+    }
     [[nodiscard]] std::vector<schedule::rank_t> missing_in_comparison() const {
         return agreement_.missing();
     }
 
 private:
-    // A sibling of `first`, in a copy of its memory. std::bad_alloc.
+    // Makes a sibling of `first` in a copy of its memory. std::bad_alloc.
     group(const group& first, const node::segment& memory);
     void advance() noexcept;
     void join() noexcept;
@@ -124,7 +126,7 @@ private:
 
     context& context_;
     std::optional<joining> joining_;
-    const ucs::time::nanoseconds deadline_;  // of its making
+    const ucs::time::nanoseconds deadline_;  // for making the group
     std::atomic<ucs_status_t> state_ = UCS_INPROGRESS;
     bool none_;
     membership made_;
@@ -133,9 +135,9 @@ private:
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;
-    std::optional<node::patience> patience_;
-    std::unique_ptr<node::fabric> near_;    // messages: one of
-    std::unique_ptr<net::ucp_fabric> far_;  // these two
+    std::optional<node::backoff> backoff_;
+    std::unique_ptr<node::fabric> near_;    // messages use one
+    std::unique_ptr<net::ucp_fabric> far_;  // of these two
     std::optional<group_fabric> over_;
     schedule::link_cost links_;
     std::vector<select::price_sample> samples_;

@@ -1,4 +1,4 @@
-// What the schedules of a group run over: messages, and the engine of the node.
+// The fabric of a group: messages, and the engine of the node.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace ucg {
 
-// Messages go to another fabric. What an operation does together with the ranks of its node goes to
-// the engine, which does one thing after the other in the order in which it is told, on all of them
-// the same: so operations that use it do so one after the other, in the order of their starts. One
-// per group; what it is made of is borrowed. Owner context.
+// Passes messages to another fabric, and collectives of a node to its engine. The engine runs its
+// operations in the order in which they are started, which must be the same on all ranks of the
+// node. So operations that use the engine run one after the other, in the order of their starts.
+// Each group has one; it does not own its parts. Owner context.
 class group_fabric final : public schedule::fabric {
 public:
-    // `engine` null: no collectives of nodes.
+    // `engine` null: no collectives of a node.
     group_fabric(schedule::fabric& messages, node::engine* engine,
                  const schedule::placement& where) noexcept
         : messages_(messages), engine_(engine), where_(where) {}
@@ -26,24 +26,25 @@ public:
         return engine_ != nullptr ? &where_ : nullptr;
     }
     [[nodiscard]] std::vector<schedule::rank_t> missing_on_node(
-        const schedule::operation& what) const override;
-    void post(schedule::step& what) noexcept override;
-    void cancel(schedule::step& what) noexcept override;
-    [[nodiscard]] ucs_status_t enter(schedule::operation& what,
+        const schedule::operation& op) const override;
+    void post(schedule::step& step) noexcept override;
+    void cancel(schedule::step& step) noexcept override;
+    [[nodiscard]] ucs_status_t enter(schedule::operation& op,
                                      schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& what) noexcept override;
-    void announce(schedule::operation& what, ucs_status_t why) noexcept override {
-        messages_.announce(what, why);
+    void leave(schedule::operation& op) noexcept override;
+    void announce(schedule::operation& op, ucs_status_t why) noexcept override {
+        messages_.announce(op, why);
     }
 
 private:
-    void run(schedule::step& what) noexcept;
+    void run(schedule::step& step) noexcept;
 
     schedule::fabric& messages_;
     node::engine* const engine_;
     const schedule::placement& where_;
-    std::vector<schedule::operation*> turns_;  // those that use the engine; the first one may
-    std::vector<schedule::step*> waiting_;     // for the turn of their operation
+    std::vector<schedule::operation*>
+        engine_users_;                      // in order; the first one may use the engine now
+    std::vector<schedule::step*> waiting_;  // for the turn of their operation
 };
 
 }  // namespace ucg

@@ -1,4 +1,4 @@
-// The numbers by which the messages of a context's groups are told apart.
+// Numbers that distinguish the messages of a context's groups.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace ucg {
 
-// A group has the same number on all its ranks, and none of them has it for another group. They
-// agree so: everyone proposes the first free one behind the last that it agreed on, so that a
-// number comes again as late as possible, because messages of its old group may still be under way.
-// The highest of these is taken if it is free everywhere, else all propose again, above it; where
-// that leads beyond the last one, all begin once more at 0. Owner context.
+// A group has the same number on all its ranks, and no rank uses it for another group. To agree on
+// a number, every rank proposes the first free one behind the last that it agreed on. (So a number
+// is reused as late as possible, because messages of its old group may still be under way.) The
+// highest proposal is taken if it is free on all ranks. Otherwise all propose again, above it. If
+// that leads beyond the last number, all begin again at 0, once. Owner context.
 class group_ids {
 public:
     static constexpr std::uint32_t none = net::most_groups;
 
-    // Reserves the first free one where the search begins, or from `least` on; none: there is none.
+    // Reserves the first free number from `least`, or from the start of the search; `none` if there
+    // is none.
     [[nodiscard]] std::uint32_t propose() { return propose(next_); }
     [[nodiscard]] std::uint32_t propose(std::uint32_t least) {
         std::uint32_t id = least;
@@ -25,8 +26,8 @@ public:
             ++id;
         return take(id) ? id : none;
     }
-    // The one that all agreed on, instead of what was proposed, which may be none. False: it is not
-    // free, and nothing is reserved.
+    // Takes the number that all agreed on instead of the proposed one, which may be `none`. Returns
+    // false if the number is not free; then nothing is reserved.
     [[nodiscard]] bool settle(std::uint32_t proposed, std::uint32_t agreed) {
         if (agreed != proposed) {
             release(proposed);
@@ -39,7 +40,7 @@ public:
         if (id < used_.size()) used_[id] = false;
     }
 
-    // Whether a group has it, or is to have it.
+    // Returns whether a group has the number, or is to have it.
     [[nodiscard]] bool is_used(std::uint32_t id) const noexcept {
         return id < used_.size() && used_[id];
     }

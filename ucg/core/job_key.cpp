@@ -54,30 +54,30 @@ key_agreement agree_on_key(std::span<const key_offer> offers) noexcept {
     made.insists =
         std::ranges::any_of(offers, [](const key_offer& each) { return each.insists == 1; });
     const auto holder = std::ranges::find_if(offers, has_random);
-    const auto place_of = [&](auto found) {
+    const auto index_of = [&](auto found) {
         return static_cast<std::size_t>(found - offers.begin());
     };
     if (holder != offers.end()) {
         const auto other = std::ranges::find_if(offers, [&](const key_offer& each) {
             return !is_open(each) && (!has_random(each) || each.id != holder->id);
         });
-        made.what = other == offers.end() ? key_agreement::outcome::random
-                                          : key_agreement::outcome::differs;
-        if (other != offers.end()) made.member = place_of(other);
+        made.result = other == offers.end() ? key_agreement::outcome::random
+                                            : key_agreement::outcome::differs;
+        if (other != offers.end()) made.member = index_of(other);
         const auto newcomer = std::ranges::find_if(offers, is_open);
-        if (made.what == key_agreement::outcome::differs || newcomer == offers.end()) return made;
+        if (made.result == key_agreement::outcome::differs || newcomer == offers.end()) return made;
         if (is_given(*holder)) {
             made.key.emplace(holder->key);
         } else {
-            made.what = key_agreement::outcome::differs;
-            made.member = place_of(newcomer);
+            made.result = key_agreement::outcome::differs;
+            made.member = index_of(newcomer);
         }
         return made;
     }
     if (!std::ranges::all_of(offers, is_open)) return made;
     const auto proposal = std::ranges::find_if(offers, is_given);
     if (proposal == offers.end()) return made;
-    made.what = key_agreement::outcome::random;
+    made.result = key_agreement::outcome::random;
     made.key.emplace(proposal->key);
     return made;
 }

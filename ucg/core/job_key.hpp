@@ -55,7 +55,7 @@ struct key_agreement {
         random,  // those without a worker take `key`; the others have it, or `key` is empty
         differs  // some ranks have a random key that others cannot get
     };
-    outcome what = outcome::none;
+    outcome result = outcome::none;
     std::optional<random_job_key> key;
     bool insists = false;    // a rank does
     std::size_t member = 0;  // of `differs`: the first member that has no such key

@@ -1,4 +1,4 @@
-// How a number of processes becomes a group.
+// Wireup of a group: how a number of processes becomes one.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include "ucg/core/exchange.hpp"
 #include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
-#include "ucg/node/neighbours.hpp"
+#include "ucg/node/local_peers.hpp"
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/placement.hpp"
 #include "ucs/time/clock.hpp"
@@ -17,28 +17,32 @@ namespace ucg {
 
 class context;
 
-// Holds all that a rank knows when it has joined.
+// The result of joining: all that a rank knows about its group.
 struct membership {
     schedule::rank_t rank = 0;
     schedule::placement where{1};
     std::uint32_t id = 0;
-    net::contacts contacts;  // of nobody where one node has all ranks
-    node::segment memory;    // of this rank's node, where it does something together
-    std::vector<node::process_mark> processes;  // of the ranks of this node
-    std::vector<std::uint32_t> numa;            // and the numbers of their domains
-    // How many groups `memory` has room for on all ranks, this one included.
+    net::member_addresses contacts;                 // empty if one node has all ranks
+    node::segment memory;                           // of this rank's node, if it does collectives
+    std::vector<node::process_identity> processes;  // of the ranks of this node
+    std::vector<std::uint32_t> numa;                // and the numbers of their domains
+    // Number of groups that `memory` has room for on all ranks, including this one.
     std::uint32_t copies = 1;
-    // Whether all ranks of all nodes may read the memory of those that they share a node with.
+    // True if every rank may read the memory of all ranks of its own node, on all nodes.
     bool may_read = false;
 
     [[nodiscard]] schedule::rank_t size() const noexcept { return where.ranks(); }
 };
 
-// Four rounds of an exchange: who is there; under which number, with what memory and how long
-// addresses are (again while numbers clash); the addresses, unless the exchange has them already,
-// as that over a group does, or lets them be looked up; whether everybody has all it needs. If a
-// rank wants single copies, there is a fifth: whether all may read the memory of each other. All
-// members of the exchange go through the same rounds, of whatever color. Owner context.
+// Joining takes four rounds of an exchange:
+// 1. the identities of all ranks;
+// 2. the group's number, the node's memory and the length of addresses; repeated while numbers
+// clash;
+// 3. the addresses, unless the exchange has them already (an exchange over a group) or lets them be
+// looked up;
+// 4. whether every rank has everything it needs.
+// If a rank wants single copies, a fifth round tells whether all may read each other's memory. All
+// members of the exchange take part in the same rounds, whatever their color. Owner context.
 class joining {
 public:
     struct wish {
@@ -49,33 +53,34 @@ public:
     };
     static constexpr std::uint32_t no_color = ~std::uint32_t{0};
 
-    joining(context& of, std::unique_ptr<exchange> by, const wish& what);
-    // Gives the number back unless it was taken over.
+    joining(context& owner, std::unique_ptr<exchange> over, const wish& requested);
+    // Releases the number unless take() was called.
     ~joining();
 
-    // UCS_INPROGRESS; UCS_OK: take() it; else why it failed, with a line in the log.
+    // Returns UCS_INPROGRESS, UCS_OK (then call take()), or why joining failed, with a line in the
+    // log.
     [[nodiscard]] ucs_status_t advance() noexcept;
     [[nodiscard]] membership take() noexcept;
 
 private:
-    // What ranks say; from others, so it may be anything.
-    struct who {
+    // Messages of the rounds. They come from other ranks, so they may have any content.
+    struct identity {
         std::uint64_t node;
-        node::process_mark process;
+        node::process_identity process;
         std::uint32_t color;
         std::uint32_t key;
-        std::uint32_t proposal;  // of a number; none: all are to begin at 0
-        std::uint32_t numa;      // of the domain that it runs on (node/domains.hpp)
-        std::uint64_t options;   // a hash of those that must be the same
+        std::uint32_t proposal;  // of a number; none: all begin at 0
+        std::uint32_t numa;      // its NUMA domain (node/numa_domains.hpp)
+        std::uint64_t options;   // hash of the options that must be the same
         std::uint32_t siblings;  // wanted
         std::uint32_t reads;     // 1: single copies are wanted
         key_offer job_key;
     };
-    struct how {
-        std::uint32_t agreed;    // 1: the number is free here
-        std::uint32_t proposal;  // else another one
+    struct resources {
+        std::uint32_t agreed;    // 1: the number is free on this rank
+        std::uint32_t proposal;  // otherwise: another number
         std::uint32_t address_length;
-        std::int32_t memory;  // descriptor of the node's memory, of its lowest rank
+        std::int32_t memory;  // descriptor of the node's memory, in its lowest rank
         std::int32_t status;
         std::uint32_t copies;      // how many groups this memory has room for
         std::uint64_t memory_tag;  // part of the name of that memory
@@ -84,45 +89,45 @@ private:
     };
     struct ready {
         std::int32_t status;
-        std::uint32_t copies;  // for how many groups it has mapped the node's memory
+        std::uint32_t copies;  // number of groups for which the rank has mapped the memory
     };
     struct readable {
-        std::uint32_t may_read;  // 1: the memory of all others of its node
+        std::uint32_t may_read;  // 1: it may read all other ranks of its node
     };
     enum class stage : std::uint8_t {
         begin,
-        who,
-        how,
+        identities,
+        resources,
         addresses,
-        neighbours,
+        peer_addresses,
         ready,
         readable,
         over
     };
 
-    ucs_status_t see_deadline() const;
+    ucs_status_t check_deadline() const;
     ucs_status_t step();
-    ucs_status_t say_who();
-    ucs_status_t hear_who();
-    ucs_status_t say_how();
-    ucs_status_t hear_how();
-    ucs_status_t say_address();
-    ucs_status_t hear_addresses();
-    ucs_status_t find_neighbours();
-    ucs_status_t say_ready();
-    ucs_status_t hear_ready();
-    ucs_status_t say_readable();
-    ucs_status_t hear_readable();
+    ucs_status_t send_identity();
+    ucs_status_t receive_identities();
+    ucs_status_t send_resources();
+    ucs_status_t receive_resources();
+    ucs_status_t send_address();
+    ucs_status_t receive_addresses();
+    ucs_status_t find_peer_addresses();
+    ucs_status_t send_ready();
+    ucs_status_t receive_ready();
+    ucs_status_t send_readable();
+    ucs_status_t receive_readable();
     ucs_status_t end() noexcept;
     void compare_options();
     void agree_on_key();
-    void forget_keys() noexcept;
+    void erase_keys() noexcept;
     void find_addresses();
-    [[nodiscard]] bool settle();
-    [[nodiscard]] std::uint32_t leap() noexcept;
+    [[nodiscard]] bool agree_on_number();
+    [[nodiscard]] std::uint32_t number_gap() noexcept;
     [[nodiscard]] bool look_up_addresses();
-    [[nodiscard]] ucs_status_t look_for_neighbours() noexcept;
-    void prepare_how();
+    [[nodiscard]] ucs_status_t poll_peer_addresses() noexcept;
+    void prepare_resources();
     [[nodiscard]] ucs_status_t open_memory();
     [[nodiscard]] bool wants_to_read() const noexcept;
     [[nodiscard]] bool may_read_all() const noexcept;
@@ -132,35 +137,35 @@ private:
     [[nodiscard]] bool shares_memory() const noexcept;
     [[nodiscard]] bool needs_addresses() const noexcept { return made_.where.nodes() > 1; }
 
-    template<class Said>
-    ucs_status_t send(const Said& own, std::vector<Said>& all, stage next);
-    template<class Said>
-    ucs_status_t worst(const std::vector<Said>& all, const char* what) const;
+    template<class Message>
+    ucs_status_t send(const Message& own, std::vector<Message>& all, stage next);
+    template<class Message>
+    ucs_status_t worst(const std::vector<Message>& all, const char* problem) const;
 
     context& context_;
-    std::unique_ptr<exchange> by_;
+    std::unique_ptr<exchange> exchange_;
     const wish wish_;
-    stage at_ = stage::begin;
+    stage stage_ = stage::begin;
     ucs_status_t own_failure_ = UCS_OK;
-    who mine_{};
-    how my_way_{};
-    ready my_end_{};
-    std::vector<who> people_;
-    std::vector<how> ways_;
-    std::vector<ready> ends_;
-    readable my_reading_{};
-    std::vector<readable> readings_;
+    identity own_identity_{};
+    resources own_resources_{};
+    ready own_ready_{};
+    std::vector<identity> identities_;
+    std::vector<resources> all_resources_;
+    std::vector<ready> all_ready_;
+    readable own_readable_{};
+    std::vector<readable> all_readable_;
     std::vector<std::byte> address_;
     std::vector<std::byte> addresses_;
     std::size_t longest_ = 0;
-    std::shared_ptr<net::asked_book> asked_;  // has this rank's address
-    std::vector<schedule::rank_t> members_;   // of the exchange, in the order of the group
-    ucs::unique_fd memory_file_;  // of the node: made here, or opened when the others have said how
+    std::shared_ptr<net::lookup_address_book> book_;  // has this rank's address
+    std::vector<schedule::rank_t> members_;           // of the exchange, in the order of the group
+    ucs::unique_fd memory_file_;  // of the node: made by this rank, or opened after round 2
     std::uint64_t own_memory_tag_ = 0;
     std::uint32_t proposal_;
     bool reserved_ = false;
-    unsigned conflicts_ = 0;  // over numbers that were not free everywhere
-    bool from_zero_ = false;  // the search for a number has begun anew
+    unsigned conflicts_ = 0;  // numbers that were not free on all ranks
+    bool from_zero_ = false;  // the search for a number has begun again at 0
     membership made_;
 };
 

@@ -1,11 +1,11 @@
-// What groups do together beside collectives.
+// The operations of groups other than collectives.
 #pragma once
 
 #include <cstdint>
 
 namespace ucg {
 
-// Part of what ranks compare (signature): numbers stay what they are.
+// Part of the signature that ranks compare, so the numbers must not change.
 enum class program_kind : std::uint32_t {
     moe_notify,
     moe_notify_dispatch,
@@ -15,9 +15,9 @@ enum class program_kind : std::uint32_t {
     moe_low_latency_combine,
 };
 
-// Also of a number that came from another rank, which may be anything.
-[[nodiscard]] constexpr const char* name(program_kind which) noexcept {
-    switch (which) {
+// Accepts any number, because it may come from another rank.
+[[nodiscard]] constexpr const char* name(program_kind kind) noexcept {
+    switch (kind) {
         case program_kind::moe_notify:
             return "moe_notify";
         case program_kind::moe_notify_dispatch:

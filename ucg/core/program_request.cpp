@@ -5,15 +5,15 @@
 
 namespace ucg {
 
-program_request::program_request(group& of, std::unique_ptr<schedule::program> what,
+program_request::program_request(group& group, std::unique_ptr<schedule::program> program,
                                  program_kind kind, program_starts starts, double timeout,
-                                 const listener& told)
-    : request(of, timeout, told),
+                                 const listener& callback)
+    : request(group, timeout, callback),
       kind_(kind),
       starts_(starts),
-      what_(std::move(what)),
-      work_(of.over(), of.frames()) {
-    work_.init(*what_);
+      program_(std::move(program)),
+      work_(group.over(), group.frames()) {
+    work_.init(*program_);
     work_.on_end([](schedule::operation& ended,
                     void* self) { static_cast<program_request*>(self)->end(ended.status()); },
                  this);
@@ -30,8 +30,8 @@ ucs_status_t program_request::may_start() noexcept {
 
 signature program_request::says() const noexcept {
     signature made{};
-    made.what = signature::program + static_cast<std::uint32_t>(kind_);
-    made.form = what_->form();
+    made.operation = signature::program + static_cast<std::uint32_t>(kind_);
+    made.form = program_->form();
     return made;
 }
 

@@ -1,4 +1,4 @@
-// Something else than a collective that all ranks do together: MoE's exchanges.
+// Request for an operation of all ranks that is not a collective: the exchanges of MoE.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace ucg {
 
-// How often a program can be started.
+// Limits how often a program can be started.
 enum class program_starts : std::uint8_t { any_number, one };
 
 // Owns the program. Owner context.
 class program_request final : public request {
 public:
-    // `timeout`, `told`: as of request. std::bad_alloc.
-    program_request(group& of, std::unique_ptr<schedule::program> what, program_kind kind,
+    // `timeout`, `callback`: see request. std::bad_alloc.
+    program_request(group& group, std::unique_ptr<schedule::program> program, program_kind kind,
                     program_starts starts = program_starts::any_number, double timeout = 0,
-                    const listener& told = {});
+                    const listener& callback = {});
 
-    [[nodiscard]] schedule::program& what() noexcept { return *what_; }
+    [[nodiscard]] schedule::program& what() noexcept { return *program_; }
     [[nodiscard]] const char* name() const noexcept override { return ucg::name(kind_); }
     [[nodiscard]] const char* algorithm() const noexcept override { return name(); }
     [[nodiscard]] const char* reason() const noexcept override { return "the only one there is"; }
@@ -37,7 +37,7 @@ private:
     const program_kind kind_;
     const program_starts starts_;
     bool started_ = false;
-    const std::unique_ptr<schedule::program> what_;
+    const std::unique_ptr<schedule::program> program_;
     schedule::operation work_;
 };
 

@@ -26,8 +26,8 @@ std::string text_of(const std::vector<rank_t>& ranks) {
 
 }  // namespace
 
-request::request(group& of, double timeout, const listener& told) noexcept
-    : group_(of), told_(told) {
+request::request(group& group, double timeout, const listener& callback) noexcept
+    : group_(group), callback_(callback) {
     const double limit = timeout > 0 ? timeout : group_.of().options().timeout.seconds;
     constexpr double longest = 1e9;  // about thirty years
     if (limit > 0 && limit < longest) timeout_ = static_cast<ucs::time::nanoseconds>(limit * 1e9);
@@ -64,13 +64,15 @@ void request::end(ucs_status_t status) noexcept {
     comparing_ = false;
     deadline_ = 0;
     timed_hook.unlink();
-    // What follows may free it as soon as it is seen to have ended. Others end after it has.
-    const listener told = told_;
-    group& in = group_;
-    if (in.checks()) in.leave_comparison(*this);
+    // The callback may free the request as soon as it has ended. Other requests may end after it
+    // has.
+    const listener callback = callback_;
+    group& group = group_;
+    if (group.checks()) group.leave_comparison(*this);
     status_ = status;
-    if (told.call != nullptr) told.call(reinterpret_cast<ucg_request_h>(this), status, told.arg);
-    if (in.checks()) in.compare_next();
+    if (callback.call != nullptr)
+        callback.call(reinterpret_cast<ucg_request_h>(this), status, callback.arg);
+    if (group.checks()) group.compare_next();
 }
 
 void request::fail(ucs_status_t why) noexcept {

@@ -1,4 +1,4 @@
-// An operation of the program's that can be started again and again.
+// Base of the operations that a program can start again and again.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -15,11 +15,11 @@ namespace ucg {
 
 class group;
 
-// What all kinds have in common: state, time limit, callback. Owned by the program, or by the group
-// for its blocking calls. Owner context.
+// The common part of all kinds: state, time limit and callback. Owned by the program, or by the
+// group for its blocking calls. Owner context.
 class request {
 public:
-    // How it is told when it ended.
+    // Called when the request has ended.
     struct listener {
         void (*call)(ucg_request_h request, ucs_status_t status, void* arg) = nullptr;
         void* arg = nullptr;
@@ -31,44 +31,45 @@ public:
 
     [[nodiscard]] ucs_status_t start() noexcept;
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
-    // Ends it with an error, on every rank, if it runs.
+    // Ends a running request with an error on every rank.
     void fail(ucs_status_t why) noexcept;
     [[nodiscard]] group& of() const noexcept { return group_; }
-    // The ranks that have not begun it, as far as this one can find out, or else those that it
-    // waits for; the same when its time was up.
+    // Returns the ranks that have not started the operation, as far as this rank knows, or
+    // otherwise those that it waits for. After a timeout: those ranks at the time of the timeout.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
     [[nodiscard]] virtual ucs_status_t set_buffers(const void* from, void* into) noexcept;
     [[nodiscard]] virtual const char* name() const noexcept = 0;       // of the operation
     [[nodiscard]] virtual const char* algorithm() const noexcept = 0;  // that serves it
     [[nodiscard]] virtual const char* reason() const noexcept = 0;     // why that one
-    // What is compared with the other ranks (comparison.hpp).
+    // Returns the signature that is compared with those of the other ranks (comparison.hpp).
     [[nodiscard]] virtual signature says() const noexcept = 0;
     [[nodiscard]] virtual shares deals() const { return {}; }  // std::bad_alloc
-    // Whether nothing but the node's engine has to move.
+    // Returns whether only the node's engine must make progress for it.
     [[nodiscard]] virtual bool uses_engine() const noexcept { return false; }
 
-    // For the group: its time is up; its arguments are the same everywhere, or it ends without
-    // having begun.
+    // For the group: expire() when the time is up; run() when the arguments agree on all ranks;
+    // end() without run() if they do not.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept { return deadline_; }
     [[nodiscard]] ucs::time::nanoseconds timeout() const noexcept { return timeout_; }
     void expire() noexcept;
     void run() noexcept;
-    // It does not run here, but may on other ranks, for which it fails.
+    // The operation does not run on this rank, but may run on other ranks, where it then fails.
     void skip(ucs_status_t why) noexcept;
     void end(ucs_status_t status) noexcept;
 
-    // Its places in lists of the group: starting it needs no memory for them.
-    ucs::datastruct::auto_unlink_hook timed_hook;  // those whose time is limited
-    ucs::datastruct::list_hook compared_hook;      // those that are compared (agreement.hpp)
-    ucs_status_t stopped = UCS_OK;                 // there: with what it is to end, not UCS_OK
+    // Hooks for lists of the group, so that starting a request needs no memory for them.
+    ucs::datastruct::auto_unlink_hook timed_hook;  // requests with a time limit
+    ucs::datastruct::list_hook compared_hook;      // requests in the comparison (agreement.hpp)
+    ucs_status_t stopped = UCS_OK;  // in the comparison: the error with which it is to end
 
 protected:
-    // `timeout` in seconds; 0: as the options say.
-    request(group& of, double timeout, const listener& told) noexcept;
+    // `timeout` in seconds; 0: the default of the options.
+    request(group& group, double timeout, const listener& callback) noexcept;
 
 private:
-    // Asked where it does not run; not UCS_OK: start() returns this and nothing happens.
+    // Called while it is not running. If it returns an error, start() returns that and does
+    // nothing.
     [[nodiscard]] virtual ucs_status_t may_start() noexcept { return UCS_OK; }
     virtual void begin() noexcept = 0;  // leads to end()
     virtual void abort(ucs_status_t why) noexcept = 0;
@@ -77,9 +78,9 @@ private:
     [[nodiscard]] std::vector<schedule::rank_t> missing_now() const;
 
     group& group_;
-    const listener told_;
+    const listener callback_;
     ucs_status_t status_ = UCS_OK;
-    bool comparing_ = false;              // it has not begun: arguments are being compared
+    bool comparing_ = false;              // not begun yet: its arguments are being compared
     ucs::time::nanoseconds timeout_ = 0;  // 0: none
     ucs::time::nanoseconds deadline_ = 0;
     std::vector<schedule::rank_t> missed_;

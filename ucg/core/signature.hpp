@@ -1,4 +1,4 @@
-// What ranks must say alike before an operation, where they are compared.
+// The part of a call that must be the same on all ranks, for their comparison.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,39 @@
 
 namespace ucg {
 
-// Of one rank's call. From others, so it may be anything. Value type.
+// The call of one rank. It comes from another rank, so it may have any content. Value type.
 struct signature {
-    static constexpr std::uint32_t program = 1000;  // of `what`, and above: no collective
+    static constexpr std::uint32_t program = 1000;  // `operation` of a program: this plus its kind
 
-    std::uint32_t what, flags, type, op, root, element;
-    std::uint64_t count;      // where that is the same on all
+    std::uint32_t operation, flags, type, op, root, element;
+    std::uint64_t count;      // if it is the same on all ranks
     std::uint64_t form;       // of a program
     std::uint64_t algorithm;  // a hash of its name
-    std::int64_t refused;     // UCS_OK, or why this rank's arguments were: nothing else counts then
+    std::int64_t
+        refused;  // UCS_OK, or why the rank's arguments were refused: then nothing else is valid
 
     bool operator==(const signature&) const = default;
-    // Whether one with these can run together with the other. A program whose arguments a rank
-    // refused has no form: it runs, and ends with that rank's error everywhere.
+    // Returns whether the two calls can run together. A program whose arguments a rank refused has
+    // no form: it runs, and ends with that rank's error on every rank.
     [[nodiscard]] bool fits(const signature& other) const noexcept {
         signature same = other;
-        if (what >= program && (form == 0 || other.form == 0)) same.form = form;
+        if (operation >= program && (form == 0 || other.form == 0)) same.form = form;
         return *this == same;
     }
-    // UCS_OK, or a failure.
+    // Returns UCS_OK or an error.
     [[nodiscard]] ucs_status_t refusal() const noexcept {
         if (refused == UCS_OK) return UCS_OK;
-        const bool known = refused < 0 && refused > UCS_ERR_LAST;
-        return known ? static_cast<ucs_status_t>(refused) : UCS_ERR_IO_ERROR;
+        const bool is_valid = refused < 0 && refused > UCS_ERR_LAST;
+        return is_valid ? static_cast<ucs_status_t>(refused) : UCS_ERR_IO_ERROR;
     }
 };
 
-// "allreduce of 8 fp32 with sum, by ring". Collectives that do not fit have different texts.
+// For example "allreduce of 8 fp32 with sum, by ring". Calls that do not fit have different texts.
 // std::bad_alloc.
-[[nodiscard]] std::string text_of(const signature& of);
+[[nodiscard]] std::string text_of(const signature& call);
 
-// Elements that a rank gives to each rank and takes from each as it sees it, where that is more
-// than one number. Empty: it is not.
+// Counts of elements that a rank expects to give to each rank and to take from each, if they may
+// differ from rank to rank; otherwise empty.
 struct shares {
     std::vector<std::uint64_t> given, taken;
 };

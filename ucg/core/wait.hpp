@@ -1,12 +1,12 @@
-// Waiting for what comes from elsewhere.
+// Waiting for events of other processes.
 #pragma once
 
 #include "ucs/arch/pause.hpp"
 
 namespace ucg {
 
-// Until `done`: calls `progress`, which says whether anything moved; while nothing does, gives the
-// processor to others after a short time.
+// Waits until `done`. Calls `progress`, which returns whether anything advanced; while nothing
+// does, yields the processor to others after a short time.
 template<class Done, class Progress>
 void wait_politely(const Done& done, const Progress& progress) noexcept {
     ucs::arch::backoff pauses;

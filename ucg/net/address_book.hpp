@@ -1,4 +1,4 @@
-// Where the ranks of a group are found.
+// Addresses of the ranks of a group.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace ucg::net {
 
-// Worker addresses of those who exchanged them, by their ranks in that exchange. Shared by the
-// group that was made over it and by the groups made of its ranks, any of which may live longest.
+// Worker addresses of the ranks that exchanged them, by their ranks in that exchange. Shared by the
+// group that was made with it and by the groups made of its ranks; any of them may live longest.
 // Owner context.
 class address_book {
 public:
@@ -21,24 +21,25 @@ public:
     address_book& operator=(const address_book&) = delete;
     virtual ~address_book() = default;
 
-    // UCS_OK: `found` is the rank's address, for as long as the book is there. UCS_INPROGRESS: it
-    // is not here yet, ask again. Else why it cannot be had, which was logged, now and later.
+    // Returns UCS_OK if `found` is the rank's address, valid for as long as the book;
+    // UCS_INPROGRESS if the address is not known yet and the caller must ask again; or why the
+    // address cannot be found, which was logged. An error is permanent.
     [[nodiscard]] virtual ucs_status_t find(schedule::rank_t rank,
                                             std::span<const std::byte>& found) noexcept = 0;
-    // How many addresses are kept here. Any thread.
-    [[nodiscard]] virtual std::size_t kept() const noexcept = 0;
-    // Answers others that ask this process, where it has to; called now and then.
+    // Returns how many addresses this process keeps. Any thread.
+    [[nodiscard]] virtual std::size_t cached_count() const noexcept = 0;
+    // Answers lookups of other processes if this one has to. Called from time to time.
     virtual void serve() noexcept {}
-    // Nothing is asked here any more. Whether the others can do without this process; to be called
-    // again until then, or until the process does not wait any longer.
+    // This process looks up nothing more. Returns whether the others can do without it. The caller
+    // calls it again until then, or until it stops waiting.
     [[nodiscard]] virtual bool close() noexcept { return true; }
 };
 
-// All addresses from the beginning.
-class whole_book final : public address_book {
+// Address book that has all addresses from the beginning.
+class full_address_book final : public address_book {
 public:
-    // One after the other, each of `length` bytes, padded.
-    whole_book(std::vector<std::byte> addresses, std::size_t length) noexcept
+    // `addresses`: one after the other, each padded to `length` bytes.
+    full_address_book(std::vector<std::byte> addresses, std::size_t length) noexcept
         : addresses_(std::move(addresses)), length_(length) {}
 
     [[nodiscard]] ucs_status_t find(schedule::rank_t rank,
@@ -46,48 +47,52 @@ public:
         found = std::span(addresses_).subspan(rank * length_, length_);
         return UCS_OK;
     }
-    [[nodiscard]] std::size_t kept() const noexcept override { return addresses_.size() / length_; }
+    [[nodiscard]] std::size_t cached_count() const noexcept override {
+        return addresses_.size() / length_;
+    }
 
 private:
     const std::vector<std::byte> addresses_;
     const std::size_t length_;
 };
 
-// The ranks of one group in a book. Value semantics.
-class contacts {
+// The addresses of one group's ranks in a book. Value semantics.
+class member_addresses {
 public:
-    // Of nobody.
-    contacts() = default;
-    // Of all that the book has, which are so many.
-    contacts(std::shared_ptr<address_book> book, schedule::rank_t size) noexcept
+    // No ranks.
+    member_addresses() = default;
+    // All ranks of the book; there are `size`.
+    member_addresses(std::shared_ptr<address_book> book, schedule::rank_t size) noexcept
         : book_(std::move(book)), size_(size) {}
 
     explicit operator bool() const noexcept { return book_ != nullptr; }
     [[nodiscard]] schedule::rank_t size() const noexcept { return size_; }
     [[nodiscard]] const std::shared_ptr<address_book>& book() const noexcept { return book_; }
 
-    // As address_book::find, by the ranks of the group.
+    // The same as address_book::find, by the ranks of the group.
     [[nodiscard]] ucs_status_t find(schedule::rank_t rank,
                                     std::span<const std::byte>& found) const noexcept {
-        return book_->find(places_.empty() ? rank : places_[rank], found);
+        return book_->find(book_ranks_.empty() ? rank : book_ranks_[rank], found);
     }
 
-    // Of some of these ranks, which are numbered in this order. std::bad_alloc.
-    [[nodiscard]] contacts of(std::span<const schedule::rank_t> members) const {
-        contacts made(book_, static_cast<schedule::rank_t>(members.size()));
-        bool same = made.size_ == size_;
-        for (schedule::rank_t i = 0; same && i < made.size_; ++i)
+    // Returns the addresses of some of these ranks, which become ranks 0, 1, ... in this order.
+    // std::bad_alloc.
+    [[nodiscard]] member_addresses subset(std::span<const schedule::rank_t> members) const {
+        member_addresses subset(book_, static_cast<schedule::rank_t>(members.size()));
+        bool same = subset.size_ == size_;
+        for (schedule::rank_t i = 0; same && i < subset.size_; ++i)
             same = members[i] == i;
         if (same) return *this;
-        made.places_.reserve(members.size());
+        subset.book_ranks_.reserve(members.size());
         for (const schedule::rank_t each : members)
-            made.places_.push_back(places_.empty() ? each : places_[each]);
-        return made;
+            subset.book_ranks_.push_back(book_ranks_.empty() ? each : book_ranks_[each]);
+        return subset;
     }
 
 private:
     std::shared_ptr<address_book> book_;
-    std::vector<schedule::rank_t> places_;  // in the book; empty: as here
+    std::vector<schedule::rank_t>
+        book_ranks_;  // ranks in the book; empty: the same as in the group
     schedule::rank_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which operations of a group failed.
+// Record of the operations of a group that failed.
 #pragma once
 
 #include <iterator>
@@ -9,29 +9,30 @@
 
 namespace ucg::net {
 
-// Those of one series: of what was started here the last few, and all that was not. Whoever hears
-// of one again need not pass it on. Owner context.
+// The failures of one series: the last few of operations that this rank has started, and all of
+// those that it has not. A rank that receives the report of a recorded failure need not pass it on.
+// Owner context.
 class failures {
 public:
-    // UCS_OK: nobody said so.
-    [[nodiscard]] ucs_status_t of(schedule::sequence_t number) const noexcept {
+    // Returns UCS_OK if no failure is recorded.
+    [[nodiscard]] ucs_status_t status_of(schedule::sequence_t number) const noexcept {
         const auto found = all_.find(number);
         return found == all_.end() ? UCS_OK : found->second;
     }
-    // It is so old that nobody can know whether it failed.
+    // Returns whether the operation is so old that its failure may have been forgotten.
     [[nodiscard]] bool is_forgotten(schedule::sequence_t number) const noexcept {
         return number < forgotten_;
     }
-    // `next`: the first one that was not started here. std::bad_alloc.
+    // `next`: the first operation that this rank has not started. std::bad_alloc.
     void add(schedule::sequence_t number, ucs_status_t why, schedule::sequence_t next) {
         all_.emplace(number, why);
-        constexpr std::ptrdiff_t most = 64;
-        while (std::distance(all_.begin(), all_.lower_bound(next)) > most) {
+        constexpr std::ptrdiff_t max_remembered = 64;
+        while (std::distance(all_.begin(), all_.lower_bound(next)) > max_remembered) {
             forgotten_ = all_.begin()->first + 1;
             all_.erase(all_.begin());
         }
     }
-    // In the order of numbers: pairs of number and status.
+    // Iterates over pairs of number and status, in ascending order of numbers.
     [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
     [[nodiscard]] auto end() const noexcept { return all_.end(); }
 

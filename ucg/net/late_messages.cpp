@@ -4,7 +4,7 @@
 
 namespace ucg::net {
 
-// By a receive of no bytes, which takes nothing but ends the send.
+// A receive of no bytes takes no data and ends the send.
 unsigned drop_messages(ucp_worker_h worker, std::uint64_t tag, std::uint64_t mask) noexcept {
     unsigned dropped = 0;
     for (;; ++dropped) {

@@ -1,4 +1,4 @@
-// Messages that nobody receives any more.
+// Disposal of messages that no operation receives any more.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -10,22 +10,24 @@
 
 namespace ucg::net {
 
-// Takes what has come and fits the tag, so that its senders' sends end. How many there were.
+// Receives and drops all messages that match the tag, so that their sends end. Returns their
+// number.
 unsigned drop_messages(ucp_worker_h worker, std::uint64_t tag, std::uint64_t mask) noexcept;
 
-// Groups that are gone, in which operations failed: what was on its way to them still comes. It
-// would keep memory, and senders waiting, for as long as the worker lives. Owned by the context;
-// owner context.
+// Tracks groups that are gone and in which operations failed. Messages for them may still come, and
+// would take up memory, and keep senders waiting, for as long as the worker lives. Owned by the
+// context; owner context.
 class late_messages {
 public:
-    // Without memory they stay.
+    // If there is no memory for the entry, the messages stay.
     void expect(std::uint32_t group) noexcept try {
         if (std::ranges::find(groups_, group) == groups_.end()) groups_.push_back(group);
     } catch (const std::bad_alloc&) {
     }
 
-    // Now and then: drops what has come. `is_used`: another group has that number, whose messages
-    // are not to be touched; what comes late for the old one is told from them by nobody.
+    // Drops messages that have come, in some of the calls. `is_used`: returns whether another group
+    // has that number now; its messages must not be dropped, and late messages for the old group
+    // cannot be distinguished from them.
     template<class IsUsed>
     unsigned progress(ucp_worker_h worker, const IsUsed& is_used) noexcept {
         constexpr unsigned seldom = 64;

@@ -1,5 +1,5 @@
-// What ranks tell each other outside of their operations: that one of them failed, that a rank
-// leaves the group, or for whom they wait.
+// Control messages between the ranks of a group, outside of its operations: reports that an
+// operation failed or a rank leaves the group, and the query which ranks an operation waits for.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ucg/net/blame.hpp"
 #include "ucg/net/late_messages.hpp"
+#include "ucg/net/straggler_search.hpp"
 #include "ucg/schedule/numbering.hpp"
 #include "ucg/schedule/step.hpp"
 
@@ -18,35 +18,38 @@ namespace ucg::net {
 
 class ucp_fabric;
 
-// An active message of the worker that all groups of a context share. Owned by the context, which
-// outlives its groups; owner context.
+// Sends and receives the control messages, as active messages of the worker that all groups of a
+// context share. Owned by the context, which outlives its groups; owner context.
 class news {
 public:
-    // The id is taken from the worker's for as long as the worker lives.
+    // Id of the active message, reserved on the worker for as long as the worker lives.
     static constexpr unsigned am_id = 0x7567;  // "ug"
 
-    // Layout of the messages, which are told apart by their length; from a peer, so they may be
-    // anything.
+    // Layout of the messages, which differ in length. A peer sends them, so the fields may have any
+    // value.
     struct failure {
         std::uint32_t group;
-        std::int32_t status;   // why it failed; or `left`
-        std::uint64_t number;  // of the operation; or the rank
+        std::int32_t status;   // of the operation, or `left`
+        std::uint64_t number;  // of the operation, or the rank that left
     };
-    // That rank has destroyed the group, or has lost the one that hears this.
+    // Status of a failure message: the rank `number` has destroyed the group, or has lost the rank
+    // that receives the message.
     static constexpr std::int32_t left = 1;
-    // One rank waits for another in an operation. It hears that the other one has left, or that the
-    // operation has failed, if that is so; else an answer, if the other one has begun it.
+    // Query: rank `asker` waits for rank `awaited` in an operation. If the awaited rank has left,
+    // or the operation has failed, the responder sends a failure; if it has started the operation,
+    // it sends an answer.
     struct question {
         std::uint32_t group;
-        schedule::rank_t who, whom;
+        schedule::rank_t asker, awaited;
         std::uint32_t unused;
         schedule::sequence_t operation;
     };
-    // Whom the one that was asked blames itself, also later when that changes, if the asker has an
-    // endpoint or is one of the few that get one for that; none: it does not wait, or for none but
-    // ranks that have begun. And which of those that it blamed before have begun.
+    // The ranks that the responder waits for (`blamed`); sent again when the set changes, if the
+    // asker has an endpoint or is one of the few ranks that get one for that. It is empty if the
+    // responder waits for no rank, or only for ranks that have started. `begun`: ranks of earlier
+    // answers that have started the operation.
     struct answer {
-        static constexpr std::uint32_t most = blame::most;
+        static constexpr std::uint32_t most = straggler_search::max_ranks;
 
         std::uint32_t group;
         schedule::rank_t who;
@@ -56,80 +59,84 @@ public:
     };
     static_assert(sizeof(failure) == 16 && sizeof(question) == 24 && sizeof(answer) == 64);
 
-    // Takes the messages of this worker. UCS_OK, or what ucp says.
+    // Registers the handler for the messages of this worker. Returns UCS_OK, or the error of ucp.
     [[nodiscard]] ucs_status_t listen(ucp_worker_h worker) noexcept;
 
-    // Takes none any more; the worker may live on.
-    static void ignore(ucp_worker_h worker) noexcept;
+    // Removes the handler; the worker may live on.
+    static void stop_listening(ucp_worker_h worker) noexcept;
 
-    // Those for a group go to its fabric, also what came before: others may have had the group
-    // sooner. std::bad_alloc.
-    void add(std::uint32_t group, ucp_fabric& fabric);
-    // A group was not made of it.
-    void forget(std::uint32_t group) noexcept {
+    // Delivers messages for a group to its fabric, also those that came before: other ranks may
+    // have made the group earlier. std::bad_alloc.
+    void add_group(std::uint32_t group, ucp_fabric& fabric);
+    // Drops the messages for a group that was not made.
+    void drop_early(std::uint32_t group) noexcept {
         std::erase_if(early_, [group](const failure& each) { return each.group == group; });
     }
-    // How it finds out whether a group that is not here may yet come to be.
-    void ask(bool (*is_used)(void* arg, std::uint32_t group), void* arg) noexcept {
+    // Sets the function that tells whether a group that this process does not have may still be
+    // made.
+    void set_group_check(bool (*is_used)(void* arg, std::uint32_t group), void* arg) noexcept {
         is_used_ = is_used;
         is_used_arg_ = arg;
     }
-    // `failed`: operations of it did.
-    void remove(std::uint32_t group, bool failed) noexcept {
+    // Removes a group. `failed`: operations of the group failed, so messages for them may still
+    // come.
+    void remove_group(std::uint32_t group, bool failed) noexcept {
         groups_.erase(group);
         if (failed) late_.expect(group);
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    // A failure that cannot be sent is lost: a rank that waits for it asks.
-    void tell(ucp_ep_h whom, const failure& said) noexcept {
-        static_cast<void>(send(whom, &said, sizeof said, 0, most_failures));
+    // Sends a failure. If it cannot be sent, it is lost: a rank that waits for this one sends
+    // queries.
+    void send_failure(ucp_ep_h to, const failure& notice) noexcept {
+        static_cast<void>(send(to, &notice, sizeof notice, 0, max_failures));
     }
-    // Return whether that is on its way; otherwise another call may send it.
-    [[nodiscard]] bool ask(ucp_ep_h whom, const question& asked) noexcept;
-    // An answer: rank `who` of the group has begun the operation, and says this.
-    [[nodiscard]] bool explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
-                               schedule::sequence_t operation, const blame::word& said) noexcept;
+    // Both return whether the message is on its way; if not, the caller may try again later.
+    [[nodiscard]] bool send_question(ucp_ep_h to, const question& query) noexcept;
+    // Sends an answer: rank `responder` has started the operation, with this report.
+    [[nodiscard]] bool send_answer(ucp_ep_h to, std::uint32_t group, schedule::rank_t responder,
+                                   schedule::sequence_t operation,
+                                   const straggler_search::report& report) noexcept;
 
 private:
-    // Messages under way by one endpoint beyond which no answer, and no failure, is sent there: who
-    // asks and does not read costs no memory.
-    static constexpr unsigned most_answers = 64;
-    static constexpr unsigned most_failures = 4096;
+    // Limits of messages under way by one endpoint. Beyond them, no answer or no failure is sent by
+    // it, so that a peer which sends queries and does not read costs no memory.
+    static constexpr unsigned max_answers = 64;
+    static constexpr unsigned max_failures = 4096;
 
     // Numbers of messages under way, by endpoint. Sends may end after the context.
     using traffic = std::unordered_map<ucp_ep_h, unsigned>;
     class message_under_way {
     public:
         // std::bad_alloc.
-        message_under_way(std::shared_ptr<traffic> among, ucp_ep_h to);
+        message_under_way(std::shared_ptr<traffic> counts, ucp_ep_h to);
         message_under_way(const message_under_way&) = delete;
         message_under_way& operator=(const message_under_way&) = delete;
         ~message_under_way();
 
     private:
-        const std::shared_ptr<traffic> among_;
-        const ucp_ep_h to_;
+        const std::shared_ptr<traffic> counts_;
+        const ucp_ep_h endpoint_;
     };
     static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
                                    void* data, std::size_t length,
                                    const ucp_am_recv_param_t* param);
 
-    [[nodiscard]] bool has_room(ucp_ep_h whom, unsigned most) const noexcept;
-    [[nodiscard]] bool send(ucp_ep_h whom, const void* message, std::size_t bytes, unsigned flags,
-                            unsigned most) noexcept;
-    void reply(const question& asked, ucp_ep_h to) noexcept;
-    void hear(const failure& said) noexcept;
-    void hear(const answer& said) noexcept;
-    [[nodiscard]] bool expects(const question& asked) const noexcept;
-    void keep(const failure& said) noexcept;
-    static void hand_over(const failure& said, ucp_fabric& to) noexcept;
+    [[nodiscard]] bool has_credit(ucp_ep_h to, unsigned limit) const noexcept;
+    [[nodiscard]] bool send(ucp_ep_h to, const void* message, std::size_t bytes, unsigned flags,
+                            unsigned limit) noexcept;
+    void reply(const question& query, ucp_ep_h to) noexcept;
+    void receive(const failure& notice) noexcept;
+    void receive(const answer& reply) noexcept;
+    [[nodiscard]] bool may_complete(const question& query) const noexcept;
+    void store_early(const failure& notice) noexcept;
+    static void deliver(const failure& notice, ucp_fabric& to) noexcept;
 
     std::unordered_map<std::uint32_t, ucp_fabric*> groups_;
     bool (*is_used_)(void* arg, std::uint32_t group) = nullptr;
     void* is_used_arg_ = nullptr;
     late_messages late_;
-    std::vector<failure> early_;  // of groups that are being made
+    std::vector<failure> early_;  // for groups that are being made
     const std::shared_ptr<traffic> under_way_ = std::make_shared<traffic>();
 };
 

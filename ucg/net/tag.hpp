@@ -1,8 +1,8 @@
-// How messages of collectives are told apart: layout of their tags.
+// Tags of the messages of collectives.
 //
-//   bits 50..63  group, of the context    bits 20..31  channel
-//   bit      49  series of the operation  bits  0..19  rank of the source
-//   bits 32..48  its number, going round
+//   bits 50..63  group, within the context   bits 20..31  channel
+//   bit      49  series of the operation     bits  0..19  rank of the source
+//   bits 32..48  its number, modulo 2^17
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ static_assert(source_bits + channel_bits + sequence_bits + series_bits + group_b
 
 inline constexpr std::uint32_t most_ranks = 1U << source_bits;
 inline constexpr std::uint32_t most_groups = 1U << group_bits;
-// Operations of a series that may be under way on one rank before another has begun the first of
-// them; beyond that numbers would be mistaken for later ones.
+// Operations of a series that a rank may have under way before another has started the first of
+// them. Beyond that, their numbers would be taken for later ones.
 inline constexpr std::uint32_t most_ahead = 1U << (sequence_bits - 1);
 
-// Of every message of one group, and of one operation.
+// Masks for the tags of all messages of a group, and of an operation.
 inline constexpr std::uint64_t group_mask = ~std::uint64_t{0} << (64 - group_bits);
 inline constexpr std::uint64_t operation_mask = ~std::uint64_t{0} << (source_bits + channel_bits);
 
 [[nodiscard]] constexpr std::uint64_t operation_tag(std::uint32_t group,
                                                     schedule::sequence_t number) noexcept {
-    const std::uint64_t place = number & ((1U << sequence_bits) - 1);
+    const std::uint64_t sequence = number & ((1U << sequence_bits) - 1);
     const auto series = static_cast<std::uint64_t>(schedule::numbering::series_of(number));
-    return std::uint64_t{group} << (64 - group_bits) | (series << sequence_bits | place)
+    return std::uint64_t{group} << (64 - group_bits) | (series << sequence_bits | sequence)
                                                            << (channel_bits + source_bits);
 }
 

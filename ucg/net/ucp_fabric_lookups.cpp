@@ -1,4 +1,4 @@
-// Ranks whose address is not there yet.
+// Sends and failure reports to ranks whose address is not known yet.
 #include <algorithm>
 #include <utility>
 
@@ -8,70 +8,70 @@
 namespace ucg::net {
 
 using schedule::rank_t;
-using schedule::step;
 
-void ucp_fabric::await_address(step& what) noexcept {
-    what.neighbour = nullptr;
-    const auto known = std::ranges::find(queues_, what.peer, &queue::to);
-    if (known != queues_.end()) {
-        known->last = known->last->neighbour = &what;
+void ucp_fabric::await_address(schedule::step& step) noexcept {
+    step.neighbour = nullptr;
+    const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
+    if (found != address_queues_.end()) {
+        found->last = found->last->neighbour = &step;
         return;
     }
     try {
-        queues_.push_back({what.peer, &what, &what});
+        address_queues_.push_back({step.peer, &step, &step});
     } catch (const std::bad_alloc&) {
-        what.owner->complete(what, UCS_ERR_NO_MEMORY);
+        step.owner->complete(step, UCS_ERR_NO_MEMORY);
     }
 }
 
-// Whether it waited.
-bool ucp_fabric::take_back(step& what) noexcept {
-    const auto known = std::ranges::find(queues_, what.peer, &queue::to);
-    if (known == queues_.end()) return false;
-    step* before = nullptr;
-    for (step* each = known->first; each != &what; each = each->neighbour) {
+// Returns whether the send was in the queue.
+bool ucp_fabric::remove_queued(schedule::step& step) noexcept {
+    const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
+    if (found == address_queues_.end()) return false;
+    schedule::step* before = nullptr;
+    for (schedule::step* each = found->first; each != &step; each = each->neighbour) {
         if (each == nullptr) return false;
         before = each;
     }
-    (before != nullptr ? before->neighbour : known->first) = what.neighbour;
-    if (known->last == &what) known->last = before;
-    if (known->first == nullptr) queues_.erase(known);
+    (before != nullptr ? before->neighbour : found->first) = step.neighbour;
+    if (found->last == &step) found->last = before;
+    if (found->first == nullptr) address_queues_.erase(found);
     return true;
 }
 
-// All go out before anything else is sent there. What ends at once does so in progress(): whoever
-// waits for it would post the next send before those behind it are out.
-void ucp_fabric::on_reached(void* arg, rank_t reached, ucp_ep_h by) {
+// Sends all queued messages before anything else is sent to the rank. Sends that end at once are
+// completed in progress(): the owner of a completed send would post its next send ahead of the ones
+// still in the queue.
+void ucp_fabric::on_endpoint_made(void* arg, rank_t rank, ucp_ep_h endpoint) {
     auto& self = *static_cast<ucp_fabric*>(arg);
-    const auto known = std::ranges::find(self.queues_, reached, &queue::to);
-    if (known == self.queues_.end()) return;
-    step* each = known->first;
-    self.queues_.erase(known);
+    const auto found = std::ranges::find(self.address_queues_, rank, &address_queue::to);
+    if (found == self.address_queues_.end()) return;
+    schedule::step* each = found->first;
+    self.address_queues_.erase(found);
     while (each != nullptr) {
-        step& now = *each;
-        each = std::exchange(now.neighbour, nullptr);
-        const ucs_status_ptr_t result = self.transmit(now, by);
-        now.state = result;
-        if (!UCS_PTR_IS_PTR(result)) now.neighbour = std::exchange(self.sent_, &now);
+        schedule::step& posted = *each;
+        each = std::exchange(posted.neighbour, nullptr);
+        const ucs_status_ptr_t result = self.transmit(posted, endpoint);
+        posted.state = result;
+        if (!UCS_PTR_IS_PTR(result)) posted.neighbour = std::exchange(self.ended_sends_, &posted);
     }
 }
 
 unsigned ucp_fabric::end_sends() noexcept {
     unsigned done = 0;
-    for (step* each = std::exchange(sent_, nullptr); each != nullptr; ++done) {
-        step& now = *each;
-        each = now.neighbour;
-        now.owner->complete(now, UCS_PTR_RAW_STATUS(now.state));
+    for (schedule::step* each = std::exchange(ended_sends_, nullptr); each != nullptr; ++done) {
+        schedule::step& posted = *each;
+        each = posted.neighbour;
+        posted.owner->complete(posted, UCS_PTR_RAW_STATUS(posted.state));
     }
     return done;
 }
 
-// Whose address came, and whose will not. What ends here may change the lists.
-unsigned ucp_fabric::look_up() noexcept {
+// Handles ranks whose address came or cannot be found. Sends that end here may change the lists.
+unsigned ucp_fabric::progress_lookups() noexcept {
     unsigned done = 0;
-    for (std::size_t i = 0; i < queues_.size();) {
-        const rank_t rank = queues_[i].to;
-        const auto to = peers_.to(rank);
+    for (std::size_t i = 0; i < address_queues_.size();) {
+        const rank_t rank = address_queues_[i].to;
+        const auto to = peers_.endpoint(rank);
         if (!to && to.status() == UCS_INPROGRESS) {
             ++i;
             continue;
@@ -79,42 +79,43 @@ unsigned ucp_fabric::look_up() noexcept {
         if (!to) give_up(rank, to.status());
         ++done;
     }
-    tell_debts();
+    send_deferred();
     return done + end_sends();
 }
 
-// A word may end operations here when it is sent, and others are then to be told of these.
-void ucp_fabric::tell_debts() noexcept {
-    std::vector<debt> now;
-    now.swap(debts_);
-    for (const debt& each : now) {
-        const auto to = peers_.to(each.to);
+// Sending a report may end operations of this rank, whose failures must then be reported as well.
+void ucp_fabric::send_deferred() noexcept {
+    std::vector<deferred_notice> now;
+    now.swap(deferred_notices_);
+    for (const deferred_notice& each : now) {
+        const auto to = peers_.endpoint(each.to);
         if (to)
-            told_.tell(*to, each.what);
+            control_.send_failure(*to, each.notice);
         else if (to.status() == UCS_INPROGRESS)
-            owe(each.to, each.what);
+            defer_notice(each.to, each.notice);
     }
 }
 
-// A rank that cannot be found is as one that is lost.
+// A rank that cannot be found counts as lost.
 void ucp_fabric::give_up(rank_t rank, ucs_status_t why) noexcept {
-    if (const auto known = std::ranges::find(queues_, rank, &queue::to); known != queues_.end()) {
-        step* each = known->first;
-        queues_.erase(known);
+    if (const auto found = std::ranges::find(address_queues_, rank, &address_queue::to);
+        found != address_queues_.end()) {
+        schedule::step* each = found->first;
+        address_queues_.erase(found);
         while (each != nullptr) {
-            step& now = *each;
-            each = now.neighbour;
-            now.owner->complete(now, why);
+            schedule::step& posted = *each;
+            each = posted.neighbour;
+            posted.owner->complete(posted, why);
         }
     }
     on_lost(this, rank, why);
 }
 
-void ucp_fabric::owe(rank_t whom, const news::failure& what) noexcept {
+void ucp_fabric::defer_notice(rank_t to_rank, const news::failure& notice) noexcept {
     try {
-        debts_.push_back({whom, what});
+        deferred_notices_.push_back({to_rank, notice});
     } catch (const std::bad_alloc&) {
-        // Whoever waits for this rank has a timeout, or hears of it from others.
+        // A rank that waits for this one has a timeout, or learns of the failure from others.
     }
 }
 

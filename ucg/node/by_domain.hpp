@@ -1,115 +1,125 @@
-// Collectives with a level for the domains of a node: of long vectors, what all ranks of a domain
-// need crosses between domains once, and not for each of them.
+// Collectives with a level for the NUMA domains of a node: of a long vector, data that all ranks of
+// a domain need crosses between domains once, and not once per rank.
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/node/dealing.hpp"
 #include "ucg/node/part.hpp"
+#include "ucg/node/partitioned.hpp"
 
 namespace ucg::node {
 
-// Whether there are several domains, the vector is long enough, and its operator may be applied
-// domain after domain, with results between that are stored as elements.
-[[nodiscard]] bool pays_by_domain(const call& what, const domains& who, const geometry& like,
-                                  const tuning& by) noexcept;
+// Returns whether there are several domains, the vector is long enough, and its operator may be
+// applied domain by domain, with intermediate results that are stored as elements.
+[[nodiscard]] bool is_worthwhile_by_domain(const call& args, const numa_domains& domains,
+                                           const geometry& layout, const tuning& params) noexcept;
 
-// Allreduce and reduce. The first ranks of each domain, as many as the smallest has, own a share of
-// the segment each. An owner reduces what its domain gave (first work); then the owners of the same
-// share reduce what they have, where somebody of their domain wants the result (second work).
-// Partial results lie in the lower half of a slot, where their inputs did, and results in the upper
+// Allreduce and reduce. The first ranks of each domain, as many as the smallest domain has, own one
+// share of the segment each. In the first work stage, an owner reduces the data of its domain. In
+// the second, the owners of the same share reduce the results of the domains, if a rank of their
+// domain wants the result.
+// Partial results lie in the lower half of a slot, where the input was, and results in the upper
 // half. An element is rounded once per level; all domains get the same bits.
 class reduce_by_domain final : public pattern {
 public:
-    reduce_by_domain(const call& what, const domains& who, const geometry& like, const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
+    reduce_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
+                     const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
-                                    const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+                                    const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
-    [[nodiscard]] bool owns() const noexcept { return who_.index(me_) < who_.fewest(); }
+    [[nodiscard]] bool is_owner() const noexcept {
+        return domains_.index(me_) < domains_.smallest();
+    }
     [[nodiscard]] bool wants_result() const noexcept {
-        return what_.what == schedule::collective::allreduce || me_ == what_.root;
+        return args_.what == schedule::collective::allreduce || me_ == args_.root;
     }
-    [[nodiscard]] bool joins() const noexcept;
+    [[nodiscard]] bool is_final_owner() const noexcept;
     [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {
-        return cut_.begin(segment) * what_.element;
+        return cut_.begin(segment) * args_.element;
     }
-    [[nodiscard]] part share(std::uint64_t segment, rank_t of) const noexcept {
-        return part::of(cut_.size(segment), what_.element, of, who_.fewest());
+    [[nodiscard]] part share(std::uint64_t segment, rank_t rank) const noexcept {
+        return part::of(cut_.size(segment), args_.element, rank, domains_.smallest());
     }
-    void reduce_domain(std::uint64_t segment, const places& at) noexcept;
-    void reduce_shares(std::uint64_t segment, const places& at) noexcept;
+    void reduce_domain(std::uint64_t segment, const segment_buffers& buffers) noexcept;
+    void reduce_shares(std::uint64_t segment, const segment_buffers& buffers) noexcept;
 
     const std::size_t upper_;  // where the upper half of a slot begins
     const algo::cut cut_;
-    const std::size_t step_;              // bytes reduced at a time
-    std::vector<rank_t> peers_, owners_;  // of the same share; of the own domain; without this rank
+    const std::size_t step_;  // bytes reduced at a time
+    std::vector<rank_t> peers_,
+        owners_;  // owners of the same share; owners in the own domain; both without this rank
     std::vector<const void*> sources_;
 };
 
-// The ranks of a domain fetch a part of the root's segment each, and copy them together.
+// Each rank of a domain fetches a part of the root's segment, and the ranks copy the parts
+// together.
 class broadcast_by_domain final : public pattern {
 public:
-    broadcast_by_domain(const call& what, const domains& who, const geometry& like,
-                        const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
+    broadcast_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
+                        const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
-                                    const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+                                    const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
-    [[nodiscard]] bool near_root() const noexcept { return who_.of(what_.root) == who_.mine(); }
-    // What a rank of the own domain fetches.
-    [[nodiscard]] part share(std::uint64_t segment, rank_t of) const noexcept {
-        return part::of(cut_.size(segment), what_.element, who_.index(of),
-                        static_cast<rank_t>(who_.in(who_.mine()).size()));
+    [[nodiscard]] bool is_near_root() const noexcept {
+        return domains_.domain_of(args_.root) == domains_.own();
+    }
+    // The part that a rank of the own domain fetches.
+    [[nodiscard]] part share(std::uint64_t segment, rank_t rank) const noexcept {
+        return part::of(cut_.size(segment), args_.element, domains_.index(rank),
+                        static_cast<rank_t>(domains_.ranks_in(domains_.own()).size()));
     }
 
     const algo::cut cut_;
 };
 
-// Allgather and allgatherv. What other domains give is fetched by helpers, each that of some ranks;
-// their pieces lie behind the own one in the slot.
-class collect_by_domain final : public pattern {
+// Allgather and allgatherv. Helpers fetch the data of other domains, each the data of some ranks.
+// The chunks that a helper fetched lie behind its own one in its slot.
+class gather_by_domain final : public pattern {
 public:
-    collect_by_domain(const call& what, const domains& who, const geometry& like, const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
+    gather_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
+                     const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
-                                    const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+                                    const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
-    [[nodiscard]] std::size_t bytes(rank_t of, std::uint64_t segment) const noexcept {
-        return blocks_[of].size(segment) * what_.element;
+    [[nodiscard]] std::size_t bytes(rank_t rank, std::uint64_t segment) const noexcept {
+        return blocks_[rank].size(segment) * args_.element;
     }
-    [[nodiscard]] std::byte* piece(rank_t of, std::uint64_t segment) const noexcept {
-        return output() + (blocks_[of].place() + blocks_[of].begin(segment)) * what_.element;
+    [[nodiscard]] std::byte* output_of(rank_t rank, std::uint64_t segment) const noexcept {
+        return output() + (blocks_[rank].offset() + blocks_[rank].begin(segment)) * args_.element;
     }
 
-    std::vector<portion> blocks_;
-    std::vector<rank_t> fetched_;       // by this rank
-    std::vector<std::size_t> offsets_;  // by rank: of its piece in the slot of its helper here
+    std::vector<chunked_block> blocks_;
+    std::vector<rank_t> fetched_;  // by this rank, in its role as a helper
+    std::vector<std::size_t>
+        offsets_;  // by rank: of its chunk in the slot of its helper in the own domain
 };
 
-// Reduce_scatter and reduce_scatter_block. A helper reduces what its domain gave to a rank, and
-// that reduces what its helpers have.
-class reduce_and_deal_by_domain final : public reduce_and_deal {
+// Reduce_scatter and reduce_scatter_block. A helper reduces the data that its domain gave for a
+// rank. That rank reduces the results of its helpers.
+class reduce_scatter_by_domain final : public reduce_scatter {
 public:
-    reduce_and_deal_by_domain(const call& what, const domains& who, const geometry& like,
-                              const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
+    reduce_scatter_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
+                             const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
-                                    const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+                                    const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
-    std::vector<rank_t> helped_;   // whom this rank helps, itself included
-    std::vector<rank_t> helpers_;  // its own in other domains
+    std::vector<rank_t> helped_;   // ranks that this rank helps, including itself
+    std::vector<rank_t> helpers_;  // helpers of this rank in other domains
 };
 
 }  // namespace ucg::node

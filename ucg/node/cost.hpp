@@ -1,4 +1,4 @@
-// What the collectives of the engine take, for predictions and simulations.
+// Predicted time of the engine's collectives, for the choice of algorithms and for simulations.
 #pragma once
 
 #include "ucg/schedule/call.hpp"
@@ -6,8 +6,8 @@
 
 namespace ucg::node {
 
-// A call as far as it decides about its time. Bytes are those of `call::count`; of blocks that
-// differ `total` is the sum of all, and `largest` the longest.
+// The properties of a call that decide about its time. `bytes` are those of `call::count`. If
+// blocks differ in size, `total` is the sum of all and `largest` the longest.
 struct asked {
     schedule::collective what = schedule::collective::barrier;
     schedule::rank_t ranks = 1;
@@ -15,10 +15,11 @@ struct asked {
     double total = 0;
     double largest = 0;
 };
-// `where` counts are needed they are there; every rank of the node gets the same.
-[[nodiscard]] asked asked_by(const schedule::call& what, schedule::rank_t ranks) noexcept;
+// If the collective needs counts, `args` must have them. Every rank of the node gets the same
+// result.
+[[nodiscard]] asked asked_by(const schedule::call& args, schedule::rank_t ranks) noexcept;
 
-// Seconds, of the rank that has most to do, from the moment in which the last one calls.
+// Seconds, of the rank that has most to do, from the moment when the last rank calls.
 struct duration {
     double waiting = 0;
     double copying = 0;
@@ -26,6 +27,6 @@ struct duration {
 
     [[nodiscard]] double total() const noexcept { return waiting + copying + reducing; }
 };
-[[nodiscard]] duration cost_of(const asked& what, const schedule::node_price& by) noexcept;
+[[nodiscard]] duration cost_of(const asked& call, const schedule::node_price& price) noexcept;
 
 }  // namespace ucg::node

@@ -1,4 +1,4 @@
-// Messages of one rank that came before their receive was posted.
+// Messages of one rank that came before their receive was posted ("unexpected" messages).
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ struct message_key {
 };
 
 struct early_message {
-    std::uint64_t bytes;  // of the whole message, as its sender says
+    std::uint64_t bytes;  // of the whole message, as the sender claims
     std::vector<std::byte> content;
     bool complete = false;
 
-    // Appends the next bytes. The memory grows with what really comes, and never beyond what the
-    // sender announced. std::bad_alloc.
+    // Appends the next bytes. The memory grows with the bytes that come, and never beyond the
+    // length that the sender announced. std::bad_alloc.
     void append(const std::byte* data, std::size_t count) {
         const std::size_t wanted = content.size() + count;
         if (wanted > content.capacity())
@@ -37,9 +37,10 @@ struct early_message {
     }
 };
 
-// A peer chooses how many messages there are and which keys they have, so no operation looks at all
-// of them: a search looks at as many keys as the number of messages has bits. Tests count these by
-// an `Order` of their own. Messages stay where they are until they are removed. Owner context.
+// A peer chooses how many messages there are and which keys they have, so no operation visits all
+// of them: a search compares as many keys as the number of messages has bits. Tests count the
+// comparisons with an `Order` of their own. Messages do not move until they are removed. Owner
+// context.
 template<class Order = std::less<>>
 class basic_early_messages {
     using map = std::multimap<message_key, early_message, Order>;
@@ -57,11 +58,11 @@ public:
                (capacity != 0 ? ucs::sys::heap_cost(capacity) : 0);
     }
 
-    // Adds one without content, behind those with the same key. std::bad_alloc.
+    // Adds a message without content, behind those with the same key. std::bad_alloc.
     [[nodiscard]] position add(const message_key& key, std::uint64_t bytes) {
         return all_.emplace(key, early_message{bytes, {}, false});
     }
-    // Returns the oldest one with that key, or end().
+    // Returns the oldest message with the key, or end().
     [[nodiscard]] position find(const message_key& key) noexcept {
         const position first = all_.lower_bound(key);
         return first == all_.end() || all_.key_comp()(key, first->first) ? all_.end() : first;

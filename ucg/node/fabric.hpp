@@ -1,13 +1,14 @@
-// Messages between the ranks of one node: so every algorithm runs there.
+// Messages between the ranks of one node over rings in shared memory, for all algorithms of
+// ucg/algo.
 #pragma once
 
 #include <deque>
 #include <optional>
 #include <vector>
 
+#include "ucg/node/backoff.hpp"
 #include "ucg/node/early_limit.hpp"
 #include "ucg/node/early_messages.hpp"
-#include "ucg/node/patience.hpp"
 #include "ucg/node/stream.hpp"
 #include "ucg/node/watch.hpp"
 #include "ucg/schedule/fabric.hpp"
@@ -16,136 +17,141 @@
 
 namespace ucg::node {
 
-// One ring for each direction of each pair of ranks. A message whose receive is posted goes from
-// the ring to its place; one that comes too early is kept aside, in memory that grows only with
-// what has really come. When much is kept of one rank, its ring is left alone until something is
-// expected of that rank (see wants()); the early_limit bounds what is kept for all groups together.
-// One per rank and group; the memory, the watch and the limit are borrowed. Owner context.
+// There is one ring for each direction of each pair of ranks. A message whose receive is posted
+// goes from the ring to its destination. A message that comes before that is stored; the memory for
+// it grows only with the bytes that have come. If much is stored of one rank, its ring is left
+// unread until something is expected of that rank (see should_read()). The early_limit bounds the
+// stored bytes of all groups together.
+// Each rank has one fabric per group. The memory, the watch and the limit must outlive it. Owner
+// context.
 class fabric final : public schedule::fabric {
 public:
     static constexpr std::size_t usual_early_bytes = 4 << 20;
 
-    // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.
+    // `early_bytes`: how many bytes of one rank are stored before its ring is left unread; may be
+    // 0.
     fabric(const segment& memory, watch& lives, rank_t me, early_limit& limit,
            std::size_t early_bytes = usual_early_bytes);
-    // The others hear that nothing more comes from this rank.
+    // Tells the other ranks that nothing more comes from this rank.
     ~fabric() override;
 
     [[nodiscard]] rank_t rank() const noexcept override { return me_; }
     [[nodiscard]] rank_t size() const noexcept override { return memory_.ranks(); }
-    void post(schedule::step& what) noexcept override;
-    void cancel(schedule::step& what) noexcept override;
-    [[nodiscard]] ucs_status_t enter(schedule::operation& what,
+    void post(schedule::step& step) noexcept override;
+    void cancel(schedule::step& step) noexcept override;
+    [[nodiscard]] ucs_status_t enter(schedule::operation& op,
                                      schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& what) noexcept override;
-    void announce(schedule::operation& what, ucs_status_t why) noexcept override;
+    void leave(schedule::operation& op) noexcept override;
+    void announce(schedule::operation& op, ucs_status_t why) noexcept override;
 
-    // All that this rank and others need each other for ends with that status, from now on.
+    // Fails every operation for which this rank and others need each other, now and later, with
+    // that status.
     void give_up(ucs_status_t why) noexcept;
 
-    // Whether anything moved. Never blocks; it looks now and then whether those live that something
-    // is expected of. While nothing is under way here, only some calls look for
-    // messages that come early, because a program may have hundreds of groups.
+    // Returns whether anything advanced. Never blocks; it checks from time to time whether the
+    // ranks of which something is expected are alive. While nothing is under way, only some calls
+    // read the rings for early messages, because a program may have hundreds of groups.
     bool progress() noexcept;
 
-    // Drives the group until the operation has ended; gives the processor to others meanwhile.
-    ucs_status_t wait(schedule::operation& until) noexcept;
+    // Makes progress until the operation has ended, and yields the processor to others meanwhile.
+    ucs_status_t wait(schedule::operation& op) noexcept;
 
-    // The ranks that have not begun this operation, which runs here.
-    [[nodiscard]] std::vector<rank_t> absent(const schedule::operation& what) const;
+    // Returns the ranks that have not started this operation, which runs on this rank.
+    [[nodiscard]] std::vector<rank_t> not_started(const schedule::operation& op) const;
 
-    // Memory that messages of a rank take which came too early.
-    [[nodiscard]] std::size_t kept_of(rank_t rank) const noexcept { return peers_[rank].used(); }
+    // Returns the memory that early messages of a rank take up.
+    [[nodiscard]] std::size_t stored_bytes(rank_t rank) const noexcept {
+        return peers_[rank].used();
+    }
 
 private:
-    using step = schedule::step;
-
     // Steps in the order in which they were posted, linked by `neighbour`.
     struct queue {
-        step* first = nullptr;
-        step* last = nullptr;
+        schedule::step* first = nullptr;
+        schedule::step* last = nullptr;
 
-        void append(step& what) noexcept;
-        bool remove(step& what) noexcept;
+        void append(schedule::step& step) noexcept;
+        bool remove(schedule::step& step) noexcept;
     };
-    // What this rank has to do with one other.
+    // The state of the connection with one other rank.
     struct peer final : early_limit::share {
-        peer(fabric& all, early_limit& limit, rank_t other)
+        peer(fabric& fabric, early_limit& limit, rank_t other)
             : share(limit),
-              owner(all),
+              owner(fabric),
               rank(other),
-              out(all.memory_, all.me_, other),
-              in(all.memory_, other, all.me_) {}
+              out(fabric.memory_, fabric.me_, other),
+              in(fabric.memory_, other, fabric.me_) {}
         void cut_off() noexcept override { owner.cut_off(*this); }
 
         fabric& owner;
         const rank_t rank;
         stream_out out;
         queue sends;
-        bool begun = false;           // of the first send, or of what is left of a canceled one
-        std::uint64_t done = 0;       // bytes of it in the ring
-        std::uint64_t abandoned = 0;  // bytes of a canceled send, 0: none
-        std::vector<frame> announcements;
-        bool sending = false;  // on the stack
+        bool send_started = false;    // of the first send, or of the rest of a canceled one
+        std::uint64_t sent = 0;       // bytes of it in the ring
+        std::uint64_t abandoned = 0;  // bytes of a canceled send whose rest goes out; 0: none
+        std::vector<frame> failure_notices;
+        bool sending = false;  // send() is on the stack
 
         stream_in in;
         queue receives;
-        bool coming = false;  // a message of which the head has been read
+        bool in_message = false;  // the head of a message has been read
         frame head{};
-        std::uint64_t got = 0;
-        step* target = nullptr;                         // where it goes; else
-        std::optional<early_messages::position> aside;  // neither: nowhere
+        std::uint64_t received = 0;
+        schedule::step* target = nullptr;                // receive of the message
+        std::optional<early_messages::position> stored;  // or where it is stored; neither: dropped
         early_messages early;
-        bool receiving = false;  // on the stack
+        bool receiving = false;  // receive() is on the stack
 
-        // Returns whether this rank has to do something, so that the other one goes on.
+        // Returns whether the two ranks have something to do for each other.
         [[nodiscard]] bool is_busy() const noexcept {
-            return sends.first != nullptr || begun || !announcements.empty() || coming ||
-                   receives.first != nullptr;
+            return sends.first != nullptr || send_started || !failure_notices.empty() ||
+                   in_message || receives.first != nullptr;
         }
 
-        ucs_status_t lost = UCS_OK;  // why there is nothing to be had from it any more
+        ucs_status_t lost = UCS_OK;  // why the rank is lost
     };
     struct running {
         schedule::sequence_t number;
-        schedule::operation* which;
-        bool announced = false;  // that it failed
+        schedule::operation* op;
+        bool reported = false;  // its failure was reported to all ranks
     };
 
     bool send(peer& to) noexcept;
     bool send_next(peer& to) noexcept;
-    void tell_all(schedule::sequence_t number, ucs_status_t why) noexcept;
-    [[nodiscard]] bool wants(const peer& from) const noexcept;
+    void report_failure(schedule::sequence_t number, ucs_status_t why) noexcept;
+    [[nodiscard]] bool should_read(const peer& from) const noexcept;
     bool receive(peer& from) noexcept;
     void receive_head(peer& from);
     void receive_some(peer& from);
-    void drop_aside(peer& from) noexcept;
+    void drop_stored(peer& from) noexcept;
     void cut_off(peer& from) noexcept;
     void end_message(peer& from) noexcept;
-    void post_receive(step& what) noexcept;
-    void take_early(peer& from, early_messages::position found, step& receive) noexcept;
-    void hear(const frame& said) noexcept;
-    [[nodiscard]] std::uint64_t& begun_by(rank_t rank, schedule::series of) const noexcept;
+    void post_receive(schedule::step& step) noexcept;
+    void take_early(peer& from, early_messages::position found, schedule::step& receive) noexcept;
+    void receive_failure(const frame& notice) noexcept;
+    [[nodiscard]] std::uint64_t& started_count(rank_t rank, schedule::series series) const noexcept;
     [[nodiscard]] running* find(schedule::sequence_t number) noexcept;
-    void lose(peer& which, ucs_status_t why) noexcept;
-    void patrol() noexcept;
-    [[nodiscard]] bool is_resting() noexcept;
+    void fail_peer(peer& remote, ucs_status_t why) noexcept;
+    void check_peers() noexcept;
+    [[nodiscard]] bool skips_poll() noexcept;
 
     const segment& memory_;
     watch& lives_;
     const rank_t me_;
     early_limit& limit_;
     const std::size_t early_bytes_;
-    patience patience_;
+    backoff backoff_;
     std::deque<peer> peers_;
     schedule::numbering numbers_;
     std::vector<running> running_;
-    std::vector<frame> told_;
-    unsigned looks_ = 0;   // calls that looked at the rings
-    bool rests_ = false;   // nothing was under way at the last look
-    unsigned rested_ = 0;  // calls since then
-    ucs::time::nanoseconds last_patrol_ = 0;
-    ucs_status_t leaves_for_ = UCS_ERR_CONNECTION_RESET;  // what others are told who need it later
+    std::vector<frame> early_failures_;
+    unsigned polls_ = 0;       // calls that read the rings
+    bool idle_ = false;        // nothing was under way at the last poll
+    unsigned idle_polls_ = 0;  // calls since then
+    ucs::time::nanoseconds last_peer_check_ = 0;
+    ucs_status_t leave_status_ =
+        UCS_ERR_CONNECTION_RESET;  // status for ranks that need this one later
 };
 
 }  // namespace ucg::node

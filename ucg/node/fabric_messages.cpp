@@ -1,4 +1,4 @@
-// How messages go into and out of the rings.
+// Transfer of messages into and out of the rings.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -9,7 +9,7 @@
 namespace ucg::node {
 namespace {
 
-// A message is read in pieces of a part of the ring, so that its sender can go on meanwhile.
+// A message is read in pieces of a fraction of the ring, so that its sender can continue meanwhile.
 constexpr std::uint64_t parts = 4;
 
 bool matches(const schedule::step& receive, const frame& head) noexcept {
@@ -18,27 +18,27 @@ bool matches(const schedule::step& receive, const frame& head) noexcept {
 
 }  // namespace
 
-void fabric::queue::append(step& what) noexcept {
-    what.neighbour = nullptr;
-    (last != nullptr ? last->neighbour : first) = &what;
-    last = &what;
+void fabric::queue::append(schedule::step& step) noexcept {
+    step.neighbour = nullptr;
+    (last != nullptr ? last->neighbour : first) = &step;
+    last = &step;
 }
 
-bool fabric::queue::remove(step& what) noexcept {
-    step* before = nullptr;
-    for (step* each = first; each != nullptr; before = each, each = each->neighbour) {
-        if (each != &what) continue;
-        (before != nullptr ? before->neighbour : first) = what.neighbour;
-        if (last == &what) last = before;
+bool fabric::queue::remove(schedule::step& step) noexcept {
+    schedule::step* before = nullptr;
+    for (schedule::step* each = first; each != nullptr; before = each, each = each->neighbour) {
+        if (each != &step) continue;
+        (before != nullptr ? before->neighbour : first) = step.neighbour;
+        if (last == &step) last = before;
         return true;
     }
     return false;
 }
 
-// --- out ---
+// --- send ---
 
 bool fabric::send(peer& to) noexcept {
-    if (to.sending) return false;  // the one that is on the stack goes on
+    if (to.sending) return false;  // the call further up on the stack continues
     to.sending = true;
     bool moved = false;
     while (to.lost == UCS_OK && send_next(to))
@@ -46,106 +46,107 @@ bool fabric::send(peer& to) noexcept {
     to.sending = false;
     if (to.out.publish()) {
         moved = true;
-        call_sleepers(memory_, me_);
+        wake_sleepers(memory_, me_);
     }
-    if (to.out.broken() && to.lost == UCS_OK) lose(to, UCS_ERR_IO_ERROR);
+    if (to.out.is_broken() && to.lost == UCS_OK) fail_peer(to, UCS_ERR_IO_ERROR);
     return moved;
 }
 
-// Goes on with the message that is half out, or begins the next one. False: no room, or nothing
-// left.
+// Continues the current message, or begins the next one. Returns false if the ring has no room or
+// nothing is left to send.
 bool fabric::send_next(peer& to) noexcept {
-    if (!to.begun) {
-        if (to.announcements.empty() && to.sends.first == nullptr) return false;
+    if (!to.send_started) {
+        if (to.failure_notices.empty() && to.sends.first == nullptr) return false;
         if (!to.out.can_begin()) return false;
-        if (!to.announcements.empty()) {
-            to.out.begin(to.announcements.back());
-            to.announcements.pop_back();
+        if (!to.failure_notices.empty()) {
+            to.out.begin(to.failure_notices.back());
+            to.failure_notices.pop_back();
             return true;
         }
         if (!to.out.can_disown()) return false;
-        const step& next = *to.sends.first;
+        const schedule::step& next = *to.sends.first;
         to.out.begin({next.owner->number(), next.bytes, next.channel,
                       static_cast<std::uint32_t>(frame_kind::message), 0});
-        to.begun = true;
-        to.done = 0;
+        to.send_started = true;
+        to.sent = 0;
     }
-    step* const now = to.abandoned == 0 ? to.sends.first : nullptr;
+    schedule::step* const now = to.abandoned == 0 ? to.sends.first : nullptr;
     const std::uint64_t bytes = now != nullptr ? now->bytes : to.abandoned;
-    const std::size_t some = to.out.add(now != nullptr ? now->from : nullptr, bytes, to.done);
-    to.done += some;
-    if (to.done != bytes) {
-        if (to.out.publish()) call_sleepers(memory_, me_);
+    const std::size_t copied = to.out.add(now != nullptr ? now->from : nullptr, bytes, to.sent);
+    to.sent += copied;
+    if (to.sent != bytes) {
+        if (to.out.publish()) wake_sleepers(memory_, me_);
         return false;
     }
-    to.begun = false;
+    to.send_started = false;
     to.abandoned = 0;
     if (now != nullptr) {
         to.sends.remove(*now);
-        // Published before the sender hears of it, so that whoever waits does so no longer than
+        // Publishes before the sender is notified, so that the receiver waits no longer than
         // needed.
-        if (to.out.publish()) call_sleepers(memory_, me_);
+        if (to.out.publish()) wake_sleepers(memory_, me_);
         now->owner->complete(*now, UCS_OK);
     }
     return true;
 }
 
-// --- in ---
+// --- receive ---
 
-// Early messages may fill memory, so a rank of which much is kept already is left alone, and so are
-// all while much is kept of all together, unless this rank expects something of it: that it sends
-// what a receive is posted for, or that it reads what is sent to it, or says why not. No deadlock
-// comes of it: whenever the receive of a message is posted, the ring is read until the message is
-// there; so a send ends at the latest when its receive is posted, which is what algorithms may
-// count on over networks as well.
-bool fabric::wants(const peer& from) const noexcept {
+// Early messages may fill memory. So the ring of a rank is left unread if much of that rank is
+// stored, and so are all rings while much is stored in total. A ring is read nevertheless if this
+// rank expects something of its sender: a message for a posted receive, or that the sender reads
+// what is sent to it, or the reason why not.
+// This causes no deadlock: whenever the receive of a message is posted, the ring is read until the
+// message has come. So a send ends at the latest when its receive is posted, and algorithms may not
+// rely on more over a network either.
+bool fabric::should_read(const peer& from) const noexcept {
     return (from.used() <= early_bytes_ && !limit_.is_half_used()) ||
            from.receives.first != nullptr || from.sends.first != nullptr ||
-           (from.coming && !from.aside);
+           (from.in_message && !from.stored);
 }
 
-// One call reads about as much as the ring holds, however fast the sender fills it again: other
-// ranks and groups have their turn. A call that leaves something in the ring has read something, so
-// its caller hears that there was something and calls again before it sleeps.
+// One call reads about as much as the ring holds, however fast the sender refills it, so that other
+// ranks and groups get their turn. A call that leaves something in the ring has read something, so
+// its caller calls again before it sleeps.
 bool fabric::receive(peer& from) noexcept try {
     if (from.receiving) return false;
     from.receiving = true;
     bool moved = false;
     const std::uint64_t before = from.in.position();
-    while (from.lost == UCS_OK && wants(from) && from.in.ready() != 0 &&
-           from.in.position() - before < memory_.like().ring_bytes) {
+    while (from.lost == UCS_OK && should_read(from) && from.in.ready() != 0 &&
+           from.in.position() - before < memory_.layout().ring_bytes) {
         moved = true;
-        if (!from.coming)
+        if (!from.in_message)
             receive_head(from);
         else
             receive_some(from);
-        if (from.coming && from.got == from.head.bytes) end_message(from);
+        if (from.in_message && from.received == from.head.bytes) end_message(from);
     }
     from.receiving = false;
-    if (from.in.publish()) call_sleepers(memory_, me_);
-    if (from.in.broken() && from.lost == UCS_OK) lose(from, UCS_ERR_IO_ERROR);
+    if (from.in.publish()) wake_sleepers(memory_, me_);
+    if (from.in.is_broken() && from.lost == UCS_OK) fail_peer(from, UCS_ERR_IO_ERROR);
     return moved;
 } catch (const std::bad_alloc&) {
     from.receiving = false;
-    lose(from, UCS_ERR_NO_MEMORY);
+    fail_peer(from, UCS_ERR_NO_MEMORY);
     return true;
 }
 
 void fabric::receive_head(peer& from) {
     from.head = from.in.head();
     from.target = nullptr;
-    from.aside.reset();
-    from.got = 0;
-    if (from.head.kind == static_cast<std::uint32_t>(frame_kind::announcement)) {
-        hear(from.head);
+    from.stored.reset();
+    from.received = 0;
+    if (from.head.kind == static_cast<std::uint32_t>(frame_kind::failure)) {
+        receive_failure(from.head);
         return;
     }
     if (from.head.kind != static_cast<std::uint32_t>(frame_kind::message)) {
-        lose(from, UCS_ERR_IO_ERROR);
+        fail_peer(from, UCS_ERR_IO_ERROR);
         return;
     }
-    from.coming = true;
-    for (step* each = from.receives.first; each != nullptr; each = each->neighbour) {
+    from.in_message = true;
+    for (schedule::step* each = from.receives.first; each != nullptr; each = each->neighbour) {
         if (!matches(*each, from.head)) continue;
         from.receives.remove(*each);
         if (each->bytes == from.head.bytes)
@@ -154,92 +155,94 @@ void fabric::receive_head(peer& from) {
             each->owner->complete(*each, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }
-    // Of an operation that ended here, which failed: nobody wants it.
+    // The operation ended on this rank with a failure, so the message is dropped.
     if (numbers_.ahead(from.head.sequence) == 0 && find(from.head.sequence) == nullptr) return;
-    from.aside = from.early.add({from.head.sequence, from.head.channel}, from.head.bytes);
-    from.take(early_messages::cost((*from.aside)->second));
+    from.stored = from.early.add({from.head.sequence, from.head.channel}, from.head.bytes);
+    from.take(early_messages::cost((*from.stored)->second));
 }
 
-// A rank that sends on and on what nobody asked for would fill the memory of this one, which reads
-// its ring as long as it expects something else of that rank.
+// A rank that sends messages without end that are not expected would fill the memory of this one,
+// which reads its ring for as long as it expects something else of that rank.
 void fabric::cut_off(peer& from) noexcept {
     ucs::log::error(node_log,
                     "rank {}: messages of rank {} that nobody here has asked for take up {} bytes, "
                     "more than those of any other rank; they are dropped, and nothing more is "
                     "taken from it",
                     me_, from.rank, from.used());
-    from.aside.reset();
+    from.stored.reset();
     from.early.clear();
     from.give_back(from.used());
-    lose(from, UCS_ERR_EXCEEDS_LIMIT);
+    fail_peer(from, UCS_ERR_EXCEEDS_LIMIT);
 }
 
-void fabric::drop_aside(peer& from) noexcept {
-    from.give_back(from.early.remove(*from.aside));
-    from.aside.reset();
+void fabric::drop_stored(peer& from) noexcept {
+    from.give_back(from.early.remove(*from.stored));
+    from.stored.reset();
 }
 
 void fabric::receive_some(peer& from) {
-    const std::uint64_t most = memory_.like().ring_bytes / parts / line * line;
-    const auto [data, bytes] = from.in.look(std::min(from.head.bytes - from.got, most));
+    const std::uint64_t max_bytes = memory_.layout().ring_bytes / parts / line * line;
+    const auto [data, bytes] = from.in.next(std::min(from.head.bytes - from.received, max_bytes));
     if (from.target != nullptr) {
-        std::memcpy(static_cast<std::byte*>(from.target->into) + from.got, data, bytes);
-    } else if (from.aside) {
-        early_message& message = (*from.aside)->second;
+        std::memcpy(static_cast<std::byte*>(from.target->into) + from.received, data, bytes);
+    } else if (from.stored) {
+        early_message& message = (*from.stored)->second;
         const std::size_t before = early_messages::cost(message);
         message.append(data, bytes);
         from.take(early_messages::cost(message) - before);
     }
     from.in.skip(bytes);
-    from.got += bytes;
-    // The rest of a frame belongs to the message, and comes along with it.
-    if (from.got == from.head.bytes) from.in.skip_padding();
-    if (from.got != from.head.bytes && from.in.publish()) call_sleepers(memory_, me_);
+    from.received += bytes;
+    // The padding of the last frame belongs to the message and is there with it.
+    if (from.received == from.head.bytes) from.in.skip_padding();
+    if (from.received != from.head.bytes && from.in.publish()) wake_sleepers(memory_, me_);
 }
 
-// What its sender disowned is waited for until the news come why.
+// If the sender disowned the message, its receive waits until the failure is reported.
 void fabric::end_message(peer& from) noexcept {
-    from.coming = false;
+    from.in_message = false;
     if (from.in.is_disowned()) {
-        if (step* const target = std::exchange(from.target, nullptr)) from.receives.append(*target);
-        if (from.aside) drop_aside(from);
+        if (schedule::step* const target = std::exchange(from.target, nullptr))
+            from.receives.append(*target);
+        if (from.stored) drop_stored(from);
         return;
     }
-    if (from.aside) (*from.aside)->second.complete = true;
-    from.aside.reset();
-    if (step* const target = std::exchange(from.target, nullptr))
+    if (from.stored) (*from.stored)->second.complete = true;
+    from.stored.reset();
+    if (schedule::step* const target = std::exchange(from.target, nullptr))
         target->owner->complete(*target, UCS_OK);
 }
 
-// What has come already is taken over, also when the rest is still on its way.
-void fabric::post_receive(step& what) noexcept {
-    peer& from = peers_[what.peer];
-    const auto found = from.early.find({what.owner->number(), what.channel});
+// Takes over the bytes of an early message, also if the rest is still on its way.
+void fabric::post_receive(schedule::step& step) noexcept {
+    peer& from = peers_[step.peer];
+    const auto found = from.early.find({step.owner->number(), step.channel});
     if (found != from.early.end())
-        take_early(from, found, what);
+        take_early(from, found, step);
     else if (from.lost != UCS_OK)
-        what.owner->complete(what, from.lost);
+        step.owner->complete(step, from.lost);
     else
-        from.receives.append(what);
+        from.receives.append(step);
 }
 
-void fabric::take_early(peer& from, early_messages::position found, step& receive) noexcept {
+void fabric::take_early(peer& from, early_messages::position found,
+                        schedule::step& receive) noexcept {
     const early_message& message = found->second;
-    const bool fitting = message.bytes == receive.bytes;
-    if (fitting && !message.content.empty())
+    const bool fits = message.bytes == receive.bytes;
+    if (fits && !message.content.empty())
         std::memcpy(receive.into, message.content.data(), message.content.size());
     const bool complete = message.complete;
-    if (from.aside == found) {
-        from.aside.reset();
-        if (fitting) from.target = &receive;
+    if (from.stored == found) {
+        from.stored.reset();
+        if (fits) from.target = &receive;
     }
     from.give_back(from.early.remove(found));
-    if (!fitting)
+    if (!fits)
         receive.owner->complete(receive, UCS_ERR_MESSAGE_TRUNCATED);
     else if (complete)
         receive.owner->complete(receive, UCS_OK);
     else if (from.lost != UCS_OK)
-        lose(from, from.lost);  // the rest will not come
+        fail_peer(from, from.lost);  // the rest will not come
 }
 
 }  // namespace ucg::node

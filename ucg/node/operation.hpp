@@ -1,62 +1,63 @@
-// A collective of one rank on the node's engine, which can be started again and again.
+// A collective of one rank on the node's engine. It can be started any number of times.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "ucg/node/claim.hpp"
+#include "ucg/node/call_signature.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::node {
 
 class engine;
 
-// Owned by whoever asked for the collective; not to be destroyed while it runs, unless its engine
-// is gone. Owner context.
+// The caller owns it, and must not destroy it while it runs, unless its engine is gone. Owner
+// context.
 class operation {
 public:
-    // Told when the operation ended; may start it again or destroy it.
+    // Called when the operation has ended; it may start the operation again or destroy it.
     using listener = void (*)(operation& ended, void* argument);
 
-    explicit operation(engine& by) noexcept : engine_(by) {}
+    explicit operation(engine& engine) noexcept : engine_(engine) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
     ~operation() = default;
 
-    // Counts and places of blocks are looked at only here. UCS_ERR_UNSUPPORTED: the engine does not
-    // have it, and the fabric does. UCS_ERR_INVALID_PARAM, UCS_ERR_OUT_OF_RANGE: sizes that
-    // overflow. UCS_ERR_NO_MEMORY.
-    [[nodiscard]] ucs_status_t init(const call& what) noexcept;
+    // Prepares the operation. Reads the counts and offsets of blocks, which are not read later.
+    // Returns UCS_ERR_UNSUPPORTED if the engine does not have the collective (the fabric does),
+    // UCS_ERR_INVALID_PARAM or UCS_ERR_OUT_OF_RANGE for sizes that overflow, or UCS_ERR_NO_MEMORY.
+    [[nodiscard]] ucs_status_t init(const call& args) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
-    // How it is done, for people; after init() that ended well. std::bad_alloc.
-    [[nodiscard]] std::string way() const;
+    // Describes the method, for people. Call it only after init() returned UCS_OK. std::bad_alloc.
+    [[nodiscard]] std::string description() const;
 
-    // Begins it when those started before have ended. All ranks start the same in the same order.
+    // Starts the operation; it begins when those started before have ended. All ranks must start
+    // the same operations in the same order.
     void start() noexcept;
 
-    // UCS_INPROGRESS; else how the last start ended. After an error the content of the output is
-    // undefined.
+    // Returns UCS_INPROGRESS, or how the last start ended. After an error the content of the output
+    // is undefined.
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
-    void on_end(listener told, void* argument) noexcept {
-        told_ = told;
-        told_argument_ = argument;
+    void on_end(listener callback, void* argument) noexcept {
+        listener_ = callback;
+        listener_argument_ = argument;
     }
 
 private:
     friend class engine;
     [[nodiscard]] ucs_status_t check() const noexcept;
-    void end(ucs_status_t how) noexcept;
+    void end(ucs_status_t status) noexcept;
 
     engine& engine_;
     call call_;
     std::unique_ptr<pattern> pattern_;
-    std::optional<claim> claim_;
+    std::optional<call_signature> signature_;
     bool in_mailbox_ = false;
-    std::uint32_t row_ = 1;  // slots that a segment takes
+    std::uint32_t row_ = 1;  // slots per segment
     ucs_status_t status_ = UCS_OK;
-    operation* next_ = nullptr;  // started after it
-    listener told_ = nullptr;
-    void* told_argument_ = nullptr;
+    operation* next_ = nullptr;  // in the engine's queue
+    listener listener_ = nullptr;
+    void* listener_argument_ = nullptr;
 };
 
 }  // namespace ucg::node

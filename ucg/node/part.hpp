@@ -1,4 +1,4 @@
-// A part of a segment, where several ranks work on one.
+// A part of a segment, for stages in which several ranks work on one segment.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace ucg::node {
 
-// Parts begin at whole lines where elements do. Value type.
+// Parts begin at whole cache lines if elements do. Value type.
 struct part {
     std::size_t begin, end;  // bytes within the segment
 
     [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
 
-    // Number `index` of so many nearly equal parts of a segment of `count` elements.
+    // Returns part `index` of `parts` nearly equal parts of a segment of `count` elements.
     [[nodiscard]] static part of(std::uint64_t count, std::size_t element, rank_t index,
                                  rank_t parts) noexcept {
         const std::size_t together = line % element == 0 ? line / element : 1;  // elements

@@ -1,41 +1,44 @@
 #include "ucg/node/pattern.hpp"
 
 #include "ucg/node/by_domain.hpp"
-#include "ucg/node/dealing.hpp"
-#include "ucg/node/moving.hpp"
-#include "ucg/node/reading.hpp"
+#include "ucg/node/copying.hpp"
+#include "ucg/node/partitioned.hpp"
 #include "ucg/node/reducing.hpp"
+#include "ucg/node/single_copy.hpp"
 
 namespace ucg::node {
 namespace {
 
 using schedule::collective;
 
-bool reduces_directly(const call& what, const geometry& like, const tuning& by) noexcept {
-    const double bytes = static_cast<double>(what.count) * static_cast<double>(what.element);
-    if (like.ranks <= by.direct_ranks && bytes <= static_cast<double>(by.direct_ranks_bytes))
+bool reduces_directly(const call& args, const geometry& layout, const tuning& params) noexcept {
+    const double bytes = static_cast<double>(args.count) * static_cast<double>(args.element);
+    if (layout.ranks <= params.direct_ranks &&
+        bytes <= static_cast<double>(params.direct_ranks_bytes))
         return true;
-    return bytes * static_cast<double>(like.ranks - 1) <= static_cast<double>(by.direct_bytes);
+    return bytes * static_cast<double>(layout.ranks - 1) <=
+           static_cast<double>(params.direct_bytes);
 }
 
-std::unique_ptr<pattern> make_reducing(const call& what, const domains& who, const geometry& like,
-                                       const tuning& by) {
-    if (reduces_directly(what, like, by))
-        return std::make_unique<reduce_directly>(what, who, like, by);
-    return std::make_unique<reduce_in_parts>(what, who, like, by);
+std::unique_ptr<pattern> make_reducing(const call& args, const numa_domains& domains,
+                                       const geometry& layout, const tuning& params) {
+    if (reduces_directly(args, layout, params))
+        return std::make_unique<reduce_directly>(args, domains, layout, params);
+    return std::make_unique<reduce_in_parts>(args, domains, layout, params);
 }
 
 }  // namespace
 
-std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& like,
-                        const tuning& by) noexcept {
-    const std::size_t shortest = std::min<std::size_t>(by.segment, like.slot_bytes);
-    const bool is_long = element > shortest || by.are_long(static_cast<double>(bytes), like.ranks);
-    return is_long ? std::max(shortest, longest_segment(like, by)) : shortest;
+std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& layout,
+                        const tuning& params) noexcept {
+    const std::size_t shortest = std::min<std::size_t>(params.segment, layout.slot_bytes);
+    const bool is_long =
+        element > shortest || params.are_long(static_cast<double>(bytes), layout.ranks);
+    return is_long ? std::max(shortest, longest_segment(layout, params)) : shortest;
 }
 
-bool has_patterns(collective what) noexcept {
-    switch (what) {
+bool has_patterns(collective type) noexcept {
+    switch (type) {
         case collective::gatherv:
         case collective::scatterv:
         case collective::alltoallv:
@@ -47,40 +50,44 @@ bool has_patterns(collective what) noexcept {
     }
 }
 
-std::unique_ptr<pattern> make_pattern(const call& what, const domains& who, const geometry& like,
-                                      const tuning& by, const neighbours& others) {
-    if (what.element == 0 || what.element > segment_for(0, what.element, like, by)) return nullptr;
-    const bool deals = dealing::fits(what, like);
-    const bool reads = !others.empty() && reading::pays(what, like, by);
-    const bool by_domain = pays_by_domain(what, who, like, by);
-    switch (what.what) {
+std::unique_ptr<pattern> make_pattern(const call& args, const numa_domains& domains,
+                                      const geometry& layout, const tuning& params,
+                                      const local_peers& peers) {
+    if (args.element == 0 || args.element > segment_for(0, args.element, layout, params))
+        return nullptr;
+    const bool fits_slots = partitioned::fits(args, layout);
+    const bool can_read = !peers.empty() && single_copy::is_worthwhile(args, layout, params);
+    const bool by_domain = is_worthwhile_by_domain(args, domains, layout, params);
+    switch (args.what) {
         case collective::barrier:
-            return std::make_unique<meet>(what, who);
+            return std::make_unique<barrier>(args, domains);
         case collective::bcast:
-            if (by_domain) return std::make_unique<broadcast_by_domain>(what, who, like, by);
-            return std::make_unique<broadcast>(what, who, like, by);
+            if (by_domain)
+                return std::make_unique<broadcast_by_domain>(args, domains, layout, params);
+            return std::make_unique<broadcast>(args, domains, layout, params);
         case collective::allreduce:
         case collective::reduce:
-            if (by_domain) return std::make_unique<reduce_by_domain>(what, who, like, by);
-            return make_reducing(what, who, like, by);
+            if (by_domain) return std::make_unique<reduce_by_domain>(args, domains, layout, params);
+            return make_reducing(args, domains, layout, params);
         case collective::allgather:
         case collective::allgatherv:
-            if (reads) return std::make_unique<reading>(what, who, others);
-            if (by_domain) return std::make_unique<collect_by_domain>(what, who, like, by);
+            if (can_read) return std::make_unique<single_copy>(args, domains, peers);
+            if (by_domain) return std::make_unique<gather_by_domain>(args, domains, layout, params);
             [[fallthrough]];
         case collective::gather:
-            return std::make_unique<collect>(what, who, like, by);
+            return std::make_unique<gather>(args, domains, layout, params);
         case collective::alltoall:
-            if (reads) return std::make_unique<reading>(what, who, others);
-            if (deals) return std::make_unique<all_to_all>(what, who, like, by);
+            if (can_read) return std::make_unique<single_copy>(args, domains, peers);
+            if (fits_slots) return std::make_unique<all_to_all>(args, domains, layout, params);
             break;
         case collective::reduce_scatter:
         case collective::reduce_scatter_block:
-            if (by_domain) return std::make_unique<reduce_and_deal_by_domain>(what, who, like, by);
-            if (deals) return std::make_unique<reduce_and_deal>(what, who, like, by);
+            if (by_domain)
+                return std::make_unique<reduce_scatter_by_domain>(args, domains, layout, params);
+            if (fits_slots) return std::make_unique<reduce_scatter>(args, domains, layout, params);
             break;
         case collective::scatter:
-            if (deals) return std::make_unique<deal>(what, who, like, by);
+            if (fits_slots) return std::make_unique<scatter>(args, domains, layout, params);
             break;
         default:
             break;

@@ -1,4 +1,4 @@
-// Allreduce and reduce.
+// Allreduce and reduce, without a level for NUMA domains.
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
@@ -7,25 +7,26 @@
 
 namespace ucg::node {
 
-// What both ways share: the vector in segments, and the sources of a reduction in rank order, so
-// that the bits depend neither on the way nor on segments or arrival.
+// Common to both methods: the vector in segments, and the sources of a reduction in rank order, so
+// that the bits depend neither on the method nor on segments or times of arrival.
 class reducing : public pattern {
 public:
-    reducing(const call& what, const domains& who, const geometry& like, const tuning& by);
+    reducing(const call& args, const numa_domains& domains, const geometry& layout,
+             const tuning& params);
 
 protected:
     [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {
-        return cut_.begin(segment) * what_.element;
+        return cut_.begin(segment) * args_.element;
     }
     [[nodiscard]] std::size_t bytes(std::uint64_t segment) const noexcept {
-        return cut_.size(segment) * what_.element;
+        return cut_.size(segment) * args_.element;
     }
     [[nodiscard]] bool wants_result() const noexcept {
-        return what_.what == schedule::collective::allreduce || me_ == what_.root;
+        return args_.what == schedule::collective::allreduce || me_ == args_.root;
     }
-    // Reduces `count` elements that lie at `offset` of the segment.
-    void reduce(std::uint64_t segment, const places& at, std::size_t offset, std::size_t count,
-                std::byte* into) noexcept;
+    // Reduces `count` elements at byte `offset` of the segment.
+    void reduce(std::uint64_t segment, const segment_buffers& buffers, std::size_t offset,
+                std::size_t count, std::byte* into) noexcept;
 
     algo::cut cut_;
 
@@ -33,29 +34,31 @@ private:
     std::vector<const void*> sources_;
 };
 
-// Everyone gives all; whoever wants the result reduces it straight into its place.
+// Every rank gives all its data. A rank that wants the result reduces it straight into its output.
 class reduce_directly final : public reducing {
 public:
-    reduce_directly(const call& what, const domains& who, const geometry& like, const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "direct"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+    reduce_directly(const call& args, const numa_domains& domains, const geometry& layout,
+                    const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "direct"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 };
 
-// Each rank reduces a part of every segment; those who want the result copy the parts together. The
-// own part is never given: it is read where it lies.
+// Each rank reduces a part of every segment. Ranks that want the result copy the parts together.
+// The own part is never given: it is read from the input.
 class reduce_in_parts final : public reducing {
 public:
-    reduce_in_parts(const call& what, const domains& who, const geometry& like, const tuning& by);
-    [[nodiscard]] const char* way() const noexcept override { return "in parts"; }
-    void give(std::uint64_t segment, const places& at) noexcept override;
+    reduce_in_parts(const call& args, const numa_domains& domains, const geometry& layout,
+                    const tuning& params);
+    [[nodiscard]] const char* description() const noexcept override { return "in parts"; }
+    void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
-                                    const places& at) noexcept override;
-    void take(std::uint64_t segment, const places& at) noexcept override;
+                                    const segment_buffers& buffers) noexcept override;
+    void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
     [[nodiscard]] part part_of(std::uint64_t segment, rank_t rank) const noexcept {
-        return part::of(cut_.size(segment), what_.element, rank, ranks_);
+        return part::of(cut_.size(segment), args_.element, rank, ranks_);
     }
 
     std::size_t block_;  // elements reduced at a time

@@ -1,4 +1,5 @@
-// How a rank writes a failure into memory that others read: negated, so that 0 is none.
+// Encoding of a failure in memory that other ranks read: the negated status, so that 0 means no
+// failure.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@ namespace ucg::node {
     return static_cast<std::uint64_t>(-int{why});
 }
 
-// What others wrote may be anything: UCS_ERR_IO_ERROR for what is no failure.
+// Other ranks may write anything: a word that is no failure becomes UCS_ERR_IO_ERROR.
 [[nodiscard]] inline ucs_status_t status_in(std::uint64_t word) noexcept {
-    const bool known = word >= 1 && word <= word_of(UCS_ERR_LAST);
-    return known ? static_cast<ucs_status_t>(-static_cast<int>(word)) : UCS_ERR_IO_ERROR;
+    const bool is_valid = word >= 1 && word <= word_of(UCS_ERR_LAST);
+    return is_valid ? static_cast<ucs_status_t>(-static_cast<int>(word)) : UCS_ERR_IO_ERROR;
 }
 
 }  // namespace ucg::node

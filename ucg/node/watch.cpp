@@ -20,8 +20,8 @@ public:
     explicit watched_process(ucs::unique_fd pidfd) noexcept : pidfd_(std::move(pidfd)) {}
 
     [[nodiscard]] bool is_dead() const noexcept {
-        pollfd asked{pidfd_.get(), POLLIN, 0};
-        return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+        pollfd poll_fd{pidfd_.get(), POLLIN, 0};
+        return ::poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & POLLIN) != 0;
     }
 
 private:
@@ -30,20 +30,21 @@ private:
 
 namespace {
 
-// Those that some group watches.
+// The processes that groups of this process watch.
 class watched_processes {
 public:
-    // nullptr, and whether the process is gone: its death cannot be noticed. std::bad_alloc.
-    [[nodiscard]] std::shared_ptr<const watched_process> find_or_open(pid_t pid, bool& gone) {
+    // Returns nullptr if the death of the process cannot be noticed; then `is_gone` says whether it
+    // has already ended. std::bad_alloc.
+    [[nodiscard]] std::shared_ptr<const watched_process> find_or_open(pid_t pid, bool& is_gone) {
         const std::lock_guard guard(lock_);
-        // One that is dead may have left its number to another process.
+        // A dead process may have left its pid to another process.
         if (auto known = by_pid_[pid].lock(); known != nullptr && !known->is_dead()) return known;
         std::erase_if(by_pid_, [](const auto& each) { return each.second.expired(); });
         ucs::unique_fd pidfd = ucs::sys::within_budget(
             ucs::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
         if (!pidfd) {
-            gone = errno == ESRCH;
-            if (!gone)
+            is_gone = errno == ESRCH;
+            if (!is_gone)
                 ucs::log::warn(node_log,
                                "the death of process {} will not be noticed: pidfd_open: {}", pid,
                                std::strerror(errno));
@@ -67,17 +68,17 @@ watched_processes& processes() {
 
 }  // namespace
 
-watch::watch(std::span<const pid_t> pids) : lives_(pids.size()) {
+watch::watch(std::span<const pid_t> pids) : ranks_(pids.size()) {
     for (std::size_t rank = 0; rank < pids.size(); ++rank) {
         if (pids[rank] == 0 || pids[rank] == ::getpid()) continue;
-        lives_[rank].process = processes().find_or_open(pids[rank], lives_[rank].dead);
+        ranks_[rank].process = processes().find_or_open(pids[rank], ranks_[rank].dead);
     }
 }
 
 bool watch::is_dead(rank_t rank) noexcept {
-    life& of = lives_[rank];
-    if (!of.dead && of.process) of.dead = of.process->is_dead();
-    return of.dead;
+    watched_rank& watched = ranks_[rank];
+    if (!watched.dead && watched.process) watched.dead = watched.process->is_dead();
+    return watched.dead;
 }
 
 }  // namespace ucg::node

@@ -1,4 +1,4 @@
-// Whether the processes of the other ranks still live.
+// Detects the death of the other ranks' processes.
 #pragma once
 
 #include <sys/types.h>
@@ -11,26 +11,26 @@
 
 namespace ucg::node {
 
-// A pidfd of one process. Any thread.
+// The pidfd of one process. Any thread.
 class watched_process;
 
-// Which processes of a group have died. All groups of this process share one pidfd per process that
-// they watch, so that the number of groups costs no descriptors. Owner context.
+// Knows which processes of a group have died. All groups of this process share one pidfd per
+// watched process, so the number of groups costs no descriptors. Owner context.
 class watch {
 public:
-    // `pids`: of every rank, in the namespace of this process; 0 or its own: not watched. A process
-    // that is gone already counts as dead.
+    // `pids`: of every rank, in the PID namespace of this process. A pid of 0 or of this process is
+    // not watched. A process that has already ended counts as dead.
     explicit watch(std::span<const pid_t> pids);
 
-    // Asks the kernel: a system call.
+    // Asks the kernel by a system call.
     [[nodiscard]] bool is_dead(rank_t rank) noexcept;
 
 private:
-    struct life {
+    struct watched_rank {
         std::shared_ptr<const watched_process> process;
         bool dead = false;
     };
-    std::vector<life> lives_;
+    std::vector<watched_rank> ranks_;
 };
 
 }  // namespace ucg::node

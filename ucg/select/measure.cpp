@@ -24,7 +24,7 @@ using schedule::task;
 
 constexpr std::size_t short_message = 8;
 constexpr std::size_t long_message = 64 * 1024;
-constexpr unsigned rounds_before = 4;  // connections are made, caches filled
+constexpr unsigned rounds_before = 4;  // make connections and fill caches
 constexpr unsigned short_rounds = 16;
 constexpr unsigned long_rounds = 3;
 constexpr unsigned in_a_row = 16;
@@ -34,7 +34,7 @@ constexpr message_sample no_messages{nothing, nothing, nothing};
 constexpr work_sample no_work{nothing, nothing};
 constexpr price_sample no_sample{no_messages, no_messages, no_work, no_work, nothing};
 
-// Times one thing after the other, and keeps the best.
+// Measures times, and keeps the shortest.
 class stopwatch {
 public:
     void begin() noexcept { begin_ = ucs::time::now(); }
@@ -48,60 +48,60 @@ private:
     double best_ = std::numeric_limits<double>::infinity();
 };
 
-// --- messages of two ranks, of which one begins ---
+// --- messages between two ranks, of which one begins ---
 
 struct pair {
-    rank_t with;
+    rank_t partner;
     bool first;
 };
 
-// A message there and one back.
-task ping_pong(member& me, pair of, std::byte* data, std::size_t bytes, unsigned rounds,
+// Sends one message and returns one.
+task ping_pong(member& me, pair roles, std::byte* data, std::size_t bytes, unsigned rounds,
                double& best) {
     stopwatch time;
     for (unsigned i = 0; i < rounds; ++i) {
         time.begin();
-        if (of.first) co_await me.send(of.with, data, bytes);
-        co_await me.receive(of.with, data, bytes);
-        if (!of.first) co_await me.send(of.with, data, bytes);
+        if (roles.first) co_await me.send(roles.partner, data, bytes);
+        co_await me.receive(roles.partner, data, bytes);
+        if (!roles.first) co_await me.send(roles.partner, data, bytes);
         time.end();
     }
     best = time.best();
 }
 
-// Several messages there, and one back.
-task burst(member& me, pair of, std::byte* data, unsigned rounds, double& best) {
+// Sends several messages, and returns one.
+task burst(member& me, pair roles, std::byte* data, unsigned rounds, double& best) {
     std::array<schedule::flight, in_a_row> all;
     stopwatch time;
     for (unsigned i = 0; i < rounds; ++i) {
         time.begin();
-        std::byte* place = data;
+        std::byte* position = data;
         for (schedule::flight& each : all) {
-            if (of.first)
-                each.send(me, of.with, place, short_message);
+            if (roles.first)
+                each.send(me, roles.partner, position, short_message);
             else
-                each.receive(me, of.with, place, short_message);
-            place += short_message;
+                each.receive(me, roles.partner, position, short_message);
+            position += short_message;
         }
         for (schedule::flight& each : all)
             co_await each;
-        if (of.first)
-            co_await me.receive(of.with, data, short_message);
+        if (roles.first)
+            co_await me.receive(roles.partner, data, short_message);
         else
-            co_await me.send(of.with, data, short_message);
+            co_await me.send(roles.partner, data, short_message);
         time.end();
     }
     best = time.best();
 }
 
-task messages(member& me, rank_t with, std::byte* data, message_sample& found) {
-    const pair of{with, me.rank() < with};
+task messages(member& me, rank_t partner, std::byte* data, message_sample& found) {
+    const pair roles{partner, me.rank() < partner};
     double waste = 0, quick = 0, slow = 0, many = 0;
-    co_await ping_pong(me, of, data, long_message, 1, waste);
-    co_await ping_pong(me, of, data, short_message, rounds_before, waste);
-    co_await ping_pong(me, of, data, short_message, short_rounds, quick);
-    co_await burst(me, of, data, short_rounds, many);
-    co_await ping_pong(me, of, data, long_message, long_rounds, slow);
+    co_await ping_pong(me, roles, data, long_message, 1, waste);
+    co_await ping_pong(me, roles, data, short_message, rounds_before, waste);
+    co_await ping_pong(me, roles, data, short_message, short_rounds, quick);
+    co_await burst(me, roles, data, short_rounds, many);
+    co_await ping_pong(me, roles, data, long_message, long_rounds, slow);
     found.latency = quick / 2;
     found.per_byte = std::max(slow - quick, 0.0) / (2.0 * (long_message - short_message));
     found.per_message = std::max(many - quick, 0.0) / (in_a_row - 1);
@@ -126,29 +126,29 @@ task own_work(member& me, const schedule::reducer& sum, std::byte* data, std::by
 
 // --- collectives of a node ---
 
-// Some rounds between two barriers, since a rank by itself may find that all others have done their
-// part, or go on before they have.
-task together(member& me, const call& what, unsigned rounds, double& each) {
+// Measures some rounds between two barriers, since a rank by itself may find that all others have
+// done their part, or may continue before they have.
+task together(member& me, const call& args, unsigned rounds, double& each) {
     const call barrier;
     stopwatch time;
     for (unsigned i = 0; i < times; ++i) {
         co_await me.together(barrier);
         time.begin();
         for (unsigned round = 0; round < rounds; ++round)
-            co_await me.together(what);
+            co_await me.together(args);
         co_await me.together(barrier);
         time.end();
     }
     each = time.best() / rounds;
 }
 
-// How often a price is paid in a collective of the node, by the formula that predicts.
-double share(collective what, rank_t ranks, double schedule::node_price::*of) {
+// Returns how often a price is paid in a collective of the node, by the formula of the prediction.
+double share(collective type, rank_t ranks, double schedule::node_price::*price) {
     schedule::node_price one;
     one.flag = one.look = one.copy_byte = one.reduce_byte = 0;
-    one.*of = 1;
+    one.*price = 1;
     constexpr double size = long_message;
-    return node::cost_of({what, ranks, size, size * ranks, size}, one).total();
+    return node::cost_of({type, ranks, size, size * ranks, size}, one).total();
 }
 
 task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte* data,
@@ -175,7 +175,9 @@ task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte
     co_await together(me, allreduce, long_rounds, reduced);
     reduced -= met / long_rounds;
 
-    const auto paid = [&](collective what, double price::*of) { return share(what, ranks, of); };
+    const auto paid = [&](collective type, double price::*member) {
+        return share(type, ranks, member);
+    };
     found.flag = met - (ranks - 1) * price{}.look;
     work_sample& work = found.node;
     work.copy_byte = (copied - met) / paid(collective::bcast, &price::copy_byte);
@@ -184,23 +186,24 @@ task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte
                        paid(collective::allreduce, &price::reduce_byte);
 }
 
-// --- all of it ---
+// --- the whole measurement ---
 
-// The first rank of a node and that of the next one; no partner: the rank itself.
+// Returns the partner on the neighbouring node, for the first rank of a node; the rank itself if
+// there is none.
 rank_t partner_between(const placement& where, rank_t rank) noexcept {
     const rank_t other = where.node_of(rank) ^ 1U;
     return where.index_of(rank) == 0 && other < where.nodes() ? where.at(other, 0) : rank;
 }
 
 rank_t partner_inside(const placement& where, rank_t rank) noexcept {
-    const auto here = where.on(where.node_of(rank));
+    const auto node_ranks = where.on(where.node_of(rank));
     const rank_t index = where.index_of(rank);
-    return index < 2 && here.size() > 1 ? here[index ^ 1U] : rank;
+    return index < 2 && node_ranks.size() > 1 ? node_ranks[index ^ 1U] : rank;
 }
 
-task run(member& me, const call& what) {
+task run(member& me, const call& args) {
     // The placement comes as input; see measuring().
-    const auto& where = *static_cast<const placement*>(what.from);
+    const auto& where = *static_cast<const placement*>(args.from);
     auto& own = *reinterpret_cast<price_sample*>(me.scratch(sizeof(price_sample)));
     std::byte* const data = me.scratch(long_message);
     std::byte* const other = me.scratch(long_message);
@@ -209,23 +212,23 @@ task run(member& me, const call& what) {
     const schedule::kernel_reducer sum(reduce::element::fp32, reduce::operation::sum, me.size());
     const rank_t near = partner_inside(where, me.rank());
     const rank_t far = partner_between(where, me.rank());
-    const auto here = static_cast<rank_t>(where.on(where.node_of(me.rank())).size());
+    const auto node_ranks = static_cast<rank_t>(where.on(where.node_of(me.rank())).size());
     co_await own_work(me, sum, data, other, own.alone);
     if (far != me.rank()) co_await messages(me, far, data, own.between);
     if (near != me.rank()) co_await messages(me, near, data, own.inside);
-    if (here > 1) co_await node_work(me, here, sum, data, own);
-    call all = what;
+    if (node_ranks > 1) co_await node_work(me, node_ranks, sum, data, own);
+    call all = args;
     all.from = &own;
     co_await algo::allgather::bruck::run(me, all);
 }
 
-std::size_t scratch(const call& what, rank_t rank, rank_t size) {
+std::size_t scratch(const call& args, rank_t rank, rank_t size) {
     return sizeof(price_sample) + 2 * long_message +
-           algo::allgather::bruck::scratch(what, rank, size);
+           algo::allgather::bruck::scratch(args, rank, size);
 }
 
-std::size_t scratch_on_nodes(const call& what, rank_t rank, const placement& where) {
-    return scratch(what, rank, where.ranks());
+std::size_t scratch_on_nodes(const call& args, rank_t rank, const placement& where) {
+    return scratch(args, rank, where.ranks());
 }
 
 double no_cost(const schedule::shape&, const schedule::link_cost&) {
@@ -238,7 +241,7 @@ const schedule::algorithm with_nodes{
     collective::allgather, "measure_nodes", &run, &scratch, schedule::condition::nodes, &no_cost,
     &scratch_on_nodes};
 
-// They came from other ranks, so they may be anything.
+// The samples come from other ranks, so they may have any value.
 template<class Read>
 void take_median(const std::vector<price_sample>& measured, double& into, Read read) {
     std::vector<double> all;
@@ -254,8 +257,9 @@ void take_median(const std::vector<price_sample>& measured, double& into, Read r
 template<class Links>
 void adopt_messages(const std::vector<price_sample>& measured, Links& links,
                     message_sample price_sample::*which) {
-    const auto take = [&](double& into, double message_sample::*what) {
-        take_median(measured, into, [&](const price_sample& of) { return of.*which.*what; });
+    const auto take = [&](double& into, double message_sample::*field) {
+        take_median(measured, into,
+                    [&](const price_sample& sample) { return sample.*which.*field; });
     };
     take(links.latency, &message_sample::latency);
     take(links.per_byte, &message_sample::per_byte);
@@ -265,8 +269,9 @@ void adopt_messages(const std::vector<price_sample>& measured, Links& links,
 template<class Prices>
 void adopt_work(const std::vector<price_sample>& measured, Prices& prices,
                 work_sample price_sample::*which) {
-    const auto take = [&](double& into, double work_sample::*what) {
-        take_median(measured, into, [&](const price_sample& of) { return of.*which.*what; });
+    const auto take = [&](double& into, double work_sample::*field) {
+        take_median(measured, into,
+                    [&](const price_sample& sample) { return sample.*which.*field; });
     };
     take(prices.copy_byte, &work_sample::copy_byte);
     take(prices.reduce_byte, &work_sample::reduce_byte);
@@ -280,12 +285,12 @@ const schedule::algorithm& measurement(const placement& where) noexcept {
 
 call measuring(const placement& where, std::vector<price_sample>& into) {
     into.assign(where.ranks(), no_sample);
-    call what;
-    what.what = collective::allgather;
-    what.count = sizeof(price_sample);
-    what.from = &where;
-    what.into = into.data();
-    return what;
+    call args;
+    args.what = collective::allgather;
+    args.count = sizeof(price_sample);
+    args.from = &where;
+    args.into = into.data();
+    return args;
 }
 
 void adopt(const std::vector<price_sample>& measured, schedule::link_cost& links) {
@@ -293,17 +298,17 @@ void adopt(const std::vector<price_sample>& measured, schedule::link_cost& links
     adopt_messages(measured, links.inside, &price_sample::inside);
     adopt_work(measured, links, &price_sample::alone);
     adopt_work(measured, links.node, &price_sample::node);
-    take_median(measured, links.node.flag, [](const price_sample& of) { return of.flag; });
+    take_median(measured, links.node.flag, [](const price_sample& sample) { return sample.flag; });
 }
 
 std::string text_of(const schedule::link_cost& links) {
-    const auto messages = [](const auto& of) {
+    const auto messages = [](const auto& cost) {
         return fmt::format("{:.2f} us and {:.0f} MB/s, {:.2f} us for one more message",
-                           of.latency * 1e6, 1e-6 / of.per_byte, of.per_message * 1e6);
+                           cost.latency * 1e6, 1e-6 / cost.per_byte, cost.per_message * 1e6);
     };
-    const auto work = [](const auto& of) {
-        return fmt::format("copies {:.0f} MB/s, reduces {:.0f} MB/s", 1e-6 / of.copy_byte,
-                           1e-6 / of.reduce_byte);
+    const auto work = [](const auto& cost) {
+        return fmt::format("copies {:.0f} MB/s, reduces {:.0f} MB/s", 1e-6 / cost.copy_byte,
+                           1e-6 / cost.reduce_byte);
     };
     return fmt::format("between nodes {}; inside {}; a rank {}; a node {}, a flag in {:.2f} us",
                        messages(links), messages(links.inside), work(links), work(links.node),

@@ -1,4 +1,4 @@
-// What messages and the work of nodes cost, found out by doing some.
+// Measurement of the cost of messages and of work within nodes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ucg::select {
 
-// In seconds; not a number: this rank measured nothing of the kind.
+// In seconds. NaN: this rank has not measured it.
 struct message_sample {
     double latency;
     double per_byte;
@@ -18,7 +18,7 @@ struct work_sample {
     double copy_byte;
     double reduce_byte;
 };
-// As schedule::link_cost has them.
+// The samples of one rank, in the sense of schedule::link_cost.
 struct price_sample {
     message_sample between;  // nodes
     message_sample inside;   // a node
@@ -27,18 +27,18 @@ struct price_sample {
     double flag;             // likewise
 };
 
-// An operation whose output (`call::into`) is a price_sample of each rank. Each rank measures its
-// own work; the first ranks of neighbouring nodes, and then the first two ranks of each node, send
-// messages to and fro; then each node does some collectives by its engine. All get to know what was
-// found. Some hundred latencies, and some 100 KB of traffic.
+// An operation whose output (`call::into`) is one price_sample of each rank. Each rank measures its
+// own work. The first ranks of neighbouring nodes, and then the first two ranks of each node,
+// exchange messages. Then each node does some collectives on its engine. All ranks get all samples.
+// It takes some hundred latencies and some 100 KB of traffic.
 [[nodiscard]] const schedule::algorithm& measurement(const schedule::placement& where) noexcept;
 [[nodiscard]] schedule::call measuring(const schedule::placement& where,
                                        std::vector<price_sample>& into);
 
-// The medians of what was measured, in `links`; as it was, where nothing was.
+// Stores the medians of the samples in `links`; values without samples stay.
 void adopt(const std::vector<price_sample>& measured, schedule::link_cost& links);
 
-// One line for people.
+// Describes the costs in one line, for people.
 [[nodiscard]] std::string text_of(const schedule::link_cost& links);
 
 }  // namespace ucg::select

@@ -24,12 +24,12 @@ std::optional<rules::rule> rules::parse_rule(std::string_view text) {
     const std::size_t colon = text.find(':');
     if (colon != text.npos) {
         std::string_view where = text.substr(0, colon);
-        const std::size_t at = where.find('@');
-        if (at != where.npos) {
-            const auto ranks = parse_range(where.substr(at + 1));
+        const std::size_t separator = where.find('@');
+        if (separator != where.npos) {
+            const auto ranks = parse_range(where.substr(separator + 1));
             if (!ranks) return std::nullopt;
             made.ranks = *ranks;
-            where = where.substr(0, at);
+            where = where.substr(0, separator);
         }
         if (!where.empty()) {
             const auto bytes = parse_range(where);

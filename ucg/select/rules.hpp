@@ -1,4 +1,4 @@
-// What the user wants used instead of what is predicted to be cheapest.
+// Rules of the user for the choice of algorithms, which replace the choice by prediction.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace ucg::select {
 
-// Of one collective, such as "0-4k:recursive_doubling,4k-inf@8-64:ring"; the first rule that fits
-// counts. Value type.
+// The rules for one collective, such as "0-4k:recursive_doubling,4k-inf@8-64:ring"; the first one
+// that fits applies. Value type.
 class rules {
 public:
-    // Nothing where the text is malformed; the empty text has no rules.
+    // Returns nothing if the text is malformed. The empty text has no rules.
     static std::optional<rules> parse(std::string_view text);
 
-    // The name that they give for a call of so many bytes among so many ranks; empty: none.
+    // Returns the name for a call of this many bytes and ranks; empty if no rule fits.
     [[nodiscard]] std::string_view name_for(double bytes, schedule::rank_t ranks) const noexcept;
 
 private:

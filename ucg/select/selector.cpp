@@ -12,32 +12,32 @@ namespace {
 
 constinit const ucs::log::component self{"ucg.select"};
 
-// What a name stands for, where that can serve the call.
+// The algorithm of a name, and whether it can serve the call.
 struct named {
     bool fits = false;
     const schedule::algorithm* by = nullptr;
 };
 
-named look_up(const question& what, std::string_view name) {
-    if (name == shared_memory) return {what.engine && !what.deterministic, nullptr};
-    const schedule::algorithm* const by = algo::find(what.what.what, name);
-    return {by != nullptr && fits(*by, what.what, what.of, what.deterministic), by};
+named look_up(const question& query, std::string_view name) {
+    if (name == shared_memory) return {query.engine && !query.deterministic, nullptr};
+    const schedule::algorithm* const by = algo::find(query.call.what, name);
+    return {by != nullptr && fits(*by, query.call, query.shape, query.deterministic), by};
 }
 
-std::string text_of(const question& what) {
-    return fmt::format("{} of {} among {}", schedule::name(what.what.what),
-                       ucs::config::print_bytes(static_cast<std::size_t>(what.of.bytes)),
-                       what.of.ranks);
+std::string text_of(const question& query) {
+    return fmt::format("{} of {} among {}", schedule::name(query.call.what),
+                       ucs::config::print_bytes(static_cast<std::size_t>(query.shape.bytes)),
+                       query.shape.ranks);
 }
 
-// What was predicted of the chosen one and of its nearest rival.
-std::string prediction(const question& what, const schedule::algorithm& best) {
-    const double own = best.cost(what.of, what.link);
+// Text with the predicted times of the chosen algorithm and of the next best one.
+std::string prediction(const question& query, const schedule::algorithm& best) {
+    const double own = best.cost(query.shape, query.link);
     const schedule::algorithm* second = nullptr;
     double next = 0;
-    for (const schedule::algorithm& each : algo::algorithms(what.what.what)) {
-        if (&each == &best || !fits(each, what.what, what.of, what.deterministic)) continue;
-        const double cost = each.cost(what.of, what.link);
+    for (const schedule::algorithm& each : algo::algorithms(query.call.what)) {
+        if (&each == &best || !fits(each, query.call, query.shape, query.deterministic)) continue;
+        const double cost = each.cost(query.shape, query.link);
         if (second != nullptr && cost >= next) continue;
         second = &each;
         next = cost;
@@ -67,29 +67,29 @@ ucs::result<selector> selector::make(
     return made;
 }
 
-ucs::result<choice> selector::choose(const question& what) const {
-    if (!what.wanted.empty()) {
-        const named found = look_up(what, what.wanted);
+ucs::result<choice> selector::choose(const question& query) const {
+    if (!query.wanted.empty()) {
+        const named found = look_up(query, query.wanted);
         if (found.fits) return choice{found.by, "asked for by the program"};
         ucs::log::error(self, "{}: the algorithm \"{:.100}\" is not there or cannot serve this",
-                        text_of(what), what.wanted);
+                        text_of(query), query.wanted);
         return UCS_ERR_NO_ELEM;
     }
-    const rules& by_user = rules_[static_cast<std::size_t>(what.what.what)];
-    if (const std::string_view name = by_user.name_for(what.of.bytes, what.of.ranks);
+    const rules& by_user = rules_[static_cast<std::size_t>(query.call.what)];
+    if (const std::string_view name = by_user.name_for(query.shape.bytes, query.shape.ranks);
         !name.empty()) {
-        const named found = look_up(what, name);
+        const named found = look_up(query, name);
         if (found.fits) return choice{found.by, "asked for by the environment"};
         const std::string line = fmt::format(
             "{}: the algorithm \"{:.100}\" of the environment is not there or cannot serve this",
-            text_of(what), name);
+            text_of(query), name);
         if (ucs::config::first_time(line)) ucs::log::warn(self, "{}; another one is used", line);
     }
-    if (what.engine && !what.deterministic)
+    if (query.engine && !query.deterministic)
         return choice{nullptr, "all ranks share the memory of one node"};
     const schedule::algorithm& best =
-        algo::choose(what.what, what.of, what.link, what.deterministic);
-    return choice{&best, prediction(what, best)};
+        algo::choose(query.call, query.shape, query.link, query.deterministic);
+    return choice{&best, prediction(query, best)};
 }
 
 }  // namespace ucg::select

@@ -1,4 +1,4 @@
-// Which algorithm serves a call.
+// Choice of the algorithm that serves a call.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace ucg::select {
 
-// The name of the node's engine among the algorithms.
+// The name of the node's engine in the list of algorithms.
 inline constexpr const char* shared_memory = "shared_memory";
 
 struct choice {
@@ -23,29 +23,30 @@ struct choice {
     }
 };
 
-// What is asked for, the same on every rank.
+// The call to choose for; the same on every rank.
 struct question {
-    const schedule::call& what;
-    const schedule::shape& of;
+    const schedule::call& call;
+    const schedule::shape& shape;
     const schedule::link_cost& link;
     bool deterministic = false;
-    // The group is one node and its engine can do this. It reduces in an order of its own, so it
-    // does not serve deterministic calls.
+    // True if the group is one node and its engine can do this. The engine reduces in an order of
+    // its own, so it does not serve deterministic calls.
     bool engine = false;
-    std::string_view wanted = {};  // by the program: this or nothing
+    std::string_view wanted = {};  // algorithm that the program requires
 };
 
 // Immutable; any thread.
 class selector {
 public:
-    // The texts of the user's rules, by collective. UCS_ERR_INVALID_PARAM, and a line in the log.
+    // Parses the user's rules, by collective. Returns UCS_ERR_INVALID_PARAM, with a line in the
+    // log, if a text is malformed.
     static ucs::result<selector> make(
         const std::array<std::string, schedule::collective_count>& texts);
 
-    // In this order: what the program wants; what the user's rules say, where it fits; the engine;
-    // the cheapest by prediction. UCS_ERR_NO_ELEM: what the program wants is not there, or does not
-    // fit.
-    [[nodiscard]] ucs::result<choice> choose(const question& what) const;
+    // Chooses, in this order: the algorithm that the program requires; the one of the user's rules,
+    // if it fits; the engine; the cheapest by prediction. Returns UCS_ERR_NO_ELEM if the required
+    // algorithm does not exist or does not fit.
+    [[nodiscard]] ucs::result<choice> choose(const question& query) const;
 
 private:
     std::array<rules, schedule::collective_count> rules_;

@@ -1,4 +1,4 @@
-// Operations that are compared first: in what order they end, and how without memory.
+// Tests of compared operations: their order of ending, and failures for want of memory.
 #include "ucg/core/agreement.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// Does nothing, and has no memory for being compared when the test says so.
+// An operation that does nothing; the test can make its comparison fail for want of memory.
 class thrifty final : public ucg::request {
 public:
     explicit thrifty(ucg::group& of) : request(of, 0, {}), work_(of.over(), of.frames()) {
@@ -46,7 +46,7 @@ private:
     ucg::schedule::operation work_;
 };
 
-// What callbacks saw.
+// Events that callbacks recorded.
 struct observer {
     struct listener {
         observer* of;
@@ -67,8 +67,8 @@ struct observer {
 
 }  // namespace
 
-// The rank took neither the number of the round nor that of the operation: the others waited for
-// it, and from then on each waited for what the other one had done.
+// Before a fix, the rank took neither the number of the round nor that of the operation. The others
+// waited for it, and from then on ranks waited for different operations.
 TEST_CASE("an operation that cannot be compared for want of memory ends on all ranks") {
     const test::env check("UCG_CHECK", "y");
     test::world in({"a", "b"});
@@ -91,7 +91,7 @@ TEST_CASE("an operation that cannot be compared for want of memory ends on all r
     CHECK(second.status() == UCS_OK);
 }
 
-// Each began the next one before it had ended itself.
+// Before a fix, each operation began the next one before it had ended itself.
 TEST_CASE("compared operations that end together do so one after the other") {
     const test::env check("UCG_CHECK", "y");
     test::world in({"a", "b"});

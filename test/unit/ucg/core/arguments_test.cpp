@@ -1,4 +1,4 @@
-// What programs may get wrong, and the status of each.
+// Tests of invalid arguments and options, and the status of each.
 #include <catch2/catch.hpp>
 #include <limits>
 
@@ -32,8 +32,8 @@ struct bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in the log") {
-    SECTION("right ones are not") {
+TEST_CASE_METHOD(bench, "invalid arguments are refused with a line in the log") {
+    SECTION("valid arguments are accepted") {
         CHECK(init() == UCS_OK);
         return;
     }
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_INVALID_PARAM);
         CHECK(captured.count("allreduce: src is NULL, for 4 elements") == 1);
     }
-    SECTION("nowhere to put it") {
+    SECTION("no output buffer") {
         args.dst = nullptr;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_INVALID_PARAM);
         CHECK(captured.count("overlap") == 1);
     }
-    SECTION("the count where an array has it is not looked at") {
+    SECTION("the count is ignored if an array has the counts") {
         const std::uint64_t counts[] = {2, 2};
         args.dst_counts = counts;
         args.count = 1000;
@@ -65,19 +65,19 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_OK);
         return;
     }
-    SECTION("no such collective") {
+    SECTION("an unknown collective") {
         args.coll = static_cast<ucg_coll_t>(77);
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("no such type") {
+    SECTION("an unknown type") {
         args.type = static_cast<ucg_type_t>(-3);
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("no such operation") {
+    SECTION("an unknown operation") {
         args.op = static_cast<ucg_op_t>(1000);
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("an operation that the type has not") {
+    SECTION("an operation that is not defined for the type") {
         args.op = UCG_OP_BITWISE_AND;
         CHECK(init() == UCS_ERR_UNSUPPORTED);
         CHECK(captured.count("bitwise_and is not defined for fp32") == 1);
@@ -87,11 +87,11 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.op = UCG_OP_AVERAGE;
         CHECK(init() == UCS_ERR_UNSUPPORTED);
     }
-    SECTION("a user's operator that is not there") {
+    SECTION("a missing user operator") {
         args.op = UCG_OP_USER;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("a root that is not in the group") {
+    SECTION("a root outside of the group") {
         args.coll = UCG_COLL_REDUCE;
         args.root = 2;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.dst_counts = counts;
         CHECK(init() == UCS_ERR_OUT_OF_RANGE);
     }
-    SECTION("counts that overflow only at the root, which is another rank") {
+    SECTION("counts that overflow only at the root, on another rank") {
         args.count = std::uint64_t{1} << 60;
         args.root = 1;
         for (const ucg_coll_t each : {UCG_COLL_GATHER, UCG_COLL_SCATTER}) {
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
             CHECK(init() == UCS_ERR_OUT_OF_RANGE);
         }
     }
-    SECTION("no buffer for the blocks of others, in place") {
+    SECTION("no buffer for the blocks of other ranks, in place") {
         const std::uint64_t counts[] = {0, 4};
         args.coll = UCG_COLL_REDUCE_SCATTER;
         args.flags = UCG_COLL_IN_PLACE;
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_INVALID_PARAM);
         CHECK(captured.count("reduce_scatter: dst is NULL, for 4 elements") == 1);
     }
-    SECTION("blocks that come to the same place") {
+    SECTION("overlapping blocks in dst") {
         const std::uint64_t counts[] = {3, 2}, same[] = {0, 0}, by_one[] = {1, 0};
         args.dst_counts = args.src_counts = counts;
         for (const ucg_coll_t each : {UCG_COLL_ALLGATHERV, UCG_COLL_GATHERV, UCG_COLL_ALLTOALLV}) {
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(captured.count("allgatherv: the blocks of ranks 1 and 0 in dst overlap: 2 elements "
                              "from 0 on and 3 from 1 on") == 1);
     }
-    SECTION("blocks that come to other places, in any order, and such as are only read") {
+    SECTION("disjoint blocks in any order, and overlapping blocks that are only read") {
         const std::uint64_t counts[] = {3, 2}, turned[] = {2, 0}, same[] = {0, 0};
         const std::uint64_t one_empty[] = {3, 0}, inside[] = {0, 1};
         args.count = 3;
@@ -160,23 +160,23 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.coll = UCG_COLL_SCATTERV;
         CHECK(init() == UCS_OK);
         args.coll = UCG_COLL_GATHERV;
-        args.root = 1;  // this rank has no use for places
+        args.root = 1;  // this rank does not use the offsets
         args.dst_counts = counts;
         args.dst_displs = same;
         CHECK(init() == UCS_OK);
         return;
     }
-    SECTION("no counts") {
+    SECTION("missing counts") {
         args.coll = UCG_COLL_REDUCE_SCATTER;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
         args.coll = UCG_COLL_ALLTOALLV;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("memory of a device") {
+    SECTION("device memory") {
         args.src_memory = UCS_MEMORY_TYPE_CUDA;
         CHECK(init() == UCS_ERR_UNSUPPORTED);
     }
-    SECTION("flags that are not there") {
+    SECTION("unknown flags") {
         args.flags = 1U << 20U;
         CHECK(init() == UCS_ERR_UNSUPPORTED);
     }
@@ -184,19 +184,19 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.type = UCG_TYPE_OPAQUE;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("a timeout that is no time") {
+    SECTION("an invalid timeout") {
         args.timeout = std::numeric_limits<double>::quiet_NaN();
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("an algorithm that is not there") {
+    SECTION("an unknown algorithm") {
         args.algorithm = "magic";
         CHECK(init() == UCS_ERR_NO_ELEM);
     }
-    SECTION("arguments that nobody initialised") {
+    SECTION("uninitialised arguments") {
         args.struct_size = 0;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
-    SECTION("none") {
+    SECTION("no arguments") {
         auto* made = reinterpret_cast<ucg_request_h>(this);
         CHECK(ucg_request_init(in.groups[0], nullptr, &made) == UCS_ERR_INVALID_PARAM);
         CHECK(made == nullptr);
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
     CHECK(captured.size() >= 1);
 }
 
-TEST_CASE_METHOD(bench, "the algorithm can be asked for by program and environment") {
+TEST_CASE_METHOD(bench, "program and environment can choose the algorithm") {
     args.algorithm = "ring";
     ucg_request_h made = nullptr;
     REQUIRE(ucg_request_init(in.groups[0], &args, &made) == UCS_OK);
@@ -241,7 +241,7 @@ std::string reason_of(ucg_group_h group, const ucg_coll_args_t& args) {
 
 }  // namespace
 
-TEST_CASE("the reason says which way the node's engine takes") {
+TEST_CASE("the reason describes the method of the node's engine") {
     const test::env level("UCG_NUMA_LEVEL", "1m");
     const test::env slot("UCG_NODE_SLOT_SIZE", "128k");
     test::world two({"a", "a"}), four({"a/0", "a/0", "a/1", "a/1"});
@@ -269,7 +269,7 @@ TEST_CASE("the reason says which way the node's engine takes") {
     CHECK(reason(two, UCG_COLL_BARRIER, 0) == engine + "one meeting");
 }
 
-TEST_CASE("wrong options are refused") {
+TEST_CASE("invalid options are refused") {
     test::log_capture captured;
     ucg_context_h context = nullptr;
     SECTION("rules") {

@@ -44,7 +44,7 @@ ucs_status_t board::test(void* arg, void*) {
     return UCS_OK;
 }
 
-// The memory of a round that has not ended is the exchange's until here.
+// The exchange owns the memory of a round until the round is released.
 void board::release(void* arg, void*) {
     const seat& self = *static_cast<seat*>(arg);
     if (self.recv != nullptr) std::memset(self.recv, 0, self.of->seats_.size() * self.bytes);

@@ -1,4 +1,4 @@
-// Where the ranks of a test find each other.
+// Out-of-band exchange for tests whose ranks run in one thread.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -17,17 +17,17 @@ public:
     board& operator=(const board&) = delete;
 
     [[nodiscard]] const ucg_oob_t* of(std::uint32_t rank) const { return &members_[rank]; }
-    // This rank never comes (again).
+    // This rank does not take part (any more).
     void silence(std::uint32_t rank) { seats_[rank].silent = true; }
-    // From now on an answer comes when it was asked for so often.
+    // From now on a lookup is answered after it was made this many times.
     void delay_answers(unsigned times) { delay_ = times; }
-    // From now on nobody knows where anybody is.
+    // From now on no address is found.
     void lose_answers() { lost_ = true; }
-    // Whether others may still ask whoever withdraws.
+    // Returns whether other ranks may still look up addresses of a rank that withdraws.
     void keep_asking(bool on) { asking_ = on; }
-    // How often an address was found.
+    // Number of addresses that were found.
     [[nodiscard]] unsigned answers() const { return answers_; }
-    // Ranks that may still ask, of all that was published.
+    // Ranks that may still look up addresses, of everything published.
     [[nodiscard]] unsigned open() const { return open_; }
 
 private:

@@ -1,4 +1,4 @@
-// Every collective through the C interface, over shared memory, messages, and both.
+// Tests of every collective through the C interface, over shared memory, messages, and both.
 #include <array>
 #include <catch2/catch.hpp>
 
@@ -104,7 +104,7 @@ TEST_CASE("all collectives are right on one node") {
     run_all(in);
 }
 
-// In order, and mixed as a third level below that of hosts.
+// NUMA nodes in order, and mixed, as a level below that of hosts.
 TEST_CASE("all collectives are right on several NUMA nodes") {
     const auto nodes =
         GENERATE(std::vector<std::string>{"a/0", "a/0", "a/1", "a/1"},
@@ -120,7 +120,7 @@ TEST_CASE("all collectives are right between nodes") {
     run_all(in);
 }
 
-TEST_CASE("all collectives are right between nodes of several ranks, whatever their order") {
+TEST_CASE("all collectives are right between nodes of several ranks in any order") {
     const auto nodes = GENERATE(std::vector<std::string>{"a", "a", "b", "b"},
                                 std::vector<std::string>{"a", "b", "a", "c", "b", "a"});
     test::world in(nodes, "tcp,self");

@@ -1,4 +1,4 @@
-// What ranks compare in the debug mode, and how the log shows that it differs.
+// Tests of the comparison of arguments, and of the log lines for differences.
 #include "ucg/core/comparison.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 struct four {
     four() : from(4, std::vector<std::byte>(256)), into(from) {}
 
-    // How an operation ends on each rank, of which rank 2 may call something else.
+    // Returns the status of an operation on each rank, where rank 2 may call another one.
     std::vector<ucs_status_t> run(test::world& in, ucg_coll_t coll,
                                   const std::function<void(ucg_coll_args_t&)>& spoil) {
         test::requests all(in);
@@ -47,7 +47,7 @@ const std::vector<ucs_status_t> well(4, UCS_OK), refused(4, UCS_ERR_INVALID_PARA
 
 }  // namespace
 
-TEST_CASE("ranks that call with other numbers for each other are named with the numbers") {
+TEST_CASE("ranks with different counts for each other are named with the counts") {
     const test::env check("UCG_CHECK", "y");
     const auto nodes = GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
                                 std::vector<std::string>{"a", "a", "b", "b"},
@@ -82,12 +82,12 @@ TEST_CASE("ranks that call with other numbers for each other are named with the 
         CHECK(captured.count(each.line) == before + 2);  // on the two ranks
         CHECK(of.run(in, each.coll, [](auto&) {}) == well);
     }
-    // A rank that does not agree with itself.
+    // A rank whose own counts disagree.
     CHECK(of.run(in, UCG_COLL_ALLTOALLV, [&](auto& a) { a.src_counts = to_itself; }) == refused);
     CHECK(captured.count("rank 2 gives 5 elements to rank 2, which expects 3") == 1);
 }
 
-TEST_CASE("counts that are not looked at in place are not compared") {
+TEST_CASE("counts that are ignored in place are not compared") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     test::world in({"a", "b", "c", "d"});
@@ -111,7 +111,7 @@ TEST_CASE("counts that are not looked at in place are not compared") {
     CHECK(at_root(UCG_COLL_SCATTERV) == UCS_OK);
 }
 
-TEST_CASE("calls that do not fit are shown with what differs") {
+TEST_CASE("the log shows the difference of calls that do not fit") {
     const test::every_line all_lines;
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
@@ -139,11 +139,11 @@ TEST_CASE("calls that do not fit are shown with what differs") {
     CHECK(captured.count("rank 2 calls gather of 3 uint8, root 1, by linear, rank 0") == 2);
 }
 
-TEST_CASE("a call that is no call of this version is shown all the same") {
+TEST_CASE("the log shows a call that is unknown to this version") {
     ucg::signature strange{};
-    strange.what = UCG_COLL_LAST;
+    strange.operation = UCG_COLL_LAST;
     CHECK(ucg::text_of(strange) == "unknown");
-    strange.what = UCG_COLL_ALLREDUCE;
+    strange.operation = UCG_COLL_ALLREDUCE;
     strange.type = strange.op = 1U << 31U;
     strange.refused = 1;
     CHECK(ucg::text_of(strange) ==

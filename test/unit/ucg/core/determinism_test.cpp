@@ -1,4 +1,4 @@
-// The same bits of deterministic reductions for every length and placement.
+// Tests that deterministic reductions have the same bits for every length and placement.
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -14,7 +14,7 @@ float element(std::uint32_t rank, std::uint64_t place) {
     return values[(rank * 3 + place % 11) % 7] * static_cast<float>(1 + rank);
 }
 
-// What the root (of all ranks, the first) has of the first eleven elements, and whether the others
+// Returns the first eleven elements of the root (or of the first rank), and checks that the others
 // repeat them.
 std::vector<float> reduced(test::world& in, ucg_coll_t what, std::uint64_t count) {
     std::vector<std::vector<float>> from(ranks, std::vector<float>(count)), into = from;

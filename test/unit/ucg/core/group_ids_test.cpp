@@ -4,7 +4,7 @@
 
 using ucg::group_ids;
 
-TEST_CASE("numbers of groups come again as late as possible") {
+TEST_CASE("group ids: numbers are reused as late as possible") {
     group_ids ids;
     for (std::uint32_t expected = 0; expected < group_ids::none; ++expected) {
         const std::uint32_t id = ids.propose();
@@ -12,12 +12,12 @@ TEST_CASE("numbers of groups come again as late as possible") {
         REQUIRE(ids.settle(id, id));
         if (expected != 5) ids.release(id);
     }
-    CHECK(ids.propose() == 0);  // round
+    CHECK(ids.propose() == 0);  // wraps around
     CHECK(ids.propose(5) == 6);
     CHECK(ids.propose(group_ids::none) == group_ids::none);
 }
 
-TEST_CASE("the number that all agree on replaces what was proposed, if it is free") {
+TEST_CASE("group ids: the agreed number replaces the proposed one, if it is free") {
     group_ids ids;
     CHECK(ids.propose() == 0);
     CHECK(ids.settle(0, 7));
@@ -29,7 +29,7 @@ TEST_CASE("the number that all agree on replaces what was proposed, if it is fre
     CHECK_FALSE(ids.settle(4, group_ids::none + 5));
 }
 
-TEST_CASE("the search for a number behind the last ends where there is none") {
+TEST_CASE("group ids: the search ends after the last number") {
     group_ids ids;
     REQUIRE(ids.settle(group_ids::none, group_ids::none - 2));
     CHECK(ids.propose() == group_ids::none - 1);

@@ -1,4 +1,4 @@
-// Groups: coming to be, splitting, ending; and what goes wrong in them.
+// Tests of groups: making, splitting, destroying, and failures.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -66,7 +66,7 @@ TEST_CASE("a request's own progress suffices for it, on a node and between nodes
     }
 }
 
-TEST_CASE("a group knows its ranks and nodes") {
+TEST_CASE("a group has the right ranks and nodes") {
     test::world in({"a", "b", "a"});
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
         ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
@@ -144,7 +144,8 @@ TEST_CASE("a group is split while its operations run, in another order on each r
             first.add(rank, sum_of(from[rank], into[rank]));
             second.add(rank, barrier());
         }
-        // Before, between and behind them; and the rounds of the split move on between starts.
+        // Operations are started before, between and after the rounds of the split, which advance
+        // between the starts.
         for (std::uint32_t rank = 0; rank < 4; ++rank) {
             if (rank % 3 == 0) split(rank);
             for (int turn = 0; turn < round; ++turn)
@@ -167,7 +168,7 @@ TEST_CASE("a group is split while its operations run, in another order on each r
     }
 }
 
-TEST_CASE("a rank may stay out of a split") {
+TEST_CASE("a rank may be left out of a split") {
     test::world in({"a", "a", "b"});
     std::vector<ucg_group_h> parts(3);
     for (std::uint32_t rank = 0; rank < 3; ++rank)
@@ -226,7 +227,7 @@ TEST_CASE(
     attr.missing_max = 4;
     REQUIRE(ucg_request_query(all[1], &attr) == UCS_OK);
     CHECK(attr.missing_count >= 1);
-    // Whoever comes too late hears of it.
+    // A rank that comes too late gets the error.
     REQUIRE(ucg_request_start(all[3]) == UCS_OK);
     REQUIRE(in.run_until([&] { return ucg_request_test(all[3]) != UCS_INPROGRESS; }));
     CHECK(ucg_request_test(all[3]) == UCS_ERR_TIMED_OUT);
@@ -269,7 +270,7 @@ TEST_CASE("ranks that disagree are named in the debug mode") {
             CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
         CHECK(captured.count("rank 2 calls allreduce of 8 fp32 with maximum, by ") == 2);
     }
-    // Nothing is broken by it.
+    // The group remains usable.
     test::requests all(in);
     for (int round = 0; round < 3; ++round)
         for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -277,9 +278,10 @@ TEST_CASE("ranks that disagree are named in the debug mode") {
     CHECK(all.run() == UCS_OK);
 }
 
-// Rank 1 canceled an operation before it heard that rank 0 calls another one. It had given it its
-// number and rank 0 had not, so that from then on each waited for what the other one had done.
-TEST_CASE("who cancels an operation that ranks disagree on counts as the others do") {
+// Before a fix, rank 1 canceled an operation before it knew that rank 0 called another one. Rank 1
+// had given it a number and rank 0 had not, so from then on the ranks waited for different
+// operations.
+TEST_CASE("a rank that cancels a mismatched operation takes the same numbers as the others") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     const bool near = GENERATE(false, true);
@@ -291,7 +293,7 @@ TEST_CASE("who cancels an operation that ranks disagree on counts as the others 
     };
     test::requests first(in);
     add_sums(first);
-    REQUIRE(first.run() == UCS_OK);  // they are connected
+    REQUIRE(first.run() == UCS_OK);  // makes connections
     {
         test::requests all(in);
         all.add(0, sum_of(from[0], into[0]));
@@ -307,7 +309,7 @@ TEST_CASE("who cancels an operation that ranks disagree on counts as the others 
     test::requests all(in);
     for (int round = 0; round < 3; ++round)
         add_sums(all);
-    // The node's engine has been given up: then all end with that.
+    // If the node's engine has failed, all operations end with that status.
     CHECK(all.run() == (near ? UCS_ERR_CANCELED : UCS_OK));
 }
 
@@ -343,7 +345,7 @@ TEST_CASE("two threads call a group of one rank at the same time") {
     std::atomic<unsigned> wrong = 0;
     const auto work = [&] {
         for (std::uint32_t i = 0; i < 3000; ++i) {
-            // More kinds than are kept.
+            // More kinds of calls than the cache keeps.
             std::vector<std::uint32_t> from(1 + i % 24, i), into(from.size());
             const ucs_status_t status = ucg_allreduce(group, from.data(), into.data(), from.size(),
                                                       UCG_TYPE_UINT32, UCG_OP_SUM);
@@ -358,7 +360,7 @@ TEST_CASE("two threads call a group of one rank at the same time") {
     ucg_context_destroy(context);
 }
 
-TEST_CASE("ranks with different options become no group, and hear which one it is") {
+TEST_CASE("ranks with different options get no group, and the log names the rank") {
     test::log_capture captured;
     test::board board(3);
     const auto ended = test::try_to_make(board, 3, [](std::uint32_t rank) {
@@ -372,7 +374,7 @@ TEST_CASE("ranks with different options become no group, and hear which one it i
     CHECK(captured.count("rank 1 has other UCG_ options than rank 0") == 2);
 }
 
-TEST_CASE("a group that nobody else joins is given up in time") {
+TEST_CASE("a group that no other rank joins fails in time") {
     test::log_capture captured;
     test::board board(2);
     ucg_context_h context = nullptr;
@@ -393,8 +395,8 @@ TEST_CASE("a group that nobody else joins is given up in time") {
     ucg_context_destroy(context);
 }
 
-// Each tried the next number when the one before was another group's somewhere, and both went on
-// so until there were no more.
+// Before a fix, each group tried the next number when the one before was taken on some rank, and
+// the groups continued so until no number was left.
 TEST_CASE("groups that are made at the same time, in another order on each rank") {
     constexpr std::uint32_t ranks = 3, count = 3;
     test::world in({"a", "a", "a"});
@@ -404,7 +406,7 @@ TEST_CASE("groups that are made at the same time, in another order on each rank"
             boards.emplace_back(ranks);
         std::vector<ucg_group_h> made(ranks * count);
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            // All orders of three on rank 1 beside all of them on rank 2.
+            // All orders of three groups on rank 1, combined with all on rank 2.
             const unsigned which = rank == 0 ? 0 : rank == 1 ? order % 6 : order / 6;
             std::vector<std::uint32_t> turns{0, 1, 2};
             for (unsigned i = 0; i < which; ++i)

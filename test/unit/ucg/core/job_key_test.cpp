@@ -1,4 +1,4 @@
-// How ranks agree on a random job key.
+// Tests of the agreement on a random job key.
 #include "ucg/core/job_key.hpp"
 
 #include <catch2/catch.hpp>
@@ -38,47 +38,47 @@ TEST_CASE("job key: ranks take the key that one of them proposes or has") {
     const key_offer proposes = of(key_origin::open, &key);
     const key_offer has = of(key_origin::random, &key);
     const auto agree = [](std::vector<key_offer> offers) { return agree_on_key(offers); };
-    SECTION("all are new") {
+    SECTION("no rank has a key") {
         const auto made = agree({open, proposes, open});
-        CHECK(made.what == outcome::random);
+        CHECK(made.result == outcome::random);
         REQUIRE(made.key);
         CHECK(made.key->data() == key.data());
     }
     SECTION("the exchange is not private") {
-        CHECK(agree({of(key_origin::open, &key, false), open}).what == outcome::none);
-        CHECK(agree({open, open}).what == outcome::none);
+        CHECK(agree({of(key_origin::open, &key, false), open}).result == outcome::none);
+        CHECK(agree({open, open}).result == outcome::none);
     }
-    SECTION("one has decided otherwise") {
-        CHECK(agree({proposes, fixed}).what == outcome::none);
-        CHECK(agree({fixed, fixed}).what == outcome::none);
+    SECTION("one rank has a fixed key") {
+        CHECK(agree({proposes, fixed}).result == outcome::none);
+        CHECK(agree({fixed, fixed}).result == outcome::none);
     }
-    SECTION("some have it already") {
+    SECTION("some ranks have the key already") {
         const auto made = agree({of(key_origin::open, &foreign), has, open});
-        CHECK(made.what == outcome::random);
+        CHECK(made.result == outcome::random);
         REQUIRE(made.key);
         CHECK(made.key->data() == key.data());
-        CHECK(agree({has, has}).what == outcome::random);
-        CHECK(agree({of(key_origin::random, &key, false), has}).what == outcome::random);
+        CHECK(agree({has, has}).result == outcome::random);
+        CHECK(agree({of(key_origin::random, &key, false), has}).result == outcome::random);
     }
-    SECTION("others cannot get it") {
+    SECTION("other ranks cannot get the key") {
         const auto outsider = agree({has, has, fixed});
-        CHECK(outsider.what == outcome::differs);
+        CHECK(outsider.result == outcome::differs);
         CHECK(outsider.member == 2);
         CHECK(agree({has, of(key_origin::random, &foreign)}).member == 1);
         const auto newcomer = agree({open, of(key_origin::random, &key, false)});
-        CHECK(newcomer.what == outcome::differs);
+        CHECK(newcomer.result == outcome::differs);
         CHECK(newcomer.member == 0);
     }
-    SECTION("nonsense") {
+    SECTION("invalid offers") {
         key_offer wrong = proposes;
         ++wrong.id;
-        CHECK(agree({wrong, open}).what == outcome::none);
+        CHECK(agree({wrong, open}).result == outcome::none);
         wrong = open;
         wrong.origin = 77;
-        CHECK(agree({proposes, wrong}).what == outcome::none);
-        CHECK(agree({has, wrong}).what == outcome::differs);
+        CHECK(agree({proposes, wrong}).result == outcome::none);
+        CHECK(agree({has, wrong}).result == outcome::differs);
     }
-    SECTION("one insists") {
+    SECTION("one rank insists on a key") {
         key_offer insists = open;
         insists.insists = 1;
         CHECK(agree({insists, fixed}).insists);

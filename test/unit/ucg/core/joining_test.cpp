@@ -1,4 +1,4 @@
-// The rounds by which ranks become a group.
+// Tests of the rounds by which ranks join a group.
 #include "ucg/core/joining.hpp"
 
 #include <sys/prctl.h>
@@ -15,24 +15,24 @@
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucg/core/context.hpp"
-#include "ucg/node/neighbours.hpp"
+#include "ucg/node/local_peers.hpp"
 #include "ucg/node/segment.hpp"
 
 using ucg::schedule::rank_t;
 
 namespace {
 
-// What the members of an exchange in one thread have said, by round and rank.
+// Exchange in one thread; keeps the messages of the members, by round and rank.
 using rounds = std::vector<std::vector<std::vector<std::byte>>>;
 
 class meeting final : public ucg::exchange {
 public:
-    meeting(rounds& all, rank_t rank, rank_t size, ucg::net::contacts known)
+    meeting(rounds& all, rank_t rank, rank_t size, ucg::net::member_addresses known)
         : all_(all), rank_(rank), size_(size), known_(std::move(known)) {}
 
     rank_t rank() const noexcept override { return rank_; }
     rank_t size() const noexcept override { return size_; }
-    ucg::net::contacts contacts() const override { return known_; }
+    ucg::net::member_addresses contacts() const override { return known_; }
     bool is_private() const noexcept override { return is_private_; }
     void make_private() noexcept { is_private_ = true; }
     ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
@@ -55,13 +55,13 @@ public:
 private:
     rounds& all_;
     const rank_t rank_, size_;
-    const ucg::net::contacts known_;
+    const ucg::net::member_addresses known_;
     bool is_private_ = false;
     std::size_t round_ = 0;
     std::byte* into_ = nullptr;
 };
 
-// Ranks on nodes of their own.
+// Ranks, each on a node of its own.
 struct joiners {
     explicit joiners(rank_t size) {
         for (rank_t i = 0; i < size; ++i) {
@@ -71,7 +71,7 @@ struct joiners {
             contexts.push_back(std::move(*made));
         }
     }
-    std::vector<ucg::membership> join(rounds& said, const ucg::net::contacts& known,
+    std::vector<ucg::membership> join(rounds& said, const ucg::net::member_addresses& known,
                                       const std::vector<std::uint32_t>& keys) {
         const auto size = static_cast<rank_t>(contexts.size());
         std::vector<std::unique_ptr<ucg::joining>> all;
@@ -98,13 +98,13 @@ struct joiners {
 
 }  // namespace
 
-TEST_CASE("joining: who is known already tells no address, which saves a round") {
+TEST_CASE("joining: ranks with known addresses send none, which saves a round") {
     joiners in(3);
     rounds first, second;
     const auto made = in.join(first, {}, {0, 0, 0});
     CHECK(first.size() == 4);
     REQUIRE(made[0].contacts);
-    // The last one is numbered first.
+    // The last rank gets the first number.
     const auto split = in.join(second, made[0].contacts, {2, 1, 0});
     CHECK(second.size() == 3);
     for (const auto& each : split)
@@ -117,8 +117,8 @@ TEST_CASE("joining: who is known already tells no address, which saves a round")
 
 namespace {
 
-// Two ranks of one node. The first one owns the memory and has said where it is; the test may alter
-// that before the second one opens it.
+// Two ranks of one node. The first one owns the memory and has sent its descriptor; the test may
+// alter that before the second rank opens it.
 struct two_on_one_node {
     two_on_one_node() {
         const test::env node("UCG_NODE_ID", "same");
@@ -127,7 +127,7 @@ struct two_on_one_node {
             REQUIRE(made);
             contexts.push_back(std::move(*made));
             all.push_back(std::make_unique<ucg::joining>(
-                *contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
+                *contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::member_addresses{}),
                 ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
         }
         for (const std::size_t turn : {0U, 1U, 0U})
@@ -153,9 +153,9 @@ struct two_on_one_node {
 
 }  // namespace
 
-// The descriptor that the owner named is that of another group's memory when it is opened, as after
-// the owner has closed it and made another.
-TEST_CASE("joining: a descriptor that another memory has by now is refused") {
+// When the descriptor of the owner is opened, it is that of another group's memory, as after the
+// owner has closed it and made another.
+TEST_CASE("joining: a descriptor that now belongs to another memory is refused") {
     two_on_one_node in;
     ucg::node::geometry like;
     like.ranks = 2;
@@ -165,7 +165,7 @@ TEST_CASE("joining: a descriptor that another memory has by now is refused") {
     in.check_ends(UCS_ERR_SHMEM_SEGMENT);
 }
 
-TEST_CASE("joining: an owner whose memory has room for no group is refused with a line") {
+TEST_CASE("joining: an owner whose memory has room for no group is refused with a log line") {
     two_on_one_node in;
     const test::log_capture log;
     in.alter(two_on_one_node::copies_word, std::uint32_t{0});
@@ -175,14 +175,14 @@ TEST_CASE("joining: an owner whose memory has room for no group is refused with 
 
 namespace {
 
-// Rank 1 of two says in the first round that it is another process.
+// Rank 1 of two claims to be another process in the first round.
 class liar final : public ucg::exchange {
 public:
     liar(const ucg_oob_t& by, std::int64_t pid) : by_(by), pid_(pid) {}
     rank_t rank() const noexcept override { return by_.rank(); }
     rank_t size() const noexcept override { return by_.size(); }
     ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
-        constexpr std::size_t pid_position = sizeof(std::uint64_t);  // behind the node
+        constexpr std::size_t pid_position = sizeof(std::uint64_t);  // after the node
         const auto* const first = static_cast<const std::byte*>(own);
         said_.assign(first, first + bytes);
         if (std::exchange(is_first_, false))
@@ -237,15 +237,15 @@ enum class says { truth, reader, other };
 
 }  // namespace
 
-// All these processes have the same number in the same place, so it tells none apart.
-TEST_CASE("joining: a rank that names another process is not read") {
-    auto mark = ucg::node::process_mark::own();
+// All these processes have the same cookie at the same address, so it does not distinguish them.
+TEST_CASE("joining: a rank that claims to be another process is not read") {
+    auto mark = ucg::node::process_identity::own();
     const says what = GENERATE(says::truth, says::reader, says::other);
     const bystander other;
     mark.pid = other.pid;
-    // Each of the two is read by the other one, which is not its descendant.
+    // Each of the two is read by the other, which is not its descendant.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    const bool can_read = ucg::node::neighbours({mark}).can_read_all();
+    const bool can_read = ucg::node::local_peers({mark}).can_read_all();
     if (!can_read) WARN("processes may not read each other here: only refusals are tested");
     ucg_oob_t* members[2];
     REQUIRE(ucg_oob_create_local(2, members) == UCS_OK);
@@ -271,7 +271,7 @@ TEST_CASE("joining: a rank that names another process is not read") {
 
 namespace {
 
-// How ranks on nodes of their own join, of which each has the option as given.
+// Lets ranks on nodes of their own join, each with its option.
 std::vector<ucs_status_t> join_with_keys(std::vector<std::unique_ptr<ucg::context>>& contexts,
                                          const std::vector<const char*>& options, bool is_private) {
     rounds said;
@@ -285,7 +285,7 @@ std::vector<ucs_status_t> join_with_keys(std::vector<std::unique_ptr<ucg::contex
             REQUIRE(made);
             contexts.push_back(std::move(*made));
         }
-        auto by = std::make_unique<meeting>(said, i, size, ucg::net::contacts{});
+        auto by = std::make_unique<meeting>(said, i, size, ucg::net::member_addresses{});
         if (is_private) by->make_private();
         all.push_back(std::make_unique<ucg::joining>(
             *contexts[i], std::move(by),
@@ -315,27 +315,27 @@ TEST_CASE("joining: ranks that were given no job key agree on a random one") {
             CHECK(each->job_key()->text() == text);
         }
         CHECK(log.count(text.c_str()) == 0);
-        // The same ranks need no private exchange any more.
+        // Further groups of the same ranks need no private exchange.
         CHECK(join_with_keys(contexts, {"y", "y", "y"}, false) == good);
     }
-    SECTION("not over one that others may read") {
+    SECTION("not over an exchange that is not private") {
         CHECK(join_with_keys(contexts, {"try", "try", "try"}, false) == good);
         CHECK_FALSE(contexts[0]->job_key());
     }
-    SECTION("not where one has decided otherwise") {
+    SECTION("not if one rank has a fixed key") {
         CHECK(join_with_keys(contexts, {"try", "n", "try"}, true) == good);
         CHECK_FALSE(contexts[0]->job_key());
     }
-    SECTION("where one insists there is no group without") {
+    SECTION("no group without a key if one rank insists") {
         const auto ends = join_with_keys(contexts, {"y", "n", "try"}, true);
         CHECK(ends == std::vector<ucs_status_t>(3, UCS_ERR_REJECTED));
     }
-    SECTION("one that is given counts more") {
+    SECTION("a given key takes precedence") {
         const test::env given("UCX_JOB_KEY", "0123456789abcdef0123456789abcdef");
         CHECK(join_with_keys(contexts, {"y", "y", "y"}, true) == good);
         CHECK_FALSE(contexts[0]->job_key());
     }
-    SECTION("a later group with ranks that cannot get it goes on, with a line") {
+    SECTION("a later group with ranks that cannot get the key is made, with a log line") {
         CHECK(join_with_keys(contexts, {"try", "try"}, true) == std::vector<ucs_status_t>(2));
         REQUIRE(contexts[0]->job_key());
         CHECK(join_with_keys(contexts, {"try", "try", "n"}, true) == good);
@@ -345,8 +345,8 @@ TEST_CASE("joining: ranks that were given no job key agree on a random one") {
 
 namespace {
 
-// Rank 0 of two ranks, whose every round has ended when it is asked for, a millisecond later. Rank
-// 1 says what rank 0 says, but never agrees on a number.
+// An exchange for rank 0 of two, in which every round has ended when it is tested, a millisecond
+// later. Rank 1 sends what rank 0 sends, but never agrees on a number.
 class endless final : public ucg::exchange {
 public:
     static constexpr unsigned most_rounds = 100'000;
@@ -372,7 +372,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("joining: ranks that never agree, with rounds that need no wait, end at the deadline") {
+TEST_CASE("joining: ranks that never agree end at the deadline, also if no round waits") {
     const test::log_capture log;
     const test::virtual_time clock;
     auto context = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
@@ -380,7 +380,7 @@ TEST_CASE("joining: ranks that never agree, with rounds that need no wait, end a
     const auto begin = ucs::time::now();
     ucg::joining one(**context, std::make_unique<endless>(),
                      ucg::joining::wish{0, 0, begin + ucs::time::second});
-    CHECK(one.advance() == UCS_INPROGRESS);  // others have their turn
+    CHECK(one.advance() == UCS_INPROGRESS);  // other groups get their turn
     CHECK(ucs::time::now() < begin + ucs::time::second / 10);
     ucs_status_t status = UCS_INPROGRESS;
     for (unsigned i = 0; i < endless::most_rounds && status == UCS_INPROGRESS; ++i)
@@ -389,15 +389,15 @@ TEST_CASE("joining: ranks that never agree, with rounds that need no wait, end a
     CHECK(log.count("was not made in time", ucs::log::level::error) == 1);
 }
 
-// All ranks would make room for as long an address of each rank.
-TEST_CASE("joining: a rank that announces a longer address than there are ends the group") {
+// All ranks would reserve memory for that length for each rank.
+TEST_CASE("joining: a rank that announces too long an address ends the group") {
     const test::log_capture log;
     joiners in(2);
     rounds said;
     std::vector<std::unique_ptr<ucg::joining>> all;
     for (rank_t i = 0; i < 2; ++i) {
         all.push_back(std::make_unique<ucg::joining>(
-            *in.contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
+            *in.contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::member_addresses{}),
             ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
         REQUIRE(all[i]->advance() == UCS_INPROGRESS);
     }

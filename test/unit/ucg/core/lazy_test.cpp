@@ -1,4 +1,4 @@
-// Groups that look addresses up when they need them.
+// Tests of groups that look up addresses when they need them.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
@@ -18,7 +18,7 @@ std::vector<std::string> nodes_of_their_own(std::uint32_t size) {
     return names;
 }
 
-// One rank of the group tells all others, each directly.
+// One rank of the group sends to all others, each directly.
 ucg_coll_args_t scatter(std::uint32_t root, std::vector<std::uint32_t>& from, std::uint32_t& into) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     args.coll = UCG_COLL_SCATTER;
@@ -37,7 +37,7 @@ std::uint32_t addresses(ucg_group_h of) {
     return attr.addresses;
 }
 
-// Nothing is measured, so nothing is sent before the program does.
+// Turns the measurement off, so that nothing is sent before the program does.
 struct lazy_options {
     const test::env lazy{"UCG_LAZY_ADDRESSES", "y"};
     const test::env latency{"UCG_LATENCY", "20us"};
@@ -65,18 +65,19 @@ void run(test::world& in, const std::vector<ucg_group_h>& groups, const ucg_coll
 
 }  // namespace
 
-TEST_CASE("lazy addresses: those of the ranks at distances of powers of two are there, no others") {
+TEST_CASE("lazy addresses: only those of ranks at distances of powers of two are known at first") {
     const lazy_options options;
     test::world in(nodes_of_their_own(11));
     for (const ucg_group_h each : in.groups)
         CHECK(addresses(each) == 4);
     CHECK(in.met().answers() == 44);
     CHECK(in.met().open() == 11);
-    // A barrier is sent along these, and needs those that it comes from where they are slow.
+    // A barrier sends to these ranks, and needs the addresses of the ranks that send to it if those
+    // are slow.
     run(in, in.groups, barrier());
     for (const ucg_group_h each : in.groups)
         CHECK(addresses(each) <= 8);
-    // Somebody tells all others, which need that one if it is slow.
+    // One rank sends to all others, which need its address if it is slow.
     std::vector<std::uint32_t> from(11);
     std::iota(from.begin(), from.end(), 100);
     std::vector<std::uint32_t> into(11);
@@ -110,7 +111,7 @@ TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them"
         const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
         REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
         ucg_oob_t mine = *board.of(rank);
-        // As a program compiled before there were lookups.
+        // Like a program compiled before there were lookups.
         if (rank == 1) mine.struct_size = offsetof(ucg_oob_t, publish);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
         params.oob = &mine;
@@ -132,7 +133,7 @@ TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them"
     }
 }
 
-TEST_CASE("lazy addresses: some of the functions for lookups are refused") {
+TEST_CASE("lazy addresses: an incomplete set of lookup functions is refused") {
     const test::log_capture log;
     test::board board(1);
     ucg_oob_t mine = *board.of(0);
@@ -146,7 +147,7 @@ TEST_CASE("lazy addresses: some of the functions for lookups are refused") {
     ucg_context_destroy(context);
 }
 
-TEST_CASE("lazy addresses: splits of splits share them, and live longer than what they came from") {
+TEST_CASE("lazy addresses: splits of splits share them, and outlive their parents") {
     const lazy_options options;
     test::world in(nodes_of_their_own(8));
     const auto split = [&](const std::vector<ucg_group_h>& from, std::uint32_t parts) {
@@ -195,7 +196,7 @@ TEST_CASE("lazy addresses: a process answers others when it has no group any mor
     CHECK(in.met().open() == 0);
 }
 
-TEST_CASE("lazy addresses: answers that take their time delay what needs them, and nothing else") {
+TEST_CASE("lazy addresses: slow lookups delay only operations that need them") {
     const test::env lazy("UCG_LAZY_ADDRESSES", "y");
     test::world in({"a", "b", "c", "d", "e", "e"});
     in.met().delay_answers(GENERATE(1U, 7U, 1000U));
@@ -213,7 +214,7 @@ TEST_CASE("lazy addresses: answers that take their time delay what needs them, a
     }
 }
 
-TEST_CASE("lazy addresses: when nobody can be asked any more, what needs an address fails on all") {
+TEST_CASE("lazy addresses: failed lookups fail the operations that need them on all ranks") {
     const lazy_options options;
     const test::log_capture log;
     test::world in(nodes_of_their_own(9));
@@ -224,14 +225,16 @@ TEST_CASE("lazy addresses: when nobody can be asked any more, what needs an addr
     for (std::uint32_t rank = 0; rank < 9; ++rank)
         all.add(rank, scatter(0, from, into[rank]));
     CHECK(all.run() != UCS_OK);
-    // Those to whom nothing could be sent hear of it; others may have got theirs.
+    // Ranks to which nothing could be sent learn of the failure; others may have received their
+    // data.
     CHECK(ucg_request_test(all.all()[0]) == UCS_ERR_CONNECTION_RESET);
     for (const std::uint32_t rank : {3U, 5U, 6U, 7U})
         CHECK(ucg_request_test(all.all()[rank]) != UCS_OK);
     CHECK(log.count("cannot be found: ") >= 1);
 }
 
-TEST_CASE("lazy addresses: what waits for an address can be canceled, and the group be destroyed") {
+TEST_CASE(
+    "lazy addresses: operations that wait for them can be canceled, and the group destroyed") {
     const lazy_options options;
     test::world in(nodes_of_their_own(6));
     in.met().delay_answers(~0U - 1);
@@ -247,12 +250,13 @@ TEST_CASE("lazy addresses: what waits for an address can be canceled, and the gr
     REQUIRE(in.run_until([&] { return all.over(); }));
     for (const std::uint32_t rank : {0U, 3U, 5U})
         CHECK(ucg_request_test(all.all()[rank]) == UCS_ERR_CANCELED);
-    // Connections that are just being made keep who destroys its group, while no other one moves.
+    // A rank that destroys its group waits for connections under way while no other rank makes
+    // progress.
     for (int turn = 0; turn < 20000; ++turn)
         in.progress();
 }
 
-TEST_CASE("lazy addresses: a limit of time ends what waits for an address") {
+TEST_CASE("lazy addresses: a time limit ends operations that wait for them") {
     const lazy_options options;
     const test::log_capture log;
     test::world in(nodes_of_their_own(4));
@@ -266,11 +270,11 @@ TEST_CASE("lazy addresses: a limit of time ends what waits for an address") {
     }
     CHECK(all.run() == UCS_ERR_TIMED_OUT);
     CHECK(ucg_request_test(all.all()[3]) == UCS_ERR_TIMED_OUT);
-    // What does not need it still works.
+    // Operations that do not need the address still work.
     run(in, in.groups, barrier());
 }
 
-TEST_CASE("lazy addresses: a group whose ranks cannot be found is not made, on any rank") {
+TEST_CASE("lazy addresses: a group whose ranks cannot be found is made on no rank") {
     const lazy_options options;
     const test::log_capture log;
     test::board board(5);

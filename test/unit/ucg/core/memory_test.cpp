@@ -1,4 +1,4 @@
-// Memory that runs out is a status.
+// Tests that missing memory is reported as a status.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -6,8 +6,8 @@
 #include "test/integration/exhaustion/allocations.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
-// The list of those whose time is limited grew in start(), from which nothing can be thrown.
-TEST_CASE("starting an operation with a limit of time needs no memory") {
+// Before a fix, the list of requests with a time limit grew in start(), which cannot throw.
+TEST_CASE("starting an operation with a time limit needs no memory") {
     test::world in({"a"});
     test::requests first(in), all(in);
     first.add(0, test::barrier());
@@ -26,8 +26,9 @@ TEST_CASE("starting an operation with a limit of time needs no memory") {
         CHECK(ucg_request_test(each) == UCS_OK);
 }
 
-// Nobody is told by what has no memory to be listed, unless it says so itself.
-TEST_CASE("an operation that finds no memory at its start ends on all ranks") {
+// The other ranks learn of an operation that has no memory for its list entry only if it reports
+// the failure itself.
+TEST_CASE("an operation without memory at its start ends on all ranks") {
     const auto nodes =
         GENERATE(std::vector<std::string>{"a", "a"}, std::vector<std::string>{"a", "b"});
     CAPTURE(nodes);

@@ -1,4 +1,5 @@
-// Who waits for a rank that never comes names that one, whoever else waits in between.
+// Tests that ranks which wait for a rank that never comes name that rank, also through other
+// waiting ranks.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint32_t ranks = 8;
 constexpr std::uint32_t absent = 5;
 
-// Time passes as it is looked at: a busy machine changes nothing.
+// Time advances with each look at the clock, so a busy machine changes nothing.
 class own_time {
 public:
     own_time() {
@@ -40,7 +41,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 
 constexpr ucs::time::nanoseconds second = 1'000'000'000;
 
-// A group of which all ranks but one call an operation.
+// A group of which all ranks except one start an operation.
 class scene {
 public:
     explicit scene(const std::vector<std::string>& nodes) : in(nodes) {}
@@ -49,7 +50,7 @@ public:
             CHECK(ucg_request_free(each) == UCS_OK);
     }
 
-    // Several times only what has no data.
+    // Several operations only if they have no data.
     void start(ucg_coll_t coll, const char* algorithm, std::uint64_t count, double timeout) {
         from_.assign(ranks, std::vector<float>(ranks * count));
         into_ = from_;
@@ -75,7 +76,7 @@ public:
     [[nodiscard]] std::size_t waiting() const {
         return static_cast<std::size_t>(std::ranges::count(all_, UCS_INPROGRESS, ucg_request_test));
     }
-    // Whether all that wait name the absent rank and nobody else.
+    // Returns whether all waiting ranks name the absent rank and no other.
     [[nodiscard]] bool name_it() const {
         return std::ranges::all_of(all_, [](ucg_request_h each) {
             std::uint32_t missing[ranks] = {};
@@ -97,7 +98,7 @@ public:
             CHECK(ucg_request_cancel(each) == UCS_OK);
         CHECK(in.run_until([&] { return waiting() == 0; }));
     }
-    // The queries name it before the time is up, and so do all lines of the log when it is.
+    // The queries name it before the time limit, and so do all log lines at the time limit.
     void check() {
         const test::log_capture captured;
         CHECK(in.run_until([&] { return name_it() || waiting() == 0; }));
@@ -111,7 +112,7 @@ public:
 
 private:
     const own_time time_;
-    const test::env latency_{"UCG_LATENCY", "1us"};  // nothing is measured
+    const test::env latency_{"UCG_LATENCY", "1us"};  // turns the measurement off
     const test::env bandwidth_{"UCG_BANDWIDTH", "1g"};
 
 public:
@@ -129,7 +130,7 @@ const std::vector<std::string> together(8, "a");
 
 }  // namespace
 
-TEST_CASE("between nodes all that wait name the rank that never comes") {
+TEST_CASE("missing ranks: between nodes, all waiting ranks name the absent rank") {
     const auto [coll, algorithm, count] = GENERATE(table<ucg_coll_t, const char*, std::uint64_t>({
         {UCG_COLL_BARRIER, "dissemination", 0},
         {UCG_COLL_ALLREDUCE, "recursive_doubling", 4},
@@ -148,21 +149,21 @@ TEST_CASE("between nodes all that wait name the rank that never comes") {
     of.check();
 }
 
-TEST_CASE("a rank that does not look after its messages is named as well") {
+TEST_CASE("missing ranks: a rank that makes no progress is named as well") {
     scene of(apart);
     of.in.freeze(absent);
     of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
     of.check();
 }
 
-TEST_CASE("where ranks share nodes, all that wait name the rank that never comes") {
+TEST_CASE("missing ranks: all waiting ranks name the absent rank if ranks share nodes") {
     const ucg_coll_t coll = GENERATE(UCG_COLL_ALLREDUCE, UCG_COLL_BARRIER);
     scene of(in_pairs);
     of.start(coll, "hierarchical", 1000, 0.2);
     of.check();
 }
 
-TEST_CASE("on one node all that wait name the rank that never comes") {
+TEST_CASE("missing ranks: on one node, all waiting ranks name the absent rank") {
     const ucg_coll_t coll = GENERATE(UCG_COLL_BARRIER, UCG_COLL_ALLREDUCE, UCG_COLL_GATHERV,
                                      UCG_COLL_ALLTOALLV, UCG_COLL_SCAN);
     scene of(together);
@@ -170,21 +171,21 @@ TEST_CASE("on one node all that wait name the rank that never comes") {
     of.check();
 }
 
-// All slots are full, and those who wait for room wait for each other as well.
-TEST_CASE("on one node long vectors do not make those missing who wait themselves") {
+// All slots are full, and ranks that wait for free slots wait for each other as well.
+TEST_CASE("missing ranks: on one node, waiting ranks do not count as missing with long vectors") {
     scene of(together);
     of.start(UCG_COLL_ALLREDUCE, nullptr, 1'500'000, 0.2);
     of.check();
 }
 
-TEST_CASE("where ranks are compared first, all name the one that never comes") {
+TEST_CASE("missing ranks: all name the absent rank during the comparison") {
     const test::env check("UCG_CHECK", "y");
     scene of(GENERATE(apart, in_pairs, together));
     of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
     of.check();
 }
 
-TEST_CASE("of many operations under way each names the rank that never comes") {
+TEST_CASE("missing ranks: each of many operations names the absent rank") {
     const test::every_line all_lines;
     scene of(apart);
     for (int i = 0; i < 8; ++i)
@@ -192,8 +193,9 @@ TEST_CASE("of many operations under way each names the rank that never comes") {
     of.check();
 }
 
-// It had to wait until the first one's patience was over, up to 12.8 seconds.
-TEST_CASE("who waits for an operation is found soon, however long another one has waited") {
+// Before a fix, the second operation had to wait for the query interval of the first one, up to
+// 12.8 seconds.
+TEST_CASE("missing ranks: a new operation finds them soon, also while an old one waits") {
     scene of(apart);
     of.start(UCG_COLL_BARRIER, nullptr, 0, 0);
     of.let_pass(20 * second);

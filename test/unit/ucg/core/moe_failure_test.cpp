@@ -1,4 +1,4 @@
-// MoE through the C interface when ranks die, do not come, fail, or are left out.
+// Tests of MoE through the C interface when ranks die, do not come, fail, or are left out.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -33,7 +33,7 @@ batch notify_of(job& of, double timeout, const std::vector<std::uint8_t>& left_o
             left_out};
 }
 
-// Of all ranks, the worst.
+// The worst status of all ranks.
 std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statuses) {
     std::vector<std::int32_t> worst(statuses.size());
     test::requests all(in);
@@ -53,8 +53,8 @@ std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statu
 
 }  // namespace
 
-// The page said that all ranks end with the error of one. Rank 1 has no tokens and gets none: it
-// needs nobody, and has ended well before rank 2 fails.
+// The page said before that all ranks end with the error of one. Rank 1 has no tokens and gets
+// none, so it needs no other rank, and has ended with UCS_OK well before rank 2 fails.
 TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, and all agree") {
     const test::log_capture log;
     job of(three());
@@ -104,7 +104,7 @@ TEST_CASE("moe in C: the living go on in the same group without a rank that died
         REQUIRE(ucg_moe_notify_init(of.teams[3], &args, &late) == UCS_OK);
         CHECK(first.run(UCS_ERR_TIMED_OUT));
         CHECK(log.count("moe_notify timed out after 0.2 s") >= 1);
-        // Rank 3 had not come to this operation: as many starts as the others.
+        // Rank 3 had not come to this operation, so it starts it as often as the others.
         REQUIRE(ucg_request_start(late) == UCS_OK);
         REQUIRE(of.in.run_until([&] { return ucg_request_test(late) != UCS_INPROGRESS; }));
         CHECK(ucg_request_test(late) == UCS_ERR_TIMED_OUT);
@@ -283,7 +283,7 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     std::vector<table<float>> out;
     for (std::uint32_t rank = 0; rank < 4; ++rank)
         out.emplace_back(of.attr(rank).rows, job::hidden);
-    // Rank 2's, where `spoil` makes it another one.
+    // The arguments of rank 2, which `spoil` changes.
     const auto run = [&](ucs_status_t wanted, const auto& spoil) {
         batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
@@ -296,14 +296,14 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
         CHECK(all.run(wanted));
     };
     run(UCS_OK, [](auto&) {});
-    // Types of the same size, which nothing else tells apart.
+    // Types of the same size, which differ in nothing else.
     run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.type = args.out_x.type = UCG_TYPE_FP16; });
     const char* const said =
         "rank 2 calls moe_dispatch, rank 0 calls moe_dispatch with other tensors, types or numbers";
     CHECK(log.count(said) == 2);
     run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.dims[1] = args.out_x.dims[1] = 64; });
     CHECK(log.count(said) == 4);
-    // What one refused is not compared: all end with its error.
+    // A refused call is not compared: all ranks end with its error.
     run(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 2; });
     CHECK(log.count(said) == 4);
     {
@@ -322,7 +322,7 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     CHECK(again.run());
 }
 
-// What the group measured decided about the route, and so about the bits of sums.
+// Before a fix, measured costs decided about the route, and so about the bits of sums.
 TEST_CASE("moe in C: what the user says of the network decides about the route") {
     const bool slow = GENERATE(false, true);
     const test::env latency("UCG_LATENCY", "0");

@@ -1,4 +1,4 @@
-// What tests of MoE by the C interface have in common: memory of all ranks, requests of all ranks.
+// Common parts of the tests of MoE through the C interface: memory and requests of all ranks.
 #pragma once
 
 #include <ucg/api/ucg_moe.h>
@@ -19,7 +19,7 @@ constexpr ucg_type_t type_of = std::is_same_v<T, float>          ? UCG_TYPE_FP32
                                : std::is_same_v<T, std::int64_t> ? UCG_TYPE_INT64
                                                                  : UCG_TYPE_UINT8;
 
-// Rows in memory of its own, and the tensor that says so.
+// Rows in memory of its own, and the tensor that describes them.
 template<class T>
 struct table {
     std::uint64_t rows = 0;
@@ -40,7 +40,7 @@ struct table {
         made.dims[1] = columns;
         return made;
     }
-    // The rows dealt to so many experts.
+    // The rows divided among a number of experts.
     ucg_moe_tensor_t stack(std::uint64_t experts, ucg_type_t type = type_of<T>) {
         ucg_moe_tensor_t made = tensor(type);
         made.ndims = 3;
@@ -56,7 +56,7 @@ class batch {
 public:
     using init = std::function<ucs_status_t(std::uint32_t rank, ucg_request_h* request_p)>;
 
-    // Every rank gets one, whatever its init returns.
+    // Every rank gets a request, whatever its init returns.
     batch(world& in, const init& make, const std::vector<std::uint8_t>& masked = {})
         : in_(in), all_(in.size()), said_(in.size(), UCS_OK) {
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
@@ -73,10 +73,10 @@ public:
     }
 
     [[nodiscard]] ucg_request_h of(std::uint32_t rank) const { return all_[rank]; }
-    // What its init returned.
+    // The status that its init returned.
     [[nodiscard]] ucs_status_t said(std::uint32_t rank) const { return said_[rank]; }
 
-    // Rank 1, which has no tokens, may have all that it needs before another one fails.
+    // Rank 1, which has no tokens, may have all data that it needs before another rank fails.
     void let_idle_rank_end() { idle_may_end_ = true; }
     void start() {
         for (const ucg_request_h each : all_)
@@ -89,7 +89,7 @@ public:
             return true;
         }));
     }
-    // Whether all ranks that take part end with this status.
+    // Returns whether all ranks that take part end with this status.
     [[nodiscard]] bool run(ucs_status_t wanted = UCS_OK) {
         start();
         finish();
@@ -132,7 +132,7 @@ public:
                     x[rank].at(t, h) = static_cast<float>(rank * 100 + t * 10 + h % 7);
                 for (std::uint32_t j = 0; j < k; ++j) {
                     weights[rank].at(t, j) = static_cast<float>(1 + (rank + t + j) % 4);
-                    // Different ones, and now and then none.
+                    // Different experts, and sometimes none.
                     const std::uint64_t e = (rank + t * 3 + j * (t % 2 + 1)) % experts();
                     const std::int64_t* const mine = &topk[rank].at(t, 0);
                     const bool taken =
@@ -195,7 +195,7 @@ public:
         std::uint32_t rank;
         std::uint64_t token;
     };
-    // What a rank gets, in order.
+    // Returns the rows that a rank gets, in order.
     [[nodiscard]] std::vector<origin> arriving(std::uint32_t to) {
         std::vector<origin> made;
         for (const std::uint32_t rank : living())
@@ -203,7 +203,7 @@ public:
                 if (goes(rank, t, to)) made.push_back({rank, t});
         return made;
     }
-    // What comes back for a token.
+    // Returns the expected result of a token.
     [[nodiscard]] float result(std::uint32_t rank, std::uint64_t t, std::uint32_t h,
                                bool weighted = false) {
         float sum = 0;
@@ -223,7 +223,7 @@ public:
         args.flags = flags;
         return args;
     }
-    // By low latency: the tokens of a rank into slots, and sums of what its choices made of them.
+    // For low latency: the tokens of a rank in slots, and the sums of the results of its choices.
     [[nodiscard]] ucg_moe_low_latency_args_t there(std::uint32_t rank, std::uint32_t most,
                                                    const ucg_moe_tensor_t& slots) {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;

@@ -1,4 +1,4 @@
-// Dispatch and combine by the C interface, and what has to come of it.
+// Dispatch and combine through the C interface, with their expected results.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct moved {
             out_topk.emplace_back(count, job::k, -7);
         }
     }
-    // What no start may leave as it was.
+    // Values that every start must overwrite.
     void poison() {
         for (auto* const all : {&out, &out_weights, &sums, &weight_sums})
             for (table<float>& each : *all)
@@ -55,7 +55,7 @@ struct moved {
         args.out_weights = weight_sums[rank].tensor();
         return args;
     }
-    // Of rows of one token each: what came, and what the experts make of it.
+    // For rows of one token each: the received data, and the results of the experts.
     void check_rows_and_work(job& of, std::uint32_t rank) {
         const auto wanted = of.arriving(rank);
         REQUIRE(out[rank].rows >= wanted.size());
@@ -89,7 +89,7 @@ struct moved {
     }
 };
 
-// Notify, and dispatch and combine twice with other tokens; nothing but requests is kept.
+// Runs notify, and dispatch and combine twice with other tokens; keeps only the requests.
 inline void run_flat(job& of) {
     of.notify();
     moved data(of);

@@ -1,4 +1,5 @@
-// The program of docs/moe.md, which the build takes out of the page, does what the page says.
+// Tests that the program of docs/moe.md, which the build extracts from the page, does what the page
+// says.
 #include <fmt/format.h>
 #include <ucg/api/ucg_moe.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t ranks = 3, local = 2, k = 2, tokens = 4, hidden = 5;
 
-// bf16, of small whole numbers: exact.
+// bf16 of small whole numbers, which is exact.
 std::uint16_t narrow(float value) {
     return static_cast<std::uint16_t>(__builtin_bit_cast(std::uint32_t, value) >> 16U);
 }
@@ -39,7 +40,7 @@ float number(std::uint32_t rank, std::uint32_t token, std::uint32_t h) {
 
 thread_local std::uint32_t my_rank;
 
-// Expert e makes e + 1 times a token of it.
+// Expert e multiplies its tokens by e + 1.
 void apply(std::uint16_t* rows, const float* weights, ucg_moe_handle_h what) {
     ucg_moe_handle_attr_t came = UCG_MOE_HANDLE_ATTR_INIT;
     if (ucg_moe_handle_query(what, &came) != UCS_OK) return;

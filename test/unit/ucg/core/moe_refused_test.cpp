@@ -1,4 +1,4 @@
-// MoE through the C interface: what is refused, with which status, and that every rank ends.
+// Tests of refused MoE calls through the C interface: their status, and that every rank ends.
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/moe_job.hpp"
 
@@ -6,7 +6,8 @@ using namespace test::moe;
 
 namespace {
 
-// Rank 2 says something else than the others: its init returns the status, all end with it.
+// Rank 2 passes other arguments than the others: its init returns the status, and all ranks end
+// with it.
 void expect_refused(job& of, ucs_status_t wanted, const batch::init& make,
                     bool idle_may_end = false) {
     batch all(of.in, make);
@@ -22,7 +23,7 @@ struct wrong_tensor {
     std::function<void(ucg_moe_tensor_t&)> spoil;
 };
 
-// What is wrong with any tensor of several rows.
+// Invalid descriptions of any tensor with several rows.
 std::vector<wrong_tensor> wrong_tensors() {
     return {
         {"no size", UCS_ERR_INVALID_PARAM, [](auto& t) { t.struct_size = 0; }},
@@ -67,7 +68,7 @@ void expect_apart(const test::log_capture& log, const char* operation, std::vect
     std::uint64_t total = 0;
     for (const named& each : all)
         total += bytes_of(*each.tensor);
-    // Twice as much, for one that begins at the end of the last.
+    // Twice the memory, for a tensor that begins at the end of the last one.
     std::vector<std::uint32_t> memory(total / 4 * 2 + 2);
     const auto lay_out = [&] {
         auto* next = reinterpret_cast<char*>(memory.data());
@@ -91,7 +92,7 @@ void expect_apart(const test::log_capture& log, const char* operation, std::vect
             lay_out();
             all[j].tensor->data = static_cast<char*>(all[i].tensor->data) +
                                   (bytes_of(*all[i].tensor) - sizeof(float));
-            // The others have to be out of the way, so that the log names these two.
+            // The other tensors must not overlap, so that the log names these two.
             std::vector<std::uint32_t> elsewhere(total / 4 + 1);
             auto* next = reinterpret_cast<char*>(elsewhere.data());
             for (std::size_t other = 0; other < all.size(); ++other) {
@@ -182,7 +183,7 @@ TEST_CASE("moe in C: ranks that disagree all end with an error") {
     }
 }
 
-// Messages of other lengths than the others expect, and of another number.
+// Messages of other lengths or in other numbers than the other ranks expect.
 TEST_CASE("moe in C: ranks whose low-latency results travel differently all end") {
     const test::log_capture log;
     const std::uint32_t flags = GENERATE(unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
@@ -287,7 +288,7 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
         args.out_topk = chosen.tensor();
         args.out_topk.data = nullptr;
     });
-    // An expansion of what another notify found out.
+    // An expansion of another notify.
     const std::vector<ucg_moe_handle_h> before = of.handles;
     of.notify();
     ucg_moe_expansion_h expansion = nullptr;
@@ -516,7 +517,7 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     CHECK(ucg_moe_slots_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_handle_matrices(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
 
-    // Structs that nobody initialised stay as they are.
+    // Uninitialised structs stay as they are.
     ucg_moe_handle_attr_t no_attr = UCG_MOE_HANDLE_ATTR_INIT;
     no_attr.struct_size = 0;
     no_attr.k = 77;
@@ -532,7 +533,7 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     ucg_moe_expansion_release(expansion);
     CHECK(log.count("attr was not initialised by the macro of its type") == 2);
 
-    // An older program knows less of the struct.
+    // An older program has a shorter struct.
     ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
     attr.struct_size = offsetof(ucg_moe_handle_attr_t, k);
     attr.k = 77;

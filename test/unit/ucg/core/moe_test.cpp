@@ -1,4 +1,4 @@
-// MoE through the C interface, against plain loops, over shared memory, messages, and both.
+// Tests of MoE through the C interface against plain loops, over shared memory, messages, and both.
 #include <bit>
 
 #include "test/support/log_capture.hpp"
@@ -15,7 +15,7 @@ names some_nodes() {
                     names{"a", "b", "c"}, names{"a", "b", "a", "c", "b", "a"});
 }
 
-// A row for each choice: what came, and what the experts make of it.
+// One row for each choice: the received data, and the results of the experts.
 void check_expanded_and_work(job& of, moved& data, std::uint32_t rank,
                              ucg_moe_expansion_h expansion, std::uint32_t alignment,
                              bool zero_padding) {
@@ -188,7 +188,7 @@ TEST_CASE("moe in C: matrices that notify was not asked for are refused") {
               ((of.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
         CHECK(query([](auto& all, std::int32_t* more) { all.holders = more; }) ==
               ((of.flags & UCG_MOE_NOTIFY_HOLDERS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
-        // A program that was built before these were there.
+        // A program that was built before these members existed.
         CHECK(query([](auto& all, std::int32_t* more) {
                   all.struct_size = offsetof(ucg_moe_matrices_t, rank_place);
                   all.holders = more;

@@ -15,7 +15,7 @@ std::set<std::string> algorithms_of(ucg_coll_t coll) {
 
 }  // namespace
 
-TEST_CASE("each collective names its algorithms, the node's engine among them") {
+TEST_CASE("the algorithms of each collective have names, including the node's engine") {
     for (int coll = 0; coll < UCG_COLL_LAST; ++coll) {
         const auto each = static_cast<ucg_coll_t>(coll);
         INFO(ucg_coll_name(each));
@@ -26,7 +26,7 @@ TEST_CASE("each collective names its algorithms, the node's engine among them") 
     CHECK(algorithms_of(UCG_COLL_BARRIER).count("ring") == 0);
 }
 
-TEST_CASE("other numbers have no algorithms") {
+TEST_CASE("unknown collectives have no algorithms") {
     CHECK(ucg_algorithm_name(UCG_COLL_LAST, 0) == nullptr);
     CHECK(ucg_algorithm_name(UCG_COLL_ANY_INT, 0) == nullptr);
     CHECK(ucg_algorithm_name(UCG_COLL_BARRIER, ~0U) == nullptr);

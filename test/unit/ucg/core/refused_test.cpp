@@ -1,4 +1,4 @@
-// A rank whose arguments are refused: it says so, and the others do not wait for it.
+// Tests of refused arguments: the rank reports them, and the others do not wait for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t wrong_rank = 2;
 
-// What four ranks call with, and where their data are.
+// The arguments of four ranks, and their data.
 struct data {
     data() : from(4, std::vector<float>(16, 1)), into(from) {}
 
@@ -42,7 +42,7 @@ struct mistake {
     std::function<void(ucg_coll_args_t&)> make;
 };
 
-// In collectives of which no rank can end without the others.
+// Uses collectives in which no rank can end without the others.
 std::vector<mistake> mistakes() {
     constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max() / 4;
     return {
@@ -85,7 +85,7 @@ public:
         for (const ucg_request_h each : all_)
             CHECK(ucg_request_free(each) == UCS_OK);
     }
-    // How it ends on each rank.
+    // Returns the status on each rank.
     std::vector<ucs_status_t> run() {
         for (const ucg_request_h each : all_)
             CHECK(ucg_request_start(each) == UCS_OK);
@@ -102,7 +102,7 @@ private:
     std::vector<ucg_request_h> all_;
 };
 
-// Each takes what the others sent it, so that none waits for another when it is destroyed.
+// Each rank receives what the others sent it, so that none waits for another when it is destroyed.
 void settle(test::world& in) {
     for (int turns = 0; turns < 1000; ++turns)
         in.progress();
@@ -115,7 +115,7 @@ const mistake none{"none", UCS_OK, UCG_COLL_ALLREDUCE, [](auto&) {}};
 
 }  // namespace
 
-TEST_CASE("what one rank's init refuses ends with its status on every rank") {
+TEST_CASE("a call that init refuses on one rank ends with its status on every rank") {
     const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
     const test::log_capture captured;
     for (const mistake& each : mistakes()) {
@@ -123,7 +123,7 @@ TEST_CASE("what one rank's init refuses ends with its status on every rank") {
         test::world in(nodes);
         data of;
         CHECK(requests(in, of, each).run() == std::vector<ucs_status_t>(4, each.status));
-        // Where nothing is done in the memory of a node, the group goes on.
+        // If nothing uses the memory of a node, the group remains usable.
         if (nodes == four_nodes || each.coll == UCG_COLL_ALLTOALLV)
             CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
         settle(in);
@@ -133,7 +133,7 @@ TEST_CASE("what one rank's init refuses ends with its status on every rank") {
     CHECK(captured.count("not destroyed") == 0);
 }
 
-TEST_CASE("where ranks are compared, what one of them refuses harms nothing else") {
+TEST_CASE("a refused call harms no other call if ranks are compared") {
     const test::every_line all_lines;
     const test::env check("UCG_CHECK", "y");
     const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
@@ -158,7 +158,7 @@ TEST_CASE("a request that was refused need not be started") {
     CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
 }
 
-TEST_CASE("operations that run in a node's memory when a rank refuses another one end as well") {
+TEST_CASE("operations in a node's memory end if a rank refuses another one") {
     const test::log_capture captured;
     test::world in(one_node);
     data of;
@@ -180,7 +180,7 @@ TEST_CASE("operations that run in a node's memory when a rank refuses another on
     }
 }
 
-TEST_CASE("buffers that are refused end the next start, and others serve again") {
+TEST_CASE("refused buffers end the next start, and valid ones serve again") {
     const test::log_capture captured;
     test::world in(four_nodes);
     data of;
@@ -198,8 +198,8 @@ TEST_CASE("buffers that are refused end the next start, and others serve again")
     CHECK(of.into[wrong_rank][0] == 4.0F);
 }
 
-// Rank 0 tells ranks 1 and 2, which are dead and tell nobody else.
-TEST_CASE("a failure is heard by asking where all that were told of it are gone") {
+// Rank 0 reports to ranks 1 and 2, which are dead and report to no other rank.
+TEST_CASE("queries find a failure whose report reached only dead ranks") {
     const test::log_capture captured;
     test::world in(four_nodes);
     data of;

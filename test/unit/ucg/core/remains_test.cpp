@@ -1,5 +1,5 @@
-// What goes wrong stays where it belongs: groups of the same ranks do not notice what becomes of
-// others, and operations that fail leave nothing behind.
+// Tests that failures stay local: groups of the same ranks do not affect each other, and failed
+// operations leave nothing behind.
 #include <ucp/api/ucp.h>
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,8 @@
 
 namespace {
 
-// One of rank 0 in each direction: whoever has sent first in a group has made its connection.
+// One operation of rank 0 in each direction: the rank that sends first in a group makes the
+// connection.
 ucg_coll_args_t moving(ucg_coll_t coll, std::uint32_t& value) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     args.coll = coll;
@@ -46,9 +47,9 @@ ucs_status_t run(test::world& in, const std::vector<ucg_group_h>& group, ucg_col
 
 }  // namespace
 
-// Endpoints to one worker were paired in the order in which they were made, whatever groups they
-// were of: when the group of one end was destroyed, the group of the other end failed.
-TEST_CASE("a group goes on when another one of the same ranks is destroyed") {
+// Before a fix, endpoints to one worker were paired in the order in which they were made, across
+// groups: when the group of one end was destroyed, the group of the other end failed.
+TEST_CASE("a group remains usable when another one of the same ranks is destroyed") {
     test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
     const auto split = [&] {
         std::vector<ucg_group_h> parts(2);
@@ -59,7 +60,7 @@ TEST_CASE("a group goes on when another one of the same ranks is destroyed") {
     };
     std::vector<ucg_group_h> first = split();
     const std::vector<ucg_group_h> second = split();
-    // Rank 1 sends in the first one, and rank 0 in the second one.
+    // Rank 1 sends in the first group, and rank 0 in the second.
     CHECK(run(in, first, UCG_COLL_GATHER) == UCS_OK);
     CHECK(run(in, second, UCG_COLL_SCATTER) == UCS_OK);
     ucg_group_destroy(second[0]);
@@ -72,9 +73,9 @@ TEST_CASE("a group goes on when another one of the same ranks is destroyed") {
         ucg_group_destroy(each);
 }
 
-// Each waited until the other one had dropped what it sent, which it did only when its own
-// operation was over; after ten seconds both counted as lost to the group.
-TEST_CASE("ranks that cancel what they send to each other go on") {
+// Before a fix, each rank waited until the other had dropped what it sent, which happened only when
+// its own operation had ended; after ten seconds both counted as lost.
+TEST_CASE("ranks that cancel sends to each other remain usable") {
     test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
     constexpr std::uint64_t count = 1 << 20;
     std::vector<std::vector<std::byte>> from(2), into(2);
@@ -102,8 +103,9 @@ TEST_CASE("ranks that cancel what they send to each other go on") {
     CHECK(run(in, in.groups, UCG_COLL_ALLREDUCE) == UCS_OK);
 }
 
-// It timed out where it waited for the one before, and then waited for the dead rank for ever.
-TEST_CASE("compared operations behind one that hangs end when their time is up") {
+// Before a fix, an operation timed out while it waited for the one before, and then waited for the
+// dead rank for ever.
+TEST_CASE("compared operations behind one that hangs end at their time limit") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     test::world in({"a", "b"});
@@ -122,9 +124,9 @@ TEST_CASE("compared operations behind one that hangs end when their time is up")
     }
 }
 
-TEST_CASE("a rank that waits for one that has destroyed the group hears so") {
+TEST_CASE("a rank that waits for one that has destroyed the group gets an error") {
     test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
-    // Rank 1 has no endpoint by which it could say so.
+    // Rank 1 has no endpoint by which it could report that.
     ucg_group_destroy(std::exchange(in.groups[1], nullptr));
     std::uint32_t value = 0;
     ucg_coll_args_t args = moving(UCG_COLL_BCAST, value);
@@ -140,7 +142,7 @@ TEST_CASE("a rank that waits for one that has destroyed the group hears so") {
 
 namespace {
 
-// Two ranks by workers of the test's, so that these move on without the groups.
+// Two ranks with workers of the test, so that these make progress without the groups.
 struct apart {
     apart() : board(2), contexts(2), groups(2), workers(2) {
         ucp_params_t how{};
@@ -168,7 +170,7 @@ struct apart {
             ucp_worker_destroy(each);
         ucp_cleanup(ucp);
     }
-    // Of one byte from that rank.
+    // A receive of one byte from that rank.
     ucg_request_h start(std::uint32_t rank, std::uint32_t root) {
         ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
         args.coll = UCG_COLL_BCAST;
@@ -202,19 +204,19 @@ struct apart {
 
 }  // namespace
 
-// It was dropped, and the other rank waited for ever.
-TEST_CASE("news of a failure that come before the group are kept for it") {
+// Before a fix, the report was dropped, and the other rank waited for ever.
+TEST_CASE("a failure report that comes before the group is made is kept for it") {
     const test::env by("UCX_TLS", "sm,self");
-    const test::env latency("UCG_LATENCY", "1us");  // nothing is measured
+    const test::env latency("UCG_LATENCY", "1us");  // turns the measurement off
     const test::env bandwidth("UCG_BANDWIDTH", "1g");
     apart in;
-    // One rank hears the last word of the other one first.
+    // One rank gets the last message of the other one first.
     std::uint32_t first = 1;
     while (ucg_group_test(in.groups[first]) == UCS_INPROGRESS)
         first = 1 - first;
     const std::uint32_t late = 1 - first;
     in.bytes[late] = 0;
-    // The message of the second one comes behind the news.
+    // The message of the second group comes after the failure report.
     const ucg_request_h canceled = in.start(first, first);
     CHECK(ucg_request_cancel(canceled) == UCS_OK);
     const ucg_request_h second = in.start(first, first);

@@ -1,4 +1,4 @@
-// Groups of the same ranks that are made in the memory of another one, without an exchange.
+// Tests of siblings: groups of the same ranks, made in memory of the first one without an exchange.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -39,8 +39,8 @@ void destroy(const std::vector<ucg_group_h>& groups) {
         ucg_group_destroy(each);
 }
 
-// An allreduce of one number of each rank, or of more than fit into a slot, in some groups at once,
-// which every rank starts in another order.
+// Runs an allreduce in some groups at the same time, of one number of each rank or of more than fit
+// into a slot. Every rank starts them in another order.
 void check_sums(test::world& in, const std::vector<std::vector<ucg_group_h>>& groups,
                 std::size_t count) {
     const std::vector<ucg_group_h> own = in.groups;
@@ -111,7 +111,7 @@ TEST_CASE("siblings are limited by their number, and made on one node only") {
     destroy(none);
 }
 
-TEST_CASE("the end of one sibling is not the end of others") {
+TEST_CASE("the failure of one sibling does not end the others") {
     test::world in({"a", "a"});
     const auto first = make_groups(in, {2, 2});
     const auto one = make_siblings(first), two = make_siblings(first);
@@ -122,7 +122,7 @@ TEST_CASE("the end of one sibling is not the end of others") {
     destroy(two);
 }
 
-TEST_CASE("siblings of a group that is not there or not ready are refused") {
+TEST_CASE("siblings of a missing or unfinished group are refused") {
     ucg_group_h none = nullptr;
     CHECK(ucg_group_make_sibling(nullptr, &none) == UCS_ERR_INVALID_PARAM);
     test::world in({"a", "a"});

@@ -1,5 +1,6 @@
-// Several threads use one context in thread mode MULTI at the same time: ThreadSanitizer looks at
-// what they share, and results at whether they disturb each other.
+// Tests of several threads that use one context in thread mode MULTI at the same time.
+// ThreadSanitizer checks the state that they share; the results show whether they disturb each
+// other.
 #include <fmt/format.h>
 #include <ucg/api/ucg_moe.h>
 
@@ -21,12 +22,12 @@ constexpr std::uint32_t rounds = 12;
 
 using names = std::vector<std::string>;
 
-// One node by its engine, messages between two, and both.
+// One node with its engine, messages between two nodes, and both.
 names some_nodes() {
     return GENERATE(names{"a", "a"}, names{"a", "b"}, names{"a", "a", "b"});
 }
 
-// So many ways to find each other, each for one group.
+// Several exchanges, each for one group.
 class oob_sets {
 public:
     oob_sets(std::uint32_t count, std::uint32_t ranks) : all_(count) {
@@ -75,7 +76,7 @@ private:
     std::vector<ucg_context_h> all_;
 };
 
-// Where a thread is, and what it complains of: the first complaint ends it.
+// The state of a thread and its complaint; the first complaint ends it.
 struct seat {
     std::uint32_t rank;
     std::uint32_t thread;
@@ -83,7 +84,7 @@ struct seat {
 };
 using body = std::function<std::string(const seat&)>;
 
-// Every thread of every rank at the same time.
+// Runs every thread of every rank at the same time.
 std::string run(const contexts& in, const body& what) {
     return test::run_as_threads(in.ranks() * threads, [&](std::uint32_t index) {
         const std::uint32_t rank = index / threads;
@@ -99,7 +100,7 @@ void move_on(const seat& me) {
     if (ucg_progress(me.context) == 0) std::this_thread::yield();
 }
 
-// A group that this thread makes and lets go.
+// A group that this thread makes and destroys.
 class own_group {
 public:
     own_group() = default;
@@ -123,7 +124,7 @@ private:
     ucg_group_h made_ = nullptr;
 };
 
-// An allreduce whose result says which group, which round and who took part.
+// An allreduce whose result depends on the group, the round and the ranks that took part.
 class sum {
 public:
     static constexpr std::uint64_t count = 100;
@@ -183,7 +184,7 @@ std::string blocking_calls(ucg_group_h in, std::uint32_t rank, std::uint32_t ran
     return wrong;
 }
 
-// Threads have turns: what one group starts must have the same order on all ranks.
+// Threads take turns, because operations of one group must start in the same order on all ranks.
 class turns {
 public:
     void wait_for(std::uint32_t number) const noexcept {
@@ -198,7 +199,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("threads: each makes groups of its own of one context, and uses them") {
+TEST_CASE("threads: each makes and uses groups of its own in one context") {
     contexts in(some_nodes());
     constexpr std::uint32_t lives = 3;  // of a thread's group
     const oob_sets meet(threads * lives, in.ranks());
@@ -210,7 +211,7 @@ TEST_CASE("threads: each makes groups of its own of one context, and uses them")
                   for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round)
                       wrong = blocking_calls(group.handle(), me.rank, in.ranks(),
                                              1000 * me.thread + 100 * life + round);
-                  // Nobody goes while others need it to end.
+                  // No rank leaves while others need it to end.
                   if (wrong.empty()) wrong = said("last barrier", ucg_barrier(group.handle()));
                   if (!wrong.empty()) return wrong;
               }
@@ -218,7 +219,7 @@ TEST_CASE("threads: each makes groups of its own of one context, and uses them")
           }) == "");
 }
 
-TEST_CASE("threads: requests of one group, started in turn, waited for by any") {
+TEST_CASE("threads: any thread waits for requests of one group that are started in turn") {
     contexts in(some_nodes());
     const oob_sets meet(1, in.ranks());
     std::vector<own_group> groups(in.ranks());
@@ -247,7 +248,7 @@ TEST_CASE("threads: requests of one group, started in turn, waited for by any") 
                   }
                   order[me.rank].next();  // whatever happened: the others are not to hang
                   for (std::uint32_t i = at_once; i-- > 0 && wrong.empty();) {
-                      // By every way to move on.
+                      // Uses every function that makes progress.
                       while (i == 1 && ucg_request_test(requests[i]) == UCS_INPROGRESS)
                           move_on(me);
                       while (i == 2 && ucg_request_test(requests[i]) == UCS_INPROGRESS)
@@ -265,7 +266,7 @@ TEST_CASE("threads: requests of one group, started in turn, waited for by any") 
 
 namespace {
 
-// Ends by callback, which starts it again so many times.
+// A request whose callback starts it again a number of times.
 struct repeated {
     ucg_request_h request = nullptr;
     std::uint32_t left = 0;
@@ -276,7 +277,7 @@ struct repeated {
         repeated& self = *static_cast<repeated*>(arg);
         if (status == UCS_OK && self.left-- != 0) status = ucg_request_start(request);
         if (status == UCS_OK && ucg_request_test(request) == UCS_INPROGRESS) return;
-        // One that ended within its start was told so by a call of its own.
+        // If the request ended within its start, the callback was called within that start.
         if (self.over.load(std::memory_order_relaxed)) return;
         self.status = status;
         self.over.store(true, std::memory_order_release);
@@ -285,9 +286,9 @@ struct repeated {
 
 }  // namespace
 
-// Thread 0 has a request that its callback starts again and again, whoever makes progress; thread 1
-// does; thread 2 makes groups of the same ranks and lets them go.
-TEST_CASE("threads: callbacks, progress, and groups that come and go") {
+// Thread 0 has a request that its callback starts again and again, whichever thread makes progress.
+// Thread 1 makes progress. Thread 2 makes groups of the same ranks and destroys them.
+TEST_CASE("threads: callbacks, progress, and groups that are made and destroyed") {
     contexts in(some_nodes());
     const oob_sets meet(2, in.ranks());
     std::vector<own_group> groups(in.ranks()), parents(in.ranks());
@@ -336,8 +337,8 @@ TEST_CASE("threads: callbacks, progress, and groups that come and go") {
           }) == "");
 }
 
-// One makes exchanges of a team, another looks at what they found out and lets it go.
-TEST_CASE("threads: handles of experts are used and let go by others") {
+// One thread makes exchanges of a team; another reads their handles and destroys them.
+TEST_CASE("threads: handles of experts are used and destroyed by other threads") {
     contexts in(some_nodes());
     const oob_sets meet(threads, in.ranks());
     constexpr std::uint32_t k = 2, local = 2, tokens = 6, hidden = 16;
@@ -405,7 +406,7 @@ TEST_CASE("threads: handles of experts are used and let go by others") {
               }
               over.store(true, std::memory_order_release);
               other.join();
-              // Every rank's tokens choose each expert equally often only all together.
+              // Only the tokens of all ranks together choose each expert equally often.
               std::uint64_t all = rows;
               std::uint64_t sum_of_all = 0;
               if (wrong.empty())

@@ -1,4 +1,5 @@
-// Groups of many ranks in one process, each with a context of its own, all driven by one thread.
+// Groups of many ranks in one process for tests, each rank with a context of its own, all driven by
+// one thread.
 #pragma once
 
 #include <functional>
@@ -12,28 +13,28 @@ namespace test {
 
 [[nodiscard]] ucg_coll_args_t barrier();
 
-// How the making of a group ends on each of its ranks, with a context of its own that `context_of`
-// makes. Nothing is left of it.
+// Makes a group and destroys it. Returns the status on each of its ranks, each with a context that
+// `context_of` makes.
 std::vector<ucs_status_t> try_to_make(
     board& over, std::uint32_t ranks,
     const std::function<ucg_context_h(std::uint32_t)>& context_of);
 
-// A group, and its ranks' contexts.
+// A group and the contexts of its ranks.
 class world {
 public:
-    // `nodes[i]`: name of the node of rank i, with /NAME behind it that of its NUMA node;
-    // transports: UCX_TLS.
+    // `nodes[i]`: name of the node of rank i, optionally followed by /NAME of its NUMA node.
+    // `transports`: UCX_TLS.
     world(const std::vector<std::string>& nodes, const char* transports = "sm,self");
     ~world();
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(groups.size()); }
     void progress();
-    // Whether it came to be in a time that suffices anywhere.
+    // Returns whether the group was made in a time that suffices on any machine.
     bool run_until(const std::function<bool()>& done);
-    // The status that all groups have when all are decided.
+    // Returns the status that all groups have when all are decided.
     static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all);
     [[nodiscard]] board& met() { return *board_; }
-    // This rank dies without a word: nothing of it moves any more, or until it is thawed.
+    // This rank dies without notifying the others: nothing of it makes progress until it is thawed.
     void freeze(std::uint32_t rank) { frozen_[rank] = true; }
     void thaw(std::uint32_t rank) { frozen_[rank] = false; }
 
@@ -55,7 +56,7 @@ public:
 
     void add(std::uint32_t rank, const ucg_coll_args_t& args);
     void start();
-    // The worst status of all.
+    // Returns the worst status of all ranks.
     ucs_status_t run();
     [[nodiscard]] bool over() const;
     [[nodiscard]] const std::vector<ucg_request_h>& all() const { return all_; }

@@ -1,4 +1,4 @@
-// Who is found where, in groups of groups.
+// Tests of the addresses of groups that are made of groups.
 #include "ucg/net/address_book.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,16 +11,16 @@ using ucg::schedule::rank_t;
 namespace {
 
 // The address of rank i is length bytes of i.
-std::shared_ptr<whole_book> book_of(rank_t size, std::size_t length) {
+std::shared_ptr<full_address_book> book_of(rank_t size, std::size_t length) {
     std::vector<std::byte> all(size * length);
     for (std::size_t i = 0; i < all.size(); ++i)
         all[i] = static_cast<std::byte>(i / length);
-    return std::make_shared<whole_book>(std::move(all), length);
+    return std::make_shared<full_address_book>(std::move(all), length);
 }
 
-rank_t found(const contacts& in, rank_t rank) {
+rank_t found(const member_addresses& group, rank_t rank) {
     std::span<const std::byte> address;
-    REQUIRE(in.find(rank, address) == UCS_OK);
+    REQUIRE(group.find(rank, address) == UCS_OK);
     REQUIRE(address.size() == 5);
     CHECK(address.front() == address.back());
     return std::to_integer<rank_t>(address.front());
@@ -28,14 +28,15 @@ rank_t found(const contacts& in, rank_t rank) {
 
 }  // namespace
 
-TEST_CASE("contacts: a group of a group of a group finds its ranks in the first one's book") {
-    contacts all(book_of(9, 5), 9);
+TEST_CASE(
+    "member addresses: a group of a group of a group finds its ranks in the first one's book") {
+    member_addresses all(book_of(9, 5), 9);
     CHECK(found(all, 0) == 0);
     CHECK(found(all, 8) == 8);
     const std::vector<rank_t> odd{7, 5, 3, 1}, some{0, 2, 3};
-    const contacts half = all.of(odd);
-    const contacts quarter = half.of(some);
-    // The group that has made the book is gone.
+    const member_addresses half = all.subset(odd);
+    const member_addresses quarter = half.subset(some);
+    // The group that made the book is gone.
     all = {};
     CHECK_FALSE(all);
     CHECK(half.size() == 4);
@@ -48,12 +49,12 @@ TEST_CASE("contacts: a group of a group of a group finds its ranks in the first 
     CHECK(half.book() == quarter.book());
 }
 
-TEST_CASE("contacts: all ranks in another order are another group") {
-    const contacts all(book_of(3, 5), 3);
+TEST_CASE("member addresses: all ranks in another order are another group") {
+    const member_addresses all(book_of(3, 5), 3);
     const std::vector<rank_t> same{0, 1, 2}, turned{2, 0, 1}, fewer{0, 1};
-    CHECK(found(all.of(same), 1) == 1);
-    CHECK(found(all.of(turned), 0) == 2);
-    CHECK(found(all.of(turned).of(same), 2) == 1);
-    CHECK(all.of(fewer).size() == 2);
-    CHECK(found(all.of(turned).of(fewer), 1) == 0);
+    CHECK(found(all.subset(same), 1) == 1);
+    CHECK(found(all.subset(turned), 0) == 2);
+    CHECK(found(all.subset(turned).subset(same), 2) == 1);
+    CHECK(all.subset(fewer).size() == 2);
+    CHECK(found(all.subset(turned).subset(fewer), 1) == 0);
 }

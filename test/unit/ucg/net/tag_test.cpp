@@ -1,10 +1,11 @@
+// Tests of the tags of messages.
 #include "ucg/net/tag.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace ucg::net;
 
-TEST_CASE("tags of different messages differ, and those of one operation agree under its mask") {
+TEST_CASE("tags: different messages have different tags, equal under the mask of their operation") {
     const auto one = message_tag(3, 7, 2, 11);
     CHECK(one != message_tag(4, 7, 2, 11));
     CHECK(one != message_tag(3, 8, 2, 11));
@@ -15,8 +16,8 @@ TEST_CASE("tags of different messages differ, and those of one operation agree u
     CHECK((message_tag(most_groups - 1, 8, 0, 0) & operation_mask) != operation_tag(3, 7));
     CHECK((operation_tag(3, 7) & group_mask) == (one & group_mask));
     CHECK((operation_tag(2, 7) & group_mask) != (one & group_mask));
-    // The first of each series.
+    // The first operations of the two series.
     CHECK(operation_tag(3, 0) != operation_tag(3, ucg::schedule::numbering::series_bit));
-    // Numbers go round.
+    // Numbers wrap around.
     CHECK(operation_tag(3, 7) == operation_tag(3, 7 + (1U << sequence_bits)));
 }

@@ -1,4 +1,5 @@
-// The algorithms over ucp, several ranks in one process, each with a context and a worker.
+// Tests of the algorithms over ucp, with several ranks in one process, each with a context and a
+// worker.
 #include "ucg/net/ucp_fabric.hpp"
 
 #include <sys/mman.h>
@@ -41,14 +42,14 @@ struct context {
         ucp_params_t params{};
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-        REQUIRE(ucp_init(&params, config, &of) == UCS_OK);
+        REQUIRE(ucp_init(&params, config, &handle) == UCS_OK);
         ucp_config_release(config);
         const ucp_worker_params_t none{};
-        REQUIRE(ucp_worker_create(of, &none, &worker) == UCS_OK);
+        REQUIRE(ucp_worker_create(handle, &none, &worker) == UCS_OK);
     }
     ~context() {
         ucp_worker_destroy(worker);
-        ucp_cleanup(of);
+        ucp_cleanup(handle);
     }
     [[nodiscard]] std::vector<std::byte> address() const {
         ucp_address_t* packed = nullptr;
@@ -60,16 +61,18 @@ struct context {
         return copy;
     }
 
-    ucp_context_h of = nullptr;
+    ucp_context_h handle = nullptr;
     ucp_worker_h worker = nullptr;
-    news told;
+    news control;
 };
 
-// Shows an address when the test says so.
-class slow_book final : public ucg::net::address_book {
+// Address book that finds an address only when the test allows it.
+class delayed_book final : public ucg::net::address_book {
 public:
-    slow_book(std::vector<std::byte> addresses, std::size_t length)
-        : all_(std::move(addresses), length), known_(all_.kept(), UCS_OK), wanted_(known_.size()) {}
+    delayed_book(std::vector<std::byte> addresses, std::size_t length)
+        : all_(std::move(addresses), length),
+          known_(all_.cached_count(), UCS_OK),
+          wanted_(known_.size()) {}
 
     ucs_status_t find(rank_t rank, std::span<const std::byte>& found) noexcept override {
         wanted_[rank] = true;
@@ -79,21 +82,21 @@ public:
         }
         return known_[rank] == UCS_OK ? all_.find(rank, found) : known_[rank];
     }
-    std::size_t kept() const noexcept override { return all_.kept(); }
+    std::size_t cached_count() const noexcept override { return all_.cached_count(); }
     void serve() noexcept override { ++served; }
-    // UCS_INPROGRESS: it is not here yet; UCS_OK: it is; else it will not come.
+    // UCS_INPROGRESS: the address is not known yet; UCS_OK: it is; an error: it cannot be found.
     void set(rank_t rank, ucs_status_t status) { known_[rank] = status; }
     void replace(rank_t rank, std::vector<std::byte> address) {
         replaced_ = rank;
         replacement_ = std::move(address);
     }
-    // Whether an endpoint to it was made, or to be made.
-    [[nodiscard]] bool was_wanted(rank_t rank) const { return wanted_[rank]; }
+    // Returns whether an endpoint to the rank was made, or was to be made.
+    [[nodiscard]] bool was_looked_up(rank_t rank) const { return wanted_[rank]; }
 
     unsigned served = 0;
 
 private:
-    ucg::net::whole_book all_;
+    ucg::net::full_address_book all_;
     std::vector<ucs_status_t> known_;
     std::vector<bool> wanted_;
     std::optional<rank_t> replaced_;
@@ -101,11 +104,11 @@ private:
 };
 
 struct member {
-    // Sends that nobody takes are given up soon.
-    static constexpr ucs::time::nanoseconds patience = 50'000'000;
+    // Sends that are not received are given up soon.
+    static constexpr ucs::time::nanoseconds send_timeout = 50'000'000;
 
-    member(context& at, rank_t rank, ucg::net::contacts all)
-        : fabric(at.worker, at.told, 5, rank, std::move(all), patience) {}
+    member(context& context, rank_t rank, ucg::net::member_addresses all)
+        : fabric(context.worker, context.control, 5, rank, std::move(all), send_timeout) {}
 
     ucg::schedule::frame_pool frames;
     ucp_fabric fabric;
@@ -116,16 +119,16 @@ struct group {
         std::size_t length = 0;
         for (rank_t i = 0; i < size; ++i) {
             contexts.push_back(std::make_unique<context>(transports));
-            REQUIRE(contexts.back()->told.listen(contexts.back()->worker) == UCS_OK);
+            REQUIRE(contexts.back()->control.listen(contexts.back()->worker) == UCS_OK);
             length = std::max(length, contexts.back()->address().size());
         }
         std::vector<std::byte> all(size * length);
         for (rank_t i = 0; i < size; ++i)
             std::ranges::copy(contexts[i]->address(), all.data() + i * length);
         for (rank_t i = 0; i < size; ++i) {
-            books.push_back(std::make_shared<slow_book>(all, length));
-            members.push_back(
-                std::make_unique<member>(*contexts[i], i, ucg::net::contacts(books[i], size)));
+            books.push_back(std::make_shared<delayed_book>(all, length));
+            members.push_back(std::make_unique<member>(*contexts[i], i,
+                                                       ucg::net::member_addresses(books[i], size)));
         }
     }
     ~group() {
@@ -148,14 +151,14 @@ struct group {
         }
         return false;
     }
-    // This rank dies without a word.
+    // This rank dies without notifying the others.
     void kill(rank_t which) {
         members[which].reset();
         contexts[which].reset();
     }
 
     std::vector<std::unique_ptr<context>> contexts;
-    std::vector<std::shared_ptr<slow_book>> books;
+    std::vector<std::shared_ptr<delayed_book>> books;
     std::vector<std::unique_ptr<member>> members;
     std::optional<rank_t> asleep;  // lives, but makes no progress
 };
@@ -174,30 +177,30 @@ bool all_ended(const operations& all) {
 
 }  // namespace
 
-TEST_CASE("every allreduce algorithm runs over ucp, short and long, again and again") {
+TEST_CASE("every allreduce algorithm runs over ucp, with short and long vectors, repeatedly") {
     const char* const transports = GENERATE("sm,self", "tcp,self");
     const rank_t size = GENERATE(1U, 2U, 5U);
     group in(size, transports);
     const ucg::schedule::kernel_reducer sum(ucg::reduce::element::int32,
                                             ucg::reduce::operation::sum, size);
-    for (const auto& by : ucg::algo::algorithms(collective::allreduce)) {
+    for (const auto& algorithm : ucg::algo::algorithms(collective::allreduce)) {
         for (const std::size_t count : {0U, 1U, 777U, 100'003U}) {
-            CAPTURE(transports, size, by.name, count);
+            CAPTURE(transports, size, algorithm.name, count);
             std::vector<std::vector<std::int32_t>> from(size, std::vector<std::int32_t>(count));
             std::vector<std::vector<std::int32_t>> into(size, std::vector<std::int32_t>(count));
             operations all;
             for (rank_t i = 0; i < size; ++i) {
-                call what;
-                what.what = collective::allreduce;
-                what.from = from[i].data();
-                what.into = into[i].data();
-                what.count = count;
-                what.element = sizeof(std::int32_t);
-                what.how = &sum;
-                if (!ucg::schedule::fits(by, what, {.ranks = size}, false)) break;
+                call args;
+                args.what = collective::allreduce;
+                args.from = from[i].data();
+                args.into = into[i].data();
+                args.count = count;
+                args.element = sizeof(std::int32_t);
+                args.how = &sum;
+                if (!ucg::schedule::fits(algorithm, args, {.ranks = size}, false)) break;
                 all.push_back(
                     std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-                REQUIRE(all.back()->init(by, what) == UCS_OK);
+                REQUIRE(all.back()->init(algorithm, args) == UCS_OK);
             }
             if (all.size() < size) continue;
             for (std::int32_t round = 1; round <= 3; ++round) {
@@ -219,7 +222,7 @@ TEST_CASE("every allreduce algorithm runs over ucp, short and long, again and ag
     }
 }
 
-TEST_CASE("a rank that dies ends what the others wait for, also where nobody sends to it") {
+TEST_CASE("the death of a rank ends the operations that wait for it, also if no rank sends to it") {
     const char* const transports = GENERATE("sm,self", "tcp,self");
     const std::string name = GENERATE("binomial", "chain");
     const std::size_t count = GENERATE(8U, 1'000'000U);
@@ -227,18 +230,18 @@ TEST_CASE("a rank that dies ends what the others wait for, also where nobody sen
     constexpr rank_t size = 4;
     group in(size, transports);
     std::vector<std::vector<std::byte>> data(size, std::vector<std::byte>(count));
-    const auto* const by = ucg::algo::find(collective::bcast, name);
-    REQUIRE(by != nullptr);
+    const auto* const algorithm = ucg::algo::find(collective::bcast, name);
+    REQUIRE(algorithm != nullptr);
     operations all;
     for (rank_t i = 0; i < size; ++i) {
-        call what;
-        what.what = collective::bcast;
-        what.into = data[i].data();
-        what.count = count;
+        call args;
+        args.what = collective::bcast;
+        args.into = data[i].data();
+        args.count = count;
         all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*by, what) == UCS_OK);
+        REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
     }
-    // Once, so that there are connections; then without the root.
+    // The first run makes connections; the second runs without the root.
     start_all(all);
     REQUIRE(in.run_until([&] { return all_ended(all); }));
     all[0].reset();
@@ -251,25 +254,26 @@ TEST_CASE("a rank that dies ends what the others wait for, also where nobody sen
     }
 }
 
-TEST_CASE("an operation that fails at one rank fails at all, and the group goes on") {
+TEST_CASE("an operation that fails on one rank fails on all, and the group remains usable") {
     const char* const transports = GENERATE("sm,self", "tcp,self");
     constexpr rank_t size = 5;
-    constexpr std::size_t count = 300'000;  // announced, so that senders wait for receivers
+    constexpr std::size_t count =
+        300'000;  // sent by rendezvous, so that senders wait for receivers
     group in(size, transports);
     std::vector<std::vector<std::byte>> data(size, std::vector<std::byte>(count));
-    const auto* const by = ucg::algo::find(collective::bcast, "binomial");
-    REQUIRE(by != nullptr);
+    const auto* const algorithm = ucg::algo::find(collective::bcast, "binomial");
+    REQUIRE(algorithm != nullptr);
     const auto make = [&](rank_t root) {
         operations all;
         for (rank_t i = 0; i < size; ++i) {
-            call what;
-            what.what = collective::bcast;
-            what.into = data[i].data();
-            what.count = count;
-            what.root = root;
+            call args;
+            args.what = collective::bcast;
+            args.into = data[i].data();
+            args.count = count;
+            args.root = root;
             all.push_back(
                 std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-            REQUIRE(all.back()->init(*by, what) == UCS_OK);
+            REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
         }
         return all;
     };
@@ -288,26 +292,26 @@ TEST_CASE("an operation that fails at one rank fails at all, and the group goes 
     }
 }
 
-TEST_CASE("an operation that failed does not wait for ever for a rank that takes nothing") {
+TEST_CASE("a failed operation does not wait for ever for a rank that receives nothing") {
     const char* const transports = GENERATE("sm,self", "tcp,self");
     CAPTURE(transports);
     test::log_capture captured;
     group in(2, transports);
     std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
     const auto bcast = [&](rank_t rank) {
-        call what;
-        what.what = collective::bcast;
-        what.into = data[rank].data();
-        what.count = data[rank].size();
+        call args;
+        args.what = collective::bcast;
+        args.into = data[rank].data();
+        args.count = data[rank].size();
         auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
         const auto rows = ucg::algo::algorithms(collective::bcast);
         const auto binomial =
             std::ranges::find(rows, std::string_view("binomial"), &ucg::schedule::algorithm::name);
         REQUIRE(binomial != rows.end());
-        REQUIRE(made->init(*binomial, what) == UCS_OK);
+        REQUIRE(made->init(*binomial, args) == UCS_OK);
         return made;
     };
-    // Once in order, so that there is a connection.
+    // The first run succeeds and makes a connection.
     operations all;
     for (rank_t i = 0; i < 2; ++i)
         all.push_back(bcast(i));
@@ -317,31 +321,31 @@ TEST_CASE("an operation that failed does not wait for ever for a rank that takes
     in.asleep = 1;
     all[0]->start();
     all[0]->fail(UCS_ERR_TIMED_OUT);
-    CHECK(all[0]->status() == UCS_INPROGRESS);  // its memory may be read
+    CHECK(all[0]->status() == UCS_INPROGRESS);  // the peer may read its memory
     REQUIRE(in.run_until([&] { return all[0]->status() != UCS_INPROGRESS; }));
     CHECK(all[0]->status() == UCS_ERR_TIMED_OUT);
     CHECK(captured.count("rank 1 does not take what was sent to it") == 1);
-    // Whoever is given up is lost.
+    // A rank that was given up counts as lost.
     all[0]->start();
     REQUIRE(in.run_until([&] { return all[0]->status() != UCS_INPROGRESS; }));
     CHECK(all[0]->status() == UCS_ERR_TIMED_OUT);
     in.asleep.reset();
 }
 
-TEST_CASE("hundreds of operations that failed are announced once") {
+TEST_CASE("hundreds of failed operations are reported once") {
     group in(3, "sm,self");
     const auto barrier = [&](rank_t rank) {
-        call what;
-        what.what = collective::barrier;
+        call args;
+        args.what = collective::barrier;
         auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
-        REQUIRE(made->init(*ucg::algo::algorithms(collective::barrier).begin(), what) == UCS_OK);
+        REQUIRE(made->init(*ucg::algo::algorithms(collective::barrier).begin(), args) == UCS_OK);
         return made;
     };
     operations all;
     for (int i = 0; i < 300; ++i)
         for (rank_t rank = 0; rank < 3; ++rank)
             all.push_back(barrier(rank));
-    // Rank 0 gives up all of its own before the others have started any.
+    // Rank 0 fails all its operations before the others have started any.
     for (std::size_t i = 0; i < all.size(); i += 3) {
         all[i]->start();
         all[i]->fail(UCS_ERR_CANCELED);
@@ -353,7 +357,7 @@ TEST_CASE("hundreds of operations that failed are announced once") {
     REQUIRE(in.run_until([&] { return all_ended(all); }));
     for (const auto& each : all)
         CHECK(each->status() == UCS_ERR_CANCELED);
-    // Silence: nothing moves any more.
+    // Then no more messages are sent.
     unsigned moved = 0;
     for (int i = 0; i < 20000; ++i) {
         if (i == 10000) moved = 0;
@@ -370,38 +374,38 @@ ucp_ep_h endpoint_to(const group& in, rank_t from, rank_t to) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h by = nullptr;
-    REQUIRE(ucp_ep_create(in.contexts[from]->worker, &params, &by) == UCS_OK);
-    return by;
+    ucp_ep_h endpoint = nullptr;
+    REQUIRE(ucp_ep_create(in.contexts[from]->worker, &params, &endpoint) == UCS_OK);
+    return endpoint;
 }
 
-void send_by(ucp_ep_h by, const void* header, std::size_t bytes) {
-    ucp_request_param_t how{};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    how.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_REPLY;
-    void* const sent = ucp_am_send_nbx(by, news::am_id, header, bytes, nullptr, 0, &how);
+void send_by(ucp_ep_h endpoint, const void* header, std::size_t bytes) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_REPLY;
+    void* const sent = ucp_am_send_nbx(endpoint, news::am_id, header, bytes, nullptr, 0, &params);
     REQUIRE(!UCS_PTR_IS_ERR(sent));
     if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
 }
 
-void close(group& in, ucp_ep_h by) {
+void close(group& in, ucp_ep_h endpoint) {
     const ucp_request_param_t none{};
-    void* const closed = ucp_ep_close_nbx(by, &none);
+    void* const closed = ucp_ep_close_nbx(endpoint, &none);
     REQUIRE(in.run_until(
         [&] { return !UCS_PTR_IS_PTR(closed) || ucp_request_check_status(closed) == UCS_OK; }));
     if (UCS_PTR_IS_PTR(closed)) ucp_request_free(closed);
 }
 
-// A message of any content to the news of a rank, as a peer might send it.
-void say(group& in, rank_t from, rank_t to, const void* header, std::size_t bytes) {
-    const ucp_ep_h by = endpoint_to(in, from, to);
-    send_by(by, header, bytes);
-    close(in, by);
+// Sends a control message with any content to a rank, as a peer might.
+void send_raw(group& in, rank_t from, rank_t to, const void* header, std::size_t bytes) {
+    const ucp_ep_h endpoint = endpoint_to(in, from, to);
+    send_by(endpoint, header, bytes);
+    close(in, endpoint);
 }
 
 }  // namespace
 
-TEST_CASE("what peers say about blame is checked") {
+TEST_CASE("straggler reports and queries of peers are validated") {
     constexpr rank_t size = 4;
     group in(size, "sm,self");
     call barrier;
@@ -413,41 +417,41 @@ TEST_CASE("what peers say about blame is checked") {
         if (i != 3) all[i]->start();
     }
     ucp_fabric& me = in.members[0]->fabric;
-    REQUIRE(in.run_until([&] { return me.blamed(*all[0]) == std::vector<rank_t>{3}; }));
+    REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{3}; }));
     const std::uint64_t number = all[0]->number();
     const news::answer answers[] = {
         {5, 3, number, 6, 0, {1, 1, 1, 1, 1}, {}},  // more than there is room for
         {5, 3, number, 0, 6, {}, {1, 1, 1, 1, 1}},
         {5, 3, number, UINT32_MAX, UINT32_MAX, {1}, {1}},  // many more
-        {5, 3, number + 1, 0, 0, {}, {}},                  // of an operation that was not begun
-        {5, 3, ~number, 0, 0, {}, {}},                     // of none
+        {5, 3, number + 1, 0, 0, {}, {}},                  // of an operation that was not started
+        {5, 3, ~number, 0, 0, {}, {}},                     // of no operation
         {5, UINT32_MAX, number, 1, 1, {2}, {3}},           // of no rank
-        // of ranks that are not there, and this one
+        // about ranks that do not exist, and this one
         {5, 1, number, 3, 3, {UINT32_MAX, size, 0}, {UINT32_MAX, size, 0}},
         {6, 3, number, 0, 0, {}, {}},  // of another group
     };
     for (const news::answer& each : answers)
-        say(in, 1, 0, &each, sizeof each);
+        send_raw(in, 1, 0, &each, sizeof each);
     const std::vector<std::byte> nothing(64);
     for (const std::size_t bytes : {0U, 1U, 15U, 23U, 25U, 40U, 63U})
-        say(in, 1, 0, nothing.data(), bytes);
+        send_raw(in, 1, 0, nothing.data(), bytes);
     const news::question questions[] = {{5, UINT32_MAX, 0, 0, number}, {5, 1, 77, 0, ~number}};
     for (const news::question& each : questions)
-        say(in, 1, 0, &each, sizeof each);
-    CHECK(me.blamed(*all[0]) == std::vector<rank_t>{3});
-    REQUIRE(me.answer(number, 1));
-    CHECK(me.answer(number, 1)->blamed == std::vector<rank_t>{3});
-    CHECK(!me.answer(number + 1, 1));
-    CHECK(!me.answer(number, size));
+        send_raw(in, 1, 0, &each, sizeof each);
+    CHECK(me.stragglers(*all[0]) == std::vector<rank_t>{3});
+    REQUIRE(me.reply_to_asker(number, 1));
+    CHECK(me.reply_to_asker(number, 1)->waiting_for == std::vector<rank_t>{3});
+    CHECK(!me.reply_to_asker(number + 1, 1));
+    CHECK(!me.reply_to_asker(number, size));
     all[3]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
     for (const auto& each : all)
         CHECK(each->status() == UCS_OK);
-    REQUIRE(me.answer(number, 1));
-    CHECK(me.answer(number, 1)->blamed.empty());  // it does not wait any more
+    REQUIRE(me.reply_to_asker(number, 1));
+    CHECK(me.reply_to_asker(number, 1)->waiting_for.empty());  // the operation has ended
 }
 
-TEST_CASE("a rank that asks in the names of others costs a few endpoints to them") {
+TEST_CASE("queries in the names of other ranks cost at most a few endpoints") {
     constexpr rank_t size = 12, last = size - 1;
     group in(size, "sm,self");
     call barrier;
@@ -458,21 +462,21 @@ TEST_CASE("a rank that asks in the names of others costs a few endpoints to them
                 UCS_OK);
     }
     ucp_fabric& me = in.members[0]->fabric;
-    all[0]->start();  // it sends to rank 1 and waits for the last one
+    all[0]->start();  // it sends to rank 1 and waits for the last rank
     const std::uint64_t number = all[0]->number();
-    REQUIRE(in.run_until([&] { return in.books[0]->was_wanted(last); }));
+    REQUIRE(in.run_until([&] { return in.books[0]->was_looked_up(last); }));
     for (rank_t name = 1; name < size; ++name) {
-        const news::question asked{5, name, 0, 0, number};
-        say(in, 1, 0, &asked, sizeof asked);
+        const news::question query{5, name, 0, 0, number};
+        send_raw(in, 1, 0, &query, sizeof query);
     }
     const news::answer other{5, last, number, 1, 0, {6}, {}};
-    say(in, 1, 0, &other, sizeof other);
-    REQUIRE(in.run_until([&] { return me.blamed(*all[0]) == std::vector<rank_t>{6}; }));
+    send_raw(in, 1, 0, &other, sizeof other);
+    REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{6}; }));
     in.run_until([n = 0]() mutable { return ++n > 2000; });
-    int wanted = 0;
+    int looked_up = 0;
     for (rank_t name = 2; name < last; ++name)
-        wanted += in.books[0]->was_wanted(name) ? 1 : 0;
-    CHECK(wanted == 4);
+        looked_up += in.books[0]->was_looked_up(name) ? 1 : 0;
+    CHECK(looked_up == 4);
     for (rank_t i = 1; i < size; ++i)
         all[i]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
@@ -480,29 +484,29 @@ TEST_CASE("a rank that asks in the names of others costs a few endpoints to them
 
 namespace {
 
-// Each rank waits for the one before it, and rank 0 has not begun. No rank has an endpoint to the
+// Each rank waits for the one before it, and rank 0 has not started. No rank has an endpoint to the
 // next one.
 struct waiting_chain {
     explicit waiting_chain(rank_t size) : in(size, "sm,self"), data(size) {
         for (rank_t i = 0; i < size; ++i) {
-            call what;
-            what.what = collective::bcast;
-            what.into = &data[i];
-            what.count = sizeof(std::uint64_t);
+            call args;
+            args.what = collective::bcast;
+            args.into = &data[i];
+            args.count = sizeof(std::uint64_t);
             all.push_back(
                 std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-            REQUIRE(all.back()->init(*ucg::algo::find(collective::bcast, "chain"), what) == UCS_OK);
+            REQUIRE(all.back()->init(*ucg::algo::find(collective::bcast, "chain"), args) == UCS_OK);
             if (i != 0) all[i]->start();
         }
     }
     [[nodiscard]] bool names_root_at_end() const {
-        return in.members.back()->fabric.blamed(*all.back()) == std::vector<rank_t>{0};
+        return in.members.back()->fabric.stragglers(*all.back()) == std::vector<rank_t>{0};
     }
     void take_time(ucs::time::nanoseconds time) {
         test::virtual_time::now += time;
         in.run_until([n = 0]() mutable { return ++n > 200; });
     }
-    // Rank 0 begins, too.
+    // Starts rank 0 as well.
     void finish() {
         all[0]->start();
         for (int i = 0; i < 1000 && !all_ended(all); ++i)
@@ -518,60 +522,61 @@ struct waiting_chain {
 
 }  // namespace
 
-TEST_CASE("names pass along a chain of ranks in one round of questions") {
-    waiting_chain of(8);
+TEST_CASE("stragglers are reported along a chain of ranks in one round of queries") {
+    waiting_chain chain(8);
     const ucs::time::nanoseconds begin = ucs::time::now();
     const auto second_round = begin + 200 * ucs::time::millisecond;
-    while (!of.names_root_at_end() && ucs::time::now() < second_round)
-        of.take_time(ucs::time::millisecond);
+    while (!chain.names_root_at_end() && ucs::time::now() < second_round)
+        chain.take_time(ucs::time::millisecond);
     CHECK(ucs::time::now() < second_round);
-    of.finish();
+    chain.finish();
 }
 
-// The ranks behind the fifth one get no endpoints, and ask again.
-TEST_CASE("names pass along a chain of ranks where others have taken the endpoints for askers") {
+// The ranks after the fifth one get no endpoints, and query again.
+TEST_CASE("stragglers are reported along a chain of ranks without endpoints for askers") {
     constexpr rank_t size = 12;
-    waiting_chain of(size);
+    waiting_chain chain(size);
     for (rank_t rank = 5; rank < size - 1; ++rank)
         for (rank_t name = 0; name < 4; ++name)
-            REQUIRE(of.in.members[rank]->fabric.answer(of.all[rank]->number(), name));
+            REQUIRE(chain.in.members[rank]->fabric.reply_to_asker(chain.all[rank]->number(), name));
     const ucs::time::nanoseconds begin = ucs::time::now();
-    while (!of.names_root_at_end() && ucs::time::now() - begin < 20 * ucs::time::second)
-        of.take_time(10 * ucs::time::millisecond);
+    while (!chain.names_root_at_end() && ucs::time::now() - begin < 20 * ucs::time::second)
+        chain.take_time(10 * ucs::time::millisecond);
     CHECK(ucs::time::now() - begin < 2 * ucs::time::second);
-    of.finish();
+    chain.finish();
 }
 
-// Each rank asked whomever others blamed, so the late one got an endpoint from all.
-TEST_CASE("a rank that is late is named by all, and called by those alone that wait for it") {
+// Before a fix, each rank queried all ranks that others reported, so every rank made an endpoint to
+// the late one.
+TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it") {
     const std::string name = GENERATE("ring", "recursive_doubling");
     constexpr rank_t size = 8, late = 5;
     group in(size, "sm,self");
-    const auto* const by = ucg::algo::find(collective::allgather, name);
-    REQUIRE(by != nullptr);
+    const auto* const algorithm = ucg::algo::find(collective::allgather, name);
+    REQUIRE(algorithm != nullptr);
     std::vector<std::vector<std::uint32_t>> from(size, {7}),
         into(size, std::vector<std::uint32_t>(size));
     operations all;
     for (rank_t i = 0; i < size; ++i) {
-        call what;
-        what.what = collective::allgather;
-        what.from = from[i].data();
-        what.into = into[i].data();
-        what.count = sizeof(std::uint32_t);
+        call args;
+        args.what = collective::allgather;
+        args.from = from[i].data();
+        args.into = into[i].data();
+        args.count = sizeof(std::uint32_t);
         all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*by, what) == UCS_OK);
+        REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
         if (i != late) all[i]->start();
     }
     REQUIRE(in.run_until([&] {
         for (rank_t i = 0; i < size; ++i)
-            if (i != late && in.members[i]->fabric.blamed(*all[i]) != std::vector<rank_t>{late})
+            if (i != late && in.members[i]->fabric.stragglers(*all[i]) != std::vector<rank_t>{late})
                 return false;
         return true;
     }));
     for (rank_t i = 0; i < size; ++i) {
         CAPTURE(name, i);
         const bool sends = name == "ring" && i == late - 1;
-        CHECK(in.books[i]->was_wanted(late) == (all[i]->waits_for(late) || sends));
+        CHECK(in.books[i]->was_looked_up(late) == (all[i]->waits_for(late) || sends));
     }
     all[late]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
@@ -581,17 +586,18 @@ TEST_CASE("a rank that is late is named by all, and called by those alone that w
     }
 }
 
-// --- addresses that are not there yet ---
+// --- addresses that are not known yet ---
 
 namespace {
 
 using ucg::schedule::task;
 
-// Rank 0 sends numbers to each of the others: some at once, and when the first is out another one.
+// Rank 0 sends numbers to each of the others: some at the same time, and one more when the first
+// has been sent.
 struct numbers final : ucg::schedule::program {
     static constexpr std::uint32_t at_once = 5;
 
-    // Some of them are long, so that they end later.
+    // Some are long, so that they end later.
     static std::size_t words(std::uint32_t which) { return which % 2 == 1 ? 100'000 : 1; }
 
     task run(ucg::schedule::member& me) noexcept override {
@@ -628,25 +634,25 @@ struct numbers final : ucg::schedule::program {
 struct run_of_numbers {
     run_of_numbers(group& in, rank_t size) {
         for (rank_t i = 0; i < size; ++i) {
-            what.push_back(std::make_unique<numbers>(i == 0));
+            programs.push_back(std::make_unique<numbers>(i == 0));
             all.push_back(
                 std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-            all.back()->init(*what.back());
+            all.back()->init(*programs.back());
         }
     }
     void check_content() const {
-        for (const auto& each : what)
+        for (const auto& each : programs)
             for (std::uint32_t i = 0; i < numbers::at_once; ++i)
-                CHECK(each->data[i] == what[0]->data[i]);
+                CHECK(each->data[i] == programs[0]->data[i]);
     }
 
-    std::vector<std::unique_ptr<numbers>> what;
+    std::vector<std::unique_ptr<numbers>> programs;
     operations all;
 };
 
 }  // namespace
 
-TEST_CASE("sends to a rank that is not found yet go out in their order when it is") {
+TEST_CASE("sends to a rank whose address is not known yet go out in order later") {
     const char* const transports = GENERATE("sm,self", "tcp,self");
     CAPTURE(transports);
     constexpr rank_t size = 4;
@@ -668,13 +674,13 @@ TEST_CASE("sends to a rank that is not found yet go out in their order when it i
     CHECK(in.books[0]->served > 0);
 }
 
-TEST_CASE("whoever is waited for may be found by another operation, which does not overtake") {
+TEST_CASE("an operation that finds an awaited address does not overtake earlier sends") {
     constexpr rank_t size = 2;
     group in(size, "sm,self");
     in.books[0]->set(1, UCS_INPROGRESS);
     run_of_numbers first(in, size), second(in, size);
     start_all(first.all);
-    // It is found while the second one posts its sends.
+    // The address is found while the second run posts its sends.
     in.books[0]->set(1, UCS_OK);
     start_all(second.all);
     REQUIRE(in.run_until([&] { return all_ended(first.all) && all_ended(second.all); }));
@@ -685,7 +691,7 @@ TEST_CASE("whoever is waited for may be found by another operation, which does n
     }
 }
 
-TEST_CASE("a rank that is not found is as one that is lost: all that needs it fails") {
+TEST_CASE("a rank whose address cannot be found counts as lost") {
     constexpr rank_t size = 4;
     group in(size, "sm,self");
     in.books[0]->set(2, UCS_INPROGRESS);
@@ -693,12 +699,12 @@ TEST_CASE("a rank that is not found is as one that is lost: all that needs it fa
     start_all(run.all);
     REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
     in.books[0]->set(2, UCS_ERR_TIMED_OUT);
-    // Rank 3, which waits, hears of it from another one.
+    // Rank 3, which waits, learns of it from another rank.
     REQUIRE(in.run_until([&] { return all_ended(run.all); }));
     CHECK(run.all[0]->status() == UCS_ERR_TIMED_OUT);
     CHECK(run.all[1]->status() == UCS_OK);
     CHECK(run.all[3]->status() == UCS_ERR_TIMED_OUT);
-    // It counts as lost from then on.
+    // The rank counts as lost from then on.
     in.books[0]->set(2, UCS_OK);
     run_of_numbers again(in, size);
     start_all(again.all);
@@ -706,7 +712,7 @@ TEST_CASE("a rank that is not found is as one that is lost: all that needs it fa
     CHECK(again.all[0]->status() == UCS_ERR_TIMED_OUT);
 }
 
-TEST_CASE("whoever only receives from a rank that is not found ends as well") {
+TEST_CASE("a receive from a rank whose address cannot be found ends") {
     constexpr rank_t size = 2;
     group in(size, "sm,self");
     in.books[1]->set(0, UCS_INPROGRESS);
@@ -730,8 +736,9 @@ std::vector<std::byte> address_without_entries() {
 
 }  // namespace
 
-TEST_CASE("a rank whose address leads nowhere ends what waits for it when it is asked") {
-    // ucp says so within the question, while the books of all operations are looked through.
+TEST_CASE("an unreachable address ends the operations that wait for the rank") {
+    // ucp reports it within the send of the query, while the searches of all operations are
+    // iterated over.
     constexpr rank_t size = 2;
     group in(size, "sm,self");
     in.books[1]->replace(0, address_without_entries());
@@ -741,26 +748,26 @@ TEST_CASE("a rank whose address leads nowhere ends what waits for it when it is 
     CHECK(run.all[1]->status() == UCS_ERR_UNREACHABLE);
 }
 
-TEST_CASE("questions of one that does not read cost no memory without end") {
+TEST_CASE("queries of a rank that does not read take bounded memory") {
     group in(2, "sm,self");
-    in.contexts[0]->told.ask([](void*, std::uint32_t) { return false; }, nullptr);
-    const ucp_ep_h by = endpoint_to(in, 1, 0);
-    const news::question asked{6, 1, 0, 0, 1};  // about a group that will never be there
-    send_by(by, &asked, sizeof asked);
+    in.contexts[0]->control.set_group_check([](void*, std::uint32_t) { return false; }, nullptr);
+    const ucp_ep_h endpoint = endpoint_to(in, 1, 0);
+    const news::question query{6, 1, 0, 0, 1};  // about a group that will never be made
+    send_by(endpoint, &query, sizeof query);
     in.run_until([n = 0]() mutable { return ++n > 200; });
     in.asleep = 1;
     for (int i = 0; i < 20'000; ++i) {
-        send_by(by, &asked, sizeof asked);
+        send_by(endpoint, &query, sizeof query);
         ucp_worker_progress(in.contexts[0]->worker);
     }
     CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 200);
     in.asleep.reset();
     in.run_until([n = 0]() mutable { return ++n > 2000; });
     CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 10);
-    close(in, by);
+    close(in, endpoint);
 }
 
-TEST_CASE("an operation that fails takes back what waits for an address, and tells all later") {
+TEST_CASE("a failed operation drops sends that wait for an address, and is reported later") {
     constexpr rank_t size = 4;
     group in(size, "sm,self");
     for (rank_t rank = 1; rank < size; ++rank)
@@ -768,12 +775,12 @@ TEST_CASE("an operation that fails takes back what waits for an address, and tel
     run_of_numbers run(in, size), next(in, size);
     start_all(run.all);
     run.all[0]->fail(UCS_ERR_CANCELED);
-    // Its memory is free at once: nothing of it goes out any more.
+    // Its memory is free at once: nothing of it is sent any more.
     CHECK(run.all[0]->status() == UCS_ERR_CANCELED);
     in.run_until([n = 0]() mutable { return ++n > 200; });
     for (rank_t rank = 1; rank < size; ++rank)
         CHECK(run.all[rank]->status() == UCS_INPROGRESS);
-    // Another one's sends stay; nobody mistakes them for those of the first.
+    // Sends of another operation stay, and are not taken for those of the first.
     start_all(next.all);
     for (rank_t rank = 1; rank < size; ++rank)
         in.books[0]->set(rank, UCS_OK);
@@ -787,7 +794,7 @@ TEST_CASE("an operation that fails takes back what waits for an address, and tel
 
 namespace {
 
-// The address of every rank is the same bytes, which memory ends behind that nobody may read.
+// Every rank has the same address, which lies at the end of readable memory.
 class edge_book final : public ucg::net::address_book {
 public:
     explicit edge_book(std::span<const std::byte> address)
@@ -805,7 +812,7 @@ public:
         found = address_;
         return UCS_OK;
     }
-    std::size_t kept() const noexcept override { return 1; }
+    std::size_t cached_count() const noexcept override { return 1; }
 
 private:
     static constexpr std::size_t page = 65536;
@@ -815,16 +822,16 @@ private:
 
 }  // namespace
 
-TEST_CASE("an address that claims to be longer than it is is refused, and not read beyond") {
+TEST_CASE("an address that claims a wrong length is refused, and not read beyond its end") {
     namespace wire = ucp::address::wire;
-    context at("tcp,self");
-    std::vector<std::byte> address = at.address();
+    context own("tcp,self");
+    std::vector<std::byte> address = own.address();
     address.resize(wire::header_size + 32);
     address[wire::length_at] = std::byte{0};
     address[wire::length_at + 1] = std::byte{ucp::address::max_packed_size >> 8U};
     address[wire::check_at] = std::byte{wire::header_check(address)};
     ucg::net::peers all(
-        at.worker, ucg::net::contacts(std::make_shared<edge_book>(address), 1),
+        own.worker, ucg::net::member_addresses(std::make_shared<edge_book>(address), 1),
         [](void*, rank_t, ucs_status_t) {}, [](void*, rank_t, ucp_ep_h) {}, nullptr);
-    CHECK(all.to(0).status() == UCS_ERR_INVALID_ADDR);
+    CHECK(all.endpoint(0).status() == UCS_ERR_INVALID_ADDR);
 }

@@ -1,4 +1,4 @@
-// How many looks a search among early messages takes, and how much memory they may take up.
+// Tests of early messages: comparisons per search, and bounds of their memory.
 #include "ucg/node/early_messages.hpp"
 
 #include <malloc.h>
@@ -22,31 +22,31 @@ using node::message_key;
 namespace {
 
 struct counting_order {
-    std::size_t* looks;
+    std::size_t* comparisons;
     bool operator()(const message_key& a, const message_key& b) const noexcept {
-        ++*looks;
+        ++*comparisons;
         return a < b;
     }
 };
 
 }  // namespace
 
-TEST_CASE("a search looks at few of the early messages, whatever their keys are") {
+TEST_CASE("a search compares few of the early messages for all kinds of keys") {
     constexpr std::uint64_t many = 100'000;
-    std::size_t looks = 0;
-    node::basic_early_messages<counting_order> all(counting_order{&looks});
+    std::size_t comparisons = 0;
+    node::basic_early_messages<counting_order> all(counting_order{&comparisons});
     const bool are_equal = GENERATE(false, true);
     for (std::uint64_t i = 0; i < many; ++i)
         (void)all.add({are_equal ? 0 : i, 0}, 0);
-    looks = 0;
+    comparisons = 0;
     CHECK(all.find({many, 0}) == all.end());
     CHECK(all.find({0, 0}) != all.end());
     (void)all.remove(all.find({are_equal ? 0 : many / 2, 0}));
     (void)all.remove_operation(many + 1);
-    CHECK(looks < 4 * 40);
+    CHECK(comparisons < 4 * 40);
 }
 
-TEST_CASE("of early messages with the same key the oldest is found first") {
+TEST_CASE("the oldest of the early messages with the same key is found first") {
     node::early_messages all;
     for (std::uint64_t bytes = 0; bytes < 5; ++bytes)
         for (const std::uint32_t channel : {1U, 0U, 2U})
@@ -63,7 +63,7 @@ TEST_CASE("of early messages with the same key the oldest is found first") {
     CHECK(all.empty());
 }
 
-TEST_CASE("an early message counts all the memory that it takes up") {
+TEST_CASE("the cost of an early message covers all memory that it takes up") {
     if (!test::has_allocator_of_libc) return;
     const std::size_t announced = GENERATE(0U, 1U, 100U, 5000U, 1U << 20);
     const std::vector<std::byte> piece(64);
@@ -72,12 +72,12 @@ TEST_CASE("an early message counts all the memory that it takes up") {
     std::size_t counted = 0;
     const std::size_t before = ::mallinfo2().uordblks;
     for (std::uint64_t i = 0; i < 1000; ++i) {
-        const auto fresh = all.add({i, 0}, announced);
+        const auto message = all.add({i, 0}, announced);
         for (std::size_t j = 0; j < pieces; ++j)
-            fresh->second.append(piece.data(), piece.size());
-        counted += node::early_messages::cost(fresh->second);
-        // No more than twice what came, whatever its sender announced.
-        CHECK(fresh->second.content.capacity() <= 2 * pieces * piece.size());
+            message->second.append(piece.data(), piece.size());
+        counted += node::early_messages::cost(message->second);
+        // The capacity is at most twice the received bytes, whatever its sender announced.
+        CHECK(message->second.content.capacity() <= 2 * pieces * piece.size());
     }
     const std::size_t taken = ::mallinfo2().uordblks - before;
     CHECK(taken <= counted + counted / 100);  // blocks that the allocator does not split
@@ -90,14 +90,14 @@ TEST_CASE("an early message counts all the memory that it takes up") {
 
 namespace {
 
-// Both ranks of one group, in this process; rank 1 sends to rank 0.
+// Both ranks of one group in this process; rank 1 sends to rank 0.
 class two_ranks {
 public:
     explicit two_ranks(node::early_limit& limit) : watch_(std::vector<pid_t>(2, ::getpid())) {
-        const node::geometry like = test::small_node(2);
-        auto file = node::segment::make(like);
+        const node::geometry layout = test::small_node(2);
+        auto file = node::segment::make(layout);
         REQUIRE(file);
-        auto memory = node::segment::attach(file->get(), like);
+        auto memory = node::segment::attach(file->get(), layout);
         REQUIRE(memory);
         memory_ = *memory;
         receiver_.emplace(memory_, watch_, 0, limit);
@@ -113,8 +113,8 @@ public:
         sender_->leave(*skipped_);
     }
 
-    // Rank 0 waits for a message that rank 1 leaves out.
-    void wait_in_vain() {
+    // Rank 0 waits for a message that rank 1 never sends.
+    void wait_for_missing_message() {
         schedule::sequence_t number = 0;
         skipped_.emplace(*sender_, frames_);
         REQUIRE(sender_->enter(*skipped_, number) == UCS_OK);
@@ -122,9 +122,9 @@ public:
         REQUIRE(start(*waiting_, 0) == UCS_OK);
     }
     [[nodiscard]] ucs_status_t waiting() const { return waiting_->status(); }
-    [[nodiscard]] std::size_t kept() const { return receiver_->kept_of(1); }
+    [[nodiscard]] std::size_t stored_bytes() const { return receiver_->stored_bytes(1); }
 
-    // Rank 1 sends its part of one more operation, and rank 0 looks for it.
+    // Rank 1 sends its part of one more operation, and both ranks make progress.
     void send_one() {
         REQUIRE(start(sent_.emplace_back(*sender_, frames_), 1) == UCS_OK);
         move();
@@ -140,18 +140,18 @@ public:
         return true;
     }
     void move() {
-        for (unsigned fruitless = 0; fruitless < 100; ++fruitless) {
+        for (unsigned idle_polls = 0; idle_polls < 100; ++idle_polls) {
             bool moved = sender_->progress();
             moved |= receiver_->progress();
-            if (moved) fruitless = 0;
+            if (moved) idle_polls = 0;
         }
     }
 
 private:
-    ucs_status_t start(schedule::operation& which, node::rank_t rank) {
-        const auto& by = algo::algorithms(schedule::collective::reduce).front();
-        const ucs_status_t status = which.init(by, data_.call_of(rank));
-        if (status == UCS_OK) which.start();
+    ucs_status_t start(schedule::operation& op, node::rank_t rank) {
+        const auto& algorithm = algo::algorithms(schedule::collective::reduce).front();
+        const ucs_status_t status = op.init(algorithm, data_.call_of(rank));
+        if (status == UCS_OK) op.start();
         return status;
     }
     static test::scenario sum() {
@@ -178,26 +178,26 @@ constexpr std::size_t limit_of_test = 256 << 10;
 TEST_CASE("early messages of all groups together stay below one limit") {
     node::early_limit limit(limit_of_test);
     two_ranks more(limit), less(limit);
-    more.wait_in_vain();
-    less.wait_in_vain();
-    while (more.kept() < limit_of_test * 6 / 10)
+    more.wait_for_missing_message();
+    less.wait_for_missing_message();
+    while (more.stored_bytes() < limit_of_test * 6 / 10)
         more.send_one();
     const test::log_capture log;
-    while (more.waiting() == UCS_INPROGRESS && less.kept() < limit_of_test * 6 / 10) {
+    while (more.waiting() == UCS_INPROGRESS && less.stored_bytes() < limit_of_test * 6 / 10) {
         less.send_one();
         CHECK(limit.used() <= limit_of_test);
-        CHECK(limit.used() == more.kept() + less.kept());
+        CHECK(limit.used() == more.stored_bytes() + less.stored_bytes());
     }
     CHECK(more.waiting() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(more.kept() == 0);
-    CHECK(less.waiting() == UCS_INPROGRESS);  // it had less
-    CHECK(less.kept() > limit_of_test * 3 / 10);
+    CHECK(more.stored_bytes() == 0);
+    CHECK(less.waiting() == UCS_INPROGRESS);  // it had stored less
+    CHECK(less.stored_bytes() > limit_of_test * 3 / 10);
     INFO(log.text());
     CHECK(log.count("rank 0: messages of rank 1 ", ucs::log::level::error) == 1);
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("ranks that are ahead in many groups are waited for, and none is cut off") {
+TEST_CASE("ranks that are ahead in many groups wait, and none is cut off") {
     node::early_limit limit(limit_of_test);
     std::deque<two_ranks> groups;
     for (int i = 0; i < 4; ++i)

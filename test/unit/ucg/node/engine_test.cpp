@@ -1,4 +1,4 @@
-// The node's engine against a plain reference: threads and processes.
+// Tests of the node's engine against a plain reference, with threads and processes as ranks.
 #include "ucg/node/engine.hpp"
 
 #include <fmt/format.h>
@@ -29,15 +29,15 @@ constexpr collective all_of_them[] = {
     collective::allgatherv, collective::reduce_scatter,
 };
 
-bool reduces(collective what) {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter_block || what == collective::reduce_scatter;
+bool reduces(collective type) {
+    return type == collective::reduce || type == collective::allreduce ||
+           type == collective::reduce_scatter_block || type == collective::reduce_scatter;
 }
 
-// Every second copy: what the other ones are timed for is always slow.
-constexpr node::slot_writer::limits past_the_caches{64, 0, -1, 1, 2, 1};
+// Every second copy is non-temporal: the timed ones always count as slow.
+constexpr node::slot_writer::limits nontemporal{64, 0, -1, 1, 2, 1};
 
-// Small limits, so that few elements are many segments, and both ways of reducing are taken.
+// Small limits, so that few elements make many segments, and both methods of reducing are used.
 node::tuning small_limits(std::size_t direct) {
     node::tuning made;
     made.direct_bytes = direct;
@@ -46,7 +46,7 @@ node::tuning small_limits(std::size_t direct) {
     made.long_segment = 4 * node::page;
     made.long_bytes = 5000;
     made.few_ranks = direct == 0 ? 2 : 100;
-    if (direct == 0) made.writing = past_the_caches;
+    if (direct == 0) made.writing = nontemporal;
     made.block = 192;
     made.read_bytes = 200;
     made.domain_bytes = 100;
@@ -56,19 +56,20 @@ node::tuning small_limits(std::size_t direct) {
 
 std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
     std::vector<scenario> all;
-    for (const collective what : all_of_them) {
+    for (const collective type : all_of_them) {
         for (const bool in_place : {false, true}) {
-            for (const operators how : {operators::sum, operators::average, operators::affine}) {
-                if (how != operators::sum && !reduces(what)) continue;
-                scenario of;
-                of.what = what;
-                of.ranks = ranks;
-                of.count = count;
-                of.in_place = in_place && what != collective::bcast && what != collective::barrier;
-                of.how = how;
-                of.root = static_cast<rank_t>((all.size() * 7 + count) % ranks);
-                of.seed = all.size();
-                all.push_back(of);
+            for (const operators op : {operators::sum, operators::average, operators::affine}) {
+                if (op != operators::sum && !reduces(type)) continue;
+                scenario scene;
+                scene.what = type;
+                scene.ranks = ranks;
+                scene.count = count;
+                scene.in_place =
+                    in_place && type != collective::bcast && type != collective::barrier;
+                scene.how = op;
+                scene.root = static_cast<rank_t>((all.size() * 7 + count) % ranks);
+                scene.seed = all.size();
+                all.push_back(scene);
             }
         }
     }
@@ -77,63 +78,63 @@ std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
 
 using numbers = std::vector<std::uint32_t>;
 
-// One after the other, each once started and once run.
+// Runs all operations one after the other, each once by start() and once by run().
 std::string run_all(test::node_rank& me, const std::vector<scenario>& all, std::size_t direct,
                     const numbers& numa) {
-    // Both ways to move long blocks.
+    // Covers both ways to move long blocks.
     const bool reads = direct == 0;
-    if (reads && !me.others.can_read_all()) return "the memory of others cannot be read";
-    node::engine by(me.memory, me.lives, me.rank, small_limits(direct),
-                    reads ? me.others : node::neighbours(), numa);
-    for (const scenario& of : all) {
-        test::reference data(of);
-        node::operation operation(by);
-        if (operation.init(data.call_of(me.rank)) != UCS_OK) return "init: " + text(of);
+    if (reads && !me.peers.can_read_all()) return "the memory of others cannot be read";
+    node::engine engine(me.memory, me.lives, me.rank, small_limits(direct),
+                        reads ? me.peers : node::local_peers(), numa);
+    for (const scenario& scene : all) {
+        test::reference data(scene);
+        node::operation operation(engine);
+        if (operation.init(data.call_of(me.rank)) != UCS_OK) return "init: " + text(scene);
         for (int round = 0; round < 2; ++round) {
             data.refill();
             if (round == 0)
                 operation.start();
             else
-                by.run(operation);
-            if (by.wait(operation) != UCS_OK) return "status: " + text(of);
+                engine.run(operation);
+            if (engine.wait(operation) != UCS_OK) return "status: " + text(scene);
             if (std::string wrong = data.wrong_at(me.rank); !wrong.empty())
-                return text(of) + ": " + wrong;
+                return text(scene) + ": " + wrong;
         }
     }
     return {};
 }
 
-// All at the same time.
+// Starts all operations at the same time.
 std::string run_together(test::node_rank& me, const std::vector<scenario>& all) {
-    node::engine by(me.memory, me.lives, me.rank, small_limits(512));
+    node::engine engine(me.memory, me.lives, me.rank, small_limits(512));
     std::deque<test::reference> data;
     std::deque<node::operation> operations;
-    for (const scenario& of : all) {
-        data.emplace_back(of);
-        operations.emplace_back(by);
+    for (const scenario& scene : all) {
+        data.emplace_back(scene);
+        operations.emplace_back(engine);
         if (operations.back().init(data.back().call_of(me.rank)) != UCS_OK) return "init";
     }
     for (node::operation& each : operations)
-        by.run(each);
+        engine.run(each);
     for (node::operation& each : operations)
-        if (by.wait(each) != UCS_OK) return "status";
+        if (engine.wait(each) != UCS_OK) return "status";
     for (std::size_t i = 0; i < all.size(); ++i)
         if (std::string wrong = data[i].wrong_at(me.rank); !wrong.empty())
             return text(all[i]) + ": " + wrong;
     return {};
 }
 
-void check(rank_t ranks, ranks_are what, const std::vector<std::uint64_t>& counts,
+void check(rank_t ranks, ranks_are kind, const std::vector<std::uint64_t>& counts,
            const numbers& numa = {}) {
     for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
         std::vector<scenario> all;
         for (const std::uint64_t count : counts)
-            for (const scenario& of : scenarios(ranks, count))
-                all.push_back(of);
-        node::geometry like = test::small_node(ranks);
-        if (direct == 0) like.slots = 8;  // rows of 1, 2 and 4
+            for (const scenario& scene : scenarios(ranks, count))
+                all.push_back(scene);
+        node::geometry layout = test::small_node(ranks);
+        if (direct == 0) layout.slots = 8;  // rows of 1, 2 and 4
         const std::string wrong =
-            run_node(like, what, [&](auto& me) { return run_all(me, all, direct, numa); });
+            run_node(layout, kind, [&](auto& me) { return run_all(me, all, direct, numa); });
         INFO(ranks << " ranks, direct " << direct);
         CHECK(wrong.empty());
         if (!wrong.empty()) FAIL(wrong);
@@ -153,11 +154,11 @@ TEST_CASE("processes: every collective of the node's engine is right") {
         check(ranks, ranks_are::processes, {0, 2, 400, 1021});
 }
 
-TEST_CASE("many more ranks than cores") {
+TEST_CASE("node engine: many more ranks than cores") {
     check(19, ranks_are::processes, {5, 130});
 }
 
-// In order and mixed, even and uneven; the last is no level at all.
+// Divisions in order and mixed, even and uneven. The last one gives no level at all.
 TEST_CASE("every collective of the node's engine is right on several domains", "[threads]") {
     const numbers divisions[] = {{0, 0, 1, 1},    {7, 3, 7, 3},          {0, 0, 1, 1, 1},
                                  {2, 2, 2, 9, 9}, {1, 2, 3, 3, 2, 1, 3}, {0, 0, 1, 1, 2, 2, 3, 3},
@@ -165,7 +166,8 @@ TEST_CASE("every collective of the node's engine is right on several domains", "
     for (const numbers& numa : divisions) {
         const auto ranks = static_cast<rank_t>(numa.size());
         if (test::instrumented) {
-            // Even and uneven ones, whose ranks are threads: switching between them takes a minute.
+            // Instrumented runs use few divisions and threads only, because switching between the
+            // ranks takes a minute.
             if (ranks <= 5) check(ranks, ranks_are::threads, {1, 2500}, numa);
             continue;
         }
@@ -174,14 +176,14 @@ TEST_CASE("every collective of the node's engine is right on several domains", "
     }
 }
 
-TEST_CASE("many operations of the node's engine under way at the same time", "[threads]") {
-    for (const auto what : {ranks_are::threads, ranks_are::processes}) {
+TEST_CASE("many operations of the node's engine run at the same time", "[threads]") {
+    for (const auto kind : {ranks_are::threads, ranks_are::processes}) {
         for (const rank_t ranks : {2U, 3U, test::instrumented ? 4U : 6U}) {
             std::vector<scenario> all;
             for (const std::uint64_t count : {5U, 1U, 700U, 0U, 64U})
-                for (const scenario& of : scenarios(ranks, count))
-                    all.push_back(of);
-            const std::string wrong = run_node(test::small_node(ranks), what,
+                for (const scenario& scene : scenarios(ranks, count))
+                    all.push_back(scene);
+            const std::string wrong = run_node(test::small_node(ranks), kind,
                                                [&](auto& me) { return run_together(me, all); });
             if (!wrong.empty()) FAIL(wrong);
         }
@@ -191,7 +193,7 @@ TEST_CASE("many operations of the node's engine under way at the same time", "[t
 
 namespace {
 
-// Values whose sum depends on the order.
+// Values whose sum depends on the order of additions.
 template<class T>
 T value(rank_t rank, std::size_t i) {
     std::minstd_rand random(static_cast<unsigned>(rank * 7919 + i + 1));
@@ -202,29 +204,29 @@ T value(rank_t rank, std::size_t i) {
 template<class T>
 std::string bits_of_sums(test::node_rank& me, reduce::element type, std::size_t direct,
                          std::size_t segment) {
-    node::tuning limits = small_limits(direct);
-    limits.segment = segment;
-    node::engine by(me.memory, me.lives, me.rank, limits);
-    const schedule::kernel_reducer how(type, reduce::operation::sum, by.size());
+    node::tuning params = small_limits(direct);
+    params.segment = segment;
+    node::engine engine(me.memory, me.lives, me.rank, params);
+    const schedule::kernel_reducer reducer(type, reduce::operation::sum, engine.size());
     for (const std::size_t count : {1U, 3U, 17U, 1000U, 5003U}) {
         std::vector<T> from(count), into(count), expected(count);
         for (std::size_t i = 0; i < count; ++i) {
             from[i] = value<T>(me.rank, i);
             expected[i] = value<T>(0, i);
-            for (rank_t rank = 1; rank < by.size(); ++rank)
+            for (rank_t rank = 1; rank < engine.size(); ++rank)
                 expected[i] = static_cast<T>(expected[i] + value<T>(rank, i));
         }
-        schedule::call what;
-        what.what = collective::allreduce;
-        what.from = from.data();
-        what.into = into.data();
-        what.count = count;
-        what.element = sizeof(T);
-        what.how = &how;
-        node::operation operation(by);
-        if (operation.init(what) != UCS_OK) return "init";
+        schedule::call args;
+        args.what = collective::allreduce;
+        args.from = from.data();
+        args.into = into.data();
+        args.count = count;
+        args.element = sizeof(T);
+        args.how = &reducer;
+        node::operation operation(engine);
+        if (operation.init(args) != UCS_OK) return "init";
         operation.start();
-        if (by.wait(operation) != UCS_OK) return "status";
+        if (engine.wait(operation) != UCS_OK) return "status";
         if (std::memcmp(into.data(), expected.data(), count * sizeof(T)) != 0)
             return fmt::format("other bits of {} at count {}", name(type), count);
     }
@@ -233,7 +235,7 @@ std::string bits_of_sums(test::node_rank& me, reduce::element type, std::size_t 
 
 }  // namespace
 
-TEST_CASE("sums of the node's engine have the bits of the order of ranks, however they are cut",
+TEST_CASE("sums of the node's engine have the bits of the rank order for every segmentation",
           "[threads]") {
     for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
         for (const std::size_t segment : {64U, 1000U, 4096U}) {
@@ -255,103 +257,104 @@ TEST_CASE("sums of the node's engine have the bits of the order of ranks, howeve
 
 namespace {
 
-// A vector goes to some leaders by reduce_scatter and back to all by allgatherv, in one buffer:
-// each result lies where its block did.
+// Reduces a vector to some leaders by reduce_scatter and returns it to all by allgatherv, in one
+// buffer: each result lies where its block was.
 std::string reduce_to_leaders(test::node_rank& me, const std::vector<std::uint64_t>& counts) {
-    node::engine by(me.memory, me.lives, me.rank, small_limits(512));
+    node::engine engine(me.memory, me.lives, me.rank, small_limits(512));
     std::vector<std::uint64_t> places(counts.size());
     std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
     const std::size_t all = places.back() + counts.back();
     std::vector<std::uint64_t> data(all), expected(all);
     for (std::size_t i = 0; i < all; ++i) {
         data[i] = me.rank * 1000003 + i;
-        for (rank_t rank = 0; rank < by.size(); ++rank)
+        for (rank_t rank = 0; rank < engine.size(); ++rank)
             expected[i] += rank * 1000003 + i;
     }
-    const schedule::kernel_reducer how(reduce::element::uint64, reduce::operation::sum, by.size());
-    schedule::call what;
-    what.what = collective::reduce_scatter;
-    what.from = data.data();
-    what.into = data.data() + places[me.rank];
-    what.counts = counts.data();
-    what.element = 8;
-    what.how = &how;
-    node::operation reduces(by);
-    if (reduces.init(what) != UCS_OK) return "init";
-    what.what = collective::allgatherv;
-    what.from = nullptr;
-    what.into = data.data();
-    what.places = places.data();
-    what.in_place = true;
-    node::operation gathers(by);
-    if (gathers.init(what) != UCS_OK) return "init";
+    const schedule::kernel_reducer reducer(reduce::element::uint64, reduce::operation::sum,
+                                           engine.size());
+    schedule::call args;
+    args.what = collective::reduce_scatter;
+    args.from = data.data();
+    args.into = data.data() + places[me.rank];
+    args.counts = counts.data();
+    args.element = 8;
+    args.how = &reducer;
+    node::operation reduces(engine);
+    if (reduces.init(args) != UCS_OK) return "init";
+    args.what = collective::allgatherv;
+    args.from = nullptr;
+    args.into = data.data();
+    args.places = places.data();
+    args.in_place = true;
+    node::operation gathers(engine);
+    if (gathers.init(args) != UCS_OK) return "init";
     reduces.start();
     gathers.start();
-    if (by.wait(gathers) != UCS_OK) return "status";
+    if (engine.wait(gathers) != UCS_OK) return "status";
     return data == expected ? "" : fmt::format("rank {}: wrong sums", me.rank);
 }
 
 }  // namespace
 
-TEST_CASE("some ranks reduce everything and give it to all", "[threads]") {
+TEST_CASE("node engine: some ranks reduce everything and send it to all", "[threads]") {
     const std::vector<std::uint64_t> divisions[] = {{3000, 0, 0, 0},    {0, 0, 0, 1},
                                                     {1500, 1500, 0, 0}, {1, 4000, 2, 700},
                                                     {0, 0, 0, 0},       {5, 0, 1, 2}};
     for (const auto& counts : divisions)
-        for (const auto what : {ranks_are::threads, ranks_are::processes})
-            CHECK(run_node(test::small_node(4), what,
+        for (const auto kind : {ranks_are::threads, ranks_are::processes})
+            CHECK(run_node(test::small_node(4), kind,
                            [&](auto& me) { return reduce_to_leaders(me, counts); }) == "");
 }
 
-TEST_CASE("a long vector is reduced in parts, also between two ranks") {
-    const node::geometry like = test::small_node(2);
-    const node::tuning limits;
-    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 2);
-    schedule::call what;
-    what.what = collective::allreduce;
-    what.element = 4;
-    what.how = &how;
+TEST_CASE("node engine: two ranks reduce a long vector in parts") {
+    const node::geometry layout = test::small_node(2);
+    const node::tuning params;
+    const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 2);
+    schedule::call args;
+    args.what = collective::allreduce;
+    args.element = 4;
+    args.how = &reducer;
     for (const bool longer : {false, true}) {
-        what.count = limits.direct_ranks_bytes / 4 + (longer ? 1 : 0);
-        const node::domains who(2, 0);
-        const auto made = node::make_pattern(what, who, like, limits, {});
+        args.count = params.direct_ranks_bytes / 4 + (longer ? 1 : 0);
+        const node::numa_domains domains(2, 0);
+        const auto made = node::make_pattern(args, domains, layout, params, {});
         REQUIRE(made != nullptr);
-        CHECK(made->how().works == (longer ? 1 : 0));
+        CHECK(made->plan().work_stages == (longer ? 1 : 0));
     }
 }
 
-TEST_CASE("for other collectives there are no patterns") {
-    const node::domains who(4, 1);
+TEST_CASE("node engine: other collectives have no patterns") {
+    const node::numa_domains domains(4, 1);
     const std::uint64_t numbers[] = {1, 1, 1, 1};
-    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 4);
-    schedule::call what;
-    what.count = 1;
-    what.element = 4;
-    what.how = &how;
-    what.counts = what.places = what.out_counts = what.out_places = numbers;
+    const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 4);
+    schedule::call args;
+    args.count = 1;
+    args.element = 4;
+    args.how = &reducer;
+    args.counts = args.places = args.out_counts = args.out_places = numbers;
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
-        what.what = static_cast<collective>(i);
-        INFO(schedule::name(what.what));
-        const bool made = node::make_pattern(what, who, test::small_node(4), {}, {}) != nullptr;
-        CHECK(made == node::has_patterns(what.what));
-        CHECK(made == (std::ranges::count(all_of_them, what.what) == 1));
+        args.what = static_cast<collective>(i);
+        INFO(schedule::name(args.what));
+        const bool made = node::make_pattern(args, domains, test::small_node(4), {}, {}) != nullptr;
+        CHECK(made == node::has_patterns(args.what));
+        CHECK(made == (std::ranges::count(all_of_them, args.what) == 1));
     }
 }
 
-TEST_CASE("one rank that has everything uses whole slots") {
-    const node::geometry like = test::small_node(4);
-    const node::domains who(4, 1);
+TEST_CASE("node engine: one rank with all data uses whole slots") {
+    const node::geometry layout = test::small_node(4);
+    const node::numa_domains domains(4, 1);
     const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
     const std::uint64_t places[] = {0, 0, 0, 0};
-    schedule::call what;
-    what.counts = everything;
-    what.places = places;
+    schedule::call args;
+    args.counts = everything;
+    args.places = places;
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
-        what.what = which;
-        const auto made = node::make_pattern(what, who, like, {}, {});
+        args.what = which;
+        const auto made = node::make_pattern(args, domains, layout, {}, {});
         REQUIRE(made != nullptr);
-        CHECK(made->how().segments <= (1U << 20) / like.slot_bytes + 1);
-        CHECK(made->how().bytes <= like.slot_bytes);
+        CHECK(made->plan().segments <= (1U << 20) / layout.slot_bytes + 1);
+        CHECK(made->plan().bytes <= layout.slot_bytes);
     }
 }
 
@@ -370,45 +373,45 @@ void start_again(node::operation& ended, void* argument) {
 
 }  // namespace
 
-TEST_CASE("an operation that ended may be started again by whoever is told", "[threads]") {
+TEST_CASE("node engine: the listener may start an ended operation again", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
-        schedule::call what;
-        what.what = collective::barrier;
-        node::operation operation(by);
-        if (operation.init(what) != UCS_OK) return "init";
+        node::engine engine(me.memory, me.lives, me.rank);
+        schedule::call args;
+        args.what = collective::barrier;
+        node::operation operation(engine);
+        if (operation.init(args) != UCS_OK) return "init";
         restarts count{1000, false};
         operation.on_end(start_again, &count);
         operation.start();
         while (count.left > 0)
-            (void)by.wait(operation);
+            (void)engine.wait(operation);
         return count.failed ? "failed" : "";
     };
     CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("the node's engine refuses what it cannot do", "[threads]") {
+TEST_CASE("the node's engine refuses unsupported and invalid calls", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
-        node::operation operation(by);
-        schedule::call what;
-        what.what = collective::bcast;
-        what.root = 1;
-        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "a root that is not there";
-        what.root = 0;
-        what.count = ~std::uint64_t{0} / 4;
-        what.element = 8;
-        if (operation.init(what) != UCS_ERR_OUT_OF_RANGE) return "bytes that overflow";
-        what.what = collective::reduce_scatter;
-        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "no counts";
+        node::engine engine(me.memory, me.lives, me.rank);
+        node::operation operation(engine);
+        schedule::call args;
+        args.what = collective::bcast;
+        args.root = 1;
+        if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "an invalid root";
+        args.root = 0;
+        args.count = ~std::uint64_t{0} / 4;
+        args.element = 8;
+        if (operation.init(args) != UCS_ERR_OUT_OF_RANGE) return "bytes that overflow";
+        args.what = collective::reduce_scatter;
+        if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "no counts";
         const std::uint64_t all = ~std::uint64_t{0} / 8;
-        what.counts = &all;
-        if (operation.init(what) != UCS_ERR_OUT_OF_RANGE) return "counts that overflow";
-        what.what = collective::allgatherv;
-        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "no places";
-        what.what = collective::alltoallv;
-        what.count = 0;
-        return operation.init(what) == UCS_ERR_UNSUPPORTED ? "" : "alltoallv";
+        args.counts = &all;
+        if (operation.init(args) != UCS_ERR_OUT_OF_RANGE) return "counts that overflow";
+        args.what = collective::allgatherv;
+        if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "no places";
+        args.what = collective::alltoallv;
+        args.count = 0;
+        return operation.init(args) == UCS_ERR_UNSUPPORTED ? "" : "alltoallv";
     };
     CHECK(run_node(test::small_node(1), ranks_are::threads, body) == "");
 }

@@ -1,4 +1,4 @@
-// Ranks of a node that die, leave, disagree or write nonsense.
+// Tests of the node's engine with ranks that die, leave, disagree or write invalid words.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -18,21 +18,21 @@ using test::ranks_are;
 
 namespace {
 
-// An allreduce of so many numbers. A rank may be made to die in one of its reductions.
+// An allreduce of `count` numbers. A rank may be made to die in one of its reductions.
 struct sum_of {
     std::vector<std::uint64_t> from, into;
-    std::unique_ptr<schedule::user_reducer> how;
-    schedule::call what;
+    std::unique_ptr<schedule::user_reducer> reducer;
+    schedule::call args;
     int calls_to_live = -1;
 
     explicit sum_of(std::size_t count) : from(count, 1), into(count) {
-        how = std::make_unique<schedule::user_reducer>(add, this, 8, true);
-        what.what = collective::allreduce;
-        what.from = from.data();
-        what.into = into.data();
-        what.count = count;
-        what.element = 8;
-        what.how = how.get();
+        reducer = std::make_unique<schedule::user_reducer>(add, this, 8, true);
+        args.what = collective::allreduce;
+        args.from = from.data();
+        args.into = into.data();
+        args.count = count;
+        args.element = 8;
+        args.how = reducer.get();
     }
     static void add(const void* in, void* inout, std::size_t count, void* argument) {
         auto& me = *static_cast<sum_of*>(argument);
@@ -42,104 +42,104 @@ struct sum_of {
     }
 };
 
-// Starts it again and again until it fails.
-std::string expect_end(node::engine& by, sum_of& sum, ucs_status_t expected) {
-    node::operation operation(by);
-    if (operation.init(sum.what) != UCS_OK) return "init";
+// Repeats the operation until it fails.
+std::string run_until_failed(node::engine& engine, sum_of& sum, ucs_status_t expected) {
+    node::operation operation(engine);
+    if (operation.init(sum.args) != UCS_OK) return "init";
     ucs_status_t status = UCS_OK;
     for (int i = 0; i < 100'000 && status == UCS_OK; ++i) {
         operation.start();
-        status = by.wait(operation);
+        status = engine.wait(operation);
     }
     if (status != expected)
-        return fmt::format("rank {} ended with {}", by.rank(), ucs_status_string(status));
-    operation.start();  // and so do all later ones, at once
-    return operation.status() == expected ? "" : "the group lives on";
+        return fmt::format("rank {} ended with {}", engine.rank(), ucs_status_string(status));
+    operation.start();  // all later ones end at once, too
+    return operation.status() == expected ? "" : "the group has not failed";
 }
 
-std::string survive(rank_t ranks, std::size_t count, int calls_to_live, std::size_t direct) {
+std::string run_with_killed_rank(rank_t ranks, std::size_t count, int calls_to_live,
+                                 std::size_t direct) {
     return run_node(test::small_node(ranks), ranks_are::processes, [&](test::node_rank& me) {
-        node::tuning limits;
-        limits.direct_bytes = direct;
-        limits.segment = 1024;
-        node::engine by(me.memory, me.lives, me.rank, limits);
+        node::tuning params;
+        params.direct_bytes = direct;
+        params.segment = 1024;
+        node::engine engine(me.memory, me.lives, me.rank, params);
         sum_of sum(count);
         if (me.rank == ranks - 1) sum.calls_to_live = calls_to_live;
-        return expect_end(by, sum, UCS_ERR_CONNECTION_RESET);
+        return run_until_failed(engine, sum, UCS_ERR_CONNECTION_RESET);
     });
 }
 
 }  // namespace
 
 TEST_CASE("a rank that is killed at any point ends the operation on all others") {
-    for (const std::size_t count : {40U, 1000U})  // each rank has a part of it
+    for (const std::size_t count : {40U, 1000U})  // each rank reduces a part
         for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 20})
             for (const int calls : {0, 1, 2, 5, 17})
-                CHECK(survive(4, count, calls, direct) == "");
-    CHECK(survive(2, 1000, 3, 0) == "");
+                CHECK(run_with_killed_rank(4, count, calls, direct) == "");
+    CHECK(run_with_killed_rank(2, 1000, 3, 0) == "");
 }
 
-TEST_CASE("a rank that leaves in order ends what others expect of it", "[threads]") {
+TEST_CASE("a rank that leaves in order ends the operations that need it", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
+        node::engine engine(me.memory, me.lives, me.rank);
         if (me.rank == 1) return {};
         sum_of sum(3);
-        return expect_end(by, sum, UCS_ERR_CONNECTION_RESET);
+        return run_until_failed(engine, sum, UCS_ERR_CONNECTION_RESET);
     };
     CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("a rank that leaves after its last operation disturbs nobody") {
+TEST_CASE("a rank that leaves after its last operation causes no error") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
+        node::engine engine(me.memory, me.lives, me.rank);
         sum_of sum(3000);
-        node::operation operation(by);
-        if (operation.init(sum.what) != UCS_OK) return "init";
+        node::operation operation(engine);
+        if (operation.init(sum.args) != UCS_OK) return "init";
         operation.start();
-        if (by.wait(operation) != UCS_OK) return "status";
-        return sum.into.back() == by.size() ? "" : "sum";
+        if (engine.wait(operation) != UCS_OK) return "status";
+        return sum.into.back() == engine.size() ? "" : "sum";
     };
     for (int i = 0; i < 20; ++i)
         CHECK(run_node(test::small_node(4), ranks_are::processes, body) == "");
 }
 
-TEST_CASE("who is told that an operation failed may destroy it", "[threads]") {
-    // The stage in the middle of a reduction in parts finds the failure, and so does the last one
-    // of a direct one.
+TEST_CASE("the listener of a failed operation may destroy it", "[threads]") {
+    // In a reduction in parts the work stage finds the failure, in a direct one the last stage.
     for (const rank_t direct : {0U, 2U}) {
         const auto body = [&](test::node_rank& me) -> std::string {
-            node::tuning limits;
-            limits.direct_bytes = 0;
-            limits.direct_ranks = direct;
-            node::engine by(me.memory, me.lives, me.rank, limits);
+            node::tuning params;
+            params.direct_bytes = 0;
+            params.direct_ranks = direct;
+            node::engine engine(me.memory, me.lives, me.rank, params);
             if (me.rank == 0) {
-                by.fail(UCS_ERR_CANCELED);
+                engine.fail(UCS_ERR_CANCELED);
                 return {};
             }
             sum_of sum(5000);
-            auto operation = std::make_unique<node::operation>(by);
-            if (operation->init(sum.what) != UCS_OK) return "init";
+            auto operation = std::make_unique<node::operation>(engine);
+            if (operation->init(sum.args) != UCS_OK) return "init";
             const auto destroy = [](node::operation&, void* argument) {
                 static_cast<std::unique_ptr<node::operation>*>(argument)->reset();
             };
             operation->on_end(destroy, &operation);
             operation->start();
             while (operation != nullptr)
-                (void)by.progress();
-            return by.status() == UCS_ERR_CANCELED ? "" : "the group lives on";
+                (void)engine.progress();
+            return engine.status() == UCS_ERR_CANCELED ? "" : "the group has not failed";
         };
         CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
     }
 }
 
-TEST_CASE("ranks that disagree on the arguments are told", "[threads]") {
-    // Both in mailboxes; one in a mailbox and one in slots; both in slots.
+TEST_CASE("calls with different arguments fail on all ranks", "[threads]") {
+    // The calls are both in mailboxes, one in a mailbox and one in slots, and both in slots.
     const std::size_t counts[][2] = {{1, 2}, {1, 5000}, {5000, 5001}};
     for (const auto& pair : counts) {
         const auto body = [&](test::node_rank& me) -> std::string {
-            node::engine by(me.memory, me.lives, me.rank);
+            node::engine engine(me.memory, me.lives, me.rank);
             sum_of sum(pair[me.rank == 2 ? 1 : 0]);
-            return expect_end(by, sum, UCS_ERR_INVALID_PARAM);
+            return run_until_failed(engine, sum, UCS_ERR_INVALID_PARAM);
         };
         CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
     }
@@ -149,24 +149,24 @@ namespace {
 
 struct pair_of_calls {
     schedule::call right, wrong;
-    const char* said;  // of the wrong one
+    const char* text;  // text of the wrong call
 };
 
-schedule::call call_of(collective what, std::size_t count, const schedule::reducer* how) {
+schedule::call call_of(collective type, std::size_t count, const schedule::reducer* reducer) {
     schedule::call made;
-    made.what = what;
+    made.what = type;
     made.count = count;
     made.element = 8;
-    made.how = how;
+    made.how = reducer;
     return made;
 }
 
 }  // namespace
 
-TEST_CASE("whoever disagrees is named, and what it called", "[threads]") {
+TEST_CASE("the log names the rank with other arguments and its call", "[threads]") {
     const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 2);
     const schedule::kernel_reducer largest(reduce::element::fp64, reduce::operation::maximum, 2);
-    const schedule::kernel_reducer of_int(reduce::element::int64, reduce::operation::sum, 2);
+    const schedule::kernel_reducer sum_of_int(reduce::element::int64, reduce::operation::sum, 2);
     for (const std::size_t count : {1U, 4000U}) {
         const schedule::call right = call_of(collective::allreduce, count, &sum);
         schedule::call from_one = call_of(collective::bcast, count, nullptr);
@@ -176,7 +176,8 @@ TEST_CASE("whoever disagrees is named, and what it called", "[threads]") {
         const pair_of_calls pairs[] = {
             {right, call_of(collective::allreduce, count, &largest),
              "allreduce {}, maximum of fp64"},
-            {right, call_of(collective::allreduce, count, &of_int), "allreduce {}, sum of int64"},
+            {right, call_of(collective::allreduce, count, &sum_of_int),
+             "allreduce {}, sum of int64"},
             {right, call_of(collective::barrier, 0, nullptr), "barrier"},
             {right, call_of(collective::allgather, count, nullptr), "allgather {}"},
             {from_one, from_other, "bcast {}, root 1"},
@@ -185,31 +186,31 @@ TEST_CASE("whoever disagrees is named, and what it called", "[threads]") {
             const test::log_capture log;
             const auto body = [&](test::node_rank& me) -> std::string {
                 std::vector<double> from(3 * count), into(3 * count);
-                node::engine by(me.memory, me.lives, me.rank);
-                node::operation operation(by);
-                schedule::call what = me.rank == 2 ? each.wrong : each.right;
-                what.from = from.data();
-                what.into = into.data();
-                if (operation.init(what) != UCS_OK) return "init";
-                // A root needs nothing of others: it goes on until it hears of the failure.
-                while (by.status() == UCS_OK) {
+                node::engine engine(me.memory, me.lives, me.rank);
+                node::operation operation(engine);
+                schedule::call args = me.rank == 2 ? each.wrong : each.right;
+                args.from = from.data();
+                args.into = into.data();
+                if (operation.init(args) != UCS_OK) return "init";
+                // A root needs nothing from others, so it goes on until it learns of the failure.
+                while (engine.status() == UCS_OK) {
                     if (operation.status() != UCS_INPROGRESS) operation.start();
-                    (void)by.wait(operation);
+                    (void)engine.wait(operation);
                 }
-                return by.status() == UCS_ERR_INVALID_PARAM ? "" : "status";
+                return engine.status() == UCS_ERR_INVALID_PARAM ? "" : "status";
             };
             CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
             INFO(log.text());
-            const std::string said = fmt::format(fmt::runtime(each.said), elements);
-            CHECK((log.count("rank 2 " + said) != 0 || log.count("called " + said) != 0));
+            const std::string call_text = fmt::format(fmt::runtime(each.text), elements);
+            CHECK((log.count("rank 2 " + call_text) != 0 || log.count("called " + call_text) != 0));
         }
     }
 }
 
-TEST_CASE("what ranks may differ in is no disagreement", "[threads]") {
+TEST_CASE("permitted differences between calls cause no failure", "[threads]") {
     const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 3);
     const auto body = [&](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
+        node::engine engine(me.memory, me.lives, me.rank);
         std::vector<double> from(9, 1), into(9, 1);
         const std::uint64_t counts[] = {1, 3, 2};
         const std::uint64_t forwards[] = {0, 1, 4}, backwards[] = {5, 2, 0};
@@ -224,100 +225,101 @@ TEST_CASE("what ranks may differ in is no disagreement", "[threads]") {
             what.into = into.data();
             what.in_place = odd;
             if (what.what != collective::allgatherv) what.root = me.rank;
-            node::operation operation(by);
+            node::operation operation(engine);
             if (operation.init(what) != UCS_OK) return "init";
             operation.start();
-            if (by.wait(operation) != UCS_OK) return name(what.what);
+            if (engine.wait(operation) != UCS_OK) return name(what.what);
         }
         return {};
     };
     CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("counters that a rank overwrites with nonsense end the operation", "[threads]") {
+TEST_CASE("invalid counters of a rank end the operation", "[threads]") {
     std::uint64_t node::control::*const words[] = {&node::control::given, &node::control::taken};
     for (const auto word : words) {
         const auto body = [&](test::node_rank& me) -> std::string {
-            node::engine by(me.memory, me.lives, me.rank);
+            node::engine engine(me.memory, me.lives, me.rank);
             if (me.rank == 1) {
-                node::tell(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
+                node::store_release(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
                 sum_of sum(5000);
-                node::operation operation(by);
-                if (operation.init(sum.what) != UCS_OK) return "init";
-                while (by.status() == UCS_OK) {
-                    node::tell(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
+                node::operation operation(engine);
+                if (operation.init(sum.args) != UCS_OK) return "init";
+                while (engine.status() == UCS_OK) {
+                    node::store_release(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
                     if (operation.status() != UCS_INPROGRESS) operation.start();
-                    by.progress();
-                    node::tell(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
+                    engine.progress();
+                    node::store_release(me.memory.control_of(1).*word, ~std::uint64_t{0} - 5);
                     ::usleep(10);
                 }
                 return {};
             }
             sum_of sum(5000);
-            return expect_end(by, sum, UCS_ERR_IO_ERROR);
+            return run_until_failed(engine, sum, UCS_ERR_IO_ERROR);
         };
         CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
     }
 }
 
-TEST_CASE("a mailbox with nonsense ends the operation", "[threads]") {
+TEST_CASE("an invalid mailbox ends the operation", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
+        node::engine engine(me.memory, me.lives, me.rank);
         sum_of sum(1);
-        if (me.rank == 0) return expect_end(by, sum, UCS_ERR_IO_ERROR);
-        node::tell(me.memory.mailbox(1, 0).number, 77);
-        while (node::peek(me.memory.control_of(0).failed) == 0)
+        if (me.rank == 0) return run_until_failed(engine, sum, UCS_ERR_IO_ERROR);
+        node::store_release(me.memory.mailbox(1, 0).number, 77);
+        while (node::load_relaxed(me.memory.control_of(0).failed) == 0)
             ::usleep(10);
         return {};
     };
     CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("whoever gives up waiting learns for whom, and the others learn of it", "[threads]") {
+TEST_CASE("a rank that times out learns which ranks are missing, and the others fail",
+          "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::engine by(me.memory, me.lives, me.rank);
+        node::engine engine(me.memory, me.lives, me.rank);
         sum_of sum(1);
         if (me.rank == 1) {
-            while (node::peek(me.memory.control_of(0).failed) == 0)
+            while (node::load_relaxed(me.memory.control_of(0).failed) == 0)
                 ::usleep(10);
-            return expect_end(by, sum, UCS_ERR_TIMED_OUT);
+            return run_until_failed(engine, sum, UCS_ERR_TIMED_OUT);
         }
-        node::operation operation(by);
-        if (operation.init(sum.what) != UCS_OK) return "init";
+        node::operation operation(engine);
+        if (operation.init(sum.args) != UCS_OK) return "init";
         operation.start();
         for (int i = 0; i < 1000; ++i)
-            by.progress();
-        if (by.missing() != std::vector<rank_t>{1}) return "missing";
-        by.fail(UCS_ERR_TIMED_OUT);
+            engine.progress();
+        if (engine.missing() != std::vector<rank_t>{1}) return "missing";
+        engine.fail(UCS_ERR_TIMED_OUT);
         return operation.status() == UCS_ERR_TIMED_OUT ? "" : "status";
     };
     CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("a rank that is killed while others read its memory ends the operation on them") {
+TEST_CASE("the death of a rank ends the operation of ranks that read its memory") {
     const auto body = [](test::node_rank& me) -> std::string {
-        node::tuning limits;
-        limits.read_bytes = 1;
-        node::engine by(me.memory, me.lives, me.rank, limits, me.others);
+        node::tuning params;
+        params.read_bytes = 1;
+        node::engine engine(me.memory, me.lives, me.rank, params, me.peers);
         std::vector<std::uint64_t> from(3000, me.rank), into(3000);
-        schedule::call what;
-        what.what = collective::alltoall;
-        what.from = from.data();
-        what.into = into.data();
-        what.count = 1000;
-        what.element = 8;
-        node::operation operation(by);
-        if (operation.init(what) != UCS_OK) return "init";
+        schedule::call args;
+        args.what = collective::alltoall;
+        args.from = from.data();
+        args.into = into.data();
+        args.count = 1000;
+        args.element = 8;
+        node::operation operation(engine);
+        if (operation.init(args) != UCS_OK) return "init";
         ucs_status_t status = UCS_OK;
         for (int round = 0; status == UCS_OK; ++round) {
             operation.start();
-            // In the middle: its input is known, and it has not read others'.
+            // The rank dies when its address is known, before it has read the others' blocks.
             if (me.rank == 2 && round == 20) ::kill(::getpid(), SIGKILL);
-            status = by.wait(operation);
+            status = engine.wait(operation);
             for (rank_t rank = 0; status == UCS_OK && rank < 3; ++rank)
                 if (into[rank * 1000 + 999] != rank) return "content";
         }
-        // Whoever finds out first: by reading, or by the watch.
+        // A rank may find out by reading or by the watch.
         const bool right = status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_ENDPOINT_TIMEOUT;
         return right ? "" : fmt::format("ended with {}", ucs_status_string(status));
     };
@@ -325,16 +327,16 @@ TEST_CASE("a rank that is killed while others read its memory ends the operation
         CHECK(run_node(test::small_node(3), ranks_are::processes, body) == "");
 }
 
-TEST_CASE("memory of a process that is another one, or has no such memory, is not read") {
-    const std::uint64_t mine = 77;
-    const auto address = reinterpret_cast<std::uintptr_t>(&mine);
+TEST_CASE("memory of another process with the same pid, or at an invalid address, is not read") {
+    const std::uint64_t value = 77;
+    const auto address = reinterpret_cast<std::uintptr_t>(&value);
     std::uint64_t into = 0;
-    const node::process_mark own = node::process_mark::own();
-    node::process_mark stranger = own, nobody = own, moved = own;
+    const node::process_identity own = node::process_identity::own();
+    node::process_identity stranger = own, nobody = own, moved = own;
     ++stranger.cookie;
     nobody.pid = 0x7ffffffe;
-    moved.cookie_at = 8;
-    const node::neighbours all({own, stranger, nobody, moved});
+    moved.cookie_address = 8;
+    const node::local_peers all({own, stranger, nobody, moved});
     CHECK(all.read(0, address, &into, sizeof into) == UCS_OK);
     CHECK(into == 77);
     CHECK(all.read(0, 16, &into, sizeof into) == UCS_ERR_IO_ERROR);
@@ -342,38 +344,39 @@ TEST_CASE("memory of a process that is another one, or has no such memory, is no
     CHECK(all.read(2, address, &into, sizeof into) == UCS_ERR_ENDPOINT_TIMEOUT);
     CHECK(all.read(3, address, &into, sizeof into) == UCS_ERR_IO_ERROR);
     CHECK_FALSE(all.can_read_all());
-    CHECK(node::neighbours({own, own}).can_read_all());
+    CHECK(node::local_peers({own, own}).can_read_all());
 }
 
 namespace {
 
-// Rank 0 gives an operation up that rank 1 begins only then.
+// Rank 0 fails an operation that rank 1 begins only after that.
 std::string come_late(test::node_rank& me, std::uint64_t count, std::atomic<bool>& over) {
-    node::engine by(me.memory, me.lives, me.rank);
-    const schedule::kernel_reducer how(reduce::element::int64, reduce::operation::sum, by.size());
+    node::engine engine(me.memory, me.lives, me.rank);
+    const schedule::kernel_reducer reducer(reduce::element::int64, reduce::operation::sum,
+                                           engine.size());
     std::vector<std::int64_t> from(count, 1), into(count);
-    schedule::call what;
-    what.what = schedule::collective::allreduce;
-    what.from = from.data();
-    what.into = into.data();
-    what.count = count;
-    what.element = 8;
-    what.how = &how;
-    node::operation operation(by);
-    if (operation.init(what) != UCS_OK) return "init";
+    schedule::call args;
+    args.what = schedule::collective::allreduce;
+    args.from = from.data();
+    args.into = into.data();
+    args.count = count;
+    args.element = 8;
+    args.how = &reducer;
+    node::operation operation(engine);
+    if (operation.init(args) != UCS_OK) return "init";
     while (me.rank == 1 && !over)
         std::this_thread::yield();
     operation.start();
     if (me.rank == 0) {
-        by.fail(UCS_ERR_TIMED_OUT);
+        engine.fail(UCS_ERR_TIMED_OUT);
         over = true;
     }
-    return by.wait(operation) == UCS_ERR_TIMED_OUT ? "" : fmt::format("rank {}", me.rank);
+    return engine.wait(operation) == UCS_ERR_TIMED_OUT ? "" : fmt::format("rank {}", me.rank);
 }
 
 }  // namespace
 
-TEST_CASE("who comes after another rank gave up does not take its part for done", "[threads]") {
+TEST_CASE("a rank that comes after a failure does not take the failed part for done", "[threads]") {
     for (const std::uint64_t count : {1U, 100U, 20'000U}) {
         std::atomic<bool> over = false;
         CHECK(run_node(test::small_node(2), ranks_are::threads,
@@ -384,19 +387,19 @@ TEST_CASE("who comes after another rank gave up does not take its part for done"
 namespace {
 
 // Rank 1 could not make its part of the group.
-std::string hear_of_decline(test::node_rank& me) {
+std::string run_with_declined_rank(test::node_rank& me) {
     if (me.rank == 1) {
         me.memory.decline(1, UCS_ERR_NO_MEMORY);
         return "";
     }
-    node::engine by(me.memory, me.lives, me.rank, {}, me.others, {});
+    node::engine engine(me.memory, me.lives, me.rank, {}, me.peers, {});
     sum_of sum(1);
-    return expect_end(by, sum, UCS_ERR_NO_MEMORY);
+    return run_until_failed(engine, sum, UCS_ERR_NO_MEMORY);
 }
 
 }  // namespace
 
-TEST_CASE("a rank that takes part in nothing says so, and nobody waits for it") {
-    CHECK(run_node(test::small_node(2), ranks_are::threads, hear_of_decline) == "");
-    CHECK(run_node(test::small_node(3), ranks_are::processes, hear_of_decline) == "");
+TEST_CASE("a rank that declines the group reports it, and no rank waits for it") {
+    CHECK(run_node(test::small_node(2), ranks_are::threads, run_with_declined_rank) == "");
+    CHECK(run_node(test::small_node(3), ranks_are::processes, run_with_declined_rank) == "");
 }

@@ -17,29 +17,29 @@ using namespace ucg::node;
 namespace test {
 namespace {
 
-constexpr unsigned patience_of_tests = instrumented ? 250 : 60;  // seconds
+constexpr unsigned timeout_of_tests = instrumented ? 250 : 60;  // seconds
 
 std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t rank,
                      const node_body& body) {
     watch lives(pids);
-    // Children have what their parent had, in the same place.
-    std::vector<process_mark> marks(pids.size(), process_mark::own());
+    // Children have what their parent had, at the same addresses.
+    std::vector<process_identity> identities(pids.size(), process_identity::own());
     for (std::size_t i = 0; i < pids.size(); ++i)
-        marks[i].pid = pids[i];
-    const neighbours others(marks);
+        identities[i].pid = pids[i];
+    const local_peers peers(identities);
     early_limit early;
-    node_rank me{memory, lives, rank, others, early};
+    node_rank me{memory, lives, rank, peers, early};
     return body(me);
 }
 
-// They share one mapping: ThreadSanitizer tells places apart by their addresses.
-std::string run_threads(int fd, const geometry& like, const node_body& body) {
-    auto memory = segment::attach(fd, like);
+// The threads share one mapping, because ThreadSanitizer identifies memory by its address.
+std::string run_threads(int fd, const geometry& layout, const node_body& body) {
+    auto memory = segment::attach(fd, layout);
     if (!memory) return "attach";
-    std::vector<std::string> wrong(like.ranks);
-    const std::vector<pid_t> pids(like.ranks, ::getpid());
+    std::vector<std::string> wrong(layout.ranks);
+    const std::vector<pid_t> pids(layout.ranks, ::getpid());
     std::vector<std::thread> threads;
-    for (rank_t rank = 0; rank < like.ranks; ++rank)
+    for (rank_t rank = 0; rank < layout.ranks; ++rank)
         threads.emplace_back([&, rank] { wrong[rank] = run_rank(*memory, pids, rank, body); });
     for (std::thread& each : threads)
         each.join();
@@ -48,7 +48,7 @@ std::string run_threads(int fd, const geometry& like, const node_body& body) {
     return {};
 }
 
-// What the processes of a group know of each other.
+// Shared memory by which the processes of a group find each other and return their complaints.
 struct board {
     static constexpr std::size_t most = 64;
     struct note {
@@ -58,17 +58,17 @@ struct board {
     note ranks[most];
 };
 
-// Waits at the pipe until all are born, so that their numbers are there.
-[[noreturn]] void be_rank(int fd, int gate, const geometry& like, board& all, rank_t rank,
+// Waits at the pipe until all processes exist, so that their pids are on the board.
+[[noreturn]] void be_rank(int fd, int gate, const geometry& layout, board& all, rank_t rank,
                           const node_body& body) {
-    ::alarm(patience_of_tests);
+    ::alarm(timeout_of_tests);
     char none;
     while (::read(gate, &none, 1) > 0) {
     }
     std::vector<pid_t> pids;
-    for (rank_t i = 0; i < like.ranks; ++i)
+    for (rank_t i = 0; i < layout.ranks; ++i)
         pids.push_back(all.ranks[i].pid);
-    auto memory = segment::attach(fd, like);
+    auto memory = segment::attach(fd, layout);
     const std::string wrong = memory ? run_rank(*memory, pids, rank, body) : "attach";
     auto& text = all.ranks[rank].text;
     text[wrong.copy(text, sizeof text - 1)] = 0;
@@ -78,32 +78,32 @@ struct board {
 std::string collect(board& all, rank_t ranks) {
     std::string wrong;
     for (rank_t rank = 0; rank < ranks; ++rank) {
-        int how = 0;
-        ::waitpid(all.ranks[rank].pid, &how, 0);
-        if (WIFSIGNALED(how) && WTERMSIG(how) != SIGKILL && wrong.empty())
-            wrong = fmt::format("rank {}: signal {}", rank, WTERMSIG(how));
+        int status = 0;
+        ::waitpid(all.ranks[rank].pid, &status, 0);
+        if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && wrong.empty())
+            wrong = fmt::format("rank {}: signal {}", rank, WTERMSIG(status));
         if (all.ranks[rank].text[0] != 0 && wrong.empty()) wrong = all.ranks[rank].text;
     }
     return wrong;
 }
 
-std::string run_processes(int fd, const geometry& like, const node_body& body) {
+std::string run_processes(int fd, const geometry& layout, const node_body& body) {
     void* const shared =
         ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int gate[2];
-    if (shared == MAP_FAILED || like.ranks > board::most || ::pipe(gate) != 0) return "no board";
+    if (shared == MAP_FAILED || layout.ranks > board::most || ::pipe(gate) != 0) return "no board";
     board& all = *static_cast<board*>(shared);
-    static_cast<void>(process_mark::own());  // before the first child
-    for (rank_t rank = 0; rank < like.ranks; ++rank) {
+    static_cast<void>(process_identity::own());  // before the first child
+    for (rank_t rank = 0; rank < layout.ranks; ++rank) {
         const pid_t pid = ::fork();
         if (pid == 0) {
             ::close(gate[1]);
-            be_rank(fd, gate[0], like, all, rank, body);
+            be_rank(fd, gate[0], layout, all, rank, body);
         }
         all.ranks[rank].pid = pid;
     }
     ::close(gate[1]);
-    std::string wrong = collect(all, like.ranks);
+    std::string wrong = collect(all, layout.ranks);
     ::close(gate[0]);
     ::munmap(shared, sizeof(board));
     return wrong;
@@ -112,21 +112,21 @@ std::string run_processes(int fd, const geometry& like, const node_body& body) {
 }  // namespace
 
 geometry small_node(rank_t ranks) {
-    geometry like;
-    like.ranks = ranks;
-    like.mailboxes = 2;
-    like.mailbox_bytes = 64;
-    like.slots = 3;
-    like.slot_bytes = page;
-    like.ring_bytes = 1024;
-    return like;
+    geometry layout;
+    layout.ranks = ranks;
+    layout.mailboxes = 2;
+    layout.mailbox_bytes = 64;
+    layout.slots = 3;
+    layout.slot_bytes = page;
+    layout.ring_bytes = 1024;
+    return layout;
 }
 
-std::string run_node(const geometry& like, ranks_are what, const node_body& body) {
-    auto file = segment::make(like);
+std::string run_node(const geometry& layout, ranks_are kind, const node_body& body) {
+    auto file = segment::make(layout);
     if (!file) return "make";
-    return what == ranks_are::threads ? run_threads(file->get(), like, body)
-                                      : run_processes(file->get(), like, body);
+    return kind == ranks_are::threads ? run_threads(file->get(), layout, body)
+                                      : run_processes(file->get(), layout, body);
 }
 
 }  // namespace test

@@ -10,16 +10,16 @@
 
 namespace test {
 
-// What one rank has. In a process of its own where the ranks are processes.
+// The objects of one rank; in a process of its own if the ranks are processes.
 struct node_rank {
     const ucg::node::segment& memory;
     ucg::node::watch& lives;
     ucg::node::rank_t rank;
-    const ucg::node::neighbours& others;
+    const ucg::node::local_peers& peers;
     ucg::node::early_limit& early;
 };
 
-// Empty: all is right; else what is wrong.
+// Returns an empty string if all is right, otherwise what is wrong.
 using node_body = std::function<std::string(node_rank&)>;
 
 enum class ranks_are { threads, processes };
@@ -27,10 +27,10 @@ enum class ranks_are { threads, processes };
 // A small geometry, so that few elements fill many slots.
 [[nodiscard]] ucg::node::geometry small_node(ucg::node::rank_t ranks);
 
-// Runs the body in each rank; the first complaint of any, but of those that were killed (they kill
-// themselves). Ranks that hang are killed after a minute (more where code is instrumented), and
-// that is a complaint.
-[[nodiscard]] std::string run_node(const ucg::node::geometry& like, ranks_are what,
+// Runs the body in each rank. Returns the first complaint of any rank that was not killed (ranks
+// kill themselves). Ranks that hang are killed after a minute (later if the code is instrumented),
+// and that is a complaint.
+[[nodiscard]] std::string run_node(const ucg::node::geometry& layout, ranks_are kind,
                                    const node_body& body);
 
 }  // namespace test

@@ -1,4 +1,4 @@
-// When a rank writes its slots past the caches.
+// Tests of when a rank writes its slots with non-temporal stores.
 #include "ucg/node/slot_writer.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,83 +12,82 @@ namespace {
 constexpr std::size_t bytes = 32 * 1024;
 constexpr ucs::time::nanoseconds fast = 1'000, slow = 20'000;
 
-void note(slot_writer& to, ucs::time::nanoseconds took, unsigned times) {
+void note(slot_writer& writer, ucs::time::nanoseconds took, unsigned times) {
     for (unsigned i = 0; i < times; ++i)
-        to.note(bytes, took);
+        writer.note(bytes, took);
 }
 
 }  // namespace
 
-TEST_CASE(
-    "several slow copies in a row make a writer go past the caches, fast ones bring it back") {
-    slot_writer by{slot_writer::limits()};
+TEST_CASE("several slow copies in a row switch to non-temporal stores, fast ones switch back") {
+    slot_writer writer{slot_writer::limits()};
     const unsigned enough = slot_writer::limits().in_a_row;
     REQUIRE(enough > 1);
-    CHECK_FALSE(by.streams());
-    note(by, slow, enough - 1);
-    note(by, fast, 1);  // so it was an interruption
-    note(by, slow, enough - 1);
-    CHECK_FALSE(by.streams());
-    note(by, slow, 1);
-    CHECK(by.streams());
-    note(by, fast, enough - 1);
-    note(by, slow, 1);
-    CHECK(by.streams());
-    note(by, fast, enough);
-    CHECK_FALSE(by.streams());
+    CHECK_FALSE(writer.is_nontemporal());
+    note(writer, slow, enough - 1);
+    note(writer, fast, 1);  // so the slow copies were an interruption
+    note(writer, slow, enough - 1);
+    CHECK_FALSE(writer.is_nontemporal());
+    note(writer, slow, 1);
+    CHECK(writer.is_nontemporal());
+    note(writer, fast, enough - 1);
+    note(writer, slow, 1);
+    CHECK(writer.is_nontemporal());
+    note(writer, fast, enough);
+    CHECK_FALSE(writer.is_nontemporal());
 }
 
-TEST_CASE("a short copy may take the time that lines of main memory take") {
-    slot_writer by{slot_writer::limits()};
+TEST_CASE("a short copy may take as long as lines of main memory take") {
+    slot_writer writer{slot_writer::limits()};
     for (unsigned i = 0; i < 10; ++i)
-        by.note(8192, 2'000);
-    CHECK_FALSE(by.streams());
+        writer.note(8192, 2'000);
+    CHECK_FALSE(writer.is_nontemporal());
 }
 
-// With limits under which no ordinary copy is slow, only those that are timed bring it back.
-TEST_CASE("ordinary copies are tried now and then") {
+// With these limits no ordinary copy is slow, so the timed trials bring ordinary stores back.
+TEST_CASE("ordinary copies are tried from time to time") {
     slot_writer::limits limits;
     limits.slow_copy = 1e12;
     limits.tried_every = 5;
-    slot_writer by(limits);
-    note(by, ucs::time::nanoseconds{1} << 62U, limits.in_a_row);
-    REQUIRE(by.streams());
+    slot_writer writer(limits);
+    note(writer, ucs::time::nanoseconds{1} << 62U, limits.in_a_row);
+    REQUIRE(writer.is_nontemporal());
     std::vector<std::byte> from(bytes), into(bytes);
     unsigned copies = 0;
-    for (; by.streams() && copies < 100; ++copies)
-        by.put(into.data(), from.data(), bytes);
+    for (; writer.is_nontemporal() && copies < 100; ++copies)
+        writer.put(into.data(), from.data(), bytes);
     CHECK(copies == limits.tried_every + limits.in_a_row - 1);
 }
 
-TEST_CASE("copies into memory that is new are not timed") {
-    slot_writer by({1, 0, -1, 1, 2, 1}, 3 * bytes);  // every copy that is timed is slow
+TEST_CASE("copies into fresh memory are not timed") {
+    slot_writer writer({1, 0, -1, 1, 2, 1}, 3 * bytes);  // every timed copy is slow
     std::vector<std::byte> from(bytes), into(bytes);
     for (int i = 0; i < 3; ++i) {
-        by.put(into.data(), from.data(), bytes);
-        CHECK_FALSE(by.streams());
+        writer.put(into.data(), from.data(), bytes);
+        CHECK_FALSE(writer.is_nontemporal());
     }
-    by.put(into.data(), from.data(), bytes);
-    CHECK(by.streams());
+    writer.put(into.data(), from.data(), bytes);
+    CHECK(writer.is_nontemporal());
 }
 
-TEST_CASE("whatever way it goes, all bytes come and no others are touched") {
+TEST_CASE("both kinds of stores write all bytes and no others") {
     slot_writer::limits always{1, 0, -1, 1, 2, 1};
-    for (const bool streams : {false, true}) {
-        slot_writer by(always);
-        if (streams) note(by, slow, 1);
+    for (const bool nontemporal : {false, true}) {
+        slot_writer writer(always);
+        if (nontemporal) note(writer, slow, 1);
         std::vector<unsigned char> from(5000), into;
         std::iota(from.begin(), from.end(), static_cast<unsigned char>(3));
         const auto* const source = reinterpret_cast<const std::byte*>(from.data());
         for (const std::size_t size : {0U, 1U, 63U, 64U, 200U, 4096U, 4700U}) {
             for (const std::size_t offset : {0U, 1U, 17U, 64U}) {
                 into.assign(from.size(), 0xee);
-                by.put(reinterpret_cast<std::byte*>(into.data()) + offset, source, size);
+                writer.put(reinterpret_cast<std::byte*>(into.data()) + offset, source, size);
                 INFO(size << " bytes at " << offset);
                 std::vector<unsigned char> expected(from.size(), 0xee);
                 std::copy_n(from.begin(), size, expected.begin() + static_cast<long>(offset));
                 CHECK(into == expected);
             }
         }
-        by.put(reinterpret_cast<std::byte*>(into.data()), nullptr, 0);
+        writer.put(reinterpret_cast<std::byte*>(into.data()), nullptr, 0);
     }
 }

@@ -1,4 +1,4 @@
-// The receiver's end of a ring, and the words of a sender that it refuses.
+// Tests of the receiver's end of a ring: positions of a sender that it refuses.
 #include "ucg/node/stream.hpp"
 
 #include <catch2/catch.hpp>
@@ -10,37 +10,37 @@ using namespace ucg::node;
 namespace {
 
 struct ring_of_two {
-    geometry like = test::small_node(2);
-    ucs::unique_fd file = *segment::make(like);
-    segment memory = *segment::attach(file.get(), like);
+    geometry layout = test::small_node(2);
+    ucs::unique_fd file = *segment::make(layout);
+    segment memory = *segment::attach(file.get(), layout);
     ring_control& words = memory.ring(1, 0);
     stream_in in{memory, 1, 0};
 };
 
 }  // namespace
 
-TEST_CASE("a sender may fill the room of a ring that was given back, and no more") {
+TEST_CASE("a sender may fill only the room of a ring that was given back") {
     ring_of_two made;
-    const std::uint64_t size = made.like.ring_bytes;
-    tell(made.words.written, size);
+    const std::uint64_t size = made.layout.ring_bytes;
+    store_release(made.words.written, size);
     REQUIRE(made.in.ready() == size);
     made.in.skip(size);
 
-    SECTION("all of it, when it was given back") {
+    SECTION("all of it, after it was given back") {
         REQUIRE(made.in.publish());
-        tell(made.words.written, 2 * size);
+        store_release(made.words.written, 2 * size);
         CHECK(made.in.ready() == size);
-        CHECK(!made.in.broken());
+        CHECK(!made.in.is_broken());
     }
-    SECTION("nothing before that, although it has been read") {
-        tell(made.words.written, size + sizeof(frame));
+    SECTION("nothing before that, even if it has been read") {
+        store_release(made.words.written, size + sizeof(frame));
         CHECK(made.in.ready() == 0);
-        CHECK(made.in.broken());
+        CHECK(made.in.is_broken());
     }
-    SECTION("and takes nothing back") {
+    SECTION("it may not take bytes back") {
         REQUIRE(made.in.publish());
-        tell(made.words.written, size - sizeof(frame));
+        store_release(made.words.written, size - sizeof(frame));
         CHECK(made.in.ready() == 0);
-        CHECK(made.in.broken());
+        CHECK(made.in.is_broken());
     }
 }

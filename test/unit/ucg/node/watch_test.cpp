@@ -1,4 +1,4 @@
-// Watching processes: what it costs in descriptors, and that each watch finds a death.
+// Tests of watching processes: the number of descriptors, and detection of a death by each watch.
 #include "ucg/node/watch.hpp"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// What groups measure, on simulated machines whose prices are known.
+// Tests of the measurement, on simulated machines with known costs.
 #include "ucg/select/measure.hpp"
 
 #include <catch2/catch.hpp>
@@ -29,7 +29,7 @@ private:
     inline static const sim::network* of = nullptr;
 };
 
-// What each rank gets to know.
+// Returns the samples that each rank gets.
 std::vector<std::vector<select::price_sample>> measure_on(const sim::machine& like) {
     sim::network net(like);
     const clock_of clock(net);
@@ -72,7 +72,7 @@ select::price_sample sample_of(double latency) {
 
 }  // namespace
 
-TEST_CASE("what is measured is what messages and nodes cost") {
+TEST_CASE("measure: the figures are the costs of messages and nodes") {
     sim::machine on = unlike_the_defaults();
     for (const schedule::rank_t per_node : {1U, 2U, 3U, 8U}) {
         for (const schedule::rank_t nodes : {2U, 3U}) {
@@ -87,7 +87,7 @@ TEST_CASE("what is measured is what messages and nodes cost") {
                 check_near(found.per_byte, real.per_byte);
                 check_near(found.copy_byte, real.copy_byte);
                 check_near(found.reduce_byte, real.reduce_byte);
-                // One side is busy with each message, while the other has its own to do.
+                // One side is busy with each message, while the other has its own to process.
                 CHECK(found.per_message >= 500e-9);
                 CHECK(found.per_message <= 1200e-9);
                 const schedule::link_cost usual;
@@ -106,7 +106,7 @@ TEST_CASE("what is measured is what messages and nodes cost") {
     }
 }
 
-TEST_CASE("all ranks measure the same, whatever their order on nodes") {
+TEST_CASE("measure: all ranks get the same figures in any order on nodes") {
     sim::machine on = unlike_the_defaults();
     on.nodes = {7, 8, 7, 9, 8, 7};
     on.ranks = 6;
@@ -123,7 +123,7 @@ TEST_CASE("all ranks measure the same, whatever their order on nodes") {
     }
 }
 
-TEST_CASE("of what ranks say the median counts, and what makes no sense does not") {
+TEST_CASE("measure: the median of the valid samples is taken") {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::vector<select::price_sample> said;
     for (const double latency : {infinity, 3e-6, nothing, -1.0, 0.0, 1e-6, 2e-6})
