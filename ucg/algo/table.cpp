@@ -13,8 +13,8 @@
 
 namespace ucg::algo {
 
-std::span<const schedule::algorithm> algorithms(schedule::collective what) noexcept {
-    switch (what) {
+std::span<const schedule::algorithm> algorithms(schedule::collective collective) noexcept {
+    switch (collective) {
         case collective::barrier:
             return barrier::rows;
         case collective::bcast:
@@ -51,19 +51,19 @@ std::span<const schedule::algorithm> algorithms(schedule::collective what) noexc
     return {};
 }
 
-const schedule::algorithm* find(schedule::collective what, std::string_view name) noexcept {
-    for (const schedule::algorithm& each : algorithms(what))
+const schedule::algorithm* find(schedule::collective collective, std::string_view name) noexcept {
+    for (const schedule::algorithm& each : algorithms(collective))
         if (each.name == name) return &each;
     return nullptr;
 }
 
-const schedule::algorithm& choose(const schedule::call& what, const schedule::shape& of,
+const schedule::algorithm& choose(const schedule::call& args, const schedule::shape& params,
                                   const schedule::link_cost& link, bool deterministic) noexcept {
     const schedule::algorithm* best = nullptr;
     double least = 0;
-    for (const schedule::algorithm& each : algorithms(what.what)) {
-        if (!fits(each, what, of, deterministic)) continue;
-        const double cost = each.cost(of, link);
+    for (const schedule::algorithm& each : algorithms(args.what)) {
+        if (!fits(each, args, params, deterministic)) continue;
+        const double cost = each.cost(params, link);
         if (best != nullptr && cost >= least) continue;
         best = &each;
         least = cost;

@@ -1,4 +1,4 @@
-// All algorithms, and the choice among them.
+// The table of all algorithms, and the choice of the cheapest one.
 #pragma once
 
 #include <span>
@@ -8,17 +8,19 @@
 
 namespace ucg::algo {
 
-// Those of one collective. Any thread.
-[[nodiscard]] std::span<const schedule::algorithm> algorithms(schedule::collective what) noexcept;
+// Returns the algorithms of one collective. Any thread.
+[[nodiscard]] std::span<const schedule::algorithm> algorithms(
+    schedule::collective collective) noexcept;
 
-// nullptr: there is none of that name.
-[[nodiscard]] const schedule::algorithm* find(schedule::collective what,
+// Returns nullptr if the collective has no algorithm of that name.
+[[nodiscard]] const schedule::algorithm* find(schedule::collective collective,
                                               std::string_view name) noexcept;
 
-// The one with the lowest predicted cost of those that fit; the first of equal ones. There always
-// is one. What all ranks know alike decides, so all choose the same. Any thread.
-[[nodiscard]] const schedule::algorithm& choose(const schedule::call& what,
-                                                const schedule::shape& of,
+// Returns the fitting algorithm with the lowest predicted cost, the first one of equals. At least
+// one algorithm fits each call. The choice depends only on values that are the same on every rank,
+// so all ranks choose the same algorithm. Any thread.
+[[nodiscard]] const schedule::algorithm& choose(const schedule::call& args,
+                                                const schedule::shape& params,
                                                 const schedule::link_cost& link,
                                                 bool deterministic) noexcept;
 

@@ -1,4 +1,4 @@
-// What a rank receives.
+// The receive plan of a rank: which rows it gets, from which ranks, and for which experts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ucg::moe {
 
-// Rows are in the order of (source rank, its token). Value, immutable once made.
+// Rows are sorted by source rank, then by token. Value, immutable once made.
 struct arriving {
     struct origin {
         rank_t source;
@@ -17,29 +17,29 @@ struct arriving {
     };
     std::uint32_t rows = 0;
     std::uint32_t k = 0;
-    std::vector<rank_t> from;           // [ranks] who sends a source's rows; nobody: it is masked
+    std::vector<rank_t> from;  // [ranks] the rank that sends a source's rows; no_rank: masked
     std::vector<std::uint32_t> counts;  // [ranks, channels] rows
-    std::vector<std::uint32_t> begins;  // [ranks, channels] the first of them
+    std::vector<std::uint32_t> begins;  // [ranks, channels] first row
     std::vector<origin> origins;        // [rows]
-    std::vector<expert_t> chosen;       // [rows, k] this rank's experts, or none
+    std::vector<expert_t> chosen;  // [rows, k] local number of the expert; none: of another rank
     std::vector<std::uint32_t> per_expert;  // [local experts] choices
-    // [rows, living ranks of this node] 1: the rank gets the row's token as well; empty: not asked
-    // for.
+    // [rows, living ranks of this node] 1: the rank gets the row's token as well. Empty if
+    // settings::holders is not set.
     std::vector<std::uint8_t> holders;
 
-    // Of routes that were checked, in any order; one of each living rank. UCS_ERR_EXCEEDS_LIMIT:
-    // more rows than can be numbered. std::bad_alloc.
-    [[nodiscard]] ucs_status_t make(const team& of, std::span<const routes> all,
+    // `all` are checked routes in any order, one for each living rank. UCS_ERR_EXCEEDS_LIMIT: there
+    // are more rows than can be numbered. Throws std::bad_alloc.
+    [[nodiscard]] ucs_status_t make(const team& group, std::span<const routes> all,
                                     std::uint32_t channels, std::uint32_t choices_per_token);
-    // Also who else of this node has the rows.
-    void find_holders(const team& of, std::span<const routes> all, std::uint32_t channels);
+    // Fills `holders`.
+    void find_holders(const team& group, std::span<const routes> all, std::uint32_t channels);
     [[nodiscard]] std::span<const std::uint32_t> counts_of(rank_t source,
                                                            std::uint32_t channels) const noexcept {
         return std::span(counts).subspan(std::size_t{source} * channels, channels);
     }
 
 private:
-    void take(const team& of, const routes& each, std::uint32_t channels);
+    void add_rows(const team& group, const routes& source_routes, std::uint32_t channels);
 };
 
 }  // namespace ucg::moe

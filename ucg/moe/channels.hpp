@@ -1,4 +1,4 @@
-// Pieces of a rank's tokens that travel one after the other.
+// Channels: the ranges of a rank's tokens that are sent one after the other.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace ucg::moe {
 
-// `channels` ranges of neighbouring tokens, of equal length but for the last ones, which may be
-// short or empty: none is shorter than `least`, where there are others after it. Value.
+// Cuts the tokens into `channels` ranges of equal length. The last ranges may be shorter or empty.
+// A range that other tokens follow has at least `least` tokens. Value.
 class channel_ranges {
 public:
     channel_ranges(std::uint32_t tokens, std::uint32_t channels, std::uint32_t least) noexcept
@@ -22,46 +22,49 @@ public:
     [[nodiscard]] std::uint32_t end(std::uint32_t channel) const noexcept {
         return begin(channel + 1);
     }
-    [[nodiscard]] std::uint32_t of(std::uint32_t token) const noexcept { return token / length_; }
+    [[nodiscard]] std::uint32_t channel_of(std::uint32_t token) const noexcept {
+        return token / length_;
+    }
 
 private:
     std::uint32_t tokens_;
     std::uint32_t length_;
 };
 
-// The channels of a stream that have rows, in order. While one is worked on the next one is under
-// way, in other memory: `turn` says in which of two. Value; the counts are borrowed.
+// Iterates over the channels of a stream that have rows. Two buffers alternate: while the exchange
+// works on one channel in one buffer, the next channel is in flight in the other buffer. Value. The
+// caller keeps `counts` alive.
 class channel_walk {
 public:
-    struct stop {
+    struct position {
         std::uint32_t channel;
-        std::uint32_t count;  // of rows; 0: behind the last one
-        unsigned turn;
+        std::uint32_t count;  // rows; 0: there are no further channels
+        unsigned buffer;
     };
     explicit channel_walk(std::span<const std::uint32_t> counts) noexcept
-        : counts_(counts), now_(from(0)), next_(from(now_ + 1)) {}
+        : counts_(counts), current_(first_used_from(0)), next_(first_used_from(current_ + 1)) {}
 
-    [[nodiscard]] explicit operator bool() const noexcept { return now_ < counts_.size(); }
-    [[nodiscard]] stop now() const noexcept { return at(now_, turn_); }
-    [[nodiscard]] stop next() const noexcept { return at(next_, turn_ ^ 1U); }
+    [[nodiscard]] explicit operator bool() const noexcept { return current_ < counts_.size(); }
+    [[nodiscard]] position current() const noexcept { return position_of(current_, buffer_); }
+    [[nodiscard]] position next() const noexcept { return position_of(next_, buffer_ ^ 1U); }
     void operator++() noexcept {
-        now_ = next_;
-        next_ = from(now_ + 1);
-        turn_ ^= 1U;
+        current_ = next_;
+        next_ = first_used_from(current_ + 1);
+        buffer_ ^= 1U;
     }
 
 private:
-    [[nodiscard]] std::uint32_t from(std::uint32_t channel) const noexcept {
+    [[nodiscard]] std::uint32_t first_used_from(std::uint32_t channel) const noexcept {
         while (channel < counts_.size() && counts_[channel] == 0)
             ++channel;
         return channel;
     }
-    [[nodiscard]] stop at(std::uint32_t channel, unsigned turn) const noexcept {
-        return {channel, channel < counts_.size() ? counts_[channel] : 0, turn};
+    [[nodiscard]] position position_of(std::uint32_t channel, unsigned buffer) const noexcept {
+        return {channel, channel < counts_.size() ? counts_[channel] : 0, buffer};
     }
     std::span<const std::uint32_t> counts_;
-    std::uint32_t now_, next_;
-    unsigned turn_ = 0;
+    std::uint32_t current_, next_;
+    unsigned buffer_ = 0;
 };
 
 }  // namespace ucg::moe

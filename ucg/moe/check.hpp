@@ -1,62 +1,62 @@
-// Looks at what a caller gives before anything is sent.
+// Checks the tensors that a caller passes before anything is sent.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 
-#include "ucg/moe/occupied.hpp"
+#include "ucg/moe/footprint.hpp"
 #include "ucg/moe/record.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::moe {
 
-// A tensor of a call, and what the call does with it.
-struct used {
-    const char* which;
-    occupied where;
+// A tensor that a call reads or writes.
+struct tensor_use {
+    const char* name;
+    footprint memory;
     bool is_written;
 };
-[[nodiscard]] inline used reads(const char* which, const const_matrix& what) noexcept {
-    return {which, occupied(what), false};
+[[nodiscard]] inline tensor_use reads(const char* name, const const_matrix& tensor) noexcept {
+    return {name, footprint(tensor), false};
 }
-[[nodiscard]] inline used writes(const char* which, const const_matrix& what) noexcept {
-    return {which, occupied(what), true};
+[[nodiscard]] inline tensor_use writes(const char* name, const const_matrix& tensor) noexcept {
+    return {name, footprint(tensor), true};
 }
 
-// Keeps the first thing that is wrong, which it logs. Lies on the stack.
+// Logs the first error and keeps its status; later checks do nothing. Lies on the stack.
 class checking {
 public:
     explicit checking(const char* operation) noexcept : operation_(operation) {}
 
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
 
-    // Of a matrix that has to be there: elements as asked, at least so many rows, memory where
-    // there are any, aligned for its elements.
-    void shape(const char* which, const const_matrix& what, std::uint64_t least_rows,
+    // Checks a mandatory matrix: it has `elements` elements and at least `least_rows` rows. If
+    // `least_rows` is not 0, it has memory that is aligned for its elements.
+    void shape(const char* name, const const_matrix& tensor, std::uint64_t least_rows,
                std::uint32_t elements) noexcept;
-    // A matrix for each expert, all of them so.
-    void stacked(const char* which, const const_stack& what, std::uint64_t least_rows,
+    // The same check for a stack with one matrix for each expert.
+    void stacked(const char* name, const const_stack& tensor, std::uint64_t least_rows,
                  std::uint32_t elements) noexcept;
-    void of_type(const char* which, const const_matrix& what, const char* wanted,
-                 std::initializer_list<reduce::element> among) noexcept;
-    // So many elements in a row, or twice as many, ...
-    void multiple(const char* which, const const_matrix& what, std::uint32_t of) noexcept;
-    // Elements of a row one after the other.
-    void dense_rows(const char* which, const const_matrix& what) noexcept;
-    // And rows as well.
-    void dense(const char* which, const const_matrix& what) noexcept;
-    // The same elements and types as `like`; nothing where that has none.
-    void alike(const char* which, const const_matrix& what, const const_matrix& like,
+    void of_type(const char* name, const const_matrix& tensor, const char* wanted,
+                 std::initializer_list<reduce::element> allowed) noexcept;
+    // The number of elements of a row is a multiple of `divisor`.
+    void multiple(const char* name, const const_matrix& tensor, std::uint32_t divisor) noexcept;
+    // There are no gaps between the elements of a row.
+    void dense_rows(const char* name, const const_matrix& tensor) noexcept;
+    // There are no gaps between elements or between rows.
+    void dense(const char* name, const const_matrix& tensor) noexcept;
+    // The matrix has the same elements and type as `like`; it is absent if `like` is absent.
+    void alike(const char* name, const const_matrix& tensor, const const_matrix& like,
                std::uint64_t least_rows) noexcept;
-    // Values, and weights and scales where they are there: `rows` rows each.
-    void input(const const_parts& what, std::uint64_t rows, std::uint32_t k) noexcept;
-    void output_weights(const const_matrix& what, bool wanted, std::uint64_t least_rows,
+    // Values and, if they are present, weights and scales have `rows` rows each.
+    void input(const const_parts& tensors, std::uint64_t rows, std::uint32_t k) noexcept;
+    void output_weights(const const_matrix& tensor, bool wanted, std::uint64_t least_rows,
                         std::uint32_t elements) noexcept;
-    // What is written lies over nothing else that the call uses.
-    void apart(std::initializer_list<used> all) noexcept;
+    // A tensor that is written overlaps no other tensor of the call.
+    void apart(std::initializer_list<tensor_use> all) noexcept;
 
 private:
-    void refuse(ucs_status_t why) noexcept;
+    void refuse(ucs_status_t status) noexcept;
     static constexpr std::uint64_t most_row_bytes = 1U << 30U;
 
     const char* operation_;

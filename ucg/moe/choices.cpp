@@ -15,7 +15,7 @@ bool has_form(const const_matrix& topk) noexcept {
 
 }  // namespace
 
-ucs::result<choices> choices::make(const team& of, const const_matrix& topk) try {
+ucs::result<choices> choices::make(const team& group, const const_matrix& topk) try {
     if (!has_form(topk)) {
         ucs::log::error(moe_log,
                         "the chosen experts are {} rows of {} {}s{}: give up to {} rows of 1 to {} "
@@ -31,14 +31,14 @@ ucs::result<choices> choices::make(const team& of, const const_matrix& topk) try
     for (std::uint64_t token = 0; token < topk.rows; ++token) {
         for (std::uint32_t i = 0; i < topk.elements; ++i) {
             const std::int64_t expert = integer_at(topk, token, i);
-            if (expert < none || expert >= of.experts()) {
+            if (expert < none || expert >= group.experts()) {
                 ucs::log::error(
                     moe_log, "token {} chose expert {} at place {}: give 0 to {}, or -1 for none",
-                    token, expert, i, of.experts() - 1);
+                    token, expert, i, group.experts() - 1);
                 return UCS_ERR_INVALID_PARAM;
             }
             const auto chosen = static_cast<expert_t>(expert);
-            const bool is_there = chosen != none && of.lives(of.rank_of(chosen));
+            const bool is_there = chosen != none && group.is_alive(group.rank_of(chosen));
             made.all_.push_back(is_there ? chosen : none);
         }
     }

@@ -1,4 +1,4 @@
-// Which experts a rank's tokens go to, as the gate chose them.
+// The experts that the gate chose for each token of a rank.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace ucg::moe {
 
-// [tokens, k] numbers of experts; none: nothing is chosen at this place. Value.
+// [tokens, k] numbers of experts; `none` marks an unused choice. Value.
 class choices {
 public:
     static constexpr expert_t none = -1;
-    static constexpr std::uint32_t most = 1024;              // k
-    static constexpr std::uint64_t most_tokens = 1U << 30U;  // of one rank
+    static constexpr std::uint32_t most = 1024;              // maximum of k
+    static constexpr std::uint64_t most_tokens = 1U << 30U;  // maximum for one rank
 
     choices() = default;
-    // Checks and copies a matrix of int32 or int64; experts of masked ranks become none. Without
-    // rows it may have no data. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
-    [[nodiscard]] static ucs::result<choices> make(const team& of, const const_matrix& topk);
+    // Checks and copies a matrix of int32 or int64. Experts of masked ranks become `none`. A matrix
+    // without rows may have a null pointer as data. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+    [[nodiscard]] static ucs::result<choices> make(const team& group, const const_matrix& topk);
 
     [[nodiscard]] std::uint32_t tokens() const noexcept { return tokens_; }
     [[nodiscard]] std::uint32_t k() const noexcept { return k_; }
@@ -34,17 +34,17 @@ private:
     std::vector<expert_t> all_;
 };
 
-// Calls `found(rank)` for each rank that one of these experts lies on, once, and returns how many.
-// Ranks come in the order in which they are chosen.
+// Calls `found(rank)` once for each rank that has one of these experts, in the order of the
+// choices. Returns the number of these ranks.
 template<class Found>
-std::uint32_t for_each_rank(const team& of, std::span<const expert_t> experts, Found found) {
+std::uint32_t for_each_rank(const team& group, std::span<const expert_t> experts, Found found) {
     std::uint32_t ranks = 0;
     for (std::size_t i = 0; i < experts.size(); ++i) {
         if (experts[i] == choices::none) continue;
-        const rank_t rank = of.rank_of(experts[i]);
+        const rank_t rank = group.rank_of(experts[i]);
         bool is_new = true;
         for (std::size_t before = 0; before < i && is_new; ++before)
-            is_new = experts[before] == choices::none || of.rank_of(experts[before]) != rank;
+            is_new = experts[before] == choices::none || group.rank_of(experts[before]) != rank;
         if (!is_new) continue;
         found(rank);
         ++ranks;

@@ -6,270 +6,277 @@
 
 namespace ucg::moe {
 
-using schedule::crew;
 using schedule::flight;
 using schedule::flights;
 using schedule::member;
 using schedule::require;
 using schedule::task;
+using schedule::task_group;
 
-ucs_status_t combine::init(std::shared_ptr<const plan> by, const combine_tensors& what) noexcept {
-    by_ = std::move(by);
-    what_ = what;
+ucs_status_t combine::init(std::shared_ptr<const plan> plan,
+                           const combine_tensors& tensors) noexcept {
+    plan_ = std::move(plan);
+    tensors_ = tensors;
     try {
-        refused_ = prepare();
+        init_status_ = prepare();
     } catch (const std::bad_alloc&) {
-        refused_ = UCS_ERR_NO_MEMORY;
+        init_status_ = UCS_ERR_NO_MEMORY;
     }
-    return refused_;
+    return init_status_;
 }
 
 ucs_status_t combine::check() const noexcept {
-    const bool expanded = what_.expanded != nullptr;
-    const std::uint32_t count = expanded ? what_.expanded->rows() : by_->in.rows;
-    const std::uint32_t tokens = by_->chosen.tokens();
-    const std::uint32_t k = by_->chosen.k();
+    const bool expanded = tensors_.expanded != nullptr;
+    const std::uint32_t count = expanded ? tensors_.expanded->rows() : plan_->in.rows;
+    const std::uint32_t tokens = plan_->chosen.tokens();
+    const std::uint32_t k = plan_->chosen.k();
     checking all("combine");
-    all.input(what_.from, count, expanded ? 1 : k);
-    all.of_type("x", what_.from[values], "bf16, fp16 or fp32",
+    all.input(tensors_.from, count, expanded ? 1 : k);
+    all.of_type("x", tensors_.from[values], "bf16, fp16 or fp32",
                 {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.alike("output", what_.into[values], what_.from[values], tokens);
-    all.output_weights(what_.into[weights], what_.from[weights].elements != 0, tokens, k);
-    for (const const_matrix& bias : what_.bias)
-        if (bias.elements != 0) all.alike("bias", bias, what_.from[values], tokens);
-    all.dense_rows("x", what_.from[values]);
-    all.dense_rows("weights", what_.from[weights]);
-    all.dense_rows("output", what_.into[values]);
-    all.dense_rows("weights of the output", what_.into[weights]);
-    for (const const_matrix& bias : what_.bias)
+    all.alike("output", tensors_.into[values], tensors_.from[values], tokens);
+    all.output_weights(tensors_.into[weights], tensors_.from[weights].elements != 0, tokens, k);
+    for (const const_matrix& bias : tensors_.bias)
+        if (bias.elements != 0) all.alike("bias", bias, tensors_.from[values], tokens);
+    all.dense_rows("x", tensors_.from[values]);
+    all.dense_rows("weights", tensors_.from[weights]);
+    all.dense_rows("output", tensors_.into[values]);
+    all.dense_rows("weights of the output", tensors_.into[weights]);
+    for (const const_matrix& bias : tensors_.bias)
         all.dense_rows("bias", bias);
-    all.apart({reads("x", what_.from[values]), reads("weights", what_.from[weights]),
-               reads("bias", what_.bias[0]), reads("bias", what_.bias[1]),
-               writes("output", what_.into[values]),
-               writes("weights of the output", what_.into[weights])});
+    all.apart({reads("x", tensors_.from[values]), reads("weights", tensors_.from[weights]),
+               reads("bias", tensors_.bias[0]), reads("bias", tensors_.bias[1]),
+               writes("output", tensors_.into[values]),
+               writes("weights of the output", tensors_.into[weights])});
     return all.status();
 }
 
-combine::pair combine::take_two(std::uint32_t most_rows) noexcept {
+combine::buffer_pair combine::allocate_two(std::uint32_t most_rows) noexcept {
     const std::size_t bytes = most_rows * form_.row_bytes();
     return {space_.take(bytes), space_.take(bytes)};
 }
 
 sum_memory combine::memory_for_folding() const {
-    return sum_memory(what_.expanded != nullptr ? by_->in.k : 0);
+    return sum_memory(tensors_.expanded != nullptr ? plan_->in.k : 0);
 }
 
-// This rank's rows from one on, where each token has one.
-const_parts combine::lying(std::uint32_t row) const noexcept {
-    const_parts made = what_.from;
+// Returns this rank's rows from `row` on. Only for the layout with one row for each token.
+const_parts combine::rows_from(std::uint32_t row) const noexcept {
+    const_parts made = tensors_.from;
     for (const_matrix& each : made)
         if (each.elements != 0) each = each.from(row);
     return made;
 }
 
 ucs_status_t combine::prepare() {
-    if (by_ == nullptr) return UCS_ERR_INVALID_PARAM;
+    if (plan_ == nullptr) return UCS_ERR_INVALID_PARAM;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
-    const_parts like = what_.from;
+    const_parts like = tensors_.from;
     like[scales] = {};
-    like[weights].elements = like[weights].elements != 0 ? by_->chosen.k() : 0;
+    like[weights].elements = like[weights].elements != 0 ? plan_->chosen.k() : 0;
     form_ = record(like);
     space_ = {};
     returns_.clear();
     relays_.clear();
-    const bool as_it_lies =
-        what_.expanded == nullptr && form_.only_values() && what_.from[values].dense();
-    for (rank_t i = 1; i < by_->of->ranks(); ++i) {
-        const rank_t source = (by_->of->self() + i) % by_->of->ranks();
-        const rank_t target = by_->in.from[source];
-        if (target == nobody || target == by_->of->self()) continue;
-        const std::uint32_t* const counts = &by_->in.counts[std::size_t{source} * by_->by.channels];
-        const std::uint32_t longest = *std::max_element(counts, counts + by_->by.channels);
+    const bool zero_copy =
+        tensors_.expanded == nullptr && form_.has_only_values() && tensors_.from[values].is_dense();
+    for (rank_t i = 1; i < plan_->of->ranks(); ++i) {
+        const rank_t source = (plan_->of->self() + i) % plan_->of->ranks();
+        const rank_t target = plan_->in.from[source];
+        if (target == no_rank || target == plan_->of->self()) continue;
+        const std::uint32_t* const counts =
+            &plan_->in.counts[std::size_t{source} * plan_->by.channels];
+        const std::uint32_t longest = *std::max_element(counts, counts + plan_->by.channels);
         if (longest == 0) continue;
         returns_.push_back(
-            {source, target, take_two(as_it_lies ? 0 : longest), memory_for_folding()});
+            {source, target, allocate_two(zero_copy ? 0 : longest), memory_for_folding()});
     }
     prepare_relays();
     prepare_collection();
     return space_.allocate();
 }
 
-void combine::expect(adding& what, rank_t from, std::size_t list) {
-    const bool lies = from == by_->of->self() && what_.expanded == nullptr;
-    what.inputs.push_back({from, list, take_two(lies ? 0 : what.places->longest(list))});
+void combine::add_input(stream_sum& sum, rank_t from, std::size_t list) {
+    const bool zero_copy = from == plan_->of->self() && tensors_.expanded == nullptr;
+    sum.inputs.push_back({from, list, allocate_two(zero_copy ? 0 : sum.places->longest(list))});
 }
 
-void combine::prepare_sums(adding& what) const {
-    what.sums = sum_memory(what.inputs.size());
-    what.own_sums = memory_for_folding();
+void combine::prepare_sums(stream_sum& sum) const {
+    sum.sums = sum_memory(sum.inputs.size());
+    sum.own_sums = memory_for_folding();
 }
 
 void combine::prepare_relays() {
-    const team& of = *by_->of;
-    const passing& through = by_->through;
+    const team& group = *plan_->of;
+    const relay_plan& through = plan_->through;
     for (std::size_t s = 0; s < through.streams.size(); ++s) {
         if (!through.streams[s].relayed) continue;
-        relaying one;
+        relay_stream one;
         one.stream = s;
         one.rows.source = through.streams[s].source;
         one.rows.places = &through.forwards;
-        for (const rank_t rank : of.on(of.node()))
-            expect(one.rows, rank, through.forward(of, s, of.index_of(rank)));
+        for (const rank_t rank : group.ranks_on(group.node()))
+            add_input(one.rows, rank, through.forward(group, s, group.index_of(rank)));
         prepare_sums(one.rows);
-        const std::span<const std::uint32_t> counts = through.counts_of(s, by_->by.channels);
-        one.results = take_two(*std::ranges::max_element(counts));
+        const std::span<const std::uint32_t> counts = through.counts_of(s, plan_->by.channels);
+        one.results = allocate_two(*std::ranges::max_element(counts));
         relays_.push_back(std::move(one));
     }
 }
 
 void combine::prepare_collection() {
-    const outgoing& out = by_->out;
+    const send_plan& out = plan_->out;
     collection_ = {};
-    collection_.source = by_->of->self();
+    collection_.source = plan_->of->self();
     collection_.places = &out.tokens;
     for (std::size_t i = 0; i < out.paths.size(); ++i)
-        expect(collection_, out.paths[i].target, i);
+        add_input(collection_, out.paths[i].target, i);
     prepare_sums(collection_);
 }
 
 std::uint64_t combine::form() const noexcept {
-    return refused_ != UCS_OK ? 0 : form_.mixed_into(by_->agreed()).not_zero();
+    return init_status_ != UCS_OK ? 0 : form_.mixed_into(plan_->agreed()).not_zero();
 }
 
 task combine::run(member& me) noexcept {
     return run_all(me, *this);
 }
 
-task combine::run_all(member& me, combine& of) {
-    co_await require(me, of.refused_);
-    crew all(of.relays_.size() + of.returns_.size() + 1);
+task combine::run_all(member& me, combine& self) {
+    co_await require(me, self.init_status_);
+    task_group all(self.relays_.size() + self.returns_.size() + 1);
     co_await require(me, all.status());
-    all.add(collect(me, of, of.collection_));
-    for (relaying& each : of.relays_)
-        all.add(relay(me, of, each));
-    for (returning& each : of.returns_)
-        all.add(give_back(me, of, each));
+    all.add(collect(me, self, self.collection_));
+    for (relay_stream& each : self.relays_)
+        all.add(relay(me, self, each));
+    for (return_stream& each : self.returns_)
+        all.add(return_rows(me, self, each));
     co_await all;
 }
 
-task combine::give_back(member& me, combine& of, returning& what) {
-    const plan& by = *of.by_;
-    const std::size_t list = std::size_t{what.source} * by.by.channels;
-    const std::size_t row_bytes = of.form_.row_bytes();
-    const const_matrix& x = of.what_.from[values];
-    const bool as_it_lies = of.what_.expanded == nullptr && of.form_.only_values() && x.dense();
-    const bool inside = by.of->node_of(what.target) == by.of->node();
-    member on = me.on(inside ? by.of->channel_of(what.source) : schedule::channel_t{0});
+task combine::return_rows(member& me, combine& self, return_stream& stream) {
+    const plan& plan = *self.plan_;
+    const std::size_t list = std::size_t{stream.source} * plan.by.channels;
+    const std::size_t row_bytes = self.form_.row_bytes();
+    const const_matrix& x = self.tensors_.from[values];
+    const bool zero_copy =
+        self.tensors_.expanded == nullptr && self.form_.has_only_values() && x.is_dense();
+    const bool inside = plan.of->node_of(stream.target) == plan.of->node();
+    member on = me.on(inside ? plan.of->channel_of(stream.source) : schedule::channel_t{0});
     std::array<flight, 2> moves;
-    unsigned turn = 0;
-    for (std::uint32_t c = 0; c < by.by.channels; ++c) {
-        const std::uint32_t count = by.in.counts[list + c];
-        const std::uint32_t first = by.in.begins[list + c];
+    unsigned buffer = 0;
+    for (std::uint32_t c = 0; c < plan.by.channels; ++c) {
+        const std::uint32_t count = plan.in.counts[list + c];
+        const std::uint32_t first = plan.in.begins[list + c];
         if (count == 0) continue;
-        co_await moves[turn];
-        if (as_it_lies) {
-            moves[turn].send(on, what.target, x.row(first), count * row_bytes);
-            turn ^= 1U;
+        co_await moves[buffer];
+        if (zero_copy) {
+            moves[buffer].send(on, stream.target, x.row(first), count * row_bytes);
+            buffer ^= 1U;
             continue;
         }
-        std::byte* const message = of.space_.at(what.messages[turn]);
-        if (of.what_.expanded != nullptr) {
-            const folding work(of.form_.view(message, count), of.what_.from, *of.what_.expanded,
-                               first, count, what.sums);
+        std::byte* const message = self.space_.at(stream.messages[buffer]);
+        if (self.tensors_.expanded != nullptr) {
+            const fold_work work(self.form_.view(message, count), self.tensors_.from,
+                                 *self.tensors_.expanded, first, count, stream.sums);
             co_await work.begin(me, count * row_bytes);
         } else {
-            const gathering work(of.form_.view(message, count), of.lying(first), selection(count));
+            const gather_work work(self.form_.view(message, count), self.rows_from(first),
+                                   selection(count));
             co_await work.begin(me, count * row_bytes);
         }
-        moves[turn].send(on, what.target, message, count * row_bytes);
-        turn ^= 1U;
+        moves[buffer].send(on, stream.target, message, count * row_bytes);
+        buffer ^= 1U;
     }
     for (flight& each : moves)
         co_await each;
 }
 
-void combine::listen(member& me, const adding& what, flights& coming, std::uint32_t channel,
-                     unsigned turn) const noexcept {
-    const team& group = *by_->of;
-    member inside = me.on(group.channel_of(what.source));
-    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
-        const auto& [from, list, messages] = what.inputs[i];
-        const std::size_t bytes = what.places->size(list, channel) * form_.row_bytes();
+void combine::post_receives(member& me, const stream_sum& sum, flights& coming,
+                            std::uint32_t channel, unsigned buffer) const noexcept {
+    const team& group = *plan_->of;
+    member inside = me.on(group.channel_of(sum.source));
+    for (std::size_t i = 0; i < sum.inputs.size(); ++i) {
+        const auto& [from, list, messages] = sum.inputs[i];
+        const std::size_t bytes = sum.places->size(list, channel) * form_.row_bytes();
         if (from == group.self() || bytes == 0) continue;
         member& on = group.node_of(from) == group.node() ? inside : me;
-        coming[2 * i + turn].receive(on, from, space_.at(messages[turn]), bytes);
+        coming[2 * i + buffer].receive(on, from, space_.at(messages[buffer]), bytes);
     }
 }
 
-task combine::take(member& me, combine& of, adding& what, flights& coming, std::uint32_t channel,
-                   unsigned turn) {
-    const plan& by = *of.by_;
-    what.rows = 0;
-    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
-        const auto& [from, list, messages] = what.inputs[i];
-        const std::span<const std::uint32_t> places = what.places->of(list, channel);
+task combine::await_rows(member& me, combine& self, stream_sum& sum, flights& coming,
+                         std::uint32_t channel, unsigned buffer) {
+    const plan& plan = *self.plan_;
+    sum.rows = 0;
+    for (std::size_t i = 0; i < sum.inputs.size(); ++i) {
+        const auto& [from, list, messages] = sum.inputs[i];
+        const std::span<const std::uint32_t> places = sum.places->list(list, channel);
         const auto rows = static_cast<std::uint32_t>(places.size());
-        const parts message = of.form_.view(of.space_.at(messages[turn]), rows);
-        what.rows += rows;
-        what.sums.addends[i] = {constant(message), places};
-        co_await coming[2 * i + turn];
-        if (from != by.of->self() || rows == 0) continue;
+        const parts message = self.form_.view(self.space_.at(messages[buffer]), rows);
+        sum.rows += rows;
+        sum.sums.addends[i] = {constant(message), places};
+        co_await coming[2 * i + buffer];
+        if (from != plan.of->self() || rows == 0) continue;
         const std::uint32_t first =
-            by.in.begins[std::size_t{what.source} * by.by.channels + channel];
-        if (of.what_.expanded == nullptr) {
-            what.sums.addends[i].from = of.lying(first);
+            plan.in.begins[std::size_t{sum.source} * plan.by.channels + channel];
+        if (self.tensors_.expanded == nullptr) {
+            sum.sums.addends[i].from = self.rows_from(first);
             continue;
         }
-        const folding work(message, of.what_.from, *of.what_.expanded, first, rows, what.own_sums);
-        co_await work.begin(me, rows * of.form_.row_bytes());
+        const fold_work work(message, self.tensors_.from, *self.tensors_.expanded, first, rows,
+                             sum.own_sums);
+        co_await work.begin(me, rows * self.form_.row_bytes());
     }
 }
 
-task combine::relay(member& me, combine& of, relaying& what) {
-    const plan& by = *of.by_;
-    const std::size_t row_bytes = of.form_.row_bytes();
-    const std::size_t addends = what.rows.inputs.size();
+task combine::relay(member& me, combine& self, relay_stream& relayed) {
+    const plan& plan = *self.plan_;
+    const std::size_t row_bytes = self.form_.row_bytes();
+    const std::size_t addends = relayed.rows.inputs.size();
     flights coming(2 * addends);
     co_await require(me, coming.status());
     std::array<flight, 2> going;
-    const auto listen = [&](const channel_walk::stop& at) {
-        if (at.count != 0) of.listen(me, what.rows, coming, at.channel, at.turn);
+    const auto post_receives = [&](const channel_walk::position& position) {
+        if (position.count != 0)
+            self.post_receives(me, relayed.rows, coming, position.channel, position.buffer);
     };
-    channel_walk walk(by.through.counts_of(what.stream, by.by.channels));
-    listen(walk.now());
+    channel_walk walk(plan.through.counts_of(relayed.stream, plan.by.channels));
+    post_receives(walk.current());
     for (; walk; ++walk) {
-        listen(walk.next());
-        const auto [c, count, turn] = walk.now();
-        co_await take(me, of, what.rows, coming, c, turn);
-        co_await going[turn];
-        std::byte* const result = of.space_.at(what.results[turn]);
-        const summing work(of.form_.view(result, count), what.rows.sums, addends, 0, count);
-        co_await work.begin(me, what.rows.rows * row_bytes);
-        going[turn].send(me, what.rows.source, result, count * row_bytes);
+        post_receives(walk.next());
+        const auto [c, count, buffer] = walk.current();
+        co_await await_rows(me, self, relayed.rows, coming, c, buffer);
+        co_await going[buffer];
+        std::byte* const result = self.space_.at(relayed.results[buffer]);
+        const sum_work work(self.form_.view(result, count), relayed.rows.sums, addends, 0, count);
+        co_await work.begin(me, relayed.rows.rows * row_bytes);
+        going[buffer].send(me, relayed.rows.source, result, count * row_bytes);
     }
     for (flight& each : going)
         co_await each;
 }
 
-task combine::collect(member& me, combine& of, adding& what) {
-    const plan& by = *of.by_;
-    const channel_ranges& ranges = by.out.ranges;
-    flights coming(2 * what.inputs.size());
+task combine::collect(member& me, combine& self, stream_sum& sum) {
+    const plan& plan = *self.plan_;
+    const channel_ranges& ranges = plan.out.ranges;
+    flights coming(2 * sum.inputs.size());
     co_await require(me, coming.status());
-    const auto listen = [&](std::uint32_t channel, unsigned turn) {
-        if (channel < by.by.channels) of.listen(me, what, coming, channel, turn);
+    const auto post_receives = [&](std::uint32_t channel, unsigned buffer) {
+        if (channel < plan.by.channels) self.post_receives(me, sum, coming, channel, buffer);
     };
-    listen(0, 0);
-    for (std::uint32_t c = 0; c < by.by.channels; ++c) {
-        const unsigned turn = c % 2;
-        listen(c + 1, turn ^ 1U);
-        co_await take(me, of, what, coming, c, turn);
+    post_receives(0, 0);
+    for (std::uint32_t c = 0; c < plan.by.channels; ++c) {
+        const unsigned buffer = c % 2;
+        post_receives(c + 1, buffer ^ 1U);
+        co_await await_rows(me, self, sum, coming, c, buffer);
         const std::uint32_t begin = ranges.begin(c);
         const std::uint32_t end = ranges.end(c);
-        const summing work(of.what_.into, what.sums, what.inputs.size(), begin, end, of.what_.bias);
-        // A token that no rank has gets its biases or 0.
+        const sum_work work(self.tensors_.into, sum.sums, sum.inputs.size(), begin, end,
+                            self.tensors_.bias);
+        // A token that no rank received becomes the sum of its biases, or 0.
         co_await work.begin(me,
-                            std::max<std::size_t>(what.rows, end - begin) * of.form_.row_bytes());
+                            std::max<std::size_t>(sum.rows, end - begin) * self.form_.row_bytes());
     }
 }
 

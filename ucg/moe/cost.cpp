@@ -5,30 +5,30 @@
 namespace ucg::moe {
 namespace {
 
-// Between nodes, with the ports shared by all ranks of the node.
-double network_time(const traffic& what, const link_costs& over, double tokens, double messages) {
-    const double sharing = std::max(what.ranks_here / over.ports, 1.0);
-    return messages * over.between.per_message +
-           tokens * what.token_bytes * over.between.per_byte * sharing;
+// The time on the network between nodes, if all ranks of the node share its ports.
+double network_time(const traffic& load, const link_costs& costs, double tokens, double messages) {
+    const double sharing = std::max(load.ranks_here / costs.ports, 1.0);
+    return messages * costs.between.per_message +
+           tokens * load.token_bytes * costs.between.per_byte * sharing;
 }
 
 }  // namespace
 
-double direct_time(const traffic& what, const link_costs& over) noexcept {
-    const double messages = static_cast<double>(what.messages) * what.targets;
-    return over.between.latency +
-           network_time(what, over, static_cast<double>(what.copies), messages);
+double direct_time(const traffic& load, const link_costs& costs) noexcept {
+    const double messages = static_cast<double>(load.messages) * load.targets;
+    return costs.between.latency +
+           network_time(load, costs, static_cast<double>(load.copies), messages);
 }
 
-// Two stages that overlap but for one message.
-double relayed_time(const traffic& what, const link_costs& over) noexcept {
-    const double first = network_time(what, over, static_cast<double>(what.tokens), what.messages);
+// Two stages, which overlap except for one message.
+double relayed_time(const traffic& load, const link_costs& costs) noexcept {
+    const double first = network_time(load, costs, static_cast<double>(load.tokens), load.messages);
     const double second =
-        static_cast<double>(what.messages) * what.targets * over.inside.per_message +
-        static_cast<double>(what.copies) * what.token_bytes *
-            (over.inside.per_byte + over.inside.copy_byte);
-    return over.between.latency + over.inside.latency + std::max(first, second) +
-           std::min(first, second) / std::max(what.messages, 1U);
+        static_cast<double>(load.messages) * load.targets * costs.inside.per_message +
+        static_cast<double>(load.copies) * load.token_bytes *
+            (costs.inside.per_byte + costs.inside.copy_byte);
+    return costs.between.latency + costs.inside.latency + std::max(first, second) +
+           std::min(first, second) / std::max(load.messages, 1U);
 }
 
 }  // namespace ucg::moe

@@ -1,4 +1,4 @@
-// Whether tokens go to the ranks of another node directly or by a relay there.
+// Predicts the time of the two routes to another node: direct, or over a relay on that node.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,25 @@
 
 namespace ucg::moe {
 
-// What predictions are made from.
+// The costs of links that predictions use.
 struct link_costs {
-    schedule::link_cost inside{5e-7, 5e-11, 5e-11, 5e-11, 2e-7};   // a node
-    schedule::link_cost between{2e-6, 8e-11, 5e-11, 5e-11, 5e-7};  // nodes
-    double ports = 1;  // of a node, which its ranks share on their way to other nodes
+    schedule::link_cost inside{5e-7, 5e-11, 5e-11, 5e-11, 2e-7};   // within a node
+    schedule::link_cost between{2e-6, 8e-11, 5e-11, 5e-11, 5e-7};  // between nodes
+    double ports = 1;  // ports of a node, which its ranks share
 };
 
-// What one rank sends to the ranks of one node.
+// The amount that one rank sends to the ranks of one node.
 struct traffic {
-    std::uint64_t tokens = 0;      // each counted once
-    std::uint64_t copies = 0;      // once for each rank
-    std::uint32_t targets = 1;     // ranks of that node that get any
-    std::uint32_t ranks_here = 1;  // of the sender's node, which send at the same time
-    std::uint32_t messages = 1;    // that the tokens to one rank are cut into
+    std::uint64_t tokens = 0;      // each token counts once
+    std::uint64_t copies = 0;      // a token counts a token counts once for each rank
+    std::uint32_t targets = 1;     // ranks of that node that get tokens
+    std::uint32_t ranks_here = 1;  // ranks ranks of the sender's node, which send at the same time
+    std::uint32_t messages = 1;    // messages that carry the tokens for one rank
     double token_bytes = 0;
 };
 
-// Seconds.
-[[nodiscard]] double direct_time(const traffic& what, const link_costs& over) noexcept;
-[[nodiscard]] double relayed_time(const traffic& what, const link_costs& over) noexcept;
+// Return predicted seconds.
+[[nodiscard]] double direct_time(const traffic& load, const link_costs& costs) noexcept;
+[[nodiscard]] double relayed_time(const traffic& load, const link_costs& costs) noexcept;
 
 }  // namespace ucg::moe

@@ -6,14 +6,14 @@
 
 namespace ucg::moe {
 
-ucs::result<expansion> expansion::make(const arriving& of, std::uint32_t alignment) try {
+ucs::result<expansion> expansion::make(const arriving& received, std::uint32_t alignment) try {
     if (alignment == 0) {
         ucs::log::error(moe_log, "rows cannot be aligned to 0: give 1 for no alignment");
         return UCS_ERR_INVALID_PARAM;
     }
     expansion made;
-    made.k_ = of.k;
-    made.counts_ = of.per_expert;
+    made.k_ = received.k;
+    made.counts_ = received.per_expert;
     std::uint64_t end = 0;
     made.begins_.push_back(0);
     for (const std::uint32_t count : made.counts_) {
@@ -22,8 +22,8 @@ ucs::result<expansion> expansion::make(const arriving& of, std::uint32_t alignme
         made.begins_.push_back(static_cast<std::uint32_t>(end));
     }
     std::vector<std::uint32_t> next(made.begins_.begin(), made.begins_.end() - 1);
-    made.rows_.reserve(of.chosen.size());
-    for (const expert_t expert : of.chosen)
+    made.rows_.reserve(received.chosen.size());
+    for (const expert_t expert : received.chosen)
         made.rows_.push_back(expert == choices::none ? no_row
                                                      : next[static_cast<std::size_t>(expert)]++);
     return made;

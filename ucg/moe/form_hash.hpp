@@ -1,11 +1,11 @@
-// A hash of what ranks must give alike.
+// Hash of the parameters that must be the same on every rank.
 #pragma once
 
 #include <cstdint>
 
 namespace ucg::moe {
 
-// The order counts. Value.
+// The hash depends on the order of the values. Value.
 class form_hash {
 public:
     form_hash() = default;
@@ -17,7 +17,7 @@ public:
         return made;
     }
     [[nodiscard]] std::uint64_t value() const noexcept { return hash_; }
-    // The same where 0 has a meaning of its own.
+    // For callers that use 0 as "no hash": returns the hash with bit 0 set.
     [[nodiscard]] std::uint64_t not_zero() const noexcept { return hash_ | 1U; }
 
 private:

@@ -1,4 +1,4 @@
-// Rows of fp8_e4m3 with a scale for each 128 elements.
+// Casts rows to fp8_e4m3 with one scale for each 128 elements.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace ucg::moe {
 
-// How a scale is kept. The elements of a group are divided by it before they are rounded, and
-// multiplied by it to get them back.
+// Format of a scale. The cast divides the elements of a group by the scale before it rounds them; a
+// reader multiplies them by the scale.
 enum class scaling : std::uint8_t {
     exact,         // fp32: the largest magnitude of the group, at least 1e-4, divided by 448
-    power_of_two,  // fp32: the smallest power of two not below, so that only the rounding loses
-                   // anything
-    exponent,      // the same as 8 bits: its exponent, biased by 127
+    power_of_two,  // fp32: the exact scale rounded up to a power of two, so that only the
+                   // rounding of elements loses precision
+    exponent,      // as power_of_two, stored in 8 bits: the exponent plus 127
 };
 
 inline constexpr std::uint32_t scaled_group = 128;  // elements
 
-[[nodiscard]] constexpr reduce::element scale_type(scaling how) noexcept {
-    return how == scaling::exponent ? reduce::element::uint8 : reduce::element::fp32;
+[[nodiscard]] constexpr reduce::element scale_type(scaling format) noexcept {
+    return format == scaling::exponent ? reduce::element::uint8 : reduce::element::fp32;
 }
 
-// Casts one row of bf16, fp16 or fp32, dense and of a multiple of 128 elements. `into`: fp8_e4m3,
-// as many; `scales`: a matrix of scale_type() elements, one for each group. Any strides of those.
-// Infinities and what is no number do not count for the scale. They become the largest number of
-// their sign, and what is no number.
-void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
-              const const_matrix& source, std::uint64_t from, scaling how) noexcept;
+// Casts one row of bf16, fp16 or fp32. The row is dense and has a multiple of 128 elements. `into`
+// has as many elements of fp8_e4m3. `scales` has one element of scale_type() for each group. Both
+// may have any strides. Infinities and NaNs do not affect the scale. An infinity becomes the
+// largest finite number of its sign; a NaN stays a NaN.
+void cast_row(const matrix& into, const matrix& scales, std::uint64_t to_row,
+              const const_matrix& source, std::uint64_t from_row, scaling format) noexcept;
 
 }  // namespace ucg::moe

@@ -1,4 +1,4 @@
-// The header by which a rank introduces what it sends.
+// Checks of the header at the begin of each notify and low-latency message.
 #pragma once
 
 #include "ucg/moe/team.hpp"
@@ -7,12 +7,12 @@
 
 namespace ucg::moe {
 
-// UCS_ERR_INVALID_PARAM: it is of `source`, which does not agree with this rank; UCS_ERR_IO_ERROR:
-// it cannot be what `source` says. Logged.
-[[nodiscard]] ucs_status_t check(const route_header& what, rank_t source,
+// Returns UCS_ERR_INVALID_PARAM if `source` uses other parameters than this rank, and
+// UCS_ERR_IO_ERROR if `source` cannot have sent such a header. Logs the reason.
+[[nodiscard]] ucs_status_t check(const route_header& header, rank_t source,
                                  std::uint64_t fingerprint) noexcept;
 
-// Something came that no rank sends. UCS_ERR_IO_ERROR.
-ucs_status_t refuse_from(rank_t source, const char* what) noexcept;
+// Logs that `source` sent a message that no correct rank sends. Returns UCS_ERR_IO_ERROR.
+ucs_status_t refuse_from(rank_t source, const char* reason) noexcept;
 
 }  // namespace ucg::moe

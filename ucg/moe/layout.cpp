@@ -4,21 +4,21 @@
 
 namespace ucg::moe {
 
-layout layout_of(const team& of, const choices& chosen, bool with_ranks) {
+layout layout_of(const team& group, const choices& chosen, bool with_ranks) {
     layout made;
-    made.per_rank.resize(of.ranks());
-    made.per_node.resize(of.nodes());
-    made.per_expert.resize(of.experts());
-    if (with_ranks) made.in_rank.resize(std::size_t{chosen.tokens()} * of.ranks());
-    std::vector<std::uint32_t> last(of.nodes());  // the last token that went to a node, plus 1
+    made.per_rank.resize(group.ranks());
+    made.per_node.resize(group.nodes());
+    made.per_expert.resize(group.experts());
+    if (with_ranks) made.in_rank.resize(std::size_t{chosen.tokens()} * group.ranks());
+    std::vector<std::uint32_t> last(group.nodes());  // the last token that went to a node, plus 1
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
         for (const expert_t expert : chosen.of(token))
             if (expert != choices::none) ++made.per_expert[static_cast<std::size_t>(expert)];
-        for_each_rank(of, chosen.of(token), [&](rank_t rank) {
+        for_each_rank(group, chosen.of(token), [&](rank_t rank) {
             ++made.per_rank[rank];
-            if (with_ranks) made.in_rank[std::size_t{token} * of.ranks() + rank] = 1;
-            if (std::exchange(last[of.node_of(rank)], token + 1) != token + 1)
-                ++made.per_node[of.node_of(rank)];
+            if (with_ranks) made.in_rank[std::size_t{token} * group.ranks() + rank] = 1;
+            if (std::exchange(last[group.node_of(rank)], token + 1) != token + 1)
+                ++made.per_node[group.node_of(rank)];
         });
     }
     return made;

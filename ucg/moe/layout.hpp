@@ -1,4 +1,4 @@
-// Where a rank's tokens go, by its own choices alone.
+// Token counts per rank, node and expert, computed from the choices of this rank alone.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace ucg::moe {
 
-// A value; nothing is asked of other ranks.
+// A value. Computing it needs no communication.
 struct layout {
-    std::vector<std::int32_t> per_rank;    // [ranks] tokens, each counted once for a rank
-    std::vector<std::int32_t> per_node;    // [nodes] once for a node
-    std::vector<std::int32_t> per_expert;  // [experts] every choice
+    std::vector<std::int32_t> per_rank;    // [ranks] tokens; a token counts once for each rank
+    std::vector<std::int32_t> per_node;    // [nodes] tokens; a token counts once for each node
+    std::vector<std::int32_t> per_expert;  // [experts] choices
     std::vector<std::uint8_t> in_rank;     // [tokens, ranks] 1 where the token goes to the rank
 };
 
-// `with_ranks`: whether in_rank is wanted, the only long one. std::bad_alloc.
-[[nodiscard]] layout layout_of(const team& of, const choices& chosen, bool with_ranks = true);
+// Fills in_rank, the only long matrix, only if `with_ranks` is true. Throws std::bad_alloc.
+[[nodiscard]] layout layout_of(const team& group, const choices& chosen, bool with_ranks = true);
 
 }  // namespace ucg::moe

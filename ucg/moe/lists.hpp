@@ -1,4 +1,4 @@
-// Many short lists of numbers in one piece of memory.
+// Many short lists of numbers in one allocation.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace ucg::moe {
 
-// A list for each channel of each of `owners`. Filled in two passes over the same entries: first
-// count(), then, after open(), add(). Value; std::bad_alloc from resize() and open().
+// One list for each pair of an owner and a channel. The caller fills the lists in two passes over
+// the same entries: count() for each entry, then open(), then add() for each entry, then close().
+// Value. resize() and open() throw std::bad_alloc.
 class lists {
 public:
     using number = std::uint32_t;
@@ -19,7 +20,7 @@ public:
         ends_.assign(owners * channels + 1, 0);
     }
     void count(std::size_t owner, std::uint32_t channel) noexcept {
-        ++ends_[at(owner, channel) + 1];
+        ++ends_[index(owner, channel) + 1];
     }
     void open() {
         for (std::size_t i = 1; i < ends_.size(); ++i)
@@ -27,19 +28,19 @@ public:
         all_.resize(ends_.back());
         added_ = std::vector<std::size_t>(ends_.begin(), ends_.end() - 1);
     }
-    void add(std::size_t owner, std::uint32_t channel, number what) noexcept {
-        all_[added_[at(owner, channel)]++] = what;
+    void add(std::size_t owner, std::uint32_t channel, number value) noexcept {
+        all_[added_[index(owner, channel)]++] = value;
     }
     void close() { added_ = {}; }
 
-    [[nodiscard]] std::span<const number> of(std::size_t owner,
-                                             std::uint32_t channel) const noexcept {
-        const std::size_t i = at(owner, channel);
+    [[nodiscard]] std::span<const number> list(std::size_t owner,
+                                               std::uint32_t channel) const noexcept {
+        const std::size_t i = index(owner, channel);
         return std::span(all_).subspan(ends_[i], ends_[i + 1] - ends_[i]);
     }
-    // How many were counted.
+    // Number of entries that were counted.
     [[nodiscard]] std::uint32_t size(std::size_t owner, std::uint32_t channel) const noexcept {
-        const std::size_t i = at(owner, channel);
+        const std::size_t i = index(owner, channel);
         return static_cast<std::uint32_t>(ends_[i + 1] - ends_[i]);
     }
     [[nodiscard]] std::uint32_t channels() const noexcept { return channels_; }
@@ -51,11 +52,11 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t at(std::size_t owner, std::uint32_t channel) const noexcept {
+    [[nodiscard]] std::size_t index(std::size_t owner, std::uint32_t channel) const noexcept {
         return owner * channels_ + channel;
     }
     std::uint32_t channels_ = 0;
-    std::vector<std::size_t> ends_;  // entry i is where list i begins
+    std::vector<std::size_t> ends_;  // list i is the range from entry i to entry i + 1
     std::vector<std::size_t> added_;
     std::vector<number> all_;
 };

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "ucg/moe/check.hpp"
-#include "ucg/moe/chore.hpp"
-#include "ucg/moe/copying.hpp"
+#include "ucg/moe/copy_work.hpp"
 #include "ucg/moe/header.hpp"
 #include "ucg/moe/log.hpp"
+#include "ucg/moe/work_item.hpp"
 
 namespace ucg::moe {
 
@@ -17,117 +17,123 @@ using schedule::member;
 using schedule::require;
 using schedule::task;
 
-// The part of a message that says which tokens its rows are.
+// The part of a message that holds the token numbers of its rows.
 constexpr std::size_t tokens_part = weights;
 
-class low_latency_dispatch::casting final : public chore {
+class low_latency_dispatch::cast_work final : public work_item {
 public:
-    explicit casting(const low_latency_dispatch& of) noexcept : of_(of) {}
+    explicit cast_work(const low_latency_dispatch& owner) noexcept : owner_(owner) {}
 
 private:
     void work() const noexcept override {
-        for (std::uint32_t token = 0; token < of_.plan_->chosen.tokens(); ++token)
-            cast_row(of_.cast_values(), of_.cast_scales(), token, of_.what_.x, token, of_.by_.how);
+        for (std::uint32_t token = 0; token < owner_.plan_->chosen.tokens(); ++token)
+            cast_row(owner_.cast_values(), owner_.cast_scales(), token, owner_.tensors_.x, token,
+                     owner_.options_.scale_format);
     }
-    const low_latency_dispatch& of_;
+    const low_latency_dispatch& owner_;
 };
 
-// Rows for one rank, expert by expert.
-class low_latency_dispatch::packing final : public chore {
+// Copies the rows for one rank into a message, expert by expert.
+class low_latency_dispatch::pack_work final : public work_item {
 public:
-    packing(const low_latency_dispatch& of, const exchange_with& to) noexcept : of_(of), to_(to) {}
+    pack_work(const low_latency_dispatch& owner, const peer_exchange& to) noexcept
+        : owner_(owner), to_(to) {}
 
 private:
     void work() const noexcept override {
-        const slot_plan& plan = *of_.plan_;
-        const parts into = of_.rows_at(of_.space_.at(to_.out), to_.rows_out);
-        const const_matrix from = of_.by_.cast ? const_matrix(of_.cast_values()) : of_.what_.x;
+        const slot_plan& plan = *owner_.plan_;
+        const parts into = owner_.rows_at(owner_.space_.at(to_.out), to_.rows_out);
+        const const_matrix from =
+            owner_.options_.cast ? const_matrix(owner_.cast_values()) : owner_.tensors_.x;
         std::uint32_t row = 0;
         for (std::uint32_t e = 0; e < plan.of->local_experts(); ++e) {
             for (const std::uint32_t token :
-                 plan.sent.of(std::size_t{to_.rank} * plan.of->local_experts() + e, 0)) {
+                 plan.sent.list(std::size_t{to_.rank} * plan.of->local_experts() + e, 0)) {
                 put_integer(into[tokens_part], row, 0, static_cast<std::int32_t>(token));
                 copy_row(into[values], row, from, token);
-                if (of_.by_.cast) copy_row(into[scales], row, of_.cast_scales(), token);
+                if (owner_.options_.cast) copy_row(into[scales], row, owner_.cast_scales(), token);
                 ++row;
             }
         }
     }
-    const low_latency_dispatch& of_;
-    const exchange_with& to_;
+    const low_latency_dispatch& owner_;
+    const peer_exchange& to_;
 };
 
-class low_latency_dispatch::unpacking final : public chore {
+class low_latency_dispatch::unpack_work final : public work_item {
 public:
-    unpacking(const low_latency_dispatch& of, const exchange_with& from,
-              const const_parts& rows) noexcept
-        : of_(of), from_(from), rows_(rows) {}
+    unpack_work(const low_latency_dispatch& owner, const peer_exchange& from,
+                const const_parts& rows) noexcept
+        : owner_(owner), from_(from), rows_(rows) {}
 
 private:
     void work() const noexcept override {
         std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < of_.plan_->of->local_experts(); ++e) {
-            const slots::range range = of_.coming_->range_of(e, from_.rank);
-            const matrix into = of_.what_.values.of(e);
-            for (std::uint32_t at = range.begin; at < range.begin + range.count; ++at, ++row) {
-                copy_row(into, at, rows_[values], row);
-                if (of_.by_.cast) copy_row(of_.what_.scales.of(e), at, rows_[scales], row);
-                if (of_.what_.tokens_of.elements == 0) continue;
-                put_integer(of_.what_.tokens_of, e, at,
+        for (std::uint32_t e = 0; e < owner_.plan_->of->local_experts(); ++e) {
+            const slots::range range = owner_.pending_->range_of(e, from_.rank);
+            const matrix into = owner_.tensors_.values.of_expert(e);
+            for (std::uint32_t position = range.begin; position < range.begin + range.count;
+                 ++position, ++row) {
+                copy_row(into, position, rows_[values], row);
+                if (owner_.options_.cast)
+                    copy_row(owner_.tensors_.scales.of_expert(e), position, rows_[scales], row);
+                if (owner_.tensors_.tokens_of.elements == 0) continue;
+                put_integer(owner_.tensors_.tokens_of, e, position,
                             static_cast<std::int32_t>(integer_at(rows_[tokens_part], row, 0)));
             }
         }
     }
-    const low_latency_dispatch& of_;
-    const exchange_with& from_;
+    const low_latency_dispatch& owner_;
+    const peer_exchange& from_;
     const_parts rows_;
 };
 
-ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> of, const slot_settings& by,
-                                        const const_matrix& topk,
-                                        const low_latency_tensors& what) noexcept {
-    by_ = by;
-    what_ = what;
-    made_.reset();
+ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> group,
+                                        const slot_settings& options, const const_matrix& topk,
+                                        const low_latency_tensors& tensors) noexcept {
+    options_ = options;
+    tensors_ = tensors;
+    result_.reset();
     try {
-        refused_ = prepare(std::move(of), topk);
+        init_status_ = prepare(std::move(group), topk);
     } catch (const std::bad_alloc&) {
-        refused_ = UCS_ERR_NO_MEMORY;
+        init_status_ = UCS_ERR_NO_MEMORY;
     }
-    return refused_;
+    return init_status_;
 }
 
 ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
-    const std::uint32_t hidden = what_.x.elements;
+    const std::uint32_t hidden = tensors_.x.elements;
     const std::uint64_t capacity = plan_->capacity();
     checking all("low-latency dispatch");
-    all.shape("x", what_.x, chosen.tokens(), hidden);
-    all.of_type("x", what_.x, "bf16, fp16 or fp32",
+    all.shape("x", tensors_.x, chosen.tokens(), hidden);
+    all.of_type("x", tensors_.x, "bf16, fp16 or fp32",
                 {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.stacked("output", what_.values, capacity, hidden);
-    if (what_.tokens_of.elements != 0) {
-        all.of_type("tokens of the output", what_.tokens_of, "int32 or int64",
+    all.stacked("output", tensors_.values, capacity, hidden);
+    if (tensors_.tokens_of.elements != 0) {
+        all.of_type("tokens of the output", tensors_.tokens_of, "int32 or int64",
                     {reduce::element::int32, reduce::element::int64});
-        all.shape("tokens of the output", what_.tokens_of, plan_->of->local_experts(),
+        all.shape("tokens of the output", tensors_.tokens_of, plan_->of->local_experts(),
                   static_cast<std::uint32_t>(capacity));
     }
     const std::uint32_t experts = plan_->of->local_experts();
-    const used output{"output", occupied(what_.values, experts), true};
-    if (!by_.cast) {
-        all.of_type("output", what_.values.first, "the type of x", {what_.x.type});
-        all.apart({reads("x", what_.x), output, writes("tokens of the output", what_.tokens_of)});
+    const tensor_use output{"output", footprint(tensors_.values, experts), true};
+    if (!options_.cast) {
+        all.of_type("output", tensors_.values.first, "the type of x", {tensors_.x.type});
+        all.apart(
+            {reads("x", tensors_.x), output, writes("tokens of the output", tensors_.tokens_of)});
         return all.status();
     }
-    all.dense_rows("x that is cast", what_.x);
-    all.multiple("x that is cast", what_.x, scaled_group);
-    all.of_type("output", what_.values.first, "fp8_e4m3", {reduce::element::fp8_e4m3});
-    all.of_type("scales of the output", what_.scales.first, "what was agreed on",
-                {scale_type(by_.how)});
-    all.stacked("scales of the output", what_.scales, capacity, hidden / scaled_group);
-    all.apart({reads("x", what_.x),
+    all.dense_rows("x that is cast", tensors_.x);
+    all.multiple("x that is cast", tensors_.x, scaled_group);
+    all.of_type("output", tensors_.values.first, "fp8_e4m3", {reduce::element::fp8_e4m3});
+    all.of_type("scales of the output", tensors_.scales.first, "what was agreed on",
+                {scale_type(options_.scale_format)});
+    all.stacked("scales of the output", tensors_.scales, capacity, hidden / scaled_group);
+    all.apart({reads("x", tensors_.x),
                output,
-               {"scales of the output", occupied(what_.scales, experts), true},
-               writes("tokens of the output", what_.tokens_of)});
+               {"scales of the output", footprint(tensors_.scales, experts), true},
+               writes("tokens of the output", tensors_.tokens_of)});
     return all.status();
 }
 
@@ -135,19 +141,21 @@ std::size_t low_latency_dispatch::header_length() const noexcept {
     return header_bytes(plan_->of->local_experts());
 }
 
-ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> of,
+ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> shared_team,
                                            const const_matrix& topk) {
-    if (of == nullptr || by_.most_tokens == 0 ||
-        std::uint64_t{by_.most_tokens} * of->ranks() > INT32_MAX) {
-        ucs::log::error(moe_log, "{} tokens of a rank cannot be: give 1 to {} in all",
-                        by_.most_tokens, INT32_MAX);
+    if (shared_team == nullptr || options_.max_tokens == 0 ||
+        std::uint64_t{options_.max_tokens} * shared_team->ranks() > INT32_MAX) {
+        ucs::log::error(moe_log,
+                        "low-latency dispatch: {} is no valid maximum of tokens for each "
+                        "rank: give 1 to {} divided by the number of ranks",
+                        options_.max_tokens, INT32_MAX);
         return UCS_ERR_INVALID_PARAM;
     }
-    ucs::result<choices> chosen = choices::make(*of, topk);
+    ucs::result<choices> chosen = choices::make(*shared_team, topk);
     if (!chosen) return chosen.status();
     auto plan = std::make_shared<slot_plan>();
-    plan->of = std::move(of);
-    plan->by = by_;
+    plan->of = std::move(shared_team);
+    plan->by = options_;
     plan->chosen = *std::move(chosen);
     const team& group = *plan->of;
     if (const ucs_status_t status = plan->make(); status != UCS_OK) return status;
@@ -155,117 +163,120 @@ ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> of,
     if (const ucs_status_t status = check(plan->chosen); status != UCS_OK) return status;
 
     agreed_ = group.agreed()
-                  .with(by_.most_tokens, by_.cast, what_.x.elements, by_.how, what_.x.type)
+                  .with(options_.max_tokens, options_.cast, tensors_.x.elements,
+                        options_.scale_format, tensors_.x.type)
                   .value();
     const_parts like;
     like[tokens_part].elements = 1;
     like[tokens_part].type = reduce::element::int32;
-    like[values].elements = what_.x.elements;
-    like[values].type = what_.values.first.type;
-    if (by_.cast) {
-        like[scales].elements = what_.x.elements / scaled_group;
-        like[scales].type = scale_type(by_.how);
+    like[values].elements = tensors_.x.elements;
+    like[values].type = tensors_.values.first.type;
+    if (options_.cast) {
+        like[scales].elements = tensors_.x.elements / scaled_group;
+        like[scales].type = scale_type(options_.scale_format);
     }
     form_ = record(like);
     space_ = {};
     others_.clear();
-    if (by_.cast) {
+    if (options_.cast) {
         cast_values_ = space_.take(plan->chosen.tokens() * form_.part_bytes(values));
         cast_scales_ = space_.take(plan->chosen.tokens() * form_.part_bytes(scales));
     }
     for (rank_t i = 1; i <= group.ranks(); ++i) {
         const rank_t rank = (group.self() + i) % group.ranks();
-        if (!group.lives(rank)) continue;
+        if (!group.is_alive(rank)) continue;
         const std::uint32_t count = plan->rows_to(rank);
         others_.push_back({rank, count, 0, 0, space_.take(header_length()),
                            space_.take(header_length()), space_.take(count * form_.row_bytes()),
                            0});
     }
     if (const ucs_status_t status = space_.allocate(); status != UCS_OK) return status;
-    for (const exchange_with& each : others_)
+    for (const peer_exchange& each : others_)
         put_header(each);
-    // One for those who look at the last start, one for the next.
+    // One object for callers that still hold the result of the last start, one for the next start.
     results_ = {std::make_shared<slots>(plan_), std::make_shared<slots>(plan_)};
     return UCS_OK;
 }
 
 matrix low_latency_dispatch::cast_values() const noexcept {
-    return dense_matrix(space_.at(cast_values_), plan_->chosen.tokens(), what_.x.elements,
+    return dense_matrix(space_.at(cast_values_), plan_->chosen.tokens(), tensors_.x.elements,
                         reduce::element::fp8_e4m3);
 }
 
 matrix low_latency_dispatch::cast_scales() const noexcept {
     return dense_matrix(space_.at(cast_scales_), plan_->chosen.tokens(),
-                        what_.x.elements / scaled_group, scale_type(by_.how));
+                        tensors_.x.elements / scaled_group, scale_type(options_.scale_format));
 }
 
 parts low_latency_dispatch::rows_at(std::byte* message, std::uint32_t count) const noexcept {
     return form_.view(message, count);
 }
 
-void low_latency_dispatch::put_header(const exchange_with& to) const noexcept {
-    const team& of = *plan_->of;
-    std::byte* const at = space_.at(to.header_out);
-    const route_header head{route_header::version, of.self(), agreed_, plan_->chosen.tokens(), 0};
-    std::memcpy(at, &head, sizeof head);
-    for (std::uint32_t e = 0; e < of.local_experts(); ++e) {
+void low_latency_dispatch::put_header(const peer_exchange& to) const noexcept {
+    const team& group = *plan_->of;
+    std::byte* const message = space_.at(to.header_out);
+    const route_header header{route_header::version, group.self(), agreed_, plan_->chosen.tokens(),
+                              0};
+    std::memcpy(message, &header, sizeof header);
+    for (std::uint32_t e = 0; e < group.local_experts(); ++e) {
         const std::uint32_t count =
-            plan_->sent.size(std::size_t{to.rank} * of.local_experts() + e, 0);
-        std::memcpy(at + sizeof head + e * sizeof count, &count, sizeof count);
+            plan_->sent.size(std::size_t{to.rank} * group.local_experts() + e, 0);
+        std::memcpy(message + sizeof header + e * sizeof count, &count, sizeof count);
     }
 }
 
-ucs_status_t low_latency_dispatch::take_header(exchange_with& from) noexcept {
-    const std::byte* const at =
+ucs_status_t low_latency_dispatch::take_header(peer_exchange& from) noexcept {
+    const std::byte* const message =
         space_.at(from.rank == plan_->of->self() ? from.header_out : from.header_in);
-    route_header head;
-    std::memcpy(&head, at, sizeof head);
-    if (const ucs_status_t status = moe::check(head, from.rank, agreed_); status != UCS_OK)
+    route_header header;
+    std::memcpy(&header, message, sizeof header);
+    if (const ucs_status_t status = moe::check(header, from.rank, agreed_); status != UCS_OK)
         return status;
-    from.tokens_there = head.tokens;
+    from.peer_tokens = header.tokens;
     from.rows_in = 0;
     for (std::uint32_t e = 0; e < plan_->of->local_experts(); ++e) {
         std::uint32_t count;
-        std::memcpy(&count, at + sizeof head + e * sizeof count, sizeof count);
-        if (count > by_.most_tokens || from.rows_in + count > INT32_MAX) {
-            ucs::log::error(moe_log, "rank {} sends {} rows for expert {}: at most {} can come",
-                            from.rank, count, e, by_.most_tokens);
+        std::memcpy(&count, message + sizeof header + e * sizeof count, sizeof count);
+        if (count > options_.max_tokens || from.rows_in + count > INT32_MAX) {
+            ucs::log::error(moe_log, "rank {} sends {} rows for expert {}: the maximum is {}",
+                            from.rank, count, e, options_.max_tokens);
             return UCS_ERR_IO_ERROR;
         }
-        coming_->ranges[std::size_t{e} * plan_->of->ranks() + from.rank].count = count;
+        pending_->ranges[std::size_t{e} * plan_->of->ranks() + from.rank].count = count;
         from.rows_in += count;
     }
     return UCS_OK;
 }
 
-// A place for what this start finds out that nobody looks at any more.
+// Takes a result object for this start: one that no caller holds any more, or a new one.
 ucs_status_t low_latency_dispatch::begin() noexcept try {
-    made_.reset();
-    coming_.reset();
+    result_.reset();
+    pending_.reset();
     const auto free = std::ranges::find_if(
         results_, [](const std::shared_ptr<slots>& each) { return each.use_count() == 1; });
-    coming_ =
+    pending_ =
         free != results_.end() ? *free : results_.emplace_back(std::make_shared<slots>(plan_));
-    std::ranges::fill(coming_->counts, 0U);
+    std::ranges::fill(pending_->counts, 0U);
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
 }
 
-// All counts are there: where each source's rows go, and memory for them.
+// Runs when all counts have arrived. Computes the rows of each source in the output and allocates
+// the receive buffers.
 ucs_status_t low_latency_dispatch::find_ranges() noexcept {
-    const team& of = *plan_->of;
-    for (std::uint32_t e = 0; e < of.local_experts(); ++e) {
-        for (rank_t rank = 0; rank < of.ranks(); ++rank) {
-            slots::range& range = coming_->ranges[std::size_t{e} * of.ranks() + rank];
-            range.begin = coming_->counts[e];
-            coming_->counts[e] += range.count;
+    const team& group = *plan_->of;
+    for (std::uint32_t e = 0; e < group.local_experts(); ++e) {
+        for (rank_t rank = 0; rank < group.ranks(); ++rank) {
+            slots::range& range = pending_->ranges[std::size_t{e} * group.ranks() + rank];
+            range.begin = pending_->counts[e];
+            pending_->counts[e] += range.count;
         }
     }
     std::size_t all = 0;
-    for (exchange_with& each : others_) {
+    for (peer_exchange& each : others_) {
         each.in = all;
-        if (each.rank == of.self()) continue;
+        if (each.rank == group.self()) continue;
         all += (each.rows_in * form_.row_bytes() + 15) / 16 * 16;
     }
     if (all <= received_size_) return UCS_OK;
@@ -274,17 +285,17 @@ ucs_status_t low_latency_dispatch::find_ranges() noexcept {
     return received_ == nullptr ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-// The caller may use them as places.
-ucs_status_t low_latency_dispatch::check_tokens(const exchange_with& from,
+// Checks the token numbers, because the program may use them as indices.
+ucs_status_t low_latency_dispatch::check_tokens(const peer_exchange& from,
                                                 const const_parts& rows) const noexcept {
-    const std::int64_t end = std::min(from.tokens_there, by_.most_tokens);
+    const std::int64_t end = std::min(from.peer_tokens, options_.max_tokens);
     for (std::uint32_t row = 0; row < from.rows_in; ++row) {
         const std::int64_t token = integer_at(rows[tokens_part], row, 0);
         if (token >= 0 && token < end) continue;
         ucs::log::error(
             moe_log,
-            "rank {} sends a row of token {}, and has {}: look whether all ranks run the "
-            "same version of the library",
+            "rank {} sends a row of token {}, but it has {} tokens: check that all ranks run "
+            "the same version of the library",
             from.rank, token, end);
         return UCS_ERR_IO_ERROR;
     }
@@ -292,17 +303,17 @@ ucs_status_t low_latency_dispatch::check_tokens(const exchange_with& from,
 }
 
 std::uint64_t low_latency_dispatch::form() const noexcept {
-    return refused_ != UCS_OK ? 0 : form_hash().with(agreed_).not_zero();
+    return init_status_ != UCS_OK ? 0 : form_hash().with(agreed_).not_zero();
 }
 
 task low_latency_dispatch::run(member& me) noexcept {
     return run_all(me, *this);
 }
 
-task low_latency_dispatch::run_all(member& me, low_latency_dispatch& of) {
-    co_await require(me, of.refused_);
-    co_await require(me, of.begin());
-    std::vector<exchange_with>& all = of.others_;
+task low_latency_dispatch::run_all(member& me, low_latency_dispatch& self) {
+    co_await require(me, self.init_status_);
+    co_await require(me, self.begin());
+    std::vector<peer_exchange>& all = self.others_;
     const std::size_t peers = all.size() - 1;  // this rank is the last
     flights headers(peers);
     flights coming(peers);
@@ -311,43 +322,43 @@ task low_latency_dispatch::run_all(member& me, low_latency_dispatch& of) {
     co_await require(me, coming.status());
     co_await require(me, going.status());
     for (std::size_t i = 0; i < peers; ++i)
-        headers[i].receive(me, all[i].rank, of.space_.at(all[i].header_in), of.header_length());
+        headers[i].receive(me, all[i].rank, self.space_.at(all[i].header_in), self.header_length());
     for (std::size_t i = 0; i < peers; ++i)
-        going[2 * i].send(me, all[i].rank, of.space_.at(all[i].header_out), of.header_length());
-    if (of.by_.cast) {
-        const casting work(of);
-        co_await work.begin(me, of.plan_->chosen.tokens() * of.what_.x.row_bytes());
+        going[2 * i].send(me, all[i].rank, self.space_.at(all[i].header_out), self.header_length());
+    if (self.options_.cast) {
+        const cast_work work(self);
+        co_await work.begin(me, self.plan_->chosen.tokens() * self.tensors_.x.row_bytes());
     }
     for (std::size_t i = 0; i <= peers; ++i) {
-        const std::size_t bytes = all[i].rows_out * of.form_.row_bytes();
+        const std::size_t bytes = all[i].rows_out * self.form_.row_bytes();
         if (bytes == 0) continue;
-        const packing work(of, all[i]);
+        const pack_work work(self, all[i]);
         co_await work.begin(me, bytes);
-        if (i != peers) going[2 * i + 1].send(me, all[i].rank, of.space_.at(all[i].out), bytes);
+        if (i != peers) going[2 * i + 1].send(me, all[i].rank, self.space_.at(all[i].out), bytes);
     }
     for (std::size_t i = 0; i <= peers; ++i) {
         if (i != peers) co_await headers[i];
-        co_await require(me, of.take_header(all[i]));
+        co_await require(me, self.take_header(all[i]));
     }
-    co_await require(me, of.find_ranges());
+    co_await require(me, self.find_ranges());
     for (std::size_t i = 0; i < peers; ++i) {
-        const std::size_t bytes = all[i].rows_in * of.form_.row_bytes();
-        if (bytes != 0) coming[i].receive(me, all[i].rank, of.received_.get() + all[i].in, bytes);
+        const std::size_t bytes = all[i].rows_in * self.form_.row_bytes();
+        if (bytes != 0) coming[i].receive(me, all[i].rank, self.received_.get() + all[i].in, bytes);
     }
     for (std::size_t i = 0; i <= peers; ++i) {
-        const exchange_with& from = all[peers - i];
+        const peer_exchange& from = all[peers - i];
         const bool own = i == 0;
         if (!own) co_await coming[peers - i];
-        std::byte* const message = own ? of.space_.at(from.out) : of.received_.get() + from.in;
+        std::byte* const message = own ? self.space_.at(from.out) : self.received_.get() + from.in;
         if (from.rows_in == 0) continue;
-        const const_parts rows = constant(of.rows_at(message, from.rows_in));
-        co_await require(me, of.check_tokens(from, rows));
-        const unpacking work(of, from, rows);
-        co_await work.begin(me, from.rows_in * of.form_.row_bytes());
+        const const_parts rows = constant(self.rows_at(message, from.rows_in));
+        co_await require(me, self.check_tokens(from, rows));
+        const unpack_work work(self, from, rows);
+        co_await work.begin(me, from.rows_in * self.form_.row_bytes());
     }
     for (std::size_t i = 0; i < 2 * peers; ++i)
         co_await going[i];
-    of.made_ = std::exchange(of.coming_, nullptr);
+    self.result_ = std::exchange(self.pending_, nullptr);
 }
 
 }  // namespace ucg::moe

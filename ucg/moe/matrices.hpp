@@ -1,4 +1,4 @@
-// What a plan says, as the matrices that programs for this purpose know.
+// The contents of a plan as the matrices that programs written for DeepEP use.
 #pragma once
 
 #include <cstdint>
@@ -10,46 +10,47 @@ namespace ucg::moe {
 
 using table = std::vector<std::int32_t>;
 
-// Row by row. They say the same whatever the routes are: what a relay's matrices count may come
-// directly nevertheless. `channels` columns where there are some; sums include the channel, the
-// node or the rank that they are of. std::bad_alloc.
+// Matrices are stored row by row. They do not depend on the routes: the matrices of a relay also
+// count tokens that are sent directly. A sum over channels, nodes or ranks includes the entry at
+// which it stands. All functions throw std::bad_alloc.
 
-// [nodes, channels] sums over channels, tokens once
-[[nodiscard]] table sent_to_node(const plan& what);
+// [nodes, channels] sums over channels of tokens; a token counts once for each node
+[[nodiscard]] table sent_to_node(const plan& plan);
 // [ranks, channels] sums over channels
-[[nodiscard]] table sent_to_rank(const plan& what);
-// [nodes] sums over nodes: tokens for this node that this rank is the relay of, by the source's
-// node
-[[nodiscard]] table relayed(const plan& what);
+[[nodiscard]] table sent_to_rank(const plan& plan);
+// [nodes] sums over source nodes: tokens for this node whose relay is this rank
+[[nodiscard]] table relayed(const plan& plan);
 // [nodes, channels] sums over channels
-[[nodiscard]] table relayed_by_channel(const plan& what);
+[[nodiscard]] table relayed_by_channel(const plan& plan);
 // [ranks] sums over source ranks
-[[nodiscard]] table received(const plan& what);
+[[nodiscard]] table received(const plan& plan);
 // [ranks, channels] first row
-[[nodiscard]] table received_begin(const plan& what);
-// [tokens, nodes] place of a token among those of its channel to the node; -1: not sent
-[[nodiscard]] table send_place(const plan& what);
-// [relayed tokens, ranks of this node] place of a token among those of its source and channel to
-// the rank; -1: not sent. In the order of (source, channel, place).
-[[nodiscard]] table relay_place(const plan& what);
-// [tokens, ranks] place of a token among those of its channel to the rank; -1: not sent
-[[nodiscard]] table rank_place(const plan& what);
-// [ranks, channels] rows of the rank's channels before this one
-[[nodiscard]] table received_before(const plan& what);
-// [ranks, ranks] sums over source ranks, as received() is on each rank; of plans with a census
-[[nodiscard]] table received_by_all(const plan& what);
-// [rows] the token at its source
-[[nodiscard]] table source_token(const plan& what);
+[[nodiscard]] table received_begin(const plan& plan);
+// [tokens, nodes] index of a token among the tokens of its channel to the node; -1: not sent
+[[nodiscard]] table send_place(const plan& plan);
+// [relayed tokens, ranks of this node] index of a token among the tokens of its source and channel
+// to the rank; -1: not sent. Rows are sorted by source, channel and index.
+[[nodiscard]] table relay_place(const plan& plan);
+// [tokens, ranks] index of a token among the tokens of its channel to the rank; -1: not sent
+[[nodiscard]] table rank_place(const plan& plan);
+// [ranks, channels] number of rows in the rank's channels before this one
+[[nodiscard]] table received_before(const plan& plan);
+// [ranks, ranks] sums over source ranks: column r is received() of rank r. Only for plans with
+// settings::all_counts.
+[[nodiscard]] table received_by_all(const plan& plan);
+// [rows] number of the token at its source
+[[nodiscard]] table source_token(const plan& plan);
 // [rows] the source's node
-[[nodiscard]] table source_node(const plan& what);
-// [rows, ranks of this node] 1: this rank gets the token as well; of plans that have holders
-[[nodiscard]] table holders(const plan& what);
+[[nodiscard]] table source_node(const plan& plan);
+// [rows, ranks of this node] 1: the rank of the column gets the token as well. Only for plans with
+// settings::holders.
+[[nodiscard]] table holders(const plan& plan);
 // [local experts] rows, rounded up to the alignment
-[[nodiscard]] table per_expert(const plan& what, std::uint32_t alignment = 1);
+[[nodiscard]] table per_expert(const plan& plan, std::uint32_t alignment = 1);
 
-// Rows that can come at most, where no rank has more than `most_tokens`: flat, or, with an
-// alignment that is not 0, in the expanded layout.
-[[nodiscard]] std::uint64_t most_rows(const team& of, std::uint32_t k, std::uint64_t most_tokens,
+// Maximum number of rows that a rank can receive if no rank has more than `most_tokens` tokens. An
+// alignment other than 0 asks for the rows of the expanded layout.
+[[nodiscard]] std::uint64_t most_rows(const team& group, std::uint32_t k, std::uint64_t most_tokens,
                                       std::uint32_t alignment = 0) noexcept;
 
 }  // namespace ucg::moe

@@ -13,57 +13,58 @@ using schedule::task;
 
 namespace {
 
-std::span<const std::uint32_t> row(const std::vector<std::uint32_t>& of, std::size_t i,
+std::span<const std::uint32_t> row(const std::vector<std::uint32_t>& counts, std::size_t i,
                                    std::uint32_t channels) noexcept {
-    return std::span(of).subspan(i * channels, channels);
+    return std::span(counts).subspan(i * channels, channels);
 }
 
-// The living ranks for which each rank of this node is the relay, by the relay's index.
-std::vector<std::vector<rank_t>> sources_of_relays(const team& of) {
-    std::vector<std::vector<rank_t>> made(of.on(of.node()).size());
-    for (rank_t source = 0; source < of.ranks(); ++source)
-        if (of.lives(source)) made[of.index_of(of.relay(source, of.node()))].push_back(source);
+// Returns, for each living rank of this node by index, the living ranks that use it as their relay.
+std::vector<std::vector<rank_t>> sources_of_relays(const team& group) {
+    std::vector<std::vector<rank_t>> made(group.ranks_on(group.node()).size());
+    for (rank_t source = 0; source < group.ranks(); ++source)
+        if (group.is_alive(source))
+            made[group.index_of(group.relay(source, group.node()))].push_back(source);
     return made;
 }
 
 }  // namespace
 
-ucs_status_t notify::init(std::shared_ptr<const team> of, const const_matrix& topk,
-                          const settings& by) noexcept {
+ucs_status_t notify::init(std::shared_ptr<const team> group, const const_matrix& topk,
+                          const settings& options) noexcept {
     try {
-        refused_ = prepare(std::move(of), topk, by);
+        init_status_ = prepare(std::move(group), topk, options);
     } catch (const std::bad_alloc&) {
-        refused_ = UCS_ERR_NO_MEMORY;
+        init_status_ = UCS_ERR_NO_MEMORY;
     }
-    return refused_;
+    return init_status_;
 }
 
-ucs_status_t notify::prepare(std::shared_ptr<const team> of, const const_matrix& topk,
-                             const settings& by) {
-    if (of == nullptr || by.channels == 0 || by.channels > settings::most_channels ||
-        !(by.token_bytes >= 0) || !(by.costs.ports > 0)) {
-        ucs::log::error(moe_log, "{} channels cannot be made: give 1 to {}", by.channels,
+ucs_status_t notify::prepare(std::shared_ptr<const team> group, const const_matrix& topk,
+                             const settings& options) {
+    if (group == nullptr || options.channels == 0 || options.channels > settings::most_channels ||
+        !(options.token_bytes >= 0) || !(options.costs.ports > 0)) {
+        ucs::log::error(moe_log, "{} channels are not supported: give 1 to {}", options.channels,
                         settings::most_channels);
         return UCS_ERR_INVALID_PARAM;
     }
-    ucs::result<choices> chosen = choices::make(*of, topk);
+    ucs::result<choices> chosen = choices::make(*group, topk);
     if (!chosen) return chosen.status();
     made_ = std::make_shared<plan>();
-    made_->of = std::move(of);
-    made_->by = by;
+    made_->of = std::move(group);
+    made_->by = options;
     made_->chosen = *std::move(chosen);
-    made_->out = outgoing::make(*made_->of, made_->chosen, by);
+    made_->out = send_plan::make(*made_->of, made_->chosen, options);
     pack_for_nodes();
     return UCS_OK;
 }
 
-route_form notify::lengths() const noexcept {
+header_form notify::message_form() const noexcept {
     return {made_->by.channels, made_->chosen.k(), made_->by.all_counts ? made_->of->ranks() : 0};
 }
 
-// Tokens to each rank, where ranks tell each other.
+// Returns the number of tokens to each rank, or nothing if settings::all_counts is not set.
 std::vector<std::uint32_t> notify::targets() const {
-    std::vector<std::uint32_t> made(lengths().targets);
+    std::vector<std::uint32_t> made(message_form().targets);
     for (rank_t rank = 0; rank < made.size(); ++rank)
         for (const std::uint32_t count : row(made_->out.to_rank, rank, made_->by.channels))
             made[rank] += count;
@@ -71,52 +72,54 @@ std::vector<std::uint32_t> notify::targets() const {
 }
 
 void notify::pack_for_nodes() {
-    const team& of = *made_->of;
+    const team& group = *made_->of;
     const std::uint32_t channels = made_->by.channels;
-    const route_form form = lengths();
+    const header_form form = message_form();
     const std::vector<std::uint32_t> to_all = targets();
     first_ = {};
-    for (const rank_t source : of.sources())
-        if (of.node_of(source) != of.node())
+    for (const rank_t source : group.sources())
+        if (group.node_of(source) != group.node())
             first_.in.emplace_back(source, std::span(&source, 1), form);
-    const rank_t self = of.self();
-    first_.out.reserve(of.nodes());
-    std::vector<parcel*> to(of.nodes());
-    for (rank_t i = 0; i < of.nodes(); ++i) {
-        const rank_t node = (of.node() + i) % of.nodes();  // so that not all begin with the same
-        if (of.on(node).empty()) continue;
-        std::vector<parcel>& list = i == 0 ? first_.own : first_.out;
-        list.emplace_back(of.relay(self, node), std::span(&self, 1), form);
-        to[node] = &list.back();
-        const route_header head{route_header::version, self, agreed().value(),
-                                made_->chosen.tokens(), made_->out.relayed[node]};
-        to[node]->put_header(0, head, row(made_->out.to_node, node, channels), to_all);
-        to[node]->make_room();
+    const rank_t self = group.self();
+    first_.out.reserve(group.nodes());
+    std::vector<notify_message*> message_to(group.nodes());
+    for (rank_t i = 0; i < group.nodes(); ++i) {
+        const rank_t node =
+            (group.node() + i) % group.nodes();  // each rank begins with another node
+        if (group.ranks_on(node).empty()) continue;
+        std::vector<notify_message>& list = i == 0 ? first_.own : first_.out;
+        list.emplace_back(group.relay(self, node), std::span(&self, 1), form);
+        message_to[node] = &list.back();
+        const route_header header{route_header::version, self, agreed().value(),
+                                  made_->chosen.tokens(), made_->out.relayed[node]};
+        message_to[node]->put_header(0, header, row(made_->out.to_node, node, channels), to_all);
+        message_to[node]->allocate_records();
     }
-    std::vector<std::uint32_t> last(of.nodes());  // the last token put, plus 1
+    std::vector<std::uint32_t> last(group.nodes());  // last token put for each node, plus 1
     for (std::uint32_t token = 0; token < made_->chosen.tokens(); ++token) {
         const std::span<const expert_t> experts = made_->chosen.of(token);
-        for_each_rank(of, experts, [&](rank_t rank) {
-            const rank_t node = of.node_of(rank);
+        for_each_rank(group, experts, [&](rank_t rank) {
+            const rank_t node = group.node_of(rank);
             if (std::exchange(last[node], token + 1) != token + 1)
-                to[node]->put_record(token, experts);
+                message_to[node]->put_record(token, experts);
         });
     }
 }
 
-// Between the hops: what the sources said goes to the ranks of this node that it is meant for.
-ucs_status_t notify::pass_on() noexcept try {
-    const team& of = *made_->of;
-    const auto here = [&](rank_t rank) { return of.node_of(rank) == of.node(); };
+// Runs between the two hops: checks the received routes, and packs them for the ranks of this node
+// that get tokens of them.
+ucs_status_t notify::forward_routes() noexcept try {
+    const team& group = *made_->of;
+    const auto is_on_this_node = [&](rank_t rank) { return group.node_of(rank) == group.node(); };
     std::vector<routes> all;
     auto next = first_.in.begin();
-    for (const rank_t source : of.sources()) {
-        parcel& from = source == of.self() ? first_.own.front() : *next++;
-        const ucs_status_t status = from.take_records(of, here);
+    for (const rank_t source : group.sources()) {
+        notify_message& from = source == group.self() ? first_.own.front() : *next++;
+        const ucs_status_t status = from.check_records(group, is_on_this_node);
         if (status != UCS_OK) return status;
-        all.push_back(from.said().front());
+        all.push_back(from.routes_by_source().front());
     }
-    const ucs_status_t status = made_->through.make(of, all, made_->by.channels);
+    const ucs_status_t status = made_->through.make(group, all, made_->by.channels);
     if (status != UCS_OK) return status;
     pack_for_ranks(all);
     return UCS_OK;
@@ -125,51 +128,53 @@ ucs_status_t notify::pass_on() noexcept try {
 }
 
 void notify::pack_for_ranks(std::span<const routes> all) {
-    const team& of = *made_->of;
-    const passing& through = made_->through;
+    const team& group = *made_->of;
+    const relay_plan& through = made_->through;
     const std::uint32_t channels = made_->by.channels;
-    const std::vector<std::vector<rank_t>> sources = sources_of_relays(of);
+    const std::vector<std::vector<rank_t>> sources = sources_of_relays(group);
     second_ = {};
-    const auto here = static_cast<rank_t>(sources.size());
+    const auto ranks_here = static_cast<rank_t>(sources.size());
     std::vector<std::uint32_t> counts(channels);
-    for (rank_t i = 0; i < here; ++i) {
-        const rank_t index = (of.index_of(of.self()) + i) % here;
-        const rank_t with = of.on(of.node())[index];
-        if (i != 0) second_.in.emplace_back(with, sources[index], lengths());
-        std::vector<parcel>& list = i == 0 ? second_.own : second_.out;
-        parcel& out = list.emplace_back(with, of.sources(), lengths());
+    for (rank_t i = 0; i < ranks_here; ++i) {
+        const rank_t index = (group.index_of(group.self()) + i) % ranks_here;
+        const rank_t peer = group.ranks_on(group.node())[index];
+        if (i != 0) second_.in.emplace_back(peer, sources[index], message_form());
+        std::vector<notify_message>& list = i == 0 ? second_.own : second_.out;
+        notify_message& out = list.emplace_back(peer, group.sources(), message_form());
         for (std::size_t s = 0; s < all.size(); ++s) {
             for (std::uint32_t c = 0; c < channels; ++c)
-                counts[c] = through.forwards.size(through.forward(of, s, index), c);
+                counts[c] = through.forwards.size(through.forward(group, s, index), c);
             out.put_header(s, all[s].header(), counts, all[s].targets());
         }
-        out.make_room();
+        out.allocate_records();
         for (std::size_t s = 0; s < all.size(); ++s) {
             std::uint64_t begin = 0;
             for (std::uint32_t c = 0; c < channels; begin += all[s].count(c++))
                 for (const std::uint32_t place :
-                     through.forwards.of(through.forward(of, s, index), c))
+                     through.forwards.list(through.forward(group, s, index), c))
                     out.put_record(all[s].token(begin + place), all[s].experts(begin + place));
         }
     }
 }
 
 ucs_status_t notify::finish() noexcept try {
-    const team& of = *made_->of;
-    const auto mine = [&](rank_t rank) { return rank == of.self(); };
+    const team& group = *made_->of;
+    const auto is_self = [&](rank_t rank) { return rank == group.self(); };
     std::vector<routes> all;
-    const auto take = [&](parcel& from) {
-        const ucs_status_t status = from.take_records(of, mine);
-        if (status == UCS_OK) all.insert(all.end(), from.said().begin(), from.said().end());
+    const auto take = [&](notify_message& from) {
+        const ucs_status_t status = from.check_records(group, is_self);
+        if (status == UCS_OK)
+            all.insert(all.end(), from.routes_by_source().begin(), from.routes_by_source().end());
         return status;
     };
     ucs_status_t status = take(second_.own.front());
     for (std::size_t i = 0; i < second_.in.size() && status == UCS_OK; ++i)
         status = take(second_.in[i]);
     if (status != UCS_OK) return status;
-    status = made_->in.make(of, all, made_->by.channels, made_->chosen.k());
-    if (status == UCS_OK && made_->by.holders) made_->in.find_holders(of, all, made_->by.channels);
-    if (status == UCS_OK && made_->by.all_counts) status = made_->among.make(of, all);
+    status = made_->in.make(group, all, made_->by.channels, made_->chosen.k());
+    if (status == UCS_OK && made_->by.holders)
+        made_->in.find_holders(group, all, made_->by.channels);
+    if (status == UCS_OK && made_->by.all_counts) status = made_->all_counts.make(group, all);
     first_ = {};
     second_ = {};
     return status;
@@ -178,22 +183,22 @@ ucs_status_t notify::finish() noexcept try {
 }
 
 std::uint64_t notify::form() const noexcept {
-    return refused_ != UCS_OK || made_ == nullptr ? 0 : agreed().not_zero();
+    return init_status_ != UCS_OK || made_ == nullptr ? 0 : agreed().not_zero();
 }
 
 task notify::run(member& me) noexcept {
     return run_both(me, *this);
 }
 
-task notify::run_both(member& me, notify& what) {
-    // What is sent is used up: a second start would have nothing to say.
-    const ucs_status_t refused = std::exchange(what.refused_, UCS_ERR_INVALID_PARAM);
+task notify::run_both(member& me, notify& self) {
+    // The messages can be sent only once, so a second start of the operation fails.
+    const ucs_status_t refused = std::exchange(self.init_status_, UCS_ERR_INVALID_PARAM);
     co_await require(me, refused);
-    const std::uint64_t fingerprint = what.agreed().value();
-    co_await exchange(me, what.first_, fingerprint);
-    co_await require(me, what.pass_on());
-    co_await exchange(me, what.second_, fingerprint);
-    co_await require(me, what.finish());
+    const std::uint64_t fingerprint = self.agreed().value();
+    co_await exchange(me, self.first_, fingerprint);
+    co_await require(me, self.forward_routes());
+    co_await exchange(me, self.second_, fingerprint);
+    co_await require(me, self.finish());
 }
 
 }  // namespace ucg::moe

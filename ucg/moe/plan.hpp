@@ -1,25 +1,26 @@
-// All that dispatch and combine need to know before data moves: the handle of a routing.
+// The plan of one routing: everything that dispatch and combine must know before data moves. The
+// handle of the C API holds one.
 #pragma once
 
 #include <memory>
 
 #include "ucg/moe/arriving.hpp"
-#include "ucg/moe/census.hpp"
-#include "ucg/moe/outgoing.hpp"
-#include "ucg/moe/passing.hpp"
+#include "ucg/moe/group_counts.hpp"
+#include "ucg/moe/relay_plan.hpp"
+#include "ucg/moe/send_plan.hpp"
 
 namespace ucg::moe {
 
-// Made by notify; serves any number of dispatches and combines, also after the gate's choices are
-// gone. Immutable; any thread.
+// Notify makes the plan. One plan serves any number of dispatches and combines, and does not refer
+// to the memory of the caller's top-k matrix. Immutable; any thread.
 struct plan {
     std::shared_ptr<const team> of;
     settings by;
     choices chosen;
-    outgoing out;
-    passing through;
+    send_plan out;
+    relay_plan through;
     arriving in;
-    census among;
+    group_counts all_counts;
 
     [[nodiscard]] form_hash agreed() const noexcept {
         return of->agreed().with(by.channels, chosen.k());

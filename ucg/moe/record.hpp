@@ -1,4 +1,4 @@
-// What belongs to a row, and how rows lie in messages.
+// The parts of a row (weights, scales, values) and the layout of rows in messages.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace ucg::moe {
 
-// In the order in which they lie in a message: each part of all its rows, dense, then the next one.
-// So each part is aligned for its elements.
+// A message holds the first part of all its rows without gaps, then the second part of all rows,
+// then the third. This order keeps each part aligned for its elements.
 enum part : std::uint8_t { weights, scales, values };
 inline constexpr std::size_t part_count = 3;
 
-// Matrices with the same rows; those that are not there have no elements. One without rows has
-// elements nevertheless, and may have no data.
+// Matrices with the same number of rows. An absent matrix has 0 elements. A matrix without rows
+// has elements, but may have a null pointer as data.
 template<class Rows>
 using parts_of = std::array<Rows, part_count>;
 using parts = parts_of<matrix>;
@@ -26,7 +26,7 @@ using const_parts = parts_of<const_matrix>;
     return {from[weights], from[scales], from[values]};
 }
 
-// Elements and types of the parts. Value.
+// Number of elements and element type of each part. Value.
 class record {
 public:
     record() = default;
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::size_t row_bytes() const noexcept {
         return part_bytes(weights) + part_bytes(scales) + part_bytes(values);
     }
-    [[nodiscard]] bool only_values() const noexcept {
+    [[nodiscard]] bool has_only_values() const noexcept {
         return elements_[weights] == 0 && elements_[scales] == 0;
     }
 
@@ -53,7 +53,7 @@ public:
         return before;
     }
 
-    // A message of so many rows.
+    // Views a message of `count` rows.
     template<class Byte>
     [[nodiscard]] parts_of<basic_matrix<Byte>> view(Byte* message,
                                                     std::uint32_t count) const noexcept {

@@ -1,4 +1,4 @@
-// What one source said of its tokens, as it came.
+// The routes that one source sent: header, counts and one record for each token.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace ucg::moe {
 
-// A view of one header with its counts, and of its records, which are looked at after check() of
-// them. Points to memory of others.
+// A view of one received header with its counts, and of its records. The accessors of records are
+// valid after check_records() succeeded. Does not own the memory.
 class routes {
 public:
     routes() = default;
-    routes(const std::uint32_t* header, const route_form& form) noexcept
+    routes(const std::uint32_t* header, const header_form& form) noexcept
         : form_(form), counts_(header + sizeof(route_header) / 4) {
         std::memcpy(&header_, header, sizeof header_);
     }
 
-    // UCS_ERR_INVALID_PARAM: the ranks do not agree about experts, channels, k, masks or whether
-    // targets are counted. UCS_ERR_IO_ERROR: it cannot be what `source` says. Logged.
+    // UCS_ERR_INVALID_PARAM: the source uses other experts, channels, k, masks or all_counts than
+    // this rank. UCS_ERR_IO_ERROR: no correct source sends such a header. Logs the reason.
     [[nodiscard]] ucs_status_t check_header(rank_t source,
                                             std::uint64_t fingerprint) const noexcept;
-    // Takes the records, as many as total(). Each must have an expert on one of the ranks that
-    // `wanted(rank)` is true for.
+    // Checks the total() records and keeps the pointer to them. Each record must have an expert on
+    // a rank for which `wanted(rank)` is true.
     template<class Wanted>
-    [[nodiscard]] ucs_status_t check_records(const team& of, const std::uint32_t* records,
+    [[nodiscard]] ucs_status_t check_records(const team& group, const std::uint32_t* records,
                                              Wanted wanted) noexcept;
 
     [[nodiscard]] rank_t source() const noexcept { return header_.source; }
@@ -37,14 +37,14 @@ public:
     [[nodiscard]] std::uint32_t count(std::uint32_t channel) const noexcept {
         return counts_[channel];
     }
-    // Of channels.
+    // Number of tokens in all channels.
     [[nodiscard]] std::uint64_t total() const noexcept {
         std::uint64_t sum = 0;
         for (std::uint32_t c = 0; c < form_.channels; ++c)
             sum += counts_[c];
         return sum;
     }
-    // Tokens to each rank, or nothing, as the form says.
+    // Number of tokens to each rank; empty if settings::all_counts is not set.
     [[nodiscard]] std::span<const std::uint32_t> targets() const noexcept {
         return {counts_ + form_.channels, form_.targets};
     }
@@ -60,14 +60,14 @@ public:
     }
 
 private:
-    route_form form_;
+    header_form form_;
     const std::uint32_t* counts_ = nullptr;
     const std::uint32_t* records_ = nullptr;
     route_header header_{};
 };
 
 template<class Wanted>
-ucs_status_t routes::check_records(const team& of, const std::uint32_t* records,
+ucs_status_t routes::check_records(const team& group, const std::uint32_t* records,
                                    Wanted wanted) noexcept {
     records_ = records;
     const std::uint64_t all = total();
@@ -76,13 +76,13 @@ ucs_status_t routes::check_records(const team& of, const std::uint32_t* records,
         bool has_target = false;
         for (const expert_t expert : experts(i)) {
             if (expert == choices::none) continue;
-            fits = fits && expert >= 0 && static_cast<std::uint32_t>(expert) < of.experts() &&
-                   of.lives(of.rank_of(expert));
+            fits = fits && expert >= 0 && static_cast<std::uint32_t>(expert) < group.experts() &&
+                   group.is_alive(group.rank_of(expert));
             if (!fits) break;
-            has_target = has_target || wanted(of.rank_of(expert));
+            has_target = has_target || wanted(group.rank_of(expert));
         }
         if (fits && has_target) continue;
-        return refuse_from(source(), "a token that cannot be");
+        return refuse_from(source(), "an invalid token");
     }
     return UCS_OK;
 }

@@ -1,4 +1,4 @@
-// How tokens travel, apart from where to.
+// Settings of notify: channels, route and optional contents of the plan.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 namespace ucg::moe {
 
 enum class route : std::uint8_t {
-    choose,   // for each node by predicted cost
+    choose,   // the sender takes the cheaper route to each node by predicted time
     direct,   // one copy over the network for each rank that gets the token
-    relayed,  // one for each node, wherever several ranks of it could get any
+    relayed,  // one copy for each node that has several living ranks
 };
 
-// `channels` and `all_counts` must be the same on every rank; the others may differ.
+// `channels` and `all_counts` must be the same on every rank. The other settings may differ.
 struct settings {
     static constexpr std::uint32_t most_channels = 1024;
 
-    std::uint32_t channels = 8;   // pieces that a rank's tokens are cut into
-    std::uint32_t shortest = 32;  // tokens of a channel, where others follow
+    std::uint32_t channels = 8;   // a rank's tokens are cut into so many channels
+    std::uint32_t shortest = 32;  // minimum length, in tokens, of all channels but the last one
     route how = route::choose;
-    double token_bytes = 8192;  // expected, for the choice
+    double token_bytes = 8192;  // expected size, for the choice of the route
     link_costs costs;
-    bool all_counts = false;  // every rank learns how much goes from any rank to any other
-    bool holders = false;     // and which ranks of its node have the rows that it receives as well
+    bool all_counts = false;  // the plan gets the token counts of all pairs of ranks
+    bool holders = false;     // the plan records which local ranks receive the same rows
 };
 
 }  // namespace ucg::moe

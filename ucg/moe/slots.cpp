@@ -14,20 +14,21 @@ std::uint32_t slot_plan::rows_to(rank_t rank) const noexcept {
 }
 
 ucs_status_t slot_plan::make() {
-    if (chosen.tokens() > by.most_tokens) {
-        ucs::log::error(moe_log, "{} tokens are more than the {} that were agreed on: raise that",
-                        chosen.tokens(), by.most_tokens);
+    if (chosen.tokens() > by.max_tokens) {
+        ucs::log::error(moe_log,
+                        "{} tokens exceed the agreed maximum of {}: raise the maximum on all ranks",
+                        chosen.tokens(), by.max_tokens);
         return UCS_ERR_INVALID_PARAM;
     }
-    std::vector<std::uint32_t> last(of->experts());  // the last token that chose it, plus 1
+    std::vector<std::uint32_t> last(of->experts());  // last token that chose each expert, plus 1
     sent.resize(of->experts(), 1);
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
-        for (const expert_t chosen_one : chosen.of(token)) {
-            if (chosen_one == choices::none) continue;
-            const auto expert = static_cast<std::size_t>(chosen_one);
+        for (const expert_t choice : chosen.of(token)) {
+            if (choice == choices::none) continue;
+            const auto expert = static_cast<std::size_t>(choice);
             sent.count(expert, 0);
             if (std::exchange(last[expert], token + 1) != token + 1) continue;
-            // There is one row for each token that an expert can have.
+            // The output has room for only one row for each pair of a token and an expert.
             ucs::log::error(
                 moe_log, "token {} chose expert {} twice: give each of its experts once, or none",
                 token, expert);
@@ -39,21 +40,21 @@ ucs_status_t slot_plan::make() {
     for (std::uint32_t expert = 0; expert < of->experts(); ++expert)
         if (expert % of->local_experts() != 0)
             next[expert] = next[expert - 1] + sent.size(expert - 1, 0);
-    place.resize(std::size_t{chosen.tokens()} * chosen.k());
+    row_in_message.resize(std::size_t{chosen.tokens()} * chosen.k());
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
         for (std::uint32_t j = 0; j < chosen.k(); ++j) {
             if (chosen.of(token)[j] == choices::none) continue;
             const auto expert = static_cast<std::size_t>(chosen.of(token)[j]);
             sent.add(expert, 0, token);
-            place[std::size_t{token} * chosen.k() + j] = next[expert]++;
+            row_in_message[std::size_t{token} * chosen.k() + j] = next[expert]++;
         }
     }
     sent.close();
     return UCS_OK;
 }
 
-slots::slots(std::shared_ptr<const slot_plan> by)
-    : plan(std::move(by)),
+slots::slots(std::shared_ptr<const slot_plan> for_plan)
+    : plan(std::move(for_plan)),
       ranges(std::size_t{plan->of->local_experts()} * plan->of->ranks()),
       counts(plan->of->local_experts()) {}
 

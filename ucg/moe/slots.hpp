@@ -1,4 +1,4 @@
-// Where tokens lie after a low-latency dispatch.
+// The result of a low-latency dispatch: in which row of which expert each token lies.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,37 @@
 
 namespace ucg::moe {
 
-// What a low-latency group agrees on; the same on every rank.
+// Settings of the low-latency exchange, the same on every rank.
 struct slot_settings {
-    std::uint32_t most_tokens = 128;  // of a rank; it may have less
-    bool cast = false;                // values to fp8_e4m3 before they are sent
-    scaling how = scaling::exact;
+    std::uint32_t max_tokens = 128;  // maximum for one rank
+    bool cast = false;               // cast cast values to fp8_e4m3 before they are sent
+    scaling scale_format = scaling::exact;
 };
 
-// What a rank sends, which its choices say alone. Immutable once made; any thread.
+// The tokens that a rank sends, computed from its own choices alone. Immutable once made; any
+// thread.
 struct slot_plan {
     std::shared_ptr<const team> of;
     slot_settings by;
     choices chosen;
-    lists sent;                        // tokens to each expert of each rank, in one channel
-    std::vector<std::uint32_t> place;  // [tokens, k] of a choice among all rows to its rank
+    lists sent;  // tokens to each expert of each rank, in one channel
+    std::vector<std::uint32_t>
+        row_in_message;  // [tokens, k] row of a choice in the message to its rank
 
-    // Rows to a rank.
+    // Number of rows that this rank sends to `rank`.
     [[nodiscard]] std::uint32_t rows_to(rank_t rank) const noexcept;
-    // That an expert must have room for.
+    // Number of rows that each expert's output must have.
     [[nodiscard]] std::uint64_t capacity() const noexcept {
-        return std::uint64_t{by.most_tokens} * of->ranks();
+        return std::uint64_t{by.max_tokens} * of->ranks();
     }
 
-    // `sent` and `place`, from the others. UCS_ERR_INVALID_PARAM: more tokens than most_tokens, or
-    // one that chose an expert twice. std::bad_alloc.
+    // Computes `sent` and `row_in_message` from the other members. UCS_ERR_INVALID_PARAM: there are
+    // more tokens than max_tokens, or a token chose an expert twice. Throws std::bad_alloc.
     [[nodiscard]] ucs_status_t make();
 };
 
-// The handle: what combine needs of a dispatch. An expert's rows begin with those of rank 0, in the
-// order of its tokens, and have no gaps. Immutable once made; any thread.
+// The handle that combine needs of a dispatch. The rows of an expert are sorted by source rank and
+// token, without gaps. Immutable once made; any thread.
 struct slots {
     struct range {
         std::uint32_t begin = 0;
@@ -49,8 +51,8 @@ struct slots {
     std::vector<range> ranges;          // [local experts, ranks]
     std::vector<std::uint32_t> counts;  // [local experts] rows
 
-    // std::bad_alloc.
-    explicit slots(std::shared_ptr<const slot_plan> by);
+    // Throws std::bad_alloc.
+    explicit slots(std::shared_ptr<const slot_plan> for_plan);
 
     [[nodiscard]] range range_of(std::uint32_t expert, rank_t source) const noexcept {
         return ranges[std::size_t{expert} * plan->of->ranks() + source];

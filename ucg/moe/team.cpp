@@ -12,7 +12,7 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
     if (experts == 0 || experts % ranks != 0 || experts > INT32_MAX) {
         ucs::log::error(
             moe_log,
-            "{} experts cannot be dealt to {} ranks: choose a multiple of the number of "
+            "{} experts cannot be distributed to {} ranks: choose a multiple of the number of "
             "ranks",
             experts, ranks);
         return UCS_ERR_INVALID_PARAM;
@@ -30,7 +30,7 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
     made.self_ = self;
     made.experts_ = experts;
     made.local_experts_ = experts / ranks;
-    made.seat(where, masked);
+    made.place_ranks(where, masked);
     if (!made.find_sources()) {
         ucs::log::error(moe_log,
                         "more than {} ranks have one rank of this node as their relay: place more "
@@ -44,15 +44,15 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
     return UCS_ERR_NO_MEMORY;
 }
 
-void team::seat(const schedule::placement& where, std::span<const std::uint8_t> masked) {
-    seats_.resize(where.ranks());
+void team::place_ranks(const schedule::placement& where, std::span<const std::uint8_t> masked) {
+    locations_.resize(where.ranks());
     begins_.push_back(0);
     for (rank_t node = 0; node < where.nodes(); ++node) {
-        firsts_.push_back(where.at(node, 0));
+        first_ranks_.push_back(where.at(node, 0));
         for (const rank_t rank : where.on(node)) {
-            seats_[rank].node = node;
+            locations_[rank].node = node;
             if (!masked.empty() && masked[rank] != 0) continue;
-            seats_[rank].index = static_cast<rank_t>(members_.size() - begins_.back());
+            locations_[rank].index = static_cast<rank_t>(members_.size() - begins_.back());
             members_.push_back(rank);
         }
         begins_.push_back(members_.size());
@@ -61,19 +61,19 @@ void team::seat(const schedule::placement& where, std::span<const std::uint8_t> 
 
 rank_t team::relay(rank_t source, rank_t node) const noexcept {
     if (node == node_of(source)) return source;
-    const std::span<const rank_t> there = on(node);
-    return there.empty() ? nobody : there[index_of(source) % there.size()];
+    const std::span<const rank_t> candidates = ranks_on(node);
+    return candidates.empty() ? no_rank : candidates[index_of(source) % candidates.size()];
 }
 
 bool team::find_sources() {
-    std::vector<std::uint32_t> channels(on(node()).size());
+    std::vector<std::uint32_t> channels(ranks_on(node()).size());
     for (rank_t source = 0; source < ranks(); ++source) {
-        if (!lives(source)) continue;
-        const rank_t by = relay(source, node());
-        const std::uint32_t channel = channels[index_of(by)]++;
+        if (!is_alive(source)) continue;
+        const rank_t relay_rank = relay(source, node());
+        const std::uint32_t channel = channels[index_of(relay_rank)]++;
         if (channel >= max_streams) return false;
-        seats_[source].channel = static_cast<std::uint16_t>(channel);
-        if (by == self_) sources_.push_back(source);
+        locations_[source].channel = static_cast<std::uint16_t>(channel);
+        if (relay_rank == self_) sources_.push_back(source);
     }
     return true;
 }
@@ -81,7 +81,7 @@ bool team::find_sources() {
 void team::mix_agreed() noexcept {
     form_hash made = form_hash().with(experts_, ranks());
     for (rank_t rank = 0; rank < ranks(); ++rank)
-        made = made.with((std::uint64_t{node_of(rank)} << 1U) | (lives(rank) ? 1U : 0U));
+        made = made.with((std::uint64_t{node_of(rank)} << 1U) | (is_alive(rank) ? 1U : 0U));
     agreed_ = made;
 }
 

@@ -1,4 +1,4 @@
-// Matrices in memory that somebody else owns.
+// Views of matrices in memory that the caller owns: rows, strides and element types.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace ucg::moe {
 
-// Rows of elements, at any distances. A value that points to memory of others; no `data`: the
-// matrix is not there.
+// Rows of elements with arbitrary strides. A value that does not own the memory it points to. A
+// matrix without `data` is absent.
 template<class Byte>
 struct basic_matrix {
     Byte* data = nullptr;
@@ -24,16 +24,16 @@ struct basic_matrix {
     [[nodiscard]] explicit operator bool() const noexcept { return data != nullptr; }
     [[nodiscard]] std::size_t element_bytes() const noexcept { return reduce::size_of(type); }
     [[nodiscard]] std::size_t row_bytes() const noexcept { return elements * element_bytes(); }
-    [[nodiscard]] bool dense_rows() const noexcept {
+    [[nodiscard]] bool has_dense_rows() const noexcept {
         return element_stride == static_cast<std::ptrdiff_t>(element_bytes());
     }
-    [[nodiscard]] bool dense() const noexcept {
-        return dense_rows() && row_stride == static_cast<std::ptrdiff_t>(row_bytes());
+    [[nodiscard]] bool is_dense() const noexcept {
+        return has_dense_rows() && row_stride == static_cast<std::ptrdiff_t>(row_bytes());
     }
     [[nodiscard]] Byte* row(std::uint64_t i) const noexcept {
         return data + static_cast<std::ptrdiff_t>(i) * row_stride;
     }
-    // From row `i` on.
+    // The rows from row `i` to the end.
     [[nodiscard]] basic_matrix from(std::uint64_t i) const noexcept {
         basic_matrix made = *this;
         made.data = row(i);
@@ -47,13 +47,13 @@ struct basic_matrix {
 using matrix = basic_matrix<std::byte>;
 using const_matrix = basic_matrix<const std::byte>;
 
-// A matrix for each expert of a rank, at equal distances.
+// One matrix for each expert of a rank. The distance between two neighbouring matrices is constant.
 template<class Byte>
 struct basic_stack {
     basic_matrix<Byte> first;          // of expert 0
     std::ptrdiff_t expert_stride = 0;  // bytes
 
-    [[nodiscard]] basic_matrix<Byte> of(std::uint32_t expert) const noexcept {
+    [[nodiscard]] basic_matrix<Byte> of_expert(std::uint32_t expert) const noexcept {
         basic_matrix<Byte> made = first;
         made.data += static_cast<std::ptrdiff_t>(expert) * expert_stride;
         return made;
@@ -65,7 +65,7 @@ struct basic_stack {
 using stack = basic_stack<std::byte>;
 using const_stack = basic_stack<const std::byte>;
 
-// Rows one after the other.
+// A matrix without gaps between rows and elements.
 template<class Byte>
 [[nodiscard]] basic_matrix<Byte> dense_matrix(Byte* data, std::uint64_t count,
                                               std::uint32_t elements,
@@ -74,12 +74,12 @@ template<class Byte>
     return {data, count, elements, type, size * static_cast<std::ptrdiff_t>(elements), size};
 }
 
-// One row into one of as many elements of the same size.
-inline void copy_row(const matrix& into, std::uint64_t to, const const_matrix& source,
-                     std::uint64_t from) noexcept {
-    std::byte* out = into.row(to);
-    const std::byte* in = source.row(from);
-    if (into.dense_rows() && source.dense_rows()) {
+// Copies one row into a row with the same number of elements of the same size.
+inline void copy_row(const matrix& into, std::uint64_t to_row, const const_matrix& source,
+                     std::uint64_t from_row) noexcept {
+    std::byte* out = into.row(to_row);
+    const std::byte* in = source.row(from_row);
+    if (into.has_dense_rows() && source.has_dense_rows()) {
         std::memcpy(out, in, source.row_bytes());
         return;
     }
@@ -97,30 +97,30 @@ inline void zero_row(const matrix& into, std::uint64_t row) noexcept {
         std::memset(out, 0, into.element_bytes());
 }
 
-// An integer of a matrix of int32 or int64.
+// Returns an element of a matrix of int32 or int64.
 [[nodiscard]] inline std::int64_t integer_at(const const_matrix& from, std::uint64_t row,
                                              std::uint32_t element) noexcept {
-    const std::byte* const at =
+    const std::byte* const address =
         from.row(row) + static_cast<std::ptrdiff_t>(element) * from.element_stride;
     if (from.type == reduce::element::int32) {
         std::int32_t value;
-        std::memcpy(&value, at, sizeof value);
+        std::memcpy(&value, address, sizeof value);
         return value;
     }
     std::int64_t value;
-    std::memcpy(&value, at, sizeof value);
+    std::memcpy(&value, address, sizeof value);
     return value;
 }
 
 inline void put_integer(const matrix& into, std::uint64_t row, std::uint32_t element,
                         std::int32_t value) noexcept {
-    std::byte* const at =
+    std::byte* const address =
         into.row(row) + static_cast<std::ptrdiff_t>(element) * into.element_stride;
     if (into.type == reduce::element::int32) {
-        std::memcpy(at, &value, sizeof value);
+        std::memcpy(address, &value, sizeof value);
     } else {
         const std::int64_t wide = value;
-        std::memcpy(at, &wide, sizeof wide);
+        std::memcpy(address, &wide, sizeof wide);
     }
 }
 

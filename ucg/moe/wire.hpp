@@ -1,5 +1,5 @@
-// What ranks tell each other before data moves. All numbers as the machine has them: the ranks of a
-// group are of one kind.
+// Wire format of the notify messages, which ranks exchange before data moves. Numbers are in host
+// byte order, because all ranks of a group have the same byte order.
 //
 //  to the relay on each node     route_header, counts[channels], targets[ranks]; then
 //                                route_record[tokens to the node]
@@ -7,8 +7,8 @@
 //  of its node                   targets[ranks]; then for each of its sources
 //                                route_record[tokens to the rank]
 //
-//  targets                       how many tokens go from the source to each rank; only where ranks
-//                                agree to say so
+//  targets                       how many tokens the source sends to each rank; present only if
+//                                settings::all_counts is set
 //  route_record                  token, experts[k]: 4 bytes each
 #pragma once
 
@@ -22,25 +22,25 @@ struct route_header {
 
     std::uint32_t form;  // version
     std::uint32_t source;
-    std::uint64_t fingerprint;  // of what ranks must agree on
-    std::uint32_t tokens;       // that the source has
-    std::uint32_t relayed;      // 0: their data comes from the source, 1: by the relay
+    std::uint64_t fingerprint;  // hash of everything that ranks must agree on
+    std::uint32_t tokens;       // number of tokens of the source
+    std::uint32_t relayed;      // 0: the source sends their data, 1: the relay sends it
 };
 static_assert(sizeof(route_header) == 24);
 
-// What ranks agree on, which lengths follow from.
-struct route_form {
+// Parameters that all ranks agree on and that determine the lengths of messages.
+struct header_form {
     std::uint32_t channels = 0;
     std::uint32_t k = 0;
     std::uint32_t targets = 0;  // all ranks, or none
 };
 
-// With so many numbers behind it.
+// Length of a header that `counts` numbers follow.
 [[nodiscard]] constexpr std::size_t header_bytes(std::uint32_t counts) noexcept {
     return sizeof(route_header) + std::size_t{counts} * sizeof(std::uint32_t);
 }
-[[nodiscard]] constexpr std::size_t header_bytes(const route_form& of) noexcept {
-    return header_bytes(of.channels + of.targets);
+[[nodiscard]] constexpr std::size_t header_bytes(const header_form& form) noexcept {
+    return header_bytes(form.channels + form.targets);
 }
 [[nodiscard]] constexpr std::size_t record_bytes(std::uint32_t k) noexcept {
     return (std::size_t{k} + 1) * sizeof(std::uint32_t);

@@ -1,4 +1,4 @@
-// Memory for messages, of one piece.
+// One allocation that holds all message buffers of an exchange.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ucg::moe {
 
-// First everybody asks for a place, then all of it is allocated. Owner: who asked.
+// The exchange first calls take() for each buffer, then allocate() once. at() is valid afterwards.
 class workspace {
 public:
     using place = std::size_t;

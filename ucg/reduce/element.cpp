@@ -3,7 +3,7 @@
 namespace ucg::reduce {
 namespace {
 
-enum class family : std::uint8_t { integer, real, complex, with_place };
+enum class family : std::uint8_t { integer, real, complex, with_location };
 
 struct traits {
     const char* name;
@@ -29,11 +29,11 @@ constexpr traits elements[element_count] = {
     {"fp64", 8, family::real},
     {"complex32", 8, family::complex},
     {"complex64", 16, family::complex},
-    {"int16_at", 8, family::with_place},
-    {"int32_at", 8, family::with_place},
-    {"int64_at", 16, family::with_place},
-    {"fp32_at", 8, family::with_place},
-    {"fp64_at", 16, family::with_place},
+    {"int16_at", 8, family::with_location},
+    {"int32_at", 8, family::with_location},
+    {"int64_at", 16, family::with_location},
+    {"fp32_at", 8, family::with_location},
+    {"fp64_at", 16, family::with_location},
 };
 
 constexpr const char* operations[operation_count] = {
@@ -42,40 +42,40 @@ constexpr const char* operations[operation_count] = {
     "bitwise_xor", "minimum_at", "maximum_at",
 };
 
-const traits& of(element which) noexcept {
-    return elements[static_cast<std::size_t>(which)];
+const traits& traits_of(element type) noexcept {
+    return elements[static_cast<std::size_t>(type)];
 }
 
 }  // namespace
 
-std::size_t size_of(element which) noexcept {
-    return of(which).size;
+std::size_t size_of(element type) noexcept {
+    return traits_of(type).size;
 }
 
-bool is_defined(element what, operation how) noexcept {
-    const family kind = of(what).kind;
-    switch (how) {
+bool is_defined(element type, operation op) noexcept {
+    const family kind = traits_of(type).kind;
+    switch (op) {
         case operation::sum:
         case operation::product:
         case operation::average:
-            return kind != family::with_place;
+            return kind != family::with_location;
         case operation::minimum:
         case operation::maximum:
             return kind == family::integer || kind == family::real;
         case operation::minimum_at:
         case operation::maximum_at:
-            return kind == family::with_place;
+            return kind == family::with_location;
         default:
             return kind == family::integer;
     }
 }
 
-const char* name(element which) noexcept {
-    return of(which).name;
+const char* name(element type) noexcept {
+    return traits_of(type).name;
 }
 
-const char* name(operation which) noexcept {
-    return operations[static_cast<std::size_t>(which)];
+const char* name(operation op) noexcept {
+    return operations[static_cast<std::size_t>(op)];
 }
 
 }  // namespace ucg::reduce

@@ -1,4 +1,4 @@
-// What collectives reduce: types of elements and operations on them.
+// Element types and operations of reductions.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ enum class element : std::uint8_t {
     fp64,
     complex32,  // two fp32, real part first
     complex64,  // two fp64
-    // A value and where it was found, as C lays out such a struct; the place has 32 bits.
+    // A value and its location (MPI's MINLOC and MAXLOC), with the layout of a C struct. The
+    // location has 32 bits.
     int16_at,
     int32_at,
     int64_at,
@@ -37,25 +38,25 @@ enum class operation : std::uint8_t {
     product,
     minimum,
     maximum,
-    average,      // the sum, divided once, before it is rounded to the element
-    logical_and,  // of integers, as all below; the result is 0 or 1
+    average,      // the sum is divided once, before it is rounded to the element type
+    logical_and,  // this and the next five: integers only; the result of a logical one is 0 or 1
     logical_or,
     logical_xor,
     bitwise_and,
     bitwise_or,
     bitwise_xor,
-    minimum_at,  // of elements with a place: of equal values the one with the lower place
+    minimum_at,  // elements with a location; of equal values the one with the lower location
     maximum_at,
 };
 inline constexpr std::size_t operation_count = 13;
 
 // Bytes of one element, in memory and on the network.
-[[nodiscard]] std::size_t size_of(element which) noexcept;
+[[nodiscard]] std::size_t size_of(element type) noexcept;
 
-// Whether the operation is defined for such elements.
-[[nodiscard]] bool is_defined(element what, operation how) noexcept;
+// Returns whether the operation is defined for the element type.
+[[nodiscard]] bool is_defined(element type, operation op) noexcept;
 
-[[nodiscard]] const char* name(element which) noexcept;
-[[nodiscard]] const char* name(operation which) noexcept;
+[[nodiscard]] const char* name(element type) noexcept;
+[[nodiscard]] const char* name(operation op) noexcept;
 
 }  // namespace ucg::reduce

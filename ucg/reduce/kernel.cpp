@@ -6,20 +6,21 @@ namespace ucg::reduce {
 namespace {
 
 processor best() noexcept {
-    if (is_here(processor::avx512)) return processor::avx512;
-    return is_here(processor::avx2) ? processor::avx2 : processor::any;
+    if (is_supported(processor::avx512)) return processor::avx512;
+    return is_supported(processor::avx2) ? processor::avx2 : processor::any;
 }
 
-// GCC 12 makes fused instructions of a complex product, which round otherwise, whatever
-// -ffp-contract says. AVX-512 has them always, the other builds never.
-bool would_be_fused(element what, operation how) noexcept {
-    return how == operation::product && (what == element::complex32 || what == element::complex64);
+// GCC 12 compiles a complex product to fused multiply-add instructions, which round differently,
+// even with -ffp-contract=off. AVX-512 always has these instructions; the other builds never use
+// them.
+bool would_be_fused(element type, operation op) noexcept {
+    return op == operation::product && (type == element::complex32 || type == element::complex64);
 }
 
 }  // namespace
 
-bool is_here(processor which) noexcept {
-    switch (which) {
+bool is_supported(processor instructions) noexcept {
+    switch (instructions) {
 #if defined(__x86_64__)
         case processor::avx2:
             return __builtin_cpu_supports("avx2") != 0;
@@ -39,19 +40,20 @@ bool is_here(processor which) noexcept {
     return true;
 }
 
-kernel find_kernel(element what, operation how) noexcept {
-    static const processor here = best();
-    return find_kernel(what, how, here);
+kernel find_kernel(element type, operation op) noexcept {
+    static const processor supported = best();
+    return find_kernel(type, op, supported);
 }
 
-kernel find_kernel(element what, operation how, processor with) noexcept {
+kernel find_kernel(element type, operation op, processor instructions) noexcept {
 #if defined(__x86_64__)
-    if (with == processor::avx512 && would_be_fused(what, how)) with = processor::avx2;
-    if (with == processor::avx512) return find_for_avx512(what, how);
-    if (with == processor::avx2) return find_for_avx2(what, how);
+    if (instructions == processor::avx512 && would_be_fused(type, op))
+        instructions = processor::avx2;
+    if (instructions == processor::avx512) return find_for_avx512(type, op);
+    if (instructions == processor::avx2) return find_for_avx2(type, op);
 #endif
-    static_cast<void>(with);
-    return find_for_any(what, how);
+    static_cast<void>(instructions);
+    return find_for_any(type, op);
 }
 
 }  // namespace ucg::reduce

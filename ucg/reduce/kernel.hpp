@@ -1,4 +1,5 @@
-// Reducing arrays: one function for each type and operation, in several builds.
+// Kernels that reduce arrays: one function for each type and operation, built for several
+// instruction sets.
 #pragma once
 
 #include <cstddef>
@@ -8,28 +9,30 @@
 
 namespace ucg::reduce {
 
-// into[i] = from[0][i] op from[1][i] op … for i < count, in this order: the same bits on every
-// processor and for any division into pieces. Narrow floating point is added up in fp32 and rounded
-// once, at the end. `into` may be one of the sources, and may not overlap one otherwise.
+// into[i] = from[0][i] op from[1][i] op … for i < count, in this order. The bits of the result do
+// not depend on the processor or on how the array is cut into pieces. Narrow floating point is
+// added up in fp32 and rounded once, at the end. `into` may be equal to a source, but must not
+// overlap a source otherwise.
 struct job {
     void* into;
     const void* const* from;
     std::size_t sources;        // at least one
     std::size_t count;          // elements
-    std::uint64_t divisor = 0;  // of an average: what the result is divided by; 0: nothing
+    std::uint64_t divisor = 0;  // average: the result is divided by it; 0: no division
 };
-using kernel = void (*)(const job& what) noexcept;
+using kernel = void (*)(const job& job) noexcept;
 
-// Instructions that a kernel may use.
+// The instruction sets that a kernel may use.
 enum class processor : std::uint8_t { any, avx2, avx512 };
 
-[[nodiscard]] bool is_here(processor which) noexcept;
+[[nodiscard]] bool is_supported(processor instructions) noexcept;
 
-// The fastest one for this processor; nullptr where the operation is not defined. That of an
-// average is that of a sum: whoever makes the last step gives the divisor. Any thread.
-[[nodiscard]] kernel find_kernel(element what, operation how) noexcept;
+// Returns the fastest kernel for this processor, or nullptr if the operation is not defined for the
+// type. The kernel of an average is that of a sum; the caller of the last step sets the divisor.
+// Any thread.
+[[nodiscard]] kernel find_kernel(element type, operation op) noexcept;
 
-// One for certain instructions, for tests and measurements.
-[[nodiscard]] kernel find_kernel(element what, operation how, processor with) noexcept;
+// Returns the kernel for an instruction set, for tests and measurements.
+[[nodiscard]] kernel find_kernel(element type, operation op, processor instructions) noexcept;
 
 }  // namespace ucg::reduce

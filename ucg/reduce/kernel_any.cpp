@@ -3,8 +3,8 @@
 
 namespace ucg::reduce {
 
-kernel find_for_any(element what, operation how) noexcept {
-    return find(what, how);
+kernel find_for_any(element type, operation op) noexcept {
+    return find(type, op);
 }
 
 }  // namespace ucg::reduce

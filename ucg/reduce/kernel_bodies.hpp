@@ -1,10 +1,9 @@
-// The loops of all kernels. Included by one file for each set of instructions; everything has
-// internal linkage, and no function of a library is called, so that no build's code can stand in
-// for another one's.
+// The loops of all kernels. One file for each instruction set includes this header. Everything has
+// internal linkage and no library function is called, so that the linker cannot replace the code of
+// one build by that of another.
 //
-// A block of what the result becomes stays in the first-level cache while one source after the
-// other is worked into it, so each source is read once and the result is written once, however many
-// sources there are.
+// A block of the result stays in the first-level cache while one source after the other is reduced
+// into it. So each source is read once and the result is written once, for any number of sources.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +14,7 @@
 namespace ucg::reduce {
 namespace {
 
-// --- how elements lie in memory, and what they are while they are worked on ---
+// --- element types in memory, and their types during a computation ---
 
 template<class T>
 struct plain {
@@ -40,9 +39,9 @@ struct complex_of {
 };
 
 template<class T>
-struct at {
+struct value_at {
     T value;
-    std::int32_t place;
+    std::int32_t location;
 };
 
 // --- operations ---
@@ -88,8 +87,8 @@ struct smaller {
         return b < a ? b : a;
     }
     template<class T>
-    [[gnu::always_inline]] static at<T> apply(at<T> a, at<T> b) noexcept {
-        const bool takes = b.value < a.value || (b.value == a.value && b.place < a.place);
+    [[gnu::always_inline]] static value_at<T> apply(value_at<T> a, value_at<T> b) noexcept {
+        const bool takes = b.value < a.value || (b.value == a.value && b.location < a.location);
         return takes ? b : a;
     }
 };
@@ -100,8 +99,8 @@ struct larger {
         return a < b ? b : a;
     }
     template<class T>
-    [[gnu::always_inline]] static at<T> apply(at<T> a, at<T> b) noexcept {
-        const bool takes = a.value < b.value || (b.value == a.value && b.place < a.place);
+    [[gnu::always_inline]] static value_at<T> apply(value_at<T> a, value_at<T> b) noexcept {
+        const bool takes = a.value < b.value || (b.value == a.value && b.location < a.location);
         return takes ? b : a;
     }
 };
@@ -144,38 +143,40 @@ struct bits_of_one {
 };
 
 template<class T>
-[[gnu::always_inline]] inline T divided(T sum, std::uint64_t by) noexcept {
+[[gnu::always_inline]] inline T divided(T sum, std::uint64_t divisor) noexcept {
     if constexpr (std::is_integral_v<T>) {
         using wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-        return static_cast<T>(static_cast<wide>(sum) / static_cast<wide>(by));
+        return static_cast<T>(static_cast<wide>(sum) / static_cast<wide>(divisor));
     } else {
-        return sum / static_cast<T>(by);
+        return sum / static_cast<T>(divisor);
     }
 }
 template<class T>
-[[gnu::always_inline]] inline complex_of<T> divided(complex_of<T> sum, std::uint64_t by) noexcept {
-    return {divided(sum.real, by), divided(sum.imaginary, by)};
+[[gnu::always_inline]] inline complex_of<T> divided(complex_of<T> sum,
+                                                    std::uint64_t divisor) noexcept {
+    return {divided(sum.real, divisor), divided(sum.imaginary, divisor)};
 }
 template<class T>
-[[gnu::always_inline]] inline at<T> divided(at<T> sum, std::uint64_t) noexcept {
+[[gnu::always_inline]] inline value_at<T> divided(value_at<T> sum, std::uint64_t) noexcept {
     return sum;
 }
 
 // --- the loops ---
 
 template<class As, class Op>
-void reduce(const job& what) noexcept {
+void reduce(const job& job) noexcept {
     using stored = typename As::stored;
     using worked = typename As::worked;
-    auto* const into = static_cast<stored*>(what.into);
-    const auto source = [&](std::size_t i) { return static_cast<const stored*>(what.from[i]); };
+    auto* const into = static_cast<stored*>(job.into);
+    const auto source = [&](std::size_t i) { return static_cast<const stored*>(job.from[i]); };
     if constexpr (std::is_same_v<stored, worked> && std::is_arithmetic_v<stored>) {
-        if (what.sources == 2 && what.divisor == 0) {
+        if (job.sources == 2 && job.divisor == 0) {
             const stored* const a = source(0);
             const stored* const b = source(1);
-            const std::size_t count = what.count;  // bytes that are stored could change it
-            // Sources and result lie at the same place or apart: no turn touches what another one
-            // does. Clang would warn where it optimizes less.
+            const std::size_t count =
+                job.count;  // a local copy, because stores of bytes might alias job.count
+            // The result is equal to a source or does not overlap it, so iterations are
+            // independent. Clang warns about the pragma if it optimizes less.
 #if !defined(__clang__)
 #pragma GCC ivdep
 #endif
@@ -186,20 +187,20 @@ void reduce(const job& what) noexcept {
     }
     constexpr std::size_t block = 4096 / sizeof(worked);
     alignas(64) worked result[block];
-    for (std::size_t first = 0; first < what.count; first += block) {
-        const std::size_t left = what.count - first;
+    for (std::size_t first = 0; first < job.count; first += block) {
+        const std::size_t left = job.count - first;
         const std::size_t count = left < block ? left : block;
         const stored* const begin = source(0) + first;
         for (std::size_t i = 0; i < count; ++i)
             result[i] = As::take(begin[i]);
-        for (std::size_t k = 1; k < what.sources; ++k) {
+        for (std::size_t k = 1; k < job.sources; ++k) {
             const stored* const next = source(k) + first;
             for (std::size_t i = 0; i < count; ++i)
                 result[i] = Op::apply(result[i], As::take(next[i]));
         }
-        if (what.divisor != 0) {
+        if (job.divisor != 0) {
             for (std::size_t i = 0; i < count; ++i)
-                result[i] = divided(result[i], what.divisor);
+                result[i] = divided(result[i], job.divisor);
         }
         stored* const end = into + first;
         for (std::size_t i = 0; i < count; ++i)
@@ -207,11 +208,11 @@ void reduce(const job& what) noexcept {
     }
 }
 
-// --- which one ---
+// --- choice of the kernel ---
 
 template<class As>
-kernel arithmetic(operation how) noexcept {
-    switch (how) {
+kernel arithmetic(operation op) noexcept {
+    switch (op) {
         case operation::sum:
         case operation::average:
             return reduce<As, add>;
@@ -223,21 +224,21 @@ kernel arithmetic(operation how) noexcept {
 }
 
 template<class As>
-kernel ordered(operation how) noexcept {
-    switch (how) {
+kernel ordered(operation op) noexcept {
+    switch (op) {
         case operation::minimum:
             return reduce<As, smaller>;
         case operation::maximum:
             return reduce<As, larger>;
         default:
-            return arithmetic<As>(how);
+            return arithmetic<As>(op);
     }
 }
 
 template<class T>
-kernel of_integers(operation how) noexcept {
+kernel of_integers(operation op) noexcept {
     using as = plain<T>;
-    switch (how) {
+    switch (op) {
         case operation::logical_and:
             return reduce<as, both>;
         case operation::logical_or:
@@ -251,61 +252,61 @@ kernel of_integers(operation how) noexcept {
         case operation::bitwise_xor:
             return reduce<as, bits_of_one>;
         default:
-            return ordered<as>(how);
+            return ordered<as>(op);
     }
 }
 
 template<class T>
-kernel with_place(operation how) noexcept {
-    using as = plain<at<T>>;
-    if (how == operation::minimum_at) return reduce<as, smaller>;
-    return how == operation::maximum_at ? reduce<as, larger> : nullptr;
+kernel with_location(operation op) noexcept {
+    using as = plain<value_at<T>>;
+    if (op == operation::minimum_at) return reduce<as, smaller>;
+    return op == operation::maximum_at ? reduce<as, larger> : nullptr;
 }
 
-[[maybe_unused]] kernel find(element what, operation how) noexcept {
-    switch (what) {
+[[maybe_unused]] kernel find(element type, operation op) noexcept {
+    switch (type) {
         case element::int8:
-            return of_integers<std::int8_t>(how);
+            return of_integers<std::int8_t>(op);
         case element::int16:
-            return of_integers<std::int16_t>(how);
+            return of_integers<std::int16_t>(op);
         case element::int32:
-            return of_integers<std::int32_t>(how);
+            return of_integers<std::int32_t>(op);
         case element::int64:
-            return of_integers<std::int64_t>(how);
+            return of_integers<std::int64_t>(op);
         case element::uint8:
-            return of_integers<std::uint8_t>(how);
+            return of_integers<std::uint8_t>(op);
         case element::uint16:
-            return of_integers<std::uint16_t>(how);
+            return of_integers<std::uint16_t>(op);
         case element::uint32:
-            return of_integers<std::uint32_t>(how);
+            return of_integers<std::uint32_t>(op);
         case element::uint64:
-            return of_integers<std::uint64_t>(how);
+            return of_integers<std::uint64_t>(op);
         case element::fp16:
-            return ordered<narrow_real<fp16_format>>(how);
+            return ordered<narrow_real<fp16_format>>(op);
         case element::bf16:
-            return ordered<narrow_real<bf16_format>>(how);
+            return ordered<narrow_real<bf16_format>>(op);
         case element::fp8_e4m3:
-            return ordered<narrow_real<e4m3_format>>(how);
+            return ordered<narrow_real<e4m3_format>>(op);
         case element::fp8_e5m2:
-            return ordered<narrow_real<e5m2_format>>(how);
+            return ordered<narrow_real<e5m2_format>>(op);
         case element::fp32:
-            return ordered<plain<float>>(how);
+            return ordered<plain<float>>(op);
         case element::fp64:
-            return ordered<plain<double>>(how);
+            return ordered<plain<double>>(op);
         case element::complex32:
-            return arithmetic<plain<complex_of<float>>>(how);
+            return arithmetic<plain<complex_of<float>>>(op);
         case element::complex64:
-            return arithmetic<plain<complex_of<double>>>(how);
+            return arithmetic<plain<complex_of<double>>>(op);
         case element::int16_at:
-            return with_place<std::int16_t>(how);
+            return with_location<std::int16_t>(op);
         case element::int32_at:
-            return with_place<std::int32_t>(how);
+            return with_location<std::int32_t>(op);
         case element::int64_at:
-            return with_place<std::int64_t>(how);
+            return with_location<std::int64_t>(op);
         case element::fp32_at:
-            return with_place<float>(how);
+            return with_location<float>(op);
         case element::fp64_at:
-            return with_place<double>(how);
+            return with_location<double>(op);
     }
     return nullptr;
 }

@@ -5,11 +5,11 @@
 
 namespace ucg::reduce {
 
-// nullptr where the operation is not defined.
-[[nodiscard]] kernel find_for_any(element what, operation how) noexcept;
+// Return nullptr if the operation is not defined for the type.
+[[nodiscard]] kernel find_for_any(element type, operation op) noexcept;
 #if defined(__x86_64__)
-[[nodiscard]] kernel find_for_avx2(element what, operation how) noexcept;
-[[nodiscard]] kernel find_for_avx512(element what, operation how) noexcept;
+[[nodiscard]] kernel find_for_avx2(element type, operation op) noexcept;
+[[nodiscard]] kernel find_for_avx512(element type, operation op) noexcept;
 #endif
 
 }  // namespace ucg::reduce

@@ -1,4 +1,5 @@
-// An algorithm as a row of a table: what it can do and what it is expected to cost.
+// An algorithm as a row of a table: the function that runs it, its conditions and its predicted
+// cost.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +11,32 @@
 
 namespace ucg::schedule {
 
-// What is known of a call on every rank alike.
+// The properties of a call that are the same on every rank.
 struct shape {
     rank_t ranks = 1;
-    double bytes = 0;  // of `call::count`; of blocks that differ, of the average one
+    double bytes = 0;  // of call::count elements; if blocks differ, of the average block
     tuning sizes{};
     rank_t root = 0;
-    const placement* where = nullptr;  // as fabric::where(); null: each rank on a node of its own
-    // Where ranks are alone in this group, but others do the same beside them: how many share the
-    // port of a node.
+    const placement* where = nullptr;  // fabric::where(); null: each rank has its own node
+    // Number of groups that run the same collective concurrently and share the port of a node.
     rank_t sharing = 1;
 
     [[nodiscard]] double segment() const noexcept { return static_cast<double>(sizes.segment); }
 };
 
-// What an algorithm asks of the call; several are added.
+// The conditions and properties of an algorithm, as a set of flags.
 enum class condition : std::uint8_t {
     none = 0,
-    commutative = 1,   // reduces in another order than that of the ranks
-    power_of_two = 2,  // ranks
-    // The order in which an element is reduced depends on its place among the others: other bits
-    // for the same element where the call is cut differently. (No order depends on times.)
+    commutative = 1,   // reduces in another order than the order of ranks
+    power_of_two = 2,  // the number of ranks must be a power of two
+    // The order in which an element is reduced depends on its index in the vector. So the same
+    // element may get other bits if the call is cut differently. (No order depends on timing.)
     order_by_place = 4,
-    // Several nodes, several ranks on one of them, and a fabric that does collectives of a node.
+    // There are several nodes, one of them has several ranks, and the fabric runs collectives of a
+    // node.
     nodes = 8,
-    // Other bits than those that the rows without this mark and the two above have in common; each
-    // collective that reduces has such a row.
+    // The result has other bits than the rows without this flag and the two flags above, which all
+    // give the same bits. Each collective that reduces has such a row.
     own_order = 16,
 };
 [[nodiscard]] constexpr condition operator|(condition a, condition b) noexcept {
@@ -48,19 +49,19 @@ enum class condition : std::uint8_t {
 struct algorithm {
     collective what;
     const char* name;
-    task (*run)(member& me, const call& what);
-    // Bytes that it takes by member::scratch(), at most. Not called for more than once per init.
-    std::size_t (*scratch)(const call& what, rank_t rank, rank_t size);
+    task (*run)(member& me, const call& args);
+    // Maximum number of bytes that it takes by member::scratch(). Called at most once per init.
+    std::size_t (*scratch)(const call& args, rank_t rank, rank_t size);
     condition needs;
-    // Seconds, where all ranks start at the same time.
-    double (*cost)(const shape& of, const link_cost& link);
-    // Instead of scratch(), of an algorithm that needs nodes.
-    std::size_t (*scratch_on_nodes)(const call& what, rank_t rank,
+    // Predicted seconds if all ranks start at the same time.
+    double (*cost)(const shape& params, const link_cost& link);
+    // Replaces scratch() for an algorithm with condition::nodes.
+    std::size_t (*scratch_on_nodes)(const call& args, rank_t rank,
                                     const placement& where) = nullptr;
 };
 
-// Whether the algorithm can serve such a call. The answer depends only on what all ranks know.
-[[nodiscard]] bool fits(const algorithm& which, const call& what, const shape& of,
+// Returns whether the algorithm can serve the call. The result is the same on every rank.
+[[nodiscard]] bool fits(const algorithm& algorithm, const call& args, const shape& params,
                         bool deterministic) noexcept;
 
 }  // namespace ucg::schedule

@@ -1,26 +1,27 @@
-// Memory that is taken piece by piece and given back all at once.
+// An arena: memory that is allocated piece by piece and freed all at once.
 #pragma once
 
 #include <cstddef>
 
 namespace ucg::schedule {
 
-// Borrows the memory, whose begin is aligned for any type. Value type. Owner context.
+// Does not own the memory, whose begin must be aligned for any type. Value type. Owner context.
 class arena {
 public:
     arena() = default;
     arena(std::byte* memory, std::size_t bytes) noexcept : memory_(memory), bytes_(bytes) {}
 
-    // What `bytes` bytes take: each piece is aligned for any element.
+    // Returns the bytes that a piece of `bytes` bytes takes: each piece is aligned for any element.
     [[nodiscard]] static constexpr std::size_t aligned(std::size_t bytes) noexcept {
         return (bytes + alignment - 1) / alignment * alignment;
     }
-    // Bytes of an arena of which so many are taken, in as many pieces as algorithms take.
+    // Returns the size of an arena from which an algorithm takes `bytes` bytes in up to `pieces`
+    // pieces.
     [[nodiscard]] static constexpr std::size_t for_pieces_of(std::size_t bytes) noexcept {
         return aligned(bytes) + pieces * alignment;
     }
 
-    // nullptr: there is not as much left.
+    // Returns nullptr if fewer bytes are left.
     [[nodiscard]] std::byte* take(std::size_t bytes) noexcept {
         if (aligned(bytes) > bytes_ - used_) return nullptr;
         std::byte* const taken = memory_ + used_;

@@ -1,4 +1,4 @@
-// What one rank asks of a collective.
+// The arguments of one rank for a collective.
 #pragma once
 
 #include <cstddef>
@@ -29,55 +29,57 @@ enum class collective : std::uint8_t {
 };
 inline constexpr std::size_t collective_count = 16;
 
-[[nodiscard]] const char* name(collective which) noexcept;
+[[nodiscard]] const char* name(collective collective) noexcept;
 
-// Whether it combines what ranks give by an operator.
-[[nodiscard]] constexpr bool takes_operator(collective which) noexcept {
-    return which == collective::reduce || which == collective::allreduce ||
-           which == collective::reduce_scatter || which == collective::reduce_scatter_block ||
-           which == collective::scan || which == collective::exscan;
+// Returns whether the collective reduces with an operator.
+[[nodiscard]] constexpr bool takes_operator(collective collective) noexcept {
+    return collective == collective::reduce || collective == collective::allreduce ||
+           collective == collective::reduce_scatter ||
+           collective == collective::reduce_scatter_block || collective == collective::scan ||
+           collective == collective::exscan;
 }
 
-// Whether one rank has what all others give or get.
-[[nodiscard]] constexpr bool has_root(collective which) noexcept {
-    return which == collective::bcast || which == collective::reduce ||
-           which == collective::gather || which == collective::gatherv ||
-           which == collective::scatter || which == collective::scatterv;
+// Returns whether the collective has a root.
+[[nodiscard]] constexpr bool has_root(collective collective) noexcept {
+    return collective == collective::bcast || collective == collective::reduce ||
+           collective == collective::gather || collective == collective::gatherv ||
+           collective == collective::scatter || collective == collective::scatterv;
 }
 
-// Whether blocks may differ in size.
-[[nodiscard]] constexpr bool has_block_counts(collective which) noexcept {
-    return which == collective::gatherv || which == collective::scatterv ||
-           which == collective::allgatherv || which == collective::reduce_scatter ||
-           which == collective::alltoallv;
+// Returns whether blocks may differ in size.
+[[nodiscard]] constexpr bool has_block_counts(collective collective) noexcept {
+    return collective == collective::gatherv || collective == collective::scatterv ||
+           collective == collective::allgatherv || collective == collective::reduce_scatter ||
+           collective == collective::alltoallv;
 }
 
-// Sizes that algorithms cut their data and their messages by.
+// The sizes by which algorithms cut their data and their messages.
 struct tuning {
-    std::size_t segment = 128 * 1024;  // bytes of a piece that travels while another is worked on
-    // Of hierarchical algorithms: how many ranks of a node take part in what is between nodes.
-    std::size_t leader_bytes = 4096;  // a leader has a share of at least so much
-    rank_t leaders = 0;               // at most so many; 0: all ranks of a node
-    rank_t rails = 1;                 // ports of a node, each of which wants a leader
+    std::size_t segment =
+        128 * 1024;  // bytes of a piece that is in flight while another one is processed
+    // Hierarchical algorithms: the number of ranks of a node that send to other nodes.
+    std::size_t leader_bytes = 4096;  // minimum share of a leader
+    rank_t leaders = 0;               // maximum number of leaders; 0: all ranks of a node
+    rank_t rails = 1;                 // ports of a node; each port should have a leader
 };
 
-// Arguments with the meaning that MPI gives them; buffers that a rank has no use for may be null.
-// Counts and places are in elements; a place is where a rank's block begins.
+// Arguments with the meaning that MPI gives them. Buffers that a rank does not need may be null.
+// Counts and places are in elements. A place is the offset at which a rank's block begins.
 //
 //  collective            from             into              count is of
 //  bcast                 -                all               the whole
 //  reduce, allreduce,    all              root / all        the whole
 //    scan, exscan
-//  gather(v)             all              root              what this rank gives
-//  scatter(v)            root             all               what this rank gets
-//  allgather(v)          all              all               what this rank gives
-//  reduce_scatter        all              all               what this rank gets
+//  gather(v)             all              root              this rank's input
+//  scatter(v)            root             all               this rank's output
+//  allgather(v)          all              all               this rank's input
+//  reduce_scatter        all              all               this rank's output
 //    (and _block)
 //  alltoall              all              all               each block
 //
-// In place: the input lies in `into`. Of gather(v) and allgather(v) where this rank's block
-// belongs; of scatter(v), at the root, its block stays in `from`; of gather, reduce and scatter it
-// counts at the root only. Of alltoall(v) `counts` and `places` describe both buffers.
+// In place: the input lies in `into`. For gather(v) and allgather(v) it lies at the offset of this
+// rank's block. For scatter(v) the root's block stays in `from`. For gather, reduce and scatter the
+// flag matters at the root only. For alltoall(v) `counts` and `places` describe both buffers.
 struct call {
     collective what = collective::barrier;
     const void* from = nullptr;
@@ -85,12 +87,13 @@ struct call {
     std::uint64_t count = 0;
     std::size_t element = 1;  // bytes
 
-    // Blocks that differ in size (names that end in v, reduce_scatter): one entry for each rank; of
-    // reduce_scatter's input, which has no gaps, `places` is not looked at. Of gatherv and scatterv
-    // at the root.
+    // Blocks that differ in size (names that end in v, and reduce_scatter): one entry for each
+    // rank. reduce_scatter ignores `places`, because its input has no gaps. gatherv and scatterv
+    // use them at the root only.
     const std::uint64_t* counts = nullptr;
     const std::uint64_t* places = nullptr;
-    // alltoallv: of what is sent, while the above are of what is received.
+    // alltoallv: counts and places of the sent blocks; the members above are those of the received
+    // blocks.
     const std::uint64_t* out_counts = nullptr;
     const std::uint64_t* out_places = nullptr;
 

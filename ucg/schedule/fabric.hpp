@@ -1,5 +1,5 @@
-// What moves the messages of schedules: the one thing that differs between a network, a node's
-// shared memory and a simulation.
+// The fabric: the interface that executes the steps of schedules. There is one implementation for
+// networks, one for the shared memory of a node, and one for simulations.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace ucg::schedule {
 
-// One per rank and group. Owner context: all calls come from the thread that drives the group, and
-// operation::complete() is called there.
+// One object per rank and group. Owner context: all calls come from the thread that drives the
+// group, and the fabric calls operation::complete() in that thread.
 //
-// Messages match by (source, operation, channel), and those that agree in all three in the order in
-// which they were posted; both sides name the same number of bytes. A message may come before its
-// receive, and before the receiver started the operation.
+// Messages match by (source, operation, channel). Messages that agree in all three match in the
+// order in which they were posted. Both sides must pass the same number of bytes. A message may
+// arrive before its receive is posted, and before the receiver has started the operation.
 class fabric {
 public:
     fabric() = default;
@@ -26,39 +26,40 @@ public:
     [[nodiscard]] virtual rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual rank_t size() const noexcept = 0;
 
-    // Which ranks share a node, where it can do collectives between them (action::together); null:
-    // it cannot.
+    // Returns which ranks share a node, or null if the fabric cannot run collectives of a node
+    // (action::together).
     [[nodiscard]] virtual const placement* where() const noexcept { return nullptr; }
 
-    // The ranks of its node that an operation waits for where it does something together with them.
-    // std::bad_alloc.
+    // Returns the ranks of its node that the operation waits for in a collective of the node.
+    // Throws std::bad_alloc.
     [[nodiscard]] virtual std::vector<rank_t> missing_on_node(const operation&) const { return {}; }
 
-    // Begins a step, which ends by operation::complete(), possibly before this returns. Reducing
-    // and copying are steps as well, so that they can be given a price or be done elsewhere; a
-    // fabric that does them itself calls perform() below. Never blocks.
-    virtual void post(step& what) noexcept = 0;
+    // Begins a step. The fabric ends it by operation::complete(), possibly before post() returns.
+    // Reductions and copies are steps as well, so that a fabric can simulate their time or offload
+    // them. A fabric that executes them itself calls perform(). Never blocks.
+    virtual void post(step& step) noexcept = 0;
 
-    // Makes a step under way end soon, with any status: its operation failed. It still ends by
-    // operation::complete(), and only when nobody touches its memory any more.
-    virtual void cancel(step& what) noexcept = 0;
+    // Cancels a step in flight because its operation failed. The step still ends by
+    // operation::complete(), with any status, and only when nothing accesses its memory any more.
+    virtual void cancel(step& step) noexcept = 0;
 
-    // An operation starts: gives it the next sequence number of its series, the same on every
-    // rank because all start those of a series in the same order. An error: another rank reported
-    // already that this operation failed there, or there is no memory for it; it counts as started
-    // nevertheless, and the operation announces it.
-    [[nodiscard]] virtual ucs_status_t enter(operation& what, sequence_t& number) noexcept = 0;
+    // Called when an operation starts. Returns in `number` the next sequence number of its series,
+    // which is the same on every rank because all ranks start the operations of a series in the
+    // same order. Returns an error if another rank has already reported a failure of this
+    // operation, or if there is no memory. The operation counts as started nevertheless, and calls
+    // announce().
+    [[nodiscard]] virtual ucs_status_t enter(operation& operation, sequence_t& number) noexcept = 0;
 
-    // It ended here; no step of it is under way. After a failure, messages for it may still come:
-    // they are dropped.
-    virtual void leave(operation& what) noexcept = 0;
+    // Called when the operation has ended on this rank and none of its steps is in flight. Messages
+    // that arrive for it later, after a failure, are dropped.
+    virtual void leave(operation& operation) noexcept = 0;
 
-    // It failed here, and the others cannot know. Those that have not ended it are to call
-    // operation::fail_as_told(), within a bounded time.
-    virtual void announce(operation& what, ucs_status_t why) noexcept = 0;
+    // Called when the operation failed on this rank. The fabric notifies the other ranks. Each rank
+    // that has not ended the operation calls operation::fail_as_told() within a bounded time.
+    virtual void announce(operation& operation, ucs_status_t status) noexcept = 0;
 };
 
-// Does a reduce or copy step at once, for fabrics that have no better place for it.
-void perform(const step& what) noexcept;
+// Executes a reduce or copy step on the calling thread, for fabrics without a better way.
+void perform(const step& step) noexcept;
 
 }  // namespace ucg::schedule

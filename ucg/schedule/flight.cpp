@@ -9,7 +9,7 @@
 namespace ucg::schedule {
 
 bool gate_awaiter::await_ready() const noexcept {
-    return at.open == 0 && (owner == nullptr || !owner->failed());
+    return awaited.open == 0 && (owner == nullptr || !owner->failed());
 }
 
 flight::flight(member& me, rank_t to, const void* out, std::size_t out_bytes) noexcept {
@@ -67,14 +67,15 @@ void flight::begin_receive(member& me, rank_t from, void* data, std::size_t byte
     me.owner().post(in_);
 }
 
-local_work::local_work(member& me, void* into, const reduction& what) noexcept : what_(what) {
+local_work::local_work(member& me, void* into, const reduction& operands) noexcept
+    : operands_(operands) {
     step_.what = action::reduce;
     step_.into = into;
-    step_.bytes = what.count * what.how->element();
-    step_.work = &what_;
+    step_.bytes = operands.count * operands.how->element();
+    step_.work = &operands_;
     step_.of = &gate_;
     step_.owner = &me.owner();
-    if (what.count == 0) return;
+    if (operands.count == 0) return;
     gate_.open = 1;
     me.owner().post(step_);
 }
@@ -91,23 +92,23 @@ local_work::local_work(member& me, void* into, const void* from, std::size_t byt
     me.owner().post(step_);
 }
 
-void node_work::begin(member& me, const call& what) noexcept {
+void node_work::begin(member& me, const call& args) noexcept {
     assert(gate_.open == 0 || me.owner().failed());
-    what_ = what;
+    args_ = args;
     gate_ = {1, 0, nullptr};
     step_.what = action::together;
-    step_.bytes = what.count * what.element;
-    step_.asked = &what_;
+    step_.bytes = args.count * args.element;
+    step_.asked = &args_;
     step_.of = &gate_;
     step_.owner = &me.owner();
     me.owner().post(step_);
 }
 
-void perform(const step& what) noexcept {
-    if (what.what == action::copy)
-        std::memcpy(what.into, what.from, what.bytes);
-    else if (what.what == action::reduce)
-        what.work->how->apply(what.into, *what.work);
+void perform(const step& step) noexcept {
+    if (step.what == action::copy)
+        std::memcpy(step.into, step.from, step.bytes);
+    else if (step.what == action::reduce)
+        step.work->how->apply(step.into, *step.work);
 }
 
 }  // namespace ucg::schedule

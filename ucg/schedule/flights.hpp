@@ -1,4 +1,4 @@
-// Many messages under way.
+// An array of flights.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace ucg::schedule {
 
-// As many flights as are only known at run time. Lies in the frame of the algorithm.
+// For a number of flights that is known only at run time. Lies in the frame of the algorithm. If
+// there is no memory, status() returns UCS_ERR_NO_MEMORY.
 class flights {
 public:
     explicit flights(std::size_t count) noexcept : all_(new (std::nothrow) flight[count]) {}

@@ -17,11 +17,11 @@ void* frame_pool::allocate(std::size_t bytes) noexcept {
         free_[wanted] = taken->next;
         return taken + 1;
     }
-    const std::size_t room = wanted < classes ? smallest << wanted : bytes;
-    auto* made = static_cast<header*>(std::malloc(sizeof(header) + room));
+    const std::size_t capacity = wanted < classes ? smallest << wanted : bytes;
+    auto* made = static_cast<header*>(std::malloc(sizeof(header) + capacity));
     if (made == nullptr) return nullptr;
     *made = {this, nullptr, wanted};
-    ++obtained_;
+    ++allocated_blocks_;
     return made + 1;
 }
 

@@ -1,4 +1,4 @@
-// Memory for the frames of coroutines.
+// A pool of memory for coroutine frames.
 #pragma once
 
 #include <array>
@@ -6,8 +6,9 @@
 
 namespace ucg::schedule {
 
-// Keeps what was freed, by power of two: an operation that is started again allocates nothing. One
-// for all operations that one thread drives; outlives them. Owner context.
+// Keeps freed blocks in size classes, so that an operation that is started again allocates no
+// memory from the system. One pool serves all operations that one thread drives, and outlives them.
+// Owner context.
 class frame_pool {
 public:
     frame_pool() = default;
@@ -15,20 +16,20 @@ public:
     frame_pool& operator=(const frame_pool&) = delete;
     ~frame_pool();
 
-    // nullptr: no memory.
+    // Returns nullptr if there is no memory.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 
     // Gives a block back to the pool that it came from.
     static void release(void* block) noexcept;
 
-    // Blocks that came from the system so far, for tests.
-    [[nodiscard]] std::size_t obtained() const noexcept { return obtained_; }
+    // Number of blocks that the pool has allocated from the system. For tests.
+    [[nodiscard]] std::size_t allocated_blocks() const noexcept { return allocated_blocks_; }
 
 private:
     static constexpr std::size_t smallest = 256;
-    static constexpr std::size_t classes = 10;  // up to 128 KB; what is larger is not kept
+    static constexpr std::size_t classes = 10;  // up to 128 KB; larger blocks are not kept
 
-    // Before each block.
+    // Precedes each block.
     struct alignas(std::max_align_t) header {
         frame_pool* home;
         header* next;
@@ -37,7 +38,7 @@ private:
     static std::size_t class_of(std::size_t bytes) noexcept;
 
     std::array<header*, classes> free_{};
-    std::size_t obtained_ = 0;
+    std::size_t allocated_blocks_ = 0;
 };
 
 }  // namespace ucg::schedule

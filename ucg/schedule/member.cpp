@@ -24,9 +24,9 @@ member member::with(arena& scratch) const noexcept {
     return made;
 }
 
-local_work member::reduce(const reducer& how, void* into, const void* left, const void* right,
+local_work member::reduce(const reducer& op, void* into, const void* left, const void* right,
                           std::size_t count, bool last) noexcept {
-    return {*this, into, {&how, {left, right}, 2, count, last}};
+    return {*this, into, {&op, {left, right}, 2, count, last}};
 }
 
 const placement& member::where() const noexcept {

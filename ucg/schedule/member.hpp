@@ -1,4 +1,4 @@
-// What an algorithm sees of its group.
+// A member: the view that an algorithm has of its rank and its group.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace ucg::schedule {
 
-// One rank's place in a group, or in a part of one: ranks count from 0 in the part. A value; the
-// operation that it belongs to outlives it. All steps begin at once, and `co_await` waits for their
-// end; a step of an operation that failed never ends. Owner context.
+// One rank of a group or of a part of a group. In a part, ranks are numbered from 0. A value; its
+// operation outlives it. A step begins when it is called, and `co_await` waits for its end. If the
+// operation failed, the coroutine is not resumed. Owner context.
 class member {
 public:
     member(operation& owner, rank_t rank, rank_t size) noexcept
@@ -23,13 +23,14 @@ public:
     [[nodiscard]] rank_t rank() const noexcept { return rank_; }
     [[nodiscard]] rank_t size() const noexcept { return size_; }
 
-    // The members that `ranks` names (of this member's numbering), this rank at place `rank` among
-    // them. `ranks` outlives the part; parts of parts are not there.
+    // Returns the member of a part: `ranks` lists the ranks of the part in the numbering of the
+    // group, and `rank` is the index of this rank in the list. `ranks` must outlive the part. A
+    // part of a part is not supported.
     [[nodiscard]] member part(const rank_t* ranks, rank_t rank, rank_t size) const noexcept;
-    // The same members on another channel: for algorithms that run at the same time.
+    // Returns this member on another channel, for algorithms that run at the same time.
     [[nodiscard]] member on(channel_t channel) const noexcept;
-    // The same one, which takes scratch memory from an arena: what an algorithm took of it that has
-    // ended, another can take again. The arena outlives it.
+    // Returns this member with an arena from which scratch() takes memory. So an algorithm can
+    // reuse the memory of an earlier one that has ended. The arena must outlive the member.
     [[nodiscard]] member with(arena& scratch) const noexcept;
 
     flight send(rank_t to, const void* data, std::size_t bytes) noexcept {
@@ -42,32 +43,34 @@ public:
                     std::size_t in_bytes) noexcept {
         return {*this, to, out, out_bytes, from, in, in_bytes};
     }
-    // The same number of bytes to and from one rank.
-    flight exchange(rank_t with, const void* out, void* in, std::size_t bytes) noexcept {
-        return {*this, with, out, bytes, with, in, bytes};
+    // Sends and receives the same number of bytes to and from one rank.
+    flight exchange(rank_t peer, const void* out, void* in, std::size_t bytes) noexcept {
+        return {*this, peer, out, bytes, peer, in, bytes};
     }
 
-    // into[i] = left[i] op right[i]; `into` may be one of them. `last`: these elements are complete
-    // after it (an average is divided there).
-    local_work reduce(const reducer& how, void* into, const void* left, const void* right,
+    // into[i] = left[i] op right[i]. `into` may be equal to `left` or `right`. `last`: the elements
+    // are final after this step (an average is divided there).
+    local_work reduce(const reducer& op, void* into, const void* left, const void* right,
                       std::size_t count, bool last) noexcept;
-    // The same of up to reduction::max_sources sources.
-    local_work reduce(void* into, const reduction& what) noexcept { return {*this, into, what}; }
+    // The same with up to reduction::max_sources sources.
+    local_work reduce(void* into, const reduction& operands) noexcept {
+        return {*this, into, operands};
+    }
 
-    // Nothing is done where both are the same place.
+    // Does nothing if `into` and `from` are equal.
     local_work copy(void* into, const void* from, std::size_t bytes) noexcept {
         return {*this, into, from, bytes};
     }
 
-    // A collective of the ranks that share this rank's node, numbered as placement says: all of
-    // them ask for the same ones in the same order, in one operation as in all. For ranks of
-    // groups whose fabric has a placement.
-    node_work together(const call& what) noexcept { return {*this, what}; }
+    // Begins a collective of the ranks that share this rank's node, numbered by
+    // placement::index_of(). All of them must ask for the same collectives in the same order, over
+    // all operations. Only for groups whose fabric has a placement.
+    node_work together(const call& args) noexcept { return {*this, args}; }
     [[nodiscard]] const placement& where() const noexcept;
 
-    // The next `bytes` bytes of the operation's scratch memory (or of the arena), aligned for any
-    // element and valid to its end. All of what an algorithm takes is what its row asked for
-    // beforehand; to take more is a failure of the operation.
+    // Returns the next `bytes` bytes of the operation's scratch memory (or of the arena), aligned
+    // for any element and valid until the end of the operation. An algorithm must not take more
+    // than its row has asked for; otherwise the operation fails.
     [[nodiscard]] std::byte* scratch(std::size_t bytes) noexcept;
 
     // For the classes of steps and tasks.

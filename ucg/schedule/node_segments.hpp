@@ -1,4 +1,4 @@
-// How the ranks of a node cut what they give each other: for the engine, and for what predicts it.
+// The segment lengths of node collectives, for the engine and for the prediction of its time.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace ucg::schedule {
 
-// A vector is cut, so that one segment is copied while the others' processors see the one before.
-// Of long vectors (of what a rank puts into its slots), and among more than a few ranks, which may
-// have to share cores, segments are longer, as far as slots in a row go: fewer meetings, and longer
-// streams of memory.
+// A vector is cut into segments, so that one segment is copied while other ranks read the segment
+// before. Segments are longer, up to the length of the contiguous slots, for long vectors (as a
+// rank puts them into its slots) and for more than a few ranks, which may share cores. Longer
+// segments mean fewer synchronizations and longer sequential accesses.
 struct node_segments {
     std::size_t segment = 32 * 1024;  // bytes, at most
     std::size_t long_segment = 128 * 1024;

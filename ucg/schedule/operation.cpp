@@ -10,20 +10,20 @@
 
 namespace ucg::schedule {
 
-ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try {
-    by_ = &by;
+ucs_status_t operation::init(const algorithm& algorithm, const call& args) noexcept try {
+    algorithm_ = &algorithm;
     program_ = nullptr;
-    call_ = what;
+    call_ = args;
     me_ = member(*this, fabric_.rank(), fabric_.size());
-    if (what.what == collective::reduce_scatter) {
+    if (args.what == collective::reduce_scatter) {
         places_.resize(me_.size());
         for (rank_t i = 1; i < me_.size(); ++i)
-            places_[i] = places_[i - 1] + what.counts[i - 1];
+            places_[i] = places_[i - 1] + args.counts[i - 1];
         call_.places = places_.data();
     }
-    const std::size_t asked = by.scratch_on_nodes != nullptr
-                                  ? by.scratch_on_nodes(call_, me_.rank(), *fabric_.where())
-                                  : by.scratch(call_, me_.rank(), me_.size());
+    const std::size_t asked = algorithm.scratch_on_nodes != nullptr
+                                  ? algorithm.scratch_on_nodes(call_, me_.rank(), *fabric_.where())
+                                  : algorithm.scratch(call_, me_.rank(), me_.size());
     const std::size_t bytes = arena::for_pieces_of(asked);
     memory_.reset(new std::byte[bytes]);
     scratch_ = {memory_.get(), bytes};
@@ -32,19 +32,19 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
     return UCS_ERR_NO_MEMORY;
 }
 
-void operation::init(program& what) noexcept {
-    by_ = nullptr;
-    program_ = &what;
+void operation::init(program& program) noexcept {
+    algorithm_ = nullptr;
+    program_ = &program;
     me_ = member(*this, fabric_.rank(), fabric_.size());
 }
 
 bool operation::uses_nodes() const noexcept {
-    return by_ != nullptr && has(by_->needs, condition::nodes);
+    return algorithm_ != nullptr && has(algorithm_->needs, condition::nodes);
 }
 
-void operation::on_end(listener told, void* argument) noexcept {
-    told_ = told;
-    told_argument_ = argument;
+void operation::on_end(listener callback, void* argument) noexcept {
+    callback_ = callback;
+    callback_argument_ = argument;
 }
 
 std::vector<rank_t> operation::missing() const {
@@ -55,17 +55,17 @@ std::vector<rank_t> operation::missing() const {
     return all;
 }
 
-std::vector<rank_t> operation::peers_of(action which) const {
+std::vector<rank_t> operation::peers_of(action kind) const {
     std::vector<rank_t> ranks;
-    for (const step* each = under_way_; each != nullptr; each = each->next)
-        if (each->what == which) ranks.push_back(each->peer);
+    for (const step* each = in_flight_; each != nullptr; each = each->next)
+        if (each->what == kind) ranks.push_back(each->peer);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
 }
 
 bool operation::waits_for(rank_t rank) const noexcept {
-    for (const step* each = under_way_; each != nullptr; each = each->next)
+    for (const step* each = in_flight_; each != nullptr; each = each->next)
         if (each->what == action::receive && each->peer == rank) return true;
     return false;
 }
@@ -78,25 +78,25 @@ void operation::start() noexcept {
     if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
         fail(status);
     } else {
-        root_ = program_ != nullptr ? program_->run(me_) : by_->run(me_, call_);
+        root_ = program_ != nullptr ? program_->run(me_) : algorithm_->run(me_, call_);
         end_ = {1, 0, nullptr};
         root_.begin(end_).resume();
     }
     --busy_;
-    settle();
+    finish_if_done();
 }
 
-void operation::start_failed(ucs_status_t why) noexcept {
+void operation::start_failed(ucs_status_t status) noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;
-    const ucs_status_t status = fabric_.enter(*this, number_);
-    fail(status != UCS_OK ? status : why);
+    const ucs_status_t entered = fabric_.enter(*this, number_);
+    fail(entered != UCS_OK ? entered : status);
 }
 
-void operation::post(step& what) noexcept {
-    if (failed()) return;  // its gate stays open, and nobody goes on
-    link(what);
-    fabric_.post(what);
+void operation::post(step& step) noexcept {
+    if (failed()) return;  // the gate of the step stays open, so its coroutine is not resumed
+    link(step);
+    fabric_.post(step);
 }
 
 void operation::complete(step& ended, ucs_status_t status) noexcept {
@@ -106,80 +106,85 @@ void operation::complete(step& ended, ucs_status_t status) noexcept {
     const std::coroutine_handle<> waiter = ended.of->close_one();
     if (waiter && !failed()) waiter.resume();
     --busy_;
-    settle();
+    finish_if_done();
 }
 
-void operation::fail(ucs_status_t why) noexcept {
+void operation::fail(ucs_status_t status) noexcept {
     if (status_ != UCS_INPROGRESS || failed()) return;
-    // Announcing may move messages, also the last one of this operation, which must not end well
-    // in there: then it might run again, or be gone, when it is to fail.
+    // announce() may move messages, including the last one of this operation. The operation must
+    // not end successfully inside announce(), because its owner might then restart or destroy it
+    // before it fails. So `busy_` is raised.
     ++busy_;
-    fabric_.announce(*this, why);
-    fail_as_told(why);
+    fabric_.announce(*this, status);
+    fail_as_told(status);
     --busy_;
-    settle();
+    finish_if_done();
 }
 
-void operation::fail_as_told(ucs_status_t why) noexcept {
+void operation::fail_as_told(ucs_status_t status) noexcept {
     if (status_ != UCS_INPROGRESS || failed()) return;
     ++busy_;
-    failure_ = why;
-    for (step* each = under_way_; each != nullptr;) {
+    failure_ = status;
+    for (step* each = in_flight_; each != nullptr;) {
         step* next = each->next;
         fabric_.cancel(*each);
         each = next;
     }
     --busy_;
-    settle();
+    finish_if_done();
 }
 
-// Frames are destroyed where none of them is running and the fabric holds none of their steps.
-void operation::settle() noexcept {
-    if (busy_ != 0 || under_way_ != nullptr || status_ != UCS_INPROGRESS) return;
+// Ends the operation if it is complete or has failed. Frames are destroyed only when none of them
+// is running and the fabric holds none of their steps.
+void operation::finish_if_done() noexcept {
+    if (busy_ != 0 || in_flight_ != nullptr || status_ != UCS_INPROGRESS) return;
     if (!failed() && !root_.done()) return;
     root_ = task();
     status_ = failure_;
     fabric_.leave(*this);
-    if (told_ != nullptr) told_(*this, told_argument_);
+    if (callback_ != nullptr) callback_(*this, callback_argument_);
 }
 
-void operation::link(step& what) noexcept {
-    what.previous = nullptr;
-    what.next = under_way_;
-    if (under_way_ != nullptr) under_way_->previous = &what;
-    under_way_ = &what;
+void operation::link(step& step) noexcept {
+    step.previous = nullptr;
+    step.next = in_flight_;
+    if (in_flight_ != nullptr) in_flight_->previous = &step;
+    in_flight_ = &step;
 }
 
-void operation::unlink(step& what) noexcept {
-    (what.previous != nullptr ? what.previous->next : under_way_) = what.next;
-    if (what.next != nullptr) what.next->previous = what.previous;
+void operation::unlink(step& step) noexcept {
+    (step.previous != nullptr ? step.previous->next : in_flight_) = step.next;
+    if (step.next != nullptr) step.next->previous = step.previous;
 }
 
-bool fits(const algorithm& which, const call& what, const shape& of, bool deterministic) noexcept {
-    if (which.what != what.what) return false;
-    const bool ordered = what.how != nullptr && !what.how->commutative();
-    if (ordered && has(which.needs, condition::commutative)) return false;
-    if (has(which.needs, condition::power_of_two) && !std::has_single_bit(of.ranks)) return false;
-    // Bits must neither depend on which row the costs choose, nor on who shares a node with whom.
+bool fits(const algorithm& algorithm, const call& args, const shape& params,
+          bool deterministic) noexcept {
+    if (algorithm.what != args.what) return false;
+    const bool ordered = args.how != nullptr && !args.how->commutative();
+    if (ordered && has(algorithm.needs, condition::commutative)) return false;
+    if (has(algorithm.needs, condition::power_of_two) && !std::has_single_bit(params.ranks))
+        return false;
+    // The bits of a deterministic result must depend neither on the costs nor on the placement of
+    // ranks on nodes.
     constexpr condition bits_of_its_own =
         condition::order_by_place | condition::own_order | condition::nodes;
-    if (deterministic && takes_operator(what.what) && has(which.needs, bits_of_its_own))
+    if (deterministic && takes_operator(args.what) && has(algorithm.needs, bits_of_its_own))
         return false;
-    if (has(which.needs, condition::nodes)) {
-        const placement* const at = of.where;
-        if (at == nullptr || at->nodes() == 1 || at->most() == 1) return false;
-        if (ordered && !at->in_order()) return false;
+    if (has(algorithm.needs, condition::nodes)) {
+        const placement* const placement = params.where;
+        if (placement == nullptr || placement->nodes() == 1 || placement->most() == 1) return false;
+        if (ordered && !placement->in_order()) return false;
     }
     return true;
 }
 
-const char* name(collective which) noexcept {
+const char* name(collective collective) noexcept {
     static constexpr const char* names[collective_count] = {
         "barrier",   "bcast",      "reduce",         "allreduce",
         "gather",    "gatherv",    "scatter",        "scatterv",
         "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
         "alltoall",  "alltoallv",  "scan",           "exscan"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(collective)];
 }
 
 }  // namespace ucg::schedule

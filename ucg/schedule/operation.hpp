@@ -1,4 +1,4 @@
-// A collective of one rank that can be started again and again.
+// An operation: one rank's part in a collective, which can be started repeatedly.
 #pragma once
 
 #include <cstddef>
@@ -17,92 +17,96 @@ namespace ucg::schedule {
 
 struct algorithm;
 
-// Owned by whoever asked for the collective; not to be destroyed while it runs, unless its fabric
-// is gone with all steps. Owner context.
+// The owner must not destroy the operation while it runs, unless its fabric is gone with all steps.
+// Owner context.
 class operation {
 public:
-    // Told when the operation ended; may start it again or destroy it.
+    // Called when the operation has ended. It may start the operation again or destroy it.
     using listener = void (*)(operation& ended, void* argument);
 
-    operation(fabric& over, frame_pool& frames, series numbered = series::program) noexcept
-        : fabric_(over), frames_(frames), series_(numbered) {}
+    operation(fabric& fabric, frame_pool& frames, series numbered = series::program) noexcept
+        : fabric_(fabric), frames_(frames), series_(numbered) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
     ~operation() = default;
 
-    // Prepares `what` by an algorithm that fits() it: allocates all memory that it needs but the
-    // frames, which stay in the pool after the first time. UCS_ERR_NO_MEMORY. What `what` points to
-    // must stay there; buffers may be replaced between two starts (arguments()).
-    [[nodiscard]] ucs_status_t init(const algorithm& by, const call& what) noexcept;
-    // Prepares something else than a collective, which outlives the operation.
-    void init(program& what) noexcept;
+    // Prepares a call with an algorithm that fits(). Allocates all memory except the coroutine
+    // frames, which stay in the pool after the first start. The memory that `args` points to must
+    // stay valid; the caller may replace buffers between two starts (arguments()).
+    // UCS_ERR_NO_MEMORY.
+    [[nodiscard]] ucs_status_t init(const algorithm& algorithm, const call& args) noexcept;
+    // Prepares a program instead of a collective. The program must outlive the operation.
+    void init(program& program) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
 
-    // Begins it. All ranks start the operations of a series in the same order. Not while it runs.
+    // Begins the operation, which must not be running. All ranks must start the operations of a
+    // series in the same order.
     void start() noexcept;
 
-    // In place of start(): it takes its number, and has failed on every rank.
-    void start_failed(ucs_status_t why) noexcept;
+    // Replaces start() if the arguments are invalid: takes the sequence number, and fails the
+    // operation on every rank.
+    void start_failed(ucs_status_t status) noexcept;
 
-    // UCS_INPROGRESS; else how the last start ended: UCS_OK, or the first error, after which the
-    // content of the output is undefined.
+    // Returns UCS_INPROGRESS while the operation runs, otherwise the result of the last start:
+    // UCS_OK, or the first error. After an error the content of the output is undefined.
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
     [[nodiscard]] sequence_t number() const noexcept { return number_; }
     [[nodiscard]] series numbered() const noexcept { return series_; }
-    void on_end(listener told, void* argument) noexcept;
+    void on_end(listener callback, void* argument) noexcept;
 
-    // The ranks that it waits for now, of which a message has not come: for who gives up waiting.
-    // In the order of numbers, each once.
+    // Returns the ranks from which the operation waits for a message, ascending and without
+    // duplicates. For the report after a timeout.
     [[nodiscard]] std::vector<rank_t> missing() const;
-    // The same of those that have not taken what this one sends.
+    // Returns the ranks that have not received a message of this rank.
     [[nodiscard]] std::vector<rank_t> unsent() const { return peers_of(action::send); }
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
 
-    // Ends it with an error on every rank: as soon as the fabric lets go of its memory. Nothing
-    // happens when it does not run.
-    void fail(ucs_status_t why) noexcept;
-    // The same where another rank announced it.
-    void fail_as_told(ucs_status_t why) noexcept;
+    // Ends the operation with an error on every rank, as soon as the fabric no longer accesses its
+    // memory. Does nothing if the operation does not run.
+    void fail(ucs_status_t status) noexcept;
+    // The same after a notification from another rank; does not notify other ranks.
+    void fail_as_told(ucs_status_t status) noexcept;
 
-    // A step ended; called by the fabric, once for each post(). May resume the algorithm, which may
-    // post further steps before this returns.
+    // The fabric calls this once for each post(), when the step has ended. It may resume the
+    // algorithm, which may post further steps before complete() returns.
     void complete(step& ended, ucs_status_t status) noexcept;
 
     // For steps and tasks.
     [[nodiscard]] const fabric& over() const noexcept { return fabric_; }
-    void post(step& what) noexcept;
+    void post(step& step) noexcept;
     [[nodiscard]] bool failed() const noexcept { return failure_ != UCS_OK; }
-    // Whether its algorithm does something together with the ranks of its node.
+    // Returns whether the algorithm runs collectives of a node.
     [[nodiscard]] bool uses_nodes() const noexcept;
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }
     [[nodiscard]] arena& scratch() noexcept { return scratch_; }
 
 private:
-    [[nodiscard]] std::vector<rank_t> peers_of(action which) const;
-    void settle() noexcept;
-    void link(step& what) noexcept;
-    void unlink(step& what) noexcept;
+    [[nodiscard]] std::vector<rank_t> peers_of(action kind) const;
+    void finish_if_done() noexcept;
+    void link(step& step) noexcept;
+    void unlink(step& step) noexcept;
 
     fabric& fabric_;
     frame_pool& frames_;
     const series series_;
-    const algorithm* by_ = nullptr;
-    program* program_ = nullptr;  // instead of `by_`
+    const algorithm* algorithm_ = nullptr;
+    program* program_ = nullptr;  // used if algorithm_ is null
     call call_;
     member me_{*this, 0, 0};
-    std::vector<std::uint64_t> places_;  // of a reduce_scatter's blocks
+    std::vector<std::uint64_t> places_;  // offsets of a reduce_scatter's blocks
     std::unique_ptr<std::byte[]> memory_;
     arena scratch_;
 
     sequence_t number_ = 0;
     ucs_status_t status_ = UCS_OK;
     ucs_status_t failure_ = UCS_OK;
-    unsigned busy_ = 0;  // functions of this class on the stack: nothing is destroyed below them
-    step* under_way_ = nullptr;
+    unsigned busy_ =
+        0;  // functions of this class on the call stack; frames are destroyed only if it is 0
+    step* in_flight_ = nullptr;
     gate end_;
     task root_;
-    listener told_ = nullptr;
-    void* told_argument_ = nullptr;
+    listener callback_ = nullptr;
+    void* callback_argument_ = nullptr;
 };
 
 }  // namespace ucg::schedule

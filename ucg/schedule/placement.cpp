@@ -18,20 +18,20 @@ std::vector<std::uint64_t> all_different(rank_t ranks) {
 placement::placement(rank_t ranks) : placement(all_different(ranks)) {}
 
 placement::placement(std::span<const std::uint64_t> names)
-    : of_(names.size()), members_(names.size()) {
+    : locations_(names.size()), members_(names.size()) {
     std::unordered_map<std::uint64_t, rank_t> nodes;
     std::vector<rank_t> sizes;
     for (rank_t rank = 0; rank < names.size(); ++rank) {
         const auto [found, is_new] =
             nodes.try_emplace(names[rank], static_cast<rank_t>(sizes.size()));
         if (is_new) sizes.push_back(0);
-        of_[rank] = {found->second, sizes[found->second]++};
+        locations_[rank] = {found->second, sizes[found->second]++};
         in_order_ = in_order_ && found->second + 1 == sizes.size();
     }
     begins_.resize(sizes.size() + 1);
     std::inclusive_scan(sizes.begin(), sizes.end(), begins_.begin() + 1, std::plus<std::size_t>());
-    for (rank_t rank = 0; rank < of_.size(); ++rank)
-        members_[begins_[of_[rank].node] + of_[rank].index] = rank;
+    for (rank_t rank = 0; rank < locations_.size(); ++rank)
+        members_[begins_[locations_[rank].node] + locations_[rank].index] = rank;
     fewest_ = *std::ranges::min_element(sizes);
     most_ = *std::ranges::max_element(sizes);
 }

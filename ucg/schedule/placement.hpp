@@ -1,4 +1,4 @@
-// Which ranks of a group share a node.
+// The placement of a group: which ranks share a node.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,35 @@ namespace ucg::schedule {
 // rank = at(node_of(rank), index_of(rank)). The same on every rank. Immutable; any thread.
 class placement {
 public:
-    // Each rank alone.
+    // Each rank has its own node.
     explicit placement(rank_t ranks);
-    // `names`: of each rank's node; equal ones are the same node. std::bad_alloc.
+    // `names` has the name of each rank's node; equal names mean the same node. Throws
+    // std::bad_alloc.
     explicit placement(std::span<const std::uint64_t> names);
 
-    [[nodiscard]] rank_t ranks() const noexcept { return static_cast<rank_t>(of_.size()); }
+    [[nodiscard]] rank_t ranks() const noexcept { return static_cast<rank_t>(locations_.size()); }
     [[nodiscard]] rank_t nodes() const noexcept { return static_cast<rank_t>(begins_.size() - 1); }
 
-    [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return of_[rank].node; }
-    [[nodiscard]] rank_t index_of(rank_t rank) const noexcept { return of_[rank].index; }
+    [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return locations_[rank].node; }
+    [[nodiscard]] rank_t index_of(rank_t rank) const noexcept { return locations_[rank].index; }
     [[nodiscard]] rank_t at(rank_t node, rank_t index) const noexcept { return on(node)[index]; }
 
-    // The ranks of a node, ascending; never none.
+    // The ranks of a node, ascending. Never empty.
     [[nodiscard]] std::span<const rank_t> on(rank_t node) const noexcept {
         return std::span(members_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
     }
-    // How many ranks the emptiest and the fullest node have.
+    // The minimum and the maximum number of ranks on a node.
     [[nodiscard]] rank_t fewest() const noexcept { return fewest_; }
     [[nodiscard]] rank_t most() const noexcept { return most_; }
-    // Whether the ranks of every node are neighbours, so that nodes keep the order of ranks.
+    // True if the ranks of every node are contiguous, so that the order of nodes keeps that of
+    // ranks.
     [[nodiscard]] bool in_order() const noexcept { return in_order_; }
 
 private:
-    struct place {
+    struct location {
         rank_t node, index;
     };
-    std::vector<place> of_;
+    std::vector<location> locations_;
     std::vector<rank_t> members_;  // node by node
     std::vector<std::size_t> begins_;
     rank_t fewest_ = 1;

@@ -1,4 +1,4 @@
-// What an operation can run beside the algorithms of collectives.
+// A program: an algorithm that is not a row of the table, and that an operation can run.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace ucg::schedule {
 
-// One rank's part in something that all ranks of a group do. Holds its own arguments and memory;
-// outlives the operations that run it. Owner context.
+// One rank's part in an exchange in which all ranks of a group take part. It holds its own
+// arguments and memory, and outlives the operations that run it. Owner context.
 class program {
 public:
     program() = default;
@@ -16,11 +16,11 @@ public:
     program& operator=(const program&) = delete;
     virtual ~program() = default;
 
-    // The coroutine, which has not begun. Called once for each start.
+    // Returns the coroutine, which has not begun. Called once for each start.
     [[nodiscard]] virtual task run(member& me) noexcept = 0;
 
-    // A hash of what all ranks must give alike, for those who compare it. 0: there is nothing to
-    // compare, as where this rank's arguments were refused.
+    // Returns a hash of the arguments that must be the same on all ranks, for callers that compare
+    // it. 0: there is nothing to compare, for example because this rank's arguments are invalid.
     [[nodiscard]] virtual std::uint64_t form() const noexcept { return 0; }
 };
 

@@ -1,4 +1,4 @@
-// A condition without which an algorithm cannot go on.
+// An awaitable check: an algorithm continues only if a status is UCS_OK.
 #pragma once
 
 #include <coroutine>
@@ -8,8 +8,8 @@
 
 namespace ucg::schedule {
 
-// co_await require(me, status): goes on where it is UCS_OK; else the operation has failed with it,
-// on every rank, and this coroutine is not resumed any more.
+// co_await require(me, status): if the status is UCS_OK, the coroutine continues. Otherwise the
+// operation fails with this status on every rank, and the coroutine is not resumed.
 class [[nodiscard]] require {
 public:
     require(member& me, ucs_status_t status) noexcept : owner_(me.owner()), status_(status) {}

@@ -1,4 +1,5 @@
-// One thing that an algorithm asks its fabric for, and what waits for it.
+// A step: one request of an algorithm to its fabric, and the gate on which a coroutine waits for
+// it.
 #pragma once
 
 #include <coroutine>
@@ -20,14 +21,14 @@ struct call;
 // `together`: a collective of the ranks that share this rank's node.
 enum class action : std::uint8_t { send, receive, reduce, copy, together };
 
-// What a coroutine waits for: so many steps, or other coroutines, to end. Lies in the frame of
-// whoever waits. Owner context.
+// A completion counter: a coroutine waits until `open` steps or other coroutines have ended. Lies
+// in the frame of the waiting coroutine. Owner context.
 struct gate {
-    std::uint32_t open = 0;          // what has not ended
-    std::uint64_t time = 0;          // free for the fabric, which sets it to 0 before the first use
-    std::coroutine_handle<> waiter;  // empty while nobody waits
+    std::uint32_t open = 0;          // number of steps and coroutines that have not ended
+    std::uint64_t time = 0;          // for use by the fabric; 0 before the first use
+    std::coroutine_handle<> waiter;  // empty while no coroutine waits
 
-    // One less. Returns who goes on now; empty: nobody.
+    // Decrements the counter. Returns the coroutine to resume, or an empty handle.
     [[nodiscard]] std::coroutine_handle<> close_one() noexcept {
         return --open == 0 ? std::exchange(waiter, nullptr) : nullptr;
     }
@@ -44,8 +45,8 @@ struct reduction {
     bool last = false;      // nothing is reduced into these elements later
 };
 
-// Lies in the frame of the algorithm that asked, and stays where it is from fabric::post() to
-// operation::complete(); so do the bytes that it names. Owner context.
+// Lies in the frame of the algorithm. The step and the bytes that it refers to must stay valid from
+// fabric::post() to operation::complete(). Owner context.
 struct step {
     action what = action::send;
     channel_t channel = 0;
@@ -58,11 +59,11 @@ struct step {
     gate* of = nullptr;
     operation* owner = nullptr;
 
-    // Where the operation keeps the steps under way.
+    // Links of the operation's list of steps in flight.
     step* next = nullptr;
     step* previous = nullptr;
 
-    // Free for the fabric while it has the step.
+    // For use by the fabric while it has the step.
     step* neighbour = nullptr;
     void* state = nullptr;
 };

@@ -12,13 +12,13 @@ namespace ucg::schedule {
 
 class member;
 
-// An algorithm of one rank: `task name(member& me, …)`, whose first parameter also says where its
-// frame is allocated. It begins when it is awaited, and ends by co_return.
+// An algorithm of one rank: `task name(member& me, …)`. The first parameter also determines where
+// the frame is allocated. The task begins when it is awaited, and ends by co_return.
 //
-// No status is returned: where a step fails, the operation resumes nobody any more, waits until the
-// fabric is done with all steps, and destroys the frames from the outermost inwards. So what an
-// algorithm holds is released by destructors, and its code has no branch for errors.
-// Owner: the frame that awaits it, or the operation. Owner context.
+// A task returns no status. If a step fails, the operation resumes no coroutine any more, waits
+// until the fabric has ended all steps, and destroys the frames from the outermost inwards. So
+// destructors release the resources of an algorithm, and its code has no branches for errors. The
+// frame that awaits the task, or the operation, owns it. Owner context.
 class [[nodiscard]] task {
 public:
     struct promise_type;
@@ -34,14 +34,15 @@ public:
         if (frame_) frame_.destroy();
     }
 
-    // No memory was there for the frame; the operation has failed.
+    // True if there was no memory for the frame. The operation has then failed.
     [[nodiscard]] bool empty() const noexcept { return !frame_; }
     [[nodiscard]] bool done() const noexcept { return frame_ && frame_.done(); }
 
-    // The first resumption; `end` is closed by one at the end. For whoever awaits tasks.
+    // Returns the handle for the first resumption. The task calls end.close_one() at its end. For
+    // classes that await tasks.
     [[nodiscard]] inline std::coroutine_handle<> begin(gate& end) noexcept;
 
-    // Begins and waits for the end.
+    // Begins the task and waits for its end.
     inline auto operator co_await() noexcept;
 
 private:
@@ -72,8 +73,8 @@ struct task::promise_type {
     static void* allocate(std::size_t bytes, member& me) noexcept;
     static void release(void* frame) noexcept;
 
-    // The parameters are those of the coroutine. Inlined even where nothing is optimized, because
-    // g++ takes a template of operator new and an operator delete that is none for a mismatch.
+    // The parameters are those of the coroutine. Always inlined, because g++ otherwise warns that a
+    // template operator new does not match an operator delete that is not a template.
     template<class... More>
     [[gnu::always_inline]] static inline void* operator new(std::size_t bytes, member& me,
                                                             More&...) noexcept {
@@ -85,7 +86,7 @@ struct task::promise_type {
 };
 
 inline std::coroutine_handle<> task::begin(gate& end) noexcept {
-    if (!frame_) return std::noop_coroutine();  // the gate stays open: nobody goes on
+    if (!frame_) return std::noop_coroutine();  // the gate stays open, so no coroutine is resumed
     frame_.promise().end = &end;
     return frame_;
 }
@@ -106,8 +107,8 @@ inline auto task::operator co_await() noexcept {
     return awaiter{*this, {}};
 }
 
-// co_await both(first, second): runs two tasks at the same time; they should use different channels
-// where they send to the same ranks.
+// co_await both(first, second): runs two tasks at the same time. If they send to the same ranks,
+// they must use different channels.
 class [[nodiscard]] both {
 public:
     both(task& first, task& second) noexcept : first_(first), second_(second) {}
@@ -116,7 +117,7 @@ public:
 
     bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> parent) noexcept {
-        end_.open = 3;  // the third is this function: tasks may end before it does
+        end_.open = 3;  // this function counts as well, because tasks may end before it does
         first_.begin(end_).resume();
         second_.begin(end_).resume();
         (void)end_.close_one();

@@ -1,26 +1,27 @@
-// Algorithms of allgather and allgatherv. p ranks, N bytes each; a: latency, b: time of a byte.
+// Algorithms of allgather and allgatherv. In the time formulas, p is the number of ranks, N the
+// bytes of each, a the latency, b the time of a byte.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::allgather {
 
-// Each round doubles the blocks that a rank has, from ranks ever further away; any number of ranks.
-// log2 p a + (p - 1) N b, and all of it copied once.
+// Each round doubles the number of blocks that a rank has, at doubling distances. Works with any
+// number of ranks. Time: log2 p a + (p - 1) N b, and one copy of all data.
 UCG_ALGORITHM(bruck);
 
-// Pairs exchange what they have, then pairs of pairs. log2 p a + (p - 1) N b.
+// Pairs of ranks exchange their blocks, then pairs of pairs. Time: log2 p a + (p - 1) N b.
 UCG_ALGORITHM(recursive_doubling);
 
-// Blocks go around. (p - 1) (a + N b), between neighbours only.
+// Blocks go around a ring, between neighbours only. Time: (p - 1) (a + N b).
 UCG_ALGORITHM(ring);
 
-// The node's first rank gathers, does Bruck's algorithm with those of other nodes, and gives the
-// node all at once. log2 n a + (p - m) N b for m ranks on each of n nodes.
+// The first rank of each node gathers, runs Bruck's algorithm with those of other nodes, and
+// broadcasts the result on its node. Time: log2 n a + (p - m) N b for m ranks on each of n nodes.
 UCG_ALGORITHM_ON_NODES(hierarchical);
 
-// The nodes' blocks go around a ring of their first ranks, each of which gives its node one while
-// the next one travels. (n - 1) (a + m N b).
+// The nodes' blocks go around a ring of their first ranks. Each of these broadcasts one block on
+// its node while the next block is in flight. Time: (n - 1) (a + m N b).
 UCG_ALGORITHM_ON_NODES(hierarchical_ring);
 
 inline constexpr schedule::algorithm rows[] = {

@@ -1,33 +1,35 @@
-// Algorithms of allreduce. p ranks, N bytes; a: latency, b: time of a byte, c: of a reduced byte.
+// Algorithms of allreduce. In the time formulas, p is the number of ranks, N the bytes, a the
+// latency, b the time of a byte, c the time to reduce a byte.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::allreduce {
 
-// Neighbours exchange and reduce all of it, then pairs of neighbours, and so on.
-// log2 p (a + N (b + c)). In the order of ranks.
+// Neighbours exchange and reduce all data, then pairs of neighbours, and so on.
+// Time: log2 p (a + N (b + c)). Reduces in the order of ranks.
 UCG_ALGORITHM(recursive_doubling);
 
-// Reduce-scatter by recursive halving, allgather by recursive doubling (Rabenseifner).
-// 2 log2 p a + N (p - 1) / p (2 b + c). In the order of ranks: the bits of recursive doubling.
+// Reduce-scatter by recursive halving, allgather by recursive doubling (Rabenseifner). Time:
+// 2 log2 p a + N (p - 1) / p (2 b + c). Reduces in the order of ranks, with the same bits as
+// recursive doubling.
 UCG_ALGORITHM(rabenseifner);
 
-// Reduce-scatter and allgather around a ring, in segments: one is reduced while the next one
-// travels. 2 (p - 1) a + N (p - 1) / p (2 b + c). The block of rank i is reduced from rank i + 1
-// on.
+// Reduce-scatter and allgather around a ring in segments. A segment is reduced while the next one
+// is in flight. Time: 2 (p - 1) a + N (p - 1) / p (2 b + c). The reduction of the block of rank i
+// begins with rank i + 1.
 UCG_ALGORITHM(ring);
 
-// Each half of the data goes up and down its own binary tree, in segments; who is inside one tree
-// is a leaf of the other (Sanders, Speck, Träff). About 4 log2 p times a segment to fill, then 2 N
-// b.
+// Each half of the data goes up and down its own binary tree in segments. An inner rank of one tree
+// is a leaf of the other (Sanders, Speck, Träff). Time: about that of 4 log2 p segments to fill the
+// pipeline, then 2 N b.
 UCG_ALGORITHM(double_tree);
 
-// In segments: reduce-scatter in each node's memory among some of its ranks, the leaders; each of
-// them does an allreduce of its share with those of its place on other nodes; allgather in each
-// node's memory. Up to four segments are between the nodes while others are inside. Recursive
-// doubling between nodes, or above a quarter of a segment Rabenseifner's algorithm: in the order of
-// nodes, and inside a node in that of ranks.
+// In segments: a reduce-scatter in each node's memory among some of its ranks, the leaders; an
+// allreduce of each share among the leaders with the same index on all nodes; an allgather in each
+// node's memory. Up to `lanes` segments are in flight between nodes while others are processed
+// inside nodes. Between nodes it uses recursive doubling, and above a quarter of a segment
+// Rabenseifner's algorithm. Reduces in the order of nodes, and inside a node in the order of ranks.
 UCG_ALGORITHM_ON_NODES(hierarchical);
 
 // The same with a ring between nodes, and longer segments.

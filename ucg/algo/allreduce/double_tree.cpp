@@ -2,15 +2,15 @@
 
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 #include "ucg/algo/common/trees.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {
 
-// One tree and the part of the data that goes over it.
+// One of the two trees, and the half of the data that it carries.
 struct half {
-    tree_place place;
+    tree_links place;
     const std::byte* value;
     std::byte* result;
     cut segments;
@@ -18,53 +18,55 @@ struct half {
     std::byte* spare;  // two segments for each child
 };
 
-// What comes down was sent up some segments before: by the root none, and by each rank two more
-// than by its parent, which needs that long to pass it up and to get it back.
-task up_and_down(member me, const call& what, half of) {
-    const std::size_t longest = of.segments.longest() * what.element;
-    const std::uint64_t lag = std::min<std::uint64_t>(2 * of.depth, of.segments.pieces);
-    const auto place = [&](std::uint64_t i) { return of.segments.begin(i) * what.element; };
-    const auto bytes = [&](std::uint64_t i) { return of.segments.size(i) * what.element; };
+// The segment that comes down was sent up `lag` segments before. The lag of the root is 0, and the
+// lag of each other rank is 2 more than that of its parent, which needs that long to pass the
+// segment up and to get the result back.
+task up_and_down(member me, const call& args, half tree) {
+    const std::size_t longest = tree.segments.longest() * args.element;
+    const std::uint64_t lag = std::min<std::uint64_t>(2 * tree.depth, tree.segments.pieces);
+    const auto place = [&](std::uint64_t i) { return tree.segments.begin(i) * args.element; };
+    const auto bytes = [&](std::uint64_t i) { return tree.segments.size(i) * args.element; };
     const auto spare = [&](std::uint64_t i, unsigned child) {
-        return of.spare + (i % 2 * 2 + child) * longest;
+        return tree.spare + (i % 2 * 2 + child) * longest;
     };
-    const bool is_root = of.place.parent == no_rank;
+    const bool is_root = tree.place.parent == no_rank;
     std::array<flight, 2> from_left, from_right, up, to_left, to_right;
-    const auto listen = [&](std::uint64_t i) {
-        if (of.place.left != no_rank)
-            from_left[i % 2].receive(me, of.place.left, spare(i, 0), bytes(i));
-        if (of.place.right != no_rank)
-            from_right[i % 2].receive(me, of.place.right, spare(i, 1), bytes(i));
+    const auto post_receives = [&](std::uint64_t i) {
+        if (tree.place.left != no_rank)
+            from_left[i % 2].receive(me, tree.place.left, spare(i, 0), bytes(i));
+        if (tree.place.right != no_rank)
+            from_right[i % 2].receive(me, tree.place.right, spare(i, 1), bytes(i));
     };
-    listen(0);
-    for (std::uint64_t i = 0; i < of.segments.pieces + lag; ++i) {
-        if (i < of.segments.pieces) {
-            if (i + 1 < of.segments.pieces) listen(i + 1);
-            const std::byte* mine = of.value + place(i);
-            schedule::reduction parts{what.how, {}, 0, of.segments.size(i), is_root};
+    post_receives(0);
+    for (std::uint64_t i = 0; i < tree.segments.pieces + lag; ++i) {
+        if (i < tree.segments.pieces) {
+            if (i + 1 < tree.segments.pieces) post_receives(i + 1);
+            const std::byte* own_segment = tree.value + place(i);
+            schedule::reduction parts{args.how, {}, 0, tree.segments.size(i), is_root};
             co_await from_left[i % 2];
             co_await from_right[i % 2];
-            if (of.place.left != no_rank) parts.from[parts.sources++] = spare(i, 0);
-            parts.from[parts.sources++] = mine;
-            if (of.place.right != no_rank) parts.from[parts.sources++] = spare(i, 1);
+            if (tree.place.left != no_rank) parts.from[parts.sources++] = spare(i, 0);
+            parts.from[parts.sources++] = own_segment;
+            if (tree.place.right != no_rank) parts.from[parts.sources++] = spare(i, 1);
             if (parts.sources > 1) {
-                co_await me.reduce(of.result + place(i), parts);
-                mine = of.result + place(i);
+                co_await me.reduce(tree.result + place(i), parts);
+                own_segment = tree.result + place(i);
             }
             co_await up[i % 2];
-            if (!is_root) up[i % 2].send(me, of.place.parent, mine, bytes(i));
+            if (!is_root) up[i % 2].send(me, tree.place.parent, own_segment, bytes(i));
         }
         if (i < lag) continue;
         const std::uint64_t down = i - lag;
         co_await up[0];
         co_await up[1];
-        if (!is_root) co_await me.receive(of.place.parent, of.result + place(down), bytes(down));
+        if (!is_root)
+            co_await me.receive(tree.place.parent, tree.result + place(down), bytes(down));
         co_await to_left[down % 2];
         co_await to_right[down % 2];
-        if (of.place.left != no_rank)
-            to_left[down % 2].send(me, of.place.left, of.result + place(down), bytes(down));
-        if (of.place.right != no_rank)
-            to_right[down % 2].send(me, of.place.right, of.result + place(down), bytes(down));
+        if (tree.place.left != no_rank)
+            to_left[down % 2].send(me, tree.place.left, tree.result + place(down), bytes(down));
+        if (tree.place.right != no_rank)
+            to_right[down % 2].send(me, tree.place.right, tree.result + place(down), bytes(down));
     }
     for (unsigned i = 0; i < 2; ++i) {
         co_await to_left[i];
@@ -72,77 +74,77 @@ task up_and_down(member me, const call& what, half of) {
     }
 }
 
-cut segments_of_half(const call& what, std::uint64_t count) noexcept {
-    return segments_of(count, what.element, what.sizes.segment);
+cut segments_of_half(const call& args, std::uint64_t count) noexcept {
+    return segments_of(count, args.element, args.sizes.segment);
 }
 
-std::size_t spare_of(const call& what) noexcept {
-    return 4 * segments_of_half(what, cut{what.count, 2}.longest()).longest() * what.element;
+std::size_t spare_of(const call& args) noexcept {
+    return 4 * segments_of_half(args, cut{args.count, 2}.longest()).longest() * args.element;
 }
 
 }  // namespace
 
-task double_tree::run(member& me, const call& what) {
-    const cut parts{what.count, 2};
-    const std::byte* const value = input_of(what);
+task double_tree::run(member& me, const call& args) {
+    const cut parts{args.count, 2};
+    const std::byte* const value = input_of(args);
     if (me.size() == 1) {
-        co_await me.copy(what.into, value, what.count * what.element);
+        co_await me.copy(args.into, value, args.count * args.element);
         co_return;
     }
     const rank_t shifted = unshifted(me.rank(), me.size());
-    const std::size_t second = parts.begin(1) * what.element;
+    const std::size_t second = parts.begin(1) * args.element;
     const half first_half{in_order_tree(me.rank(), me.size()),
                           value,
-                          bytes_of(what.into),
-                          segments_of_half(what, parts.size(0)),
+                          bytes_of(args.into),
+                          segments_of_half(args, parts.size(0)),
                           in_order_depth(me.rank(), me.size()),
-                          me.scratch(spare_of(what))};
+                          me.scratch(spare_of(args))};
     const half second_half{
         shifted_tree(me.rank(), me.size()), value + second,
-        bytes_of(what.into) + second,       segments_of_half(what, parts.size(1)),
-        in_order_depth(shifted, me.size()), me.scratch(spare_of(what))};
-    task one = up_and_down(me.on(0), what, first_half);
-    task other = up_and_down(me.on(1), what, second_half);
+        bytes_of(args.into) + second,       segments_of_half(args, parts.size(1)),
+        in_order_depth(shifted, me.size()), me.scratch(spare_of(args))};
+    task one = up_and_down(me.on(0), args, first_half);
+    task other = up_and_down(me.on(1), args, second_half);
     co_await schedule::both(one, other);
 }
 
-std::size_t double_tree::scratch(const call& what, rank_t, rank_t) {
-    return 2 * spare_of(what);
+std::size_t double_tree::scratch(const call& args, rank_t, rank_t) {
+    return 2 * spare_of(args);
 }
 
-double double_tree::cost(const shape& of, const link_cost& link) {
-    if (of.ranks == 1) return 0;
-    const double pieces = std::max(of.bytes / 2 / of.segment(), 1.0);
-    const double piece = of.bytes / 2 / pieces;
+double double_tree::cost(const shape& params, const link_cost& link) {
+    if (params.ranks == 1) return 0;
+    const double pieces = std::max(params.bytes / 2 / params.segment(), 1.0);
+    const double piece = params.bytes / 2 / pieces;
     const double work = piece * link.reduce_byte;
-    const neighbourhood near(of, link);
+    const link_model links(params, link);
     const auto depth = [&](auto place) {
         const auto parent = [&](rank_t rank) { return place(rank).parent; };
-        // Of two children, one comes and goes after the other.
+        // The messages of two children are processed one after the other.
         const auto hop = [&](rank_t rank, rank_t up) {
-            const tree_place above = place(up);
+            const tree_links above = place(up);
             const bool waits = above.left != no_rank && above.right != no_rank;
-            const bool between = near.is_between(rank, up);
-            return near.message(between, piece) + (waits ? near.wire(between, piece) + work : 0);
+            const bool between = links.is_between(rank, up);
+            return links.message(between, piece) + (waits ? links.wire(between, piece) + work : 0);
         };
-        return depth_cost(near, parent, hop);
+        return depth_cost(links, parent, hop);
     };
-    const auto one = [&](rank_t rank) { return in_order_tree(rank, of.ranks); };
-    const auto other = [&](rank_t rank) { return shifted_tree(rank, of.ranks); };
-    // Both halves of a segment pass each edge up and down; a rank inside one tree is a leaf of the
-    // other. Reductions are done meanwhile.
+    const auto one = [&](rank_t rank) { return in_order_tree(rank, params.ranks); };
+    const auto other = [&](rank_t rank) { return shifted_tree(rank, params.ranks); };
+    // Both halves of a segment pass each edge up and down. An inner rank of one tree is a leaf of
+    // the other tree. Reductions overlap with messages.
     const auto edges = [&](bool between) {
         return [&, between](rank_t rank) {
             double found = 0;
-            for (const tree_place& at : {one(rank), other(rank)})
-                for (const rank_t next : {at.parent, at.left, at.right})
-                    if (next != no_rank && near.is_between(rank, next) == between) ++found;
+            for (const tree_links& tree : {one(rank), other(rank)})
+                for (const rank_t next : {tree.parent, tree.left, tree.right})
+                    if (next != no_rank && links.is_between(rank, next) == between) ++found;
             return found;
         };
     };
-    const double moving = std::max({near.busiest(edges(true)) * near.wire(true, piece),
-                                    near.longest(edges(false)) * near.wire(false, piece),
-                                    4 * near.per_message(true)});
+    const double moving = std::max({links.busiest(edges(true)) * links.wire(true, piece),
+                                    links.longest(edges(false)) * links.wire(false, piece),
+                                    4 * links.per_message(true)});
     return 2 * std::max(depth(one), depth(other)) + work +
            (pieces - 1) * std::max(moving, 2 * work);
 }

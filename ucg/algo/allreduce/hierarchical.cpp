@@ -5,72 +5,74 @@
 namespace ucg::algo::allreduce {
 namespace {
 
-enum class way : std::uint8_t { doubling, halving, around };
+enum class method : std::uint8_t { doubling, halving, around };
 
-// Below it, a segment takes few rounds between nodes; above, few bytes. In the bits of the result
-// there is no difference.
+// Segments up to this size use the algorithm with few rounds between nodes, longer segments the one
+// with few bytes. Both give the same bits.
 constexpr double doubling_up_to = 0.25;  // of tuning::segment
 
-// A ring's messages between nodes are one block of as many as there are nodes.
+// Minimum length of a ring's messages between nodes. A message is one block, and there is one block
+// for each node.
 constexpr double least_block = 0.125;  // of tuning::segment
 
-division divide_for(bool ring, double bytes, const schedule::tuning& sizes,
-                    const placement& where) noexcept {
+leader_division divide_for(bool ring, double bytes, const schedule::tuning& sizes,
+                           const placement& where) noexcept {
     const double least =
         ring ? least_block * static_cast<double>(sizes.segment) * where.nodes() : 0;
     return divide(bytes, sizes, where, least);
 }
 
-way way_of(bool ring, const cut& segments, const call& what) noexcept {
-    if (ring) return way::around;
-    const double bytes = static_cast<double>(segments.longest() * what.element);
-    return bytes <= doubling_up_to * static_cast<double>(what.sizes.segment) ? way::doubling
-                                                                             : way::halving;
+method choose_method(bool ring, const cut& segments, const call& args) noexcept {
+    if (ring) return method::around;
+    const double bytes = static_cast<double>(segments.longest() * args.element);
+    return bytes <= doubling_up_to * static_cast<double>(args.sizes.segment) ? method::doubling
+                                                                             : method::halving;
 }
 
-cut segments_by(const division& by, const call& what) noexcept {
-    return segments_of(what.count, what.element, static_cast<std::size_t>(by.segment));
+cut segments_for(const leader_division& parts, const call& args) noexcept {
+    return segments_of(args.count, args.element, static_cast<std::size_t>(parts.segment));
 }
 
-std::size_t scratch_between(way by, const call& share, rank_t nodes) noexcept {
-    if (by == way::doubling) return recursive_doubling::scratch(share, 0, nodes);
-    if (by == way::halving) return rabenseifner::scratch(share, 0, nodes);
+std::size_t scratch_between(method method, const call& share, rank_t nodes) noexcept {
+    if (method == method::doubling) return recursive_doubling::scratch(share, 0, nodes);
+    if (method == method::halving) return rabenseifner::scratch(share, 0, nodes);
     return ring::scratch(share, 0, nodes);
 }
 
-// The largest share of a leader.
-call largest_share(const call& what, const division& by) noexcept {
-    call made = what;
-    made.count = cut{segments_by(by, what).longest(), by.leaders}.longest();
+// Returns the call for the largest share of a leader.
+call largest_share(const call& args, const leader_division& parts) noexcept {
+    call made = args;
+    made.count = cut{segments_for(parts, args).longest(), parts.leaders}.longest();
     return made;
 }
 
-std::size_t room_of(bool ring, const call& what, const placement& where) noexcept {
-    const division by = divide_for(ring, bytes_in(what), what.sizes, where);
-    const way between = way_of(ring, segments_by(by, what), what);
+std::size_t lane_scratch_size(bool ring, const call& args, const placement& where) noexcept {
+    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, where);
+    const method between = choose_method(ring, segments_for(parts, args), args);
     return schedule::arena::for_pieces_of(
-        scratch_between(between, largest_share(what, by), where.nodes()));
+        scratch_between(between, largest_share(args, parts), where.nodes()));
 }
 
-// The shares of a segment as the node's collectives take them: two tables of counts, and one of
-// places for each, because segments differ by one element.
+// The leaders' shares of a segment, in the form that the collectives of a node need: counts and
+// offsets for each rank. There are two sets of tables, because segment lengths differ by one
+// element.
 struct shares {
     std::uint64_t* table;
-    rank_t here;
+    rank_t ranks_here;
 
     [[nodiscard]] std::uint64_t* counts(bool longer) const noexcept {
-        return table + (longer ? 2 * here : 0);
+        return table + (longer ? 2 * ranks_here : 0);
     }
     [[nodiscard]] std::uint64_t* places(bool longer) const noexcept {
-        return counts(longer) + here;
+        return counts(longer) + ranks_here;
     }
-    [[nodiscard]] static std::size_t size(rank_t here) noexcept {
-        return 4 * here * sizeof(std::uint64_t);
+    [[nodiscard]] static std::size_t size(rank_t ranks_here) noexcept {
+        return 4 * ranks_here * sizeof(std::uint64_t);
     }
     void fill(const cut& segments, rank_t leaders) noexcept {
         for (const bool longer : {false, true}) {
             const cut pieces{segments.count / segments.pieces + (longer ? 1 : 0), leaders};
-            for (rank_t i = 0; i < here; ++i) {
+            for (rank_t i = 0; i < ranks_here; ++i) {
                 counts(longer)[i] = i < leaders ? pieces.size(i) : 0;
                 places(longer)[i] = pieces.begin(std::min(i, leaders));
             }
@@ -78,58 +80,58 @@ struct shares {
     }
 };
 
-// What pass_levels() asks for. A segment is reduced into the output, each share at its leader, and
-// reduced further there.
+// The stages for pass_levels(). The opening reduces a segment into the output, each share at its
+// leader; the leaders then reduce their shares further in place.
 struct stages {
-    const call& what;
-    const partial_reducer how;
-    const level_place at;
+    const call& args;
+    const partial_reducer partial;
+    const level_position position;
     const rank_t leaders;
-    const way by;
+    const method between_method;
     const cut pieces;
-    shares of;
+    shares cuts;
     const rank_t* others;
     std::uint64_t segments = pieces.pieces;
-    bool opens = at.here > 1;
-    bool closes = at.here > 1;
+    bool opens = position.ranks_here > 1;
+    bool closes = position.ranks_here > 1;
     std::array<call, lanes> between_nodes{};
 
     [[nodiscard]] bool is_longer(std::uint64_t segment) const noexcept {
         return pieces.size(segment) != pieces.count / pieces.pieces;
     }
     [[nodiscard]] std::uint64_t share(std::uint64_t segment) const noexcept {
-        return of.counts(is_longer(segment))[at.index];
+        return cuts.counts(is_longer(segment))[position.index];
     }
     [[nodiscard]] std::byte* result(std::uint64_t segment) const noexcept {
-        return bytes_of(what.into) + pieces.begin(segment) * what.element;
+        return bytes_of(args.into) + pieces.begin(segment) * args.element;
     }
-    [[nodiscard]] std::byte* mine(std::uint64_t segment) const noexcept {
-        return result(segment) + of.places(is_longer(segment))[at.index] * what.element;
+    [[nodiscard]] std::byte* own_share(std::uint64_t segment) const noexcept {
+        return result(segment) + cuts.places(is_longer(segment))[position.index] * args.element;
     }
 
     [[nodiscard]] call opening(std::uint64_t segment) const noexcept {
-        call made = what;
-        made.how = &how;
-        made.from = input_of(what) + pieces.begin(segment) * what.element;
+        call made = args;
+        made.how = &partial;
+        made.from = input_of(args) + pieces.begin(segment) * args.element;
         made.in_place = false;
         made.root = 0;
         if (leaders == 1) {
             made.what = collective::reduce;
-            made.into = at.leads ? result(segment) : nullptr;
+            made.into = position.leads ? result(segment) : nullptr;
             made.count = pieces.size(segment);
-            made.in_place = at.leads && what.in_place;
+            made.in_place = position.leads && args.in_place;
             return made;
         }
-        // In place, the share of the result lies exactly where it lay in the input.
+        // In place, the share of the result has the same address as the share of the input.
         made.what = collective::reduce_scatter;
-        made.into = mine(segment);
+        made.into = own_share(segment);
         made.count = share(segment);
-        made.counts = of.counts(is_longer(segment));
-        made.places = of.places(is_longer(segment));
+        made.counts = cuts.counts(is_longer(segment));
+        made.places = cuts.places(is_longer(segment));
         return made;
     }
     [[nodiscard]] call closing(std::uint64_t segment) const noexcept {
-        call made = what;
+        call made = args;
         made.how = nullptr;
         made.from = nullptr;
         made.into = result(segment);
@@ -141,64 +143,66 @@ struct stages {
         made.what = collective::allgatherv;
         made.in_place = true;
         made.count = share(segment);
-        made.counts = of.counts(is_longer(segment));
-        made.places = of.places(is_longer(segment));
+        made.counts = cuts.counts(is_longer(segment));
+        made.places = cuts.places(is_longer(segment));
         return made;
     }
 
     static task between(member& me, stages& all, std::uint64_t segment) {
-        if (!all.at.leads) co_return;
+        if (!all.position.leads) co_return;
         call& share = all.between_nodes[segment % lanes];
-        share = all.what;
-        // A rank that is alone on its node begins with its input.
-        share.in_place = all.opens || all.what.in_place;
-        share.from = input_of(all.what) + all.pieces.begin(segment) * share.element +
-                     (all.mine(segment) - all.result(segment));
-        share.into = all.mine(segment);
+        share = all.args;
+        // Without an opening stage (one rank on the node), the leader begins with its input.
+        share.in_place = all.opens || all.args.in_place;
+        share.from = input_of(all.args) + all.pieces.begin(segment) * share.element +
+                     (all.own_share(segment) - all.result(segment));
+        share.into = all.own_share(segment);
         share.count = all.share(segment);
-        member leader = me.part(all.others, all.at.node, all.at.nodes);
-        if (all.by == way::doubling)
+        member leader = me.part(all.others, all.position.node, all.position.nodes);
+        if (all.between_method == method::doubling)
             co_await recursive_doubling::run(leader, share);
-        else if (all.by == way::halving)
+        else if (all.between_method == method::halving)
             co_await rabenseifner::run(leader, share);
         else
             co_await ring::run(leader, share);
     }
 };
 
-task run_levels(member& me, const call& what, bool ring) {
-    const division by = divide_for(ring, bytes_in(what), what.sizes, me.where());
-    const level_place at(me, by.leaders);
-    const cut pieces = segments_by(by, what);
-    shares of{reinterpret_cast<std::uint64_t*>(me.scratch(shares::size(at.here))), at.here};
-    of.fill(pieces, by.leaders);
-    const std::size_t room = room_of(ring, what, me.where());
-    stages all{what,       partial_reducer(*what.how),  at,
-               by.leaders, way_of(ring, pieces, what),  pieces,
-               of,         leaders_of_all(me, at.index)};
-    co_await pass_levels(me, all, me.scratch(lanes * room), room);
+task run_levels(member& me, const call& args, bool ring) {
+    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, me.where());
+    const level_position position(me, parts.leaders);
+    const cut pieces = segments_for(parts, args);
+    shares cuts{reinterpret_cast<std::uint64_t*>(me.scratch(shares::size(position.ranks_here))),
+                position.ranks_here};
+    cuts.fill(pieces, parts.leaders);
+    const std::size_t lane_bytes = lane_scratch_size(ring, args, me.where());
+    stages all{args,          partial_reducer(*args.how),        position,
+               parts.leaders, choose_method(ring, pieces, args), pieces,
+               cuts,          leaders_of_all(me, position.index)};
+    co_await pass_levels(me, all, me.scratch(lanes * lane_bytes), lane_bytes);
 }
 
-std::size_t scratch_of(bool ring, const call& what, rank_t rank, const placement& where) {
-    const auto here = static_cast<rank_t>(where.on(where.node_of(rank)).size());
-    return shares::size(here) + leaders_size(where) + lanes * room_of(ring, what, where);
+std::size_t scratch_of(bool ring, const call& args, rank_t rank, const placement& where) {
+    const auto ranks_here = static_cast<rank_t>(where.on(where.node_of(rank)).size());
+    return shares::size(ranks_here) + leaders_size(where) +
+           lanes * lane_scratch_size(ring, args, where);
 }
 
-double cost_of(bool with_ring, const shape& of, const link_cost& link) noexcept {
-    const division by = divide_for(with_ring, of.bytes, of.sizes, *of.where);
-    const double segments = std::max(of.bytes / by.segment, 1.0);
-    const double bytes = of.bytes / segments;
-    const bool few_rounds = !with_ring && bytes <= doubling_up_to * of.segment();
-    const double share = bytes / by.leaders;
-    const shape leaders = between_nodes(of, share, by.leaders);
-    const bool one = by.leaders == 1;
-    const rounds_between passes = with_ring ? rounds_between::of_ring(of.where->nodes())
-                                            : rounds_between(of.where->nodes(), few_rounds);
+double cost_of(bool with_ring, const shape& params, const link_cost& link) noexcept {
+    const leader_division parts = divide_for(with_ring, params.bytes, params.sizes, *params.where);
+    const double segments = std::max(params.bytes / parts.segment, 1.0);
+    const double bytes = params.bytes / segments;
+    const bool few_rounds = !with_ring && bytes <= doubling_up_to * params.segment();
+    const double share = bytes / parts.leaders;
+    const shape leaders = between_nodes(params, share, parts.leaders);
+    const bool one = parts.leaders == 1;
+    const leader_work passes = with_ring ? leader_work::of_ring(params.where->nodes())
+                                         : leader_work(params.where->nodes(), few_rounds);
     segment_cost each;
-    each.opening =
-        node_cost(of, link, one ? collective::reduce : collective::reduce_scatter, bytes, share);
+    each.opening = node_cost(params, link, one ? collective::reduce : collective::reduce_scatter,
+                             bytes, share);
     each.closing =
-        node_cost(of, link, one ? collective::bcast : collective::allgatherv, bytes, share);
+        node_cost(params, link, one ? collective::bcast : collective::allgatherv, bytes, share);
     each.between = with_ring    ? ring::cost(leaders, link)
                    : few_rounds ? recursive_doubling::cost(leaders, link)
                                 : rabenseifner::cost(leaders, link);
@@ -210,29 +214,29 @@ double cost_of(bool with_ring, const shape& of, const link_cost& link) noexcept 
 
 }  // namespace
 
-task hierarchical::run(member& me, const call& what) {
-    return run_levels(me, what, false);
+task hierarchical::run(member& me, const call& args) {
+    return run_levels(me, args, false);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call& what, rank_t rank, const placement& where) {
-    return scratch_of(false, what, rank, where);
+std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t rank, const placement& where) {
+    return scratch_of(false, args, rank, where);
 }
 
-task hierarchical_ring::run(member& me, const call& what) {
-    return run_levels(me, what, true);
+task hierarchical_ring::run(member& me, const call& args) {
+    return run_levels(me, args, true);
 }
 
-std::size_t hierarchical_ring::scratch_on_nodes(const call& what, rank_t rank,
+std::size_t hierarchical_ring::scratch_on_nodes(const call& args, rank_t rank,
                                                 const placement& where) {
-    return scratch_of(true, what, rank, where);
+    return scratch_of(true, args, rank, where);
 }
 
-double hierarchical::cost(const shape& of, const link_cost& link) {
-    return cost_of(false, of, link);
+double hierarchical::cost(const shape& params, const link_cost& link) {
+    return cost_of(false, params, link);
 }
 
-double hierarchical_ring::cost(const shape& of, const link_cost& link) {
-    return cost_of(true, of, link);
+double hierarchical_ring::cost(const shape& params, const link_cost& link) {
+    return cost_of(true, params, link);
 }
 
 }  // namespace ucg::algo::allreduce

@@ -1,12 +1,12 @@
 #include "ucg/algo/common/ring.hpp"
 
 #include "ucg/algo/allreduce/allreduce.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {
 
-// Blocks of all ranks as a table of counts and places, since the first ones may be longer.
+// The blocks of all ranks as tables of counts and offsets, because the first blocks may be longer.
 struct equal_blocks {
     std::uint64_t* counts;
     std::uint64_t* places;
@@ -26,32 +26,33 @@ equal_blocks cut_for_all(member& me, std::uint64_t count) noexcept {
 
 }  // namespace
 
-task ring::run(member& me, const call& what) {
-    const equal_blocks cuts = cut_for_all(me, what.count);
-    const cut longest = ring_segments(what, cut{what.count, me.size()}.longest());
-    const blocks<std::byte> results(bytes_of(what.into), what.element, cuts.counts, cuts.places);
-    const ring_reduction part{{input_of(what), what.element, cuts.counts, cuts.places},
+task ring::run(member& me, const call& args) {
+    const equal_blocks cuts = cut_for_all(me, args.count);
+    const cut longest = ring_segments(args, cut{args.count, me.size()}.longest());
+    const blocks<std::byte> results(bytes_of(args.into), args.element, cuts.counts, cuts.places);
+    const ring_reduction part{{input_of(args), args.element, cuts.counts, cuts.places},
                               &results,
                               nullptr,
                               nullptr,
-                              me.scratch(ring_spare(what, longest.count)),
+                              me.scratch(ring_spare(args, longest.count)),
                               longest};
-    co_await ring_reduce_scatter(me, what, part);
+    co_await ring_reduce_scatter(me, args, part);
     co_await ring_allgather(me, results);
-    if (me.size() == 1) co_await me.copy(what.into, input_of(what), what.count * what.element);
+    if (me.size() == 1) co_await me.copy(args.into, input_of(args), args.count * args.element);
 }
 
-std::size_t ring::scratch(const call& what, rank_t, rank_t size) {
-    return 2 * size * sizeof(std::uint64_t) + ring_spare(what, cut{what.count, size}.longest());
+std::size_t ring::scratch(const call& args, rank_t, rank_t size) {
+    return 2 * size * sizeof(std::uint64_t) + ring_spare(args, cut{args.count, size}.longest());
 }
 
-double ring::cost(const shape& of, const link_cost& link) {
-    const double block = of.bytes / of.ranks;
-    // What is reduced while the next segment travels costs nothing more; of a lone one, all.
-    const double pieces = std::max(block / of.segment(), 1.0);
+double ring::cost(const shape& params, const link_cost& link) {
+    const double block = params.bytes / params.ranks;
+    // Reductions that overlap with the next segment cost no extra time. A block of one segment has
+    // no overlap.
+    const double pieces = std::max(block / params.segment(), 1.0);
     const double work = block / pieces * link.reduce_byte + (pieces - 1) * link.per_message;
-    rounds all(of, link);
-    all.ring(2 * (of.ranks - 1), block, work / 2);
+    round_costs all(params, link);
+    all.ring(2 * (params.ranks - 1), block, work / 2);
     return all.total();
 }
 

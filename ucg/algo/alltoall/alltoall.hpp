@@ -1,17 +1,17 @@
-// Algorithms of alltoall and alltoallv. p ranks, N bytes for each; a: latency, b: time of a byte,
-// o: processor time of a message.
+// Algorithms of alltoall and alltoallv. In the time formulas, p is the number of ranks, N the bytes
+// for each, a the latency, b the time of a byte, o the processor time of a message.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::alltoall {
 
-// Blocks travel together, by the bits of the distance that they have to go. log2 p (a + p N / 2 b),
-// and as much copied three times.
+// Each round handles one bit of the distance that blocks must move, and sends all blocks with this
+// bit in one message. Time: log2 p (a + p N / 2 b), and three copies of the same amount.
 UCG_ALGORITHM(bruck);
 
-// Each rank exchanges with all others one after the other, some at the same time.
-// a + (p - 1) (o + N b).
+// Each rank exchanges with all other ranks, with several exchanges in flight.
+// Time: a + (p - 1) (o + N b).
 UCG_ALGORITHM(pairwise);
 
 inline constexpr schedule::algorithm rows[] = {

@@ -8,18 +8,18 @@ namespace {
 
 constexpr unsigned at_once = 8;
 
-// Where the blocks that go out lie: in place, in a copy that has the form of the buffer.
-blocks<const std::byte> outgoing(const call& what, const std::byte* base) noexcept {
-    if (what.counts == nullptr) return {base, what.element, what.count};
-    if (what.in_place) return {base, what.element, what.counts, what.places};
-    return {base, what.element, what.out_counts, what.out_places};
+// Returns the blocks to send. In place, they lie in a copy that has the layout of the buffer.
+blocks<const std::byte> outgoing(const call& args, const std::byte* base) noexcept {
+    if (args.counts == nullptr) return {base, args.element, args.count};
+    if (args.in_place) return {base, args.element, args.counts, args.places};
+    return {base, args.element, args.out_counts, args.out_places};
 }
 
-std::size_t extent(const call& what, rank_t size) noexcept {
-    const blocks<std::byte> into = blocks_of(what, bytes_of(what.into));
+std::size_t extent(const call& args, rank_t size) noexcept {
+    const blocks<std::byte> into = blocks_of(args, bytes_of(args.into));
     std::size_t end = 0;
     for (rank_t i = 0; i < size; ++i) {
-        const auto before = static_cast<std::size_t>(into.at(i) - bytes_of(what.into));
+        const auto before = static_cast<std::size_t>(into.at(i) - bytes_of(args.into));
         end = std::max(end, before + into.bytes(i));
     }
     return end;
@@ -27,39 +27,39 @@ std::size_t extent(const call& what, rank_t size) noexcept {
 
 }  // namespace
 
-task pairwise::run(member& me, const call& what) {
+task pairwise::run(member& me, const call& args) {
     const rank_t size = me.size();
-    const rank_t mine = me.rank();
-    const blocks<std::byte> in = blocks_of(what, bytes_of(what.into));
-    const std::byte* base = bytes_of(what.from);
-    if (what.in_place) {
-        const std::size_t bytes = extent(what, size);
+    const rank_t self = me.rank();
+    const blocks<std::byte> in = blocks_of(args, bytes_of(args.into));
+    const std::byte* base = bytes_of(args.from);
+    if (args.in_place) {
+        const std::size_t bytes = extent(args, size);
         std::byte* const copied = me.scratch(bytes);
-        co_await me.copy(copied, what.into, bytes);
+        co_await me.copy(copied, args.into, bytes);
         base = copied;
     }
-    const blocks<const std::byte> out = outgoing(what, base);
+    const blocks<const std::byte> out = outgoing(args, base);
     std::array<flight, at_once> moves;
     for (rank_t step = 1; step < size; ++step) {
-        const rank_t to = (mine + step) % size;
-        const rank_t from = (mine + size - step) % size;
+        const rank_t to = (self + step) % size;
+        const rank_t from = (self + size - step) % size;
         flight& free = moves[step % at_once];
         co_await free;
         free.exchange(me, to, out.at(to), out.bytes(to), from, in.at(from), in.bytes(from));
     }
-    if (!what.in_place) co_await me.copy(in.at(mine), out.at(mine), in.bytes(mine));
+    if (!args.in_place) co_await me.copy(in.at(self), out.at(self), in.bytes(self));
     for (flight& each : moves)
         co_await each;
 }
 
-std::size_t pairwise::scratch(const call& what, rank_t, rank_t size) {
-    return what.in_place ? extent(what, size) : 0;
+std::size_t pairwise::scratch(const call& args, rank_t, rank_t size) {
+    return args.in_place ? extent(args, size) : 0;
 }
 
-double pairwise::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return link.latency + others * (link.per_message + of.bytes * link.per_byte) +
-           of.bytes * link.copy_byte;
+double pairwise::cost(const shape& params, const link_cost& link) {
+    const double others = params.ranks - 1;
+    return link.latency + others * (link.per_message + params.bytes * link.per_byte) +
+           params.bytes * link.copy_byte;
 }
 
 }  // namespace ucg::algo::alltoall

@@ -5,11 +5,11 @@
 
 namespace ucg::algo::barrier {
 
-// In round k each rank tells the one 2^k behind it, and hears from the one 2^k before it.
+// In round k each rank notifies rank + 2^k and waits for the message of rank - 2^k.
 UCG_ALGORITHM(dissemination);
 
-// The ranks of a node meet, the first ones of all nodes disseminate, the ranks of a node meet
-// again.
+// A barrier on each node, a dissemination barrier among the first ranks of all nodes, and a second
+// barrier on each node.
 UCG_ALGORITHM_ON_NODES(hierarchical);
 
 inline constexpr schedule::algorithm rows[] = {

@@ -1,6 +1,6 @@
 #include "ucg/algo/barrier/barrier.hpp"
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 
 namespace ucg::algo::barrier {
 
@@ -17,9 +17,9 @@ std::size_t dissemination::scratch(const call&, rank_t, rank_t) {
     return 0;
 }
 
-double dissemination::cost(const shape& of, const link_cost& link) {
-    rounds all(of, link);
-    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
+double dissemination::cost(const shape& params, const link_cost& link) {
+    round_costs all(params, link);
+    for (rank_t distance = 1; distance < params.ranks; distance *= 2)
         all.shift(distance, 0);
     return all.total();
 }

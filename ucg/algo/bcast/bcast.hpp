@@ -1,26 +1,29 @@
-// Algorithms of bcast. p ranks, N bytes; a: latency, b: time of a byte.
+// Algorithms of bcast. In the time formulas, p is the number of ranks, N the bytes, a the latency,
+// b the time of a byte, S the bytes of a segment.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::bcast {
 
-// Whoever has it passes it on, to half of those left each time. log2 p (a + N b).
+// A binomial tree: in each round every rank that has the data sends it to one more rank.
+// Time: log2 p (a + N b).
 UCG_ALGORITHM(binomial);
 
-// Pieces are scattered by a binomial tree and collected around a ring (van de Geijn).
-// (log2 p + p - 1) a + 2 N (p - 1) / p b.
+// A binomial tree scatters pieces, and an allgather around a ring collects them (van de Geijn).
+// Time: (log2 p + p - 1) a + 2 N (p - 1) / p b.
 UCG_ALGORITHM(scatter_allgather);
 
-// In segments along a chain of all ranks. (p - 2) (a + S b) to fill, then N b.
+// In segments along a chain of all ranks. Time: (p - 2) (a + S b) to fill the pipeline, then N b.
 UCG_ALGORITHM(chain);
 
-// In segments down a binary tree. 2 log2 p segments to fill, then 2 N b.
+// In segments down a binary tree. Time: that of 2 log2 p segments to fill the pipeline, then 2 N b.
 UCG_ALGORITHM(binary_tree);
 
-// In segments to one rank of each node, the root or the first, by one of those; from there in the
-// node's memory, while the next segments travel. As above, with the number of nodes, and a node's
-// broadcast of one segment.
+// In segments to one leader of each node (the root or the node's first rank) by one of the
+// algorithms above, and from the leader in the node's memory while the next segments are in flight.
+// Time: that of the algorithm among as many ranks as there are nodes, and a node's broadcast of one
+// segment.
 UCG_ALGORITHM_ON_NODES(hierarchical);  // binomial
 UCG_ALGORITHM_ON_NODES(hierarchical_tree);
 UCG_ALGORITHM_ON_NODES(hierarchical_chain);

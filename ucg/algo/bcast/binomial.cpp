@@ -4,21 +4,21 @@
 
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 
 namespace ucg::algo::bcast {
 
-task binomial::run(member& me, const call& what) {
-    const std::size_t bytes = what.count * what.element;
-    const binomial_place at(me.rank(), me.size(), what.root);
-    if (!at.is_root()) co_await me.receive(at.parent(), what.into, bytes);
+task binomial::run(member& me, const call& args) {
+    const std::size_t bytes = args.count * args.element;
+    const binomial_node tree(me.rank(), me.size(), args.root);
+    if (!tree.is_root()) co_await me.receive(tree.parent(), args.into, bytes);
     std::array<flight, children_at_once> sends;
     unsigned next = 0;
-    for (rank_t distance = at.reach() / 2; distance != 0; distance /= 2) {
-        if (!at.has_child(distance)) continue;
+    for (rank_t distance = tree.reach() / 2; distance != 0; distance /= 2) {
+        if (!tree.has_child(distance)) continue;
         flight& free = sends[next++ % children_at_once];
         co_await free;
-        free.send(me, at.child(distance), what.into, bytes);
+        free.send(me, tree.child(distance), args.into, bytes);
     }
     for (flight& each : sends)
         co_await each;
@@ -28,9 +28,9 @@ std::size_t binomial::scratch(const call&, rank_t, rank_t) {
     return 0;
 }
 
-double binomial::cost(const shape& of, const link_cost& link) {
+double binomial::cost(const shape& params, const link_cost& link) {
     return binomial_cost(
-        of, link, [&](rank_t) { return of.bytes; }, 0);
+        params, link, [&](rank_t) { return params.bytes; }, 0);
 }
 
 }  // namespace ucg::algo::bcast

@@ -1,13 +1,13 @@
-// Broadcasts among one rank of each node, by the flat algorithms, and inside nodes.
+// Hierarchical broadcasts: among one leader of each node by a flat algorithm, and inside nodes.
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/levels.hpp"
 
 namespace ucg::algo::bcast {
 namespace {
 
-using flat = task (*)(member& me, const call& what);
+using flat = task (*)(member& me, const call& args);
 
-// The root leads its node, and the first ranks the others.
+// The leader of the root's node is the root; the leader of each other node is its first rank.
 const rank_t* leaders_below(member& me, rank_t root) noexcept {
     rank_t* const leaders = leaders_of_all(me, 0);
     leaders[me.where().node_of(root)] = root;
@@ -15,67 +15,68 @@ const rank_t* leaders_below(member& me, rank_t root) noexcept {
 }
 
 struct stages {
-    const call& what;
-    const flat by;
+    const call& args;
+    const flat algorithm;
     const cut pieces;
     const rank_t* leaders;
-    const level_place at;
+    const level_position position;
     const rank_t root_node;
-    const rank_t leader;  // its place on this node
+    const rank_t leader;  // index of the leader on this node
     std::uint64_t segments = pieces.pieces;
     bool opens = false;
-    bool closes = at.here > 1;
+    bool closes = position.ranks_here > 1;
     std::array<call, lanes> between_nodes{};
 
     [[nodiscard]] call part_of(std::uint64_t segment) const noexcept {
-        call made = what;
-        made.into = bytes_of(what.into) + pieces.begin(segment) * what.element;
+        call made = args;
+        made.into = bytes_of(args.into) + pieces.begin(segment) * args.element;
         made.count = pieces.size(segment);
-        // What comes here is one segment.
+        // Each call carries one segment.
         made.sizes.segment = std::max<std::size_t>(made.count * made.element, 1);
         return made;
     }
-    [[nodiscard]] call opening(std::uint64_t) const noexcept { return what; }
+    [[nodiscard]] call opening(std::uint64_t) const noexcept { return args; }
     [[nodiscard]] call closing(std::uint64_t segment) const noexcept {
         call made = part_of(segment);
         made.root = leader;
         return made;
     }
     static task between(member& me, stages& all, std::uint64_t segment) {
-        if (all.at.index != all.leader) co_return;
+        if (all.position.index != all.leader) co_return;
         call& part = all.between_nodes[segment % lanes];
         part = all.part_of(segment);
         part.root = all.root_node;
-        member one = me.part(all.leaders, all.at.node, all.at.nodes);
-        co_await all.by(one, part);
+        member one = me.part(all.leaders, all.position.node, all.position.nodes);
+        co_await all.algorithm(one, part);
     }
 };
 
-task pass_down(member& me, const call& what, flat by) {
-    const level_place at(me, 1);
-    const rank_t root_node = me.where().node_of(what.root);
-    const rank_t leader = root_node == at.node ? me.where().index_of(what.root) : 0;
-    stages all{what,
-               by,
-               segments_of(what.count, what.element, what.sizes.segment),
-               leaders_below(me, what.root),
-               at,
+task pass_down(member& me, const call& args, flat algorithm) {
+    const level_position position(me, 1);
+    const rank_t root_node = me.where().node_of(args.root);
+    const rank_t leader = root_node == position.node ? me.where().index_of(args.root) : 0;
+    stages all{args,
+               algorithm,
+               segments_of(args.count, args.element, args.sizes.segment),
+               leaders_below(me, args.root),
+               position,
                root_node,
                leader};
     co_await pass_levels(me, all, nullptr, 0);
 }
 
-using flat_cost = double (*)(const shape& of, const link_cost& link);
+using flat_cost = double (*)(const shape& params, const link_cost& link);
 
-// `sends`: how often a segment leaves the node that sends most.
-double cost_of(const shape& of, const link_cost& link, flat_cost by, double sends) noexcept {
-    const double segments = std::max(of.bytes / of.segment(), 1.0);
-    const double bytes = of.bytes / segments;
-    shape leaders = between_nodes(of, bytes, 1);
+// `sends`: the maximum number of times that a segment leaves a node.
+double cost_of(const shape& params, const link_cost& link, flat_cost algorithm,
+               double sends) noexcept {
+    const double segments = std::max(params.bytes / params.segment(), 1.0);
+    const double bytes = params.bytes / segments;
+    shape leaders = between_nodes(params, bytes, 1);
     leaders.sizes.segment = static_cast<std::size_t>(std::max(bytes, 1.0));
     segment_cost each;
-    each.between = by(leaders, link);
-    each.closing = node_cost(of, link, collective::bcast, bytes);
+    each.between = algorithm(leaders, link);
+    each.closing = node_cost(params, link, collective::bcast, bytes);
     each.processor = (sends + 1) * link.per_message / 2;
     each.port = sends * std::max(bytes * link.per_byte, link.gap);
     each.held = link.latency + 2 * each.port;
@@ -84,40 +85,40 @@ double cost_of(const shape& of, const link_cost& link, flat_cost by, double send
 
 }  // namespace
 
-task hierarchical::run(member& me, const call& what) {
-    return pass_down(me, what, &binomial::run);
+task hierarchical::run(member& me, const call& args) {
+    return pass_down(me, args, &binomial::run);
 }
 
 std::size_t hierarchical::scratch_on_nodes(const call&, rank_t, const placement& where) {
     return leaders_size(where);
 }
 
-task hierarchical_tree::run(member& me, const call& what) {
-    return pass_down(me, what, &binary_tree::run);
+task hierarchical_tree::run(member& me, const call& args) {
+    return pass_down(me, args, &binary_tree::run);
 }
 
 std::size_t hierarchical_tree::scratch_on_nodes(const call&, rank_t, const placement& where) {
     return leaders_size(where);
 }
 
-task hierarchical_chain::run(member& me, const call& what) {
-    return pass_down(me, what, &chain::run);
+task hierarchical_chain::run(member& me, const call& args) {
+    return pass_down(me, args, &chain::run);
 }
 
 std::size_t hierarchical_chain::scratch_on_nodes(const call&, rank_t, const placement& where) {
     return leaders_size(where);
 }
 
-double hierarchical::cost(const shape& of, const link_cost& link) {
-    return cost_of(of, link, &binomial::cost, doublings(of.where->nodes()));
+double hierarchical::cost(const shape& params, const link_cost& link) {
+    return cost_of(params, link, &binomial::cost, doublings(params.where->nodes()));
 }
 
-double hierarchical_tree::cost(const shape& of, const link_cost& link) {
-    return cost_of(of, link, &binary_tree::cost, of.where->nodes() < 4 ? 1 : 2);
+double hierarchical_tree::cost(const shape& params, const link_cost& link) {
+    return cost_of(params, link, &binary_tree::cost, params.where->nodes() < 4 ? 1 : 2);
 }
 
-double hierarchical_chain::cost(const shape& of, const link_cost& link) {
-    return cost_of(of, link, &chain::cost, 1);
+double hierarchical_chain::cost(const shape& params, const link_cost& link) {
+    return cost_of(params, link, &chain::cost, 1);
 }
 
 }  // namespace ucg::algo::bcast

@@ -1,89 +1,89 @@
-// Broadcasts in segments: down a chain, and down a binary tree.
+// Pipelined broadcasts: in segments down a chain, and down a binary tree.
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/pipeline.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 
 namespace ucg::algo::bcast {
 namespace {
 
-cut segments_of_all(const call& what) noexcept {
-    return segments_of(what.count, what.element, what.sizes.segment);
+cut segments_of_all(const call& args) noexcept {
+    return segments_of(args.count, args.element, args.sizes.segment);
 }
 
-double pieces_of(const shape& of) noexcept {
-    return of.bytes > of.segment() ? of.bytes / of.segment() : 1;
+double pieces_of(const shape& params) noexcept {
+    return params.bytes > params.segment() ? params.bytes / params.segment() : 1;
 }
 
 }  // namespace
 
-task chain::run(member& me, const call& what) {
+task chain::run(member& me, const call& args) {
     const rank_t size = me.size();
-    const rank_t place = (me.rank() + size - what.root) % size;
-    tree_place at;
-    if (place != 0) at.parent = (me.rank() + size - 1) % size;
-    if (place + 1 != size) at.left = (me.rank() + 1) % size;
-    co_await flow_down(me, what, at, bytes_of(what.into), segments_of_all(what));
+    const rank_t place = (me.rank() + size - args.root) % size;
+    tree_links tree;
+    if (place != 0) tree.parent = (me.rank() + size - 1) % size;
+    if (place + 1 != size) tree.left = (me.rank() + 1) % size;
+    co_await flow_down(me, args, tree, bytes_of(args.into), segments_of_all(args));
 }
 
 std::size_t chain::scratch(const call&, rank_t, rank_t) {
     return 0;
 }
 
-double chain::cost(const shape& of, const link_cost& link) {
-    if (of.ranks < 2) return 0;
-    const double pieces = pieces_of(of);
-    const double piece = of.bytes / pieces;
-    const neighbourhood near(of, link);
+double chain::cost(const shape& params, const link_cost& link) {
+    if (params.ranks < 2) return 0;
+    const double pieces = pieces_of(params);
+    const double piece = params.bytes / pieces;
+    const link_model links(params, link);
     const auto next = [&](rank_t rank) {
-        return rank + 1 < of.ranks ? rank + 1 : neighbourhood::none;
+        return rank + 1 < params.ranks ? rank + 1 : link_model::none;
     };
-    const auto crossed = near.cross(next);
-    const double hops = of.ranks - 1;
-    const double fill_cost = hops * (crossed.share * near.message(true, piece) +
-                                     (1 - crossed.share) * near.message(false, piece));
-    const double stage = std::max(crossed.most * near.wire(true, piece), near.wire(false, piece));
-    return fill_cost + (pieces - 1) * (stage + near.per_message(crossed.most > 0));
+    const auto crossed = links.cross(next);
+    const double hops = params.ranks - 1;
+    const double fill_cost = hops * (crossed.share * links.message(true, piece) +
+                                     (1 - crossed.share) * links.message(false, piece));
+    const double stage = std::max(crossed.most * links.wire(true, piece), links.wire(false, piece));
+    return fill_cost + (pieces - 1) * (stage + links.per_message(crossed.most > 0));
 }
 
-task binary_tree::run(member& me, const call& what) {
+task binary_tree::run(member& me, const call& args) {
     const rank_t size = me.size();
-    const auto real = [&](rank_t r) { return r == no_rank ? r : (r + what.root) % size; };
-    const tree_place at = in_order_tree((me.rank() + size - what.root) % size, size);
-    co_await flow_down(me, what, {real(at.parent), real(at.left), real(at.right)},
-                       bytes_of(what.into), segments_of_all(what));
+    const auto real = [&](rank_t r) { return r == no_rank ? r : (r + args.root) % size; };
+    const tree_links tree = in_order_tree((me.rank() + size - args.root) % size, size);
+    co_await flow_down(me, args, {real(tree.parent), real(tree.left), real(tree.right)},
+                       bytes_of(args.into), segments_of_all(args));
 }
 
 std::size_t binary_tree::scratch(const call&, rank_t, rank_t) {
     return 0;
 }
 
-double binary_tree::cost(const shape& of, const link_cost& link) {
-    const double pieces = pieces_of(of);
-    const double piece = of.bytes / pieces;
-    const neighbourhood near(of, link);
-    const auto parent = [&](rank_t rank) { return in_order_tree(rank, of.ranks).parent; };
-    // The right child gets its own after the left one.
+double binary_tree::cost(const shape& params, const link_cost& link) {
+    const double pieces = pieces_of(params);
+    const double piece = params.bytes / pieces;
+    const link_model links(params, link);
+    const auto parent = [&](rank_t rank) { return in_order_tree(rank, params.ranks).parent; };
+    // The right child gets each segment after the left child.
     const auto hop = [&](rank_t rank, rank_t up) {
-        const tree_place above = in_order_tree(up, of.ranks);
+        const tree_links above = in_order_tree(up, params.ranks);
         const bool waits = above.right == rank && above.left != no_rank;
-        const double before = waits ? near.wire(near.is_between(up, above.left), piece) : 0;
-        return before + near.message(near.is_between(rank, up), piece);
+        const double before = waits ? links.wire(links.is_between(up, above.left), piece) : 0;
+        return before + links.message(links.is_between(rank, up), piece);
     };
-    const double depth = depth_cost(near, parent, hop);
+    const double depth = depth_cost(links, parent, hop);
     const auto sends = [&](bool between) {
-        return [&near, &of, between](rank_t rank) {
-            const tree_place at = in_order_tree(rank, of.ranks);
+        return [&links, &params, between](rank_t rank) {
+            const tree_links tree = in_order_tree(rank, params.ranks);
             double edges = 0;
-            for (const rank_t other : {at.left, at.right})
-                if (other != no_rank && near.is_between(rank, other) == between) ++edges;
+            for (const rank_t other : {tree.left, tree.right})
+                if (other != no_rank && links.is_between(rank, other) == between) ++edges;
             return edges;
         };
     };
-    const double out = near.busiest(sends(true));
-    const double in = near.longest(sends(false));
+    const double out = links.busiest(sends(true));
+    const double in = links.longest(sends(false));
     return depth +
-           (pieces - 1) * std::max(out * near.wire(true, piece) + 2 * near.per_message(out > 0),
-                                   in * near.wire(false, piece));
+           (pieces - 1) * std::max(out * links.wire(true, piece) + 2 * links.per_message(out > 0),
+                                   in * links.wire(false, piece));
 }
 
 }  // namespace ucg::algo::bcast

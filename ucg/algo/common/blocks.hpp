@@ -1,4 +1,4 @@
-// Where things lie in buffers.
+// The layout of blocks, pieces and segments in buffers.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ inline const std::byte* bytes_of(const void* data) noexcept {
     return static_cast<const std::byte*>(data);
 }
 
-// The input of an operation whose input and output are as long as each other.
-inline const std::byte* input_of(const schedule::call& what) noexcept {
-    return bytes_of(what.in_place ? what.into : what.from);
+// Returns the input of a collective whose input and output have the same length.
+inline const std::byte* input_of(const schedule::call& args) noexcept {
+    return bytes_of(args.in_place ? args.into : args.from);
 }
 
-// `count` elements cut into `pieces` pieces whose sizes differ by one at most, the longer ones
-// first.
+// `count` elements cut into `pieces` pieces. The sizes differ by at most one element; the longer
+// pieces come first.
 struct cut {
     std::uint64_t count;
     std::uint64_t pieces;
@@ -65,19 +65,20 @@ private:
     const std::uint64_t* places_ = nullptr;
 };
 
-// The blocks in `base` as the call says: of the size `counts` says, or else all of `count`.
+// Returns the blocks in `base`. Their sizes are args.counts or, if that is null, args.count for
+// each of them.
 template<class Byte>
-blocks<Byte> blocks_of(const schedule::call& what, Byte* base) noexcept {
-    return what.counts == nullptr ? blocks<Byte>(base, what.element, what.count)
-                                  : blocks<Byte>(base, what.element, what.counts, what.places);
+blocks<Byte> blocks_of(const schedule::call& args, Byte* base) noexcept {
+    return args.counts == nullptr ? blocks<Byte>(base, args.element, args.count)
+                                  : blocks<Byte>(base, args.element, args.counts, args.places);
 }
 
-// The smallest number of doublings that reaches `ranks`.
+// Returns the smallest n with 2^n >= ranks.
 inline unsigned doublings(rank_t ranks) noexcept {
     return ranks <= 1 ? 0 : static_cast<unsigned>(std::bit_width(ranks - 1));
 }
 
-// The segments that `count` elements travel in, of about `bytes` each.
+// Cuts `count` elements into segments of about `bytes` bytes each.
 inline cut segments_of(std::uint64_t count, std::size_t element, std::size_t bytes) noexcept {
     const std::uint64_t each = std::max<std::uint64_t>(bytes / element, 1);
     return {count, std::max<std::uint64_t>((count + each - 1) / each, 1)};

@@ -2,45 +2,47 @@
 #pragma once
 
 #include "ucg/algo/common/folding.hpp"
-#include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/round_costs.hpp"
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo {
 
-// Data cut into as many pieces as folding leaves ranks. Lives in the frame of whoever awaits.
-struct halves {
+// State of halving and doubling. Data is cut into one piece for each remaining rank of a folding.
+// Lies in the frame of the awaiting coroutine.
+struct halving_state {
     const folding& fold;
-    const std::uint64_t* begins;  // of the pieces, in elements, and the end of the last one
-    const std::byte* value;       // what this rank adds; may be `data`
-    std::byte* data;              // where results go; as long as the value
+    const std::uint64_t* begins;  // begin of each piece in elements, and the end of the last piece
+    const std::byte* value;       // the input of this rank; may be equal to `data`
+    std::byte* data;              // the results; as long as `value`
     std::byte* spare;             // as long as data
 
-    // The pieces that this rank is left with.
+    // The pieces that this rank holds after halving.
     rank_t first = 0;
     rank_t end = 0;
 };
 
-// Bytes of scratch that `begins` takes.
+// Returns the bytes of scratch memory for `begins`.
 [[nodiscard]] std::size_t begins_size(rank_t size) noexcept;
-// `count` elements in equal pieces.
+// Fills `begins` for `count` elements in equal pieces.
 void cut_equally(const folding& fold, std::uint64_t count, std::uint64_t* begins) noexcept;
 
-// Each round halves what is left and exchanges the other half: first with the neighbour, then with
-// ranks at twice the distance. So the operands are always those of ranks next to each other, in
-// order, and the large messages are those between neighbours, which often share a node; but rank r
-// is left with the piece whose number is r with its bits reversed. The order of operations is that
-// of recursive doubling, for every element. Sets `first` and `end`. Not for ranks that
-// fold.gives().
-task halve(member& me, const call& what, halves& of);
+// Reduce-scatter. Each round halves the data of a rank and sends the other half to a partner: first
+// to the neighbour, then to ranks at twice the distance. So operands always belong to neighbouring
+// ranks, in order, and the large messages go to neighbours, which often share a node. Rank r ends
+// with the piece whose number is r with its bits reversed. For every element the order of
+// operations is that of recursive doubling. Sets `first` and `end`. A rank for which
+// fold.sends_to_partner() is true must not call it.
+task halve(member& me, const call& args, halving_state& state);
 
-// The way back: afterwards each rank has all pieces in `data`.
-task double_back(member& me, const call& what, halves& of);
+// Allgather after halve(): each rank ends with all pieces in `data`.
+task double_back(member& me, const call& args, halving_state& state);
 
-// The same, but only the rank whose folded number is `target` gets all pieces.
-task gather_back(member& me, const call& what, halves& of, rank_t target);
+// Gather after halve(): only the rank whose folded number is `target` ends with all pieces.
+task gather_back(member& me, const call& args, halving_state& state, rank_t target);
 
-// What these take, of `of.bytes` bytes. gather_back() takes as long as double_back().
-void add_halving(rounds& to, const shape& of, const link_cost& link) noexcept;
-void add_doubling_back(rounds& to, const shape& of) noexcept;
+// Add the costs of halve() and double_back() on `params.bytes` bytes. gather_back() costs as much
+// as double_back().
+void add_halving(round_costs& to, const shape& params, const link_cost& link) noexcept;
+void add_doubling_back(round_costs& to, const shape& params) noexcept;
 
 }  // namespace ucg::algo

@@ -8,19 +8,19 @@
 namespace ucg::algo {
 namespace {
 
-// A leader's share of a segment, as parts of tuning::segment.
+// Limits of a leader's share of a segment, as divisors of tuning::segment.
 constexpr double longest = 2;
 constexpr double shortest = 16;
 
 }  // namespace
 
-division divide(double bytes, const schedule::tuning& sizes, const placement& where,
-                double least_share) noexcept {
+leader_division divide(double bytes, const schedule::tuning& sizes, const placement& where,
+                       double least_share) noexcept {
     const double most =
         sizes.leaders == 0 ? where.fewest() : std::min(sizes.leaders, where.fewest());
     const double shares = bytes / static_cast<double>(sizes.leader_bytes);
     const double rails = shares < 2 ? 1 : sizes.rails;
-    division made;
+    leader_division made;
     made.leaders = static_cast<rank_t>(std::clamp(std::max(shares, rails), 1.0, most));
     const auto segment = static_cast<double>(sizes.segment);
     const double share =
@@ -42,8 +42,8 @@ std::size_t leaders_size(const placement& where) noexcept {
     return where.nodes() * sizeof(rank_t);
 }
 
-// A processor and a port that are busy all the time wait for each other now and then: neither is
-// used fully where both are needed about as long.
+// If processor and port are needed for about the same time, each sometimes waits for the other one,
+// so neither is fully used.
 double levels_cost(double segments, const segment_cost& each) noexcept {
     const double meeting = each.opening + each.closing;
     const double processor = meeting + each.processor;
@@ -54,7 +54,7 @@ double levels_cost(double segments, const segment_cost& each) noexcept {
     return each.opening + each.between + each.closing + (segments - 1) * next;
 }
 
-rounds_between::rounds_between(rank_t nodes, bool doubling) noexcept {
+leader_work::leader_work(rank_t nodes, bool doubling) noexcept {
     const rank_t left = std::bit_floor(nodes);
     const double steps = std::bit_width(left) - 1;
     const double part = static_cast<double>(left - 1) / left;
@@ -64,8 +64,8 @@ rounds_between::rounds_between(rank_t nodes, bool doubling) noexcept {
     reduced = (doubling ? steps : part) + folds;
 }
 
-rounds_between rounds_between::of_ring(rank_t nodes) noexcept {
-    rounds_between made(nodes, true);
+leader_work leader_work::of_ring(rank_t nodes) noexcept {
+    leader_work made(nodes, true);
     const double others = nodes - 1;
     made.messages = 2 * others;
     made.moved = 2 * others / nodes;
@@ -73,21 +73,21 @@ rounds_between rounds_between::of_ring(rank_t nodes) noexcept {
     return made;
 }
 
-shape between_nodes(const shape& of, double bytes, rank_t leaders) noexcept {
-    shape made = of;
-    made.ranks = of.where->nodes();
-    made.root = of.where->node_of(of.root);
+shape between_nodes(const shape& params, double bytes, rank_t leaders) noexcept {
+    shape made = params;
+    made.ranks = params.where->nodes();
+    made.root = params.where->node_of(params.root);
     made.bytes = bytes;
     made.where = nullptr;
     made.sharing = leaders;
     return made;
 }
 
-double node_cost(const shape& of, const link_cost& link, collective what, double bytes,
+double node_cost(const shape& params, const link_cost& link, collective kind, double bytes,
                  double largest) noexcept {
-    const rank_t ranks = of.where->most();
+    const rank_t ranks = params.where->most();
     if (ranks == 1) return 0;
-    node::asked asked{what, ranks, bytes, bytes * ranks, bytes};
+    node::asked asked{kind, ranks, bytes, bytes * ranks, bytes};
     if (largest > 0) {
         asked.total = bytes;
         asked.largest = largest;

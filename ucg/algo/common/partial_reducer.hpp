@@ -1,12 +1,12 @@
-// A reduction of some of the ranks, which others complete.
+// A reducer for partial results: a reduction over some of the ranks that a later step completes.
 #pragma once
 
 #include "ucg/schedule/reducer.hpp"
 
 namespace ucg::algo {
 
-// The same operator, but nothing that it makes is complete: so an average is not divided yet.
-// Borrows the other one.
+// The same operator, but its results are never final, so an average is not divided yet. The caller
+// keeps `whole` alive.
 class partial_reducer final : public schedule::reducer {
 public:
     explicit partial_reducer(const reducer& whole) noexcept

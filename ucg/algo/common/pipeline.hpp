@@ -1,4 +1,4 @@
-// Data that flows down a tree in segments.
+// Pipelined broadcast: sends data down a tree in segments.
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
@@ -7,8 +7,8 @@
 
 namespace ucg::algo {
 
-// Receives each segment of `data` from the parent, where there is one, and sends it to the children
-// while the next one comes.
-task flow_down(member& me, const call& what, tree_place at, std::byte* data, cut segments);
+// Receives each segment of `data` from the parent, if there is one, and sends it to the children
+// while the next segment arrives.
+task flow_down(member& me, const call& args, tree_links tree, std::byte* data, cut segments);
 
 }  // namespace ucg::algo

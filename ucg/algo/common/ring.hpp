@@ -1,4 +1,4 @@
-// What goes around a ring of all ranks.
+// Allgather and reduce-scatter around a ring of all ranks.
 #pragma once
 
 #include <array>
@@ -8,15 +8,16 @@
 
 namespace ucg::algo {
 
-// The blocks of `data` go around, each rank having its own at first: afterwards each has all.
-// (p - 1) (a + N / p b), where N is the size of all.
+// Sends the blocks of `data` around the ring. At first each rank has its own block, at the end all
+// blocks. Time: (p - 1) (a + N / p b), where N is the size of all blocks.
 task ring_allgather(member& me, const blocks<std::byte>& data);
 
-// What is reduced around a ring.
+// The operands of a reduction around a ring.
 struct ring_reduction {
-    blocks<const std::byte> value;  // what this rank adds
-    // Where the results of all blocks go; may be the place of `value`. Null: the last one goes to
-    // `last`, and the others only pass through `passing` (as many bytes as ring_passing()).
+    blocks<const std::byte> value;  // the input of this rank
+    // The results of all blocks; may be the memory of `value`. If it is null, the block of this
+    // rank goes to `last`, and the other blocks only pass through `passing` of ring_passing()
+    // bytes.
     const blocks<std::byte>* results;
     std::byte* last;
     std::byte* passing;
@@ -24,14 +25,14 @@ struct ring_reduction {
     cut longest;       // the segments of the longest block
 };
 
-// The segments of a block of `count` elements, and bytes for two of them.
-[[nodiscard]] cut ring_segments(const call& what, std::uint64_t count) noexcept;
-[[nodiscard]] std::size_t ring_spare(const call& what, std::uint64_t longest) noexcept;
-[[nodiscard]] std::size_t ring_passing(const call& what, std::uint64_t longest) noexcept;
+// The segments of a block of `count` elements, and the sizes of the buffers of ring_reduction.
+[[nodiscard]] cut ring_segments(const call& args, std::uint64_t count) noexcept;
+[[nodiscard]] std::size_t ring_spare(const call& args, std::uint64_t longest) noexcept;
+[[nodiscard]] std::size_t ring_passing(const call& args, std::uint64_t longest) noexcept;
 
-// Afterwards rank r has block r, whose operands were taken in the order r + 1, r + 2, …, r. A
-// segment is reduced while the next one travels, where blocks are longer than one. (p - 1) (a + N /
-// p b) + N (p - 1) / p c where they are not.
-task ring_reduce_scatter(member& me, const call& what, const ring_reduction& of);
+// Rank r ends with block r, reduced in the order of ranks r + 1, r + 2, …, r. If blocks are longer
+// than one segment, a segment is reduced while the next one is in flight. Otherwise the time is
+// (p - 1) (a + N / p b) + N (p - 1) / p c.
+task ring_reduce_scatter(member& me, const call& args, const ring_reduction& reduction);
 
 }  // namespace ucg::algo

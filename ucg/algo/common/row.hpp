@@ -1,4 +1,4 @@
-// How algorithms are written: a struct of three functions, and a row made of it.
+// Declaration of algorithms: a struct with three functions, and the row of the table for it.
 #pragma once
 
 #include "ucg/schedule/algorithm.hpp"
@@ -15,24 +15,24 @@ using schedule::rank_t;
 using schedule::shape;
 using schedule::task;
 
-// What every algorithm declares; the meaning of the functions is that of schedule::algorithm's.
+// Declares an algorithm. The functions are those of schedule::algorithm.
 #define UCG_ALGORITHM(name)                                                     \
     struct name {                                                               \
-        static task run(member& me, const call& what);                          \
-        static std::size_t scratch(const call& what, rank_t rank, rank_t size); \
-        static double cost(const shape& of, const link_cost& link);             \
+        static task run(member& me, const call& args);                          \
+        static std::size_t scratch(const call& args, rank_t rank, rank_t size); \
+        static double cost(const shape& params, const link_cost& link);         \
     }
 
 template<class Algorithm>
-constexpr schedule::algorithm row(collective what, const char* name,
+constexpr schedule::algorithm row(collective kind, const char* name,
                                   condition needs = condition::none) noexcept {
-    return {what, name, &Algorithm::run, &Algorithm::scratch, needs, &Algorithm::cost};
+    return {kind, name, &Algorithm::run, &Algorithm::scratch, needs, &Algorithm::cost};
 }
 
 template<class Algorithm>
-constexpr schedule::algorithm row_on_nodes(collective what, const char* name,
+constexpr schedule::algorithm row_on_nodes(collective kind, const char* name,
                                            condition needs = condition::none) noexcept {
-    return {what,
+    return {kind,
             name,
             &Algorithm::run,
             &Algorithm::scratch,
@@ -41,14 +41,14 @@ constexpr schedule::algorithm row_on_nodes(collective what, const char* name,
             &Algorithm::scratch_on_nodes};
 }
 
-// As UCG_ALGORITHM, for those.
+// Declares an algorithm that needs nodes, for row_on_nodes().
 #define UCG_ALGORITHM_ON_NODES(name)                                           \
     struct name {                                                              \
-        static task run(member& me, const call& what);                         \
+        static task run(member& me, const call& args);                         \
         static std::size_t scratch(const call&, rank_t, rank_t) { return 0; }  \
-        static std::size_t scratch_on_nodes(const call& what, rank_t rank,     \
+        static std::size_t scratch_on_nodes(const call& args, rank_t rank,     \
                                             const schedule::placement& where); \
-        static double cost(const shape& of, const link_cost& link);            \
+        static double cost(const shape& params, const link_cost& link);        \
     }
 
 }  // namespace ucg::algo

@@ -1,4 +1,4 @@
-// Trees of ranks.
+// Binary trees of ranks.
 #pragma once
 
 #include <bit>
@@ -9,19 +9,20 @@ namespace ucg::algo {
 
 inline constexpr rank_t no_rank = ~rank_t{0};
 
-// A rank's place in a binary tree.
-struct tree_place {
+// Parent and children of a rank in a binary tree.
+struct tree_links {
     rank_t parent = no_rank;
     rank_t left = no_rank;
     rank_t right = no_rank;
 };
 
-// The place of `rank` in a binary tree over 0 … size - 1 that is in order: all ranks of a left
-// subtree are lower, all of a right one higher. Rank 0 is the root and has a right subtree only;
-// below it a rank lies the higher the more zeros its number ends in, and odd ranks are leaves.
-// Where that rank does not exist, the nearest one below it takes its place.
-[[nodiscard]] inline tree_place in_order_tree(rank_t rank, rank_t size) noexcept {
-    tree_place made;
+// Returns the links of `rank` in the in-order binary tree over 0 … size - 1: all ranks of a left
+// subtree are lower, all ranks of a right subtree higher. Rank 0 is the root and has a right
+// subtree only. Below it, a rank is the higher in the tree the more zeros its binary number ends
+// in; odd ranks are leaves. If a rank of the complete tree does not exist, the nearest existing
+// rank below it replaces it.
+[[nodiscard]] inline tree_links in_order_tree(rank_t rank, rank_t size) noexcept {
+    tree_links made;
     if (rank == 0) {
         if (size > 1) made.right = std::bit_floor(size - 1);
         return made;
@@ -35,22 +36,22 @@ struct tree_place {
     return made;
 }
 
-// How many steps a rank of that tree is away from the root.
+// Returns the depth of a rank in the in-order tree.
 [[nodiscard]] inline unsigned in_order_depth(rank_t rank, rank_t size) noexcept {
     unsigned depth = 0;
-    for (rank_t at = rank; at != 0; at = in_order_tree(at, size).parent)
+    for (rank_t node = rank; node != 0; node = in_order_tree(node, size).parent)
         ++depth;
     return depth;
 }
 
-// The second tree of a pair: numbers are shifted by one, so that whoever is inside the first tree
-// is a leaf of the second, but for one rank where their number is odd.
+// The second tree of a double tree: ranks are shifted by one, so that an inner rank of the first
+// tree is a leaf of the second. If the number of ranks is odd, one rank is an exception.
 [[nodiscard]] inline rank_t unshifted(rank_t rank, rank_t size) noexcept {
     return (rank + size - 1) % size;
 }
-[[nodiscard]] inline tree_place shifted_tree(rank_t rank, rank_t size) noexcept {
+[[nodiscard]] inline tree_links shifted_tree(rank_t rank, rank_t size) noexcept {
     const auto shifted = [&](rank_t r) { return r == no_rank ? no_rank : (r + 1) % size; };
-    const tree_place base = in_order_tree(unshifted(rank, size), size);
+    const tree_links base = in_order_tree(unshifted(rank, size), size);
     return {shifted(base.parent), shifted(base.left), shifted(base.right)};
 }
 

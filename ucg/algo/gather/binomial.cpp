@@ -7,46 +7,46 @@
 
 namespace ucg::algo::gather {
 
-// What a subtree collects lies in the order of places, counted from the root: at the root that is
-// the order of ranks, turned by its rank.
-task binomial::run(member& me, const call& what) {
-    const std::size_t block = what.count * what.element;
-    const binomial_place at(me.rank(), me.size(), what.root);
-    const bool direct = at.is_root() && what.root == 0;
+// The blocks of a subtree are in the order of virtual ranks, counted from the root. At the root
+// this is the order of ranks, rotated by the root's rank.
+task binomial::run(member& me, const call& args) {
+    const std::size_t block = args.count * args.element;
+    const binomial_node tree(me.rank(), me.size(), args.root);
+    const bool direct = tree.is_root() && args.root == 0;
     std::byte* const all =
-        direct ? bytes_of(what.into) : me.scratch(block * (at.end() - at.place()));
-    const std::byte* const mine =
-        what.in_place ? bytes_of(what.into) + me.rank() * block : bytes_of(what.from);
+        direct ? bytes_of(args.into) : me.scratch(block * (tree.end() - tree.virtual_rank()));
+    const std::byte* const own_block =
+        args.in_place ? bytes_of(args.into) + me.rank() * block : bytes_of(args.from);
     std::array<flight, children_at_once> receives;
     unsigned next = 0;
-    for (rank_t distance = 1; distance < at.reach() && at.has_child(distance); distance *= 2) {
+    for (rank_t distance = 1; distance < tree.reach() && tree.has_child(distance); distance *= 2) {
         flight& free = receives[next++ % children_at_once];
         co_await free;
-        const rank_t blocks = at.child_end(distance) - at.place() - distance;
-        free.receive(me, at.child(distance), all + distance * block, blocks * block);
+        const rank_t blocks = tree.child_end(distance) - tree.virtual_rank() - distance;
+        free.receive(me, tree.child(distance), all + distance * block, blocks * block);
     }
-    co_await me.copy(all, mine, block);
+    co_await me.copy(all, own_block, block);
     for (flight& each : receives)
         co_await each;
-    if (!at.is_root()) {
-        co_await me.send(at.parent(), all, block * (at.end() - at.place()));
+    if (!tree.is_root()) {
+        co_await me.send(tree.parent(), all, block * (tree.end() - tree.virtual_rank()));
     } else if (!direct) {
-        const std::size_t before = what.root * block;
-        const std::size_t behind = (me.size() - what.root) * block;
-        co_await me.copy(bytes_of(what.into) + before, all, behind);
-        co_await me.copy(what.into, all + behind, before);
+        const std::size_t before = args.root * block;
+        const std::size_t behind = (me.size() - args.root) * block;
+        co_await me.copy(bytes_of(args.into) + before, all, behind);
+        co_await me.copy(args.into, all + behind, before);
     }
 }
 
-std::size_t binomial::scratch(const call& what, rank_t rank, rank_t size) {
-    const binomial_place at(rank, size, what.root);
-    return what.count * what.element * (at.end() - at.place());
+std::size_t binomial::scratch(const call& args, rank_t rank, rank_t size) {
+    const binomial_node tree(rank, size, args.root);
+    return args.count * args.element * (tree.end() - tree.virtual_rank());
 }
 
-double binomial::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return doublings(of.ranks) * link.latency +
-           others * of.bytes * (link.per_byte + link.copy_byte);
+double binomial::cost(const shape& params, const link_cost& link) {
+    const double others = params.ranks - 1;
+    return doublings(params.ranks) * link.latency +
+           others * params.bytes * (link.per_byte + link.copy_byte);
 }
 
 }  // namespace ucg::algo::gather

@@ -1,15 +1,15 @@
-// Algorithms of gather and gatherv. p ranks, N bytes each; a: latency, b: time of a byte, o:
-// processor time of a message.
+// Algorithms of gather and gatherv. In the time formulas, p is the number of ranks, N the bytes of
+// each, a the latency, b the time of a byte, o the processor time of a message.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::gather {
 
-// Subtrees are collected on the way to the root. log2 p a + (p - 1) N b.
+// A binomial tree: each rank collects the blocks of its subtree. Time: log2 p a + (p - 1) N b.
 UCG_ALGORITHM(binomial);
 
-// The root receives from all, several at a time. a + (p - 1) (o + N b).
+// The root receives from all ranks, several at a time. Time: a + (p - 1) (o + N b).
 UCG_ALGORITHM(linear);
 
 inline constexpr schedule::algorithm rows[] = {

@@ -5,12 +5,13 @@
 namespace ucg::algo::reduce {
 namespace {
 
-// Below it, a segment takes few rounds between nodes; above, few bytes.
+// Segments up to this size use the algorithm with few rounds between nodes, longer segments the one
+// with few bytes.
 constexpr double tree_up_to = 0.25;  // of tuning::segment
-// What Rabenseifner's algorithm cuts into as many pieces as there are nodes is longer.
+// Minimum length of a piece of Rabenseifner's algorithm, which makes one piece for each node.
 constexpr double least_piece = 0.0625;  // of tuning::segment
 
-bool by_tree(double segment, const schedule::tuning& sizes) noexcept {
+bool uses_tree(double segment, const schedule::tuning& sizes) noexcept {
     return segment <= tree_up_to * static_cast<double>(sizes.segment);
 }
 
@@ -19,69 +20,69 @@ double segment_bytes(const schedule::tuning& sizes, const placement& where) noex
     return std::max(segment, least_piece * segment * where.nodes());
 }
 
-cut segments_on(const call& what, const placement& where) noexcept {
-    const double bytes = segment_bytes(what.sizes, where);
-    return segments_of(what.count, what.element, static_cast<std::size_t>(bytes));
+cut segments_on(const call& args, const placement& where) noexcept {
+    const double bytes = segment_bytes(args.sizes, where);
+    return segments_of(args.count, args.element, static_cast<std::size_t>(bytes));
 }
 
-bool uses_tree(const call& what, const cut& pieces) noexcept {
-    return by_tree(static_cast<double>(pieces.longest() * what.element), what.sizes);
+bool uses_tree(const call& args, const cut& pieces) noexcept {
+    return uses_tree(static_cast<double>(pieces.longest() * args.element), args.sizes);
 }
 
-// Of one lane: what the node has reduced, and what the flat algorithm takes.
-std::size_t room_of(const call& what, const placement& where) noexcept {
-    const cut pieces = segments_on(what, where);
-    call part = what;
+// Bytes of scratch memory of one lane: for the node's result, and for the flat algorithm.
+std::size_t lane_scratch_size(const call& args, const placement& where) noexcept {
+    const cut pieces = segments_on(args, where);
+    call part = args;
     part.count = pieces.longest();
-    return schedule::arena::for_pieces_of(uses_tree(what, pieces)
+    return schedule::arena::for_pieces_of(uses_tree(args, pieces)
                                               ? ordered_binomial::scratch(part, 0, where.nodes())
                                               : rabenseifner::scratch(part, 0, where.nodes()));
 }
 
 struct stages {
-    const call& what;
-    const partial_reducer how;
+    const call& args;
+    const partial_reducer partial;
     const cut pieces;
     const rank_t* leaders;
-    const level_place at;
+    const level_position position;
     const rank_t root_node;
-    const rank_t leader;  // its place on this node
-    std::byte* reduced;   // by this node, of each lane; not at the root
+    const rank_t leader;  // index of the leader on this node
+    std::byte* reduced;   // this node's result for each lane; not used at the root
     std::uint64_t segments = pieces.pieces;
-    bool opens = at.here > 1;
+    bool opens = position.ranks_here > 1;
     bool closes = false;
-    bool tree = uses_tree(what, pieces);
-    bool is_root = at.node == root_node && at.index == leader;
+    bool tree = uses_tree(args, pieces);
+    bool is_root = position.node == root_node && position.index == leader;
     std::array<call, lanes> between_nodes{};
 
     [[nodiscard]] std::byte* result(std::uint64_t segment) const noexcept {
-        if (is_root) return bytes_of(what.into) + pieces.begin(segment) * what.element;
-        return reduced + segment % lanes * pieces.longest() * what.element;
+        if (is_root) return bytes_of(args.into) + pieces.begin(segment) * args.element;
+        return reduced + segment % lanes * pieces.longest() * args.element;
     }
     [[nodiscard]] const std::byte* input(std::uint64_t segment) const noexcept {
-        return input_of(what) + pieces.begin(segment) * what.element;
+        return input_of(args) + pieces.begin(segment) * args.element;
     }
     [[nodiscard]] call opening(std::uint64_t segment) const noexcept {
-        call made = what;
-        made.how = &how;
+        call made = args;
+        made.how = &partial;
         made.from = input(segment);
-        made.into = at.index == leader ? result(segment) : nullptr;
-        made.in_place = is_root && what.in_place;
+        made.into = position.index == leader ? result(segment) : nullptr;
+        made.in_place = is_root && args.in_place;
         made.count = pieces.size(segment);
         made.root = leader;
         return made;
     }
-    [[nodiscard]] call closing(std::uint64_t) const noexcept { return what; }
+    [[nodiscard]] call closing(std::uint64_t) const noexcept { return args; }
     static task between(member& me, stages& all, std::uint64_t segment) {
-        if (all.at.index != all.leader) co_return;
+        if (all.position.index != all.leader) co_return;
         call& part = all.between_nodes[segment % lanes];
-        part = all.what;
+        part = all.args;
         part.count = all.pieces.size(segment);
         part.from = all.opens ? all.result(segment) : all.input(segment);
         part.into = all.is_root ? all.result(segment) : nullptr;
-        part.in_place = all.is_root && (all.opens || all.what.in_place);
+        part.in_place = all.is_root && (all.opens || all.args.in_place);
         part.root = all.root_node;
-        member one = me.part(all.leaders, all.at.node, all.at.nodes);
+        member one = me.part(all.leaders, all.position.node, all.position.nodes);
         if (all.tree)
             co_await ordered_binomial::run(one, part);
         else
@@ -91,33 +92,35 @@ struct stages {
 
 }  // namespace
 
-task hierarchical::run(member& me, const call& what) {
-    const level_place at(me, 1);
+task hierarchical::run(member& me, const call& args) {
+    const level_position position(me, 1);
     const placement& where = me.where();
-    const rank_t root_node = where.node_of(what.root);
-    const rank_t leader = root_node == at.node ? where.index_of(what.root) : 0;
-    const cut pieces = segments_on(what, where);
+    const rank_t root_node = where.node_of(args.root);
+    const rank_t leader = root_node == position.node ? where.index_of(args.root) : 0;
+    const cut pieces = segments_on(args, where);
     rank_t* const leaders = leaders_of_all(me, 0);
-    leaders[root_node] = what.root;
-    std::byte* const reduced = me.scratch(lanes * pieces.longest() * what.element);
-    stages all{what, partial_reducer(*what.how), pieces, leaders, at, root_node, leader, reduced};
-    const std::size_t room = room_of(what, where);
-    co_await pass_levels(me, all, me.scratch(lanes * room), room);
+    leaders[root_node] = args.root;
+    std::byte* const reduced = me.scratch(lanes * pieces.longest() * args.element);
+    stages all{args,   partial_reducer(*args.how), pieces, leaders, position, root_node, leader,
+               reduced};
+    const std::size_t lane_bytes = lane_scratch_size(args, where);
+    co_await pass_levels(me, all, me.scratch(lanes * lane_bytes), lane_bytes);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call& what, rank_t, const placement& where) {
-    return leaders_size(where) + lanes * segments_on(what, where).longest() * what.element +
-           lanes * room_of(what, where);
+std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t, const placement& where) {
+    return leaders_size(where) + lanes * segments_on(args, where).longest() * args.element +
+           lanes * lane_scratch_size(args, where);
 }
 
-double hierarchical::cost(const shape& of, const link_cost& link) {
-    const double segments = std::max(of.bytes / segment_bytes(of.sizes, *of.where), 1.0);
-    const double bytes = of.bytes / segments;
-    const shape leaders = between_nodes(of, bytes, 1);
-    const bool tree = by_tree(bytes, of.sizes);
-    const rounds_between passes(of.where->nodes(), tree);
+double hierarchical::cost(const shape& params, const link_cost& link) {
+    const double segments =
+        std::max(params.bytes / segment_bytes(params.sizes, *params.where), 1.0);
+    const double bytes = params.bytes / segments;
+    const shape leaders = between_nodes(params, bytes, 1);
+    const bool tree = uses_tree(bytes, params.sizes);
+    const leader_work passes(params.where->nodes(), tree);
     segment_cost each;
-    each.opening = node_cost(of, link, collective::reduce, bytes);
+    each.opening = node_cost(params, link, collective::reduce, bytes);
     each.between = tree ? ordered_binomial::cost(leaders, link) : rabenseifner::cost(leaders, link);
     each.held = each.between;
     each.processor = passes.reduced * bytes * link.reduce_byte + passes.messages * link.per_message;

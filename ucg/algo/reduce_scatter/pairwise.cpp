@@ -5,13 +5,13 @@
 
 namespace ucg::algo::reduce_scatter {
 
-// The next exchange runs while what came is reduced. In place the result may not lie over blocks
-// that are still to be sent.
-task pairwise::run(member& me, const call& what) {
+// The next exchange runs while the received block is reduced. In place, the result must not
+// overwrite blocks that are still to be sent.
+task pairwise::run(member& me, const call& args) {
     const rank_t size = me.size();
-    const blocks<const std::byte> input = blocks_of(what, input_of(what));
+    const blocks<const std::byte> input = blocks_of(args, input_of(args));
     const std::size_t bytes = input.bytes(me.rank());
-    std::byte* const result = what.in_place ? me.scratch(bytes) : bytes_of(what.into);
+    std::byte* const result = args.in_place ? me.scratch(bytes) : bytes_of(args.into);
     std::byte* const spare = me.scratch(2 * bytes);
     const std::byte* value = input.at(me.rank());
     std::array<flight, 2> moves;
@@ -26,21 +26,21 @@ task pairwise::run(member& me, const call& what) {
     for (rank_t step = 1; step < size; ++step) {
         begin(step + 1);
         co_await moves[step % 2];
-        co_await me.reduce(*what.how, result, value, spare + step % 2 * bytes,
+        co_await me.reduce(*args.how, result, value, spare + step % 2 * bytes,
                            input.count(me.rank()), step + 1 == size);
         value = result;
     }
-    co_await me.copy(what.into, value, bytes);
+    co_await me.copy(args.into, value, bytes);
 }
 
-std::size_t pairwise::scratch(const call& what, rank_t rank, rank_t) {
-    return 3 * blocks_of(what, input_of(what)).bytes(rank);
+std::size_t pairwise::scratch(const call& args, rank_t rank, rank_t) {
+    return 3 * blocks_of(args, input_of(args)).bytes(rank);
 }
 
-double pairwise::cost(const shape& of, const link_cost& link) {
-    const double steps = of.ranks - 1;
-    const double move = link.per_message + of.bytes * link.per_byte;
-    const double reducing = of.bytes * link.reduce_byte;
+double pairwise::cost(const shape& params, const link_cost& link) {
+    const double steps = params.ranks - 1;
+    const double move = link.per_message + params.bytes * link.per_byte;
+    const double reducing = params.bytes * link.reduce_byte;
     return link.latency + steps * (move > reducing ? move : reducing) + reducing;
 }
 

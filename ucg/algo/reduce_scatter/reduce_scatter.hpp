@@ -1,20 +1,23 @@
-// Algorithms of reduce_scatter and reduce_scatter_block. p ranks, N bytes of result for each; a:
-// latency, b: time of a byte, c: of a reduced byte.
+// Algorithms of reduce_scatter and reduce_scatter_block. In the time formulas, p is the number of
+// ranks, N the bytes of each result, a the latency, b the time of a byte, c the time to reduce a
+// byte.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::reduce_scatter {
 
-// Halves are exchanged with ranks at ever larger distances, and what a rank is left with goes to
-// whom it belongs. (log2 p + 1) a + p N (b + c). In the order of ranks.
+// Recursive halving at doubling distances; then each rank sends the piece that it holds to the rank
+// that it belongs to. Time: (log2 p + 1) a + p N (b + c). Reduces in the order of ranks.
 UCG_ALGORITHM(recursive_halving);
 
-// Around a ring, in segments. (p - 1) (a + N (b + c)). Block r is reduced from rank r + 1 on.
+// Around a ring in segments. Time: (p - 1) (a + N (b + c)). The reduction of block r begins with
+// rank r + 1.
 UCG_ALGORITHM(ring);
 
-// Each rank sends each other one its block, one after the other. (p - 1) (a + N b + N c), but no
-// message waits for another one's reduction. Block r is reduced r, r - 1, r - 2, …
+// Each rank sends each other rank its block, one after the other. Time: (p - 1) (a + N b + N c),
+// but no message waits for the reduction of another one. Block r is reduced in the order r, r - 1,
+// r - 2, …
 UCG_ALGORITHM(pairwise);
 
 inline constexpr auto by_place = condition::commutative | condition::order_by_place;

@@ -4,7 +4,7 @@
 namespace ucg::algo::scan {
 namespace {
 
-// One round: the partial result goes forward, and that of an earlier rank comes.
+// One round: sends the partial result to a later rank, and receives that of an earlier rank.
 task shift(member& me, rank_t distance, const std::byte* value, std::byte* other,
            std::size_t bytes) {
     flight in, out;
@@ -16,55 +16,57 @@ task shift(member& me, rank_t distance, const std::byte* value, std::byte* other
 
 }  // namespace
 
-task doubling::run(member& me, const call& what) {
-    const std::size_t bytes = what.count * what.element;
-    std::byte* const result = bytes_of(what.into);
+task doubling::run(member& me, const call& args) {
+    const std::size_t bytes = args.count * args.element;
+    std::byte* const result = bytes_of(args.into);
     std::byte* const other = me.scratch(bytes);
-    const std::byte* value = input_of(what);
+    const std::byte* value = input_of(args);
     for (rank_t distance = 1; distance < me.size(); distance *= 2) {
         co_await shift(me, distance, value, other, bytes);
         if (me.rank() < distance) continue;
-        co_await me.reduce(*what.how, result, other, value, what.count, false);
+        co_await me.reduce(*args.how, result, other, value, args.count, false);
         value = result;
     }
     co_await me.copy(result, value, bytes);
 }
 
-std::size_t doubling::scratch(const call& what, rank_t, rank_t) {
-    return what.count * what.element;
+std::size_t doubling::scratch(const call& args, rank_t, rank_t) {
+    return args.count * args.element;
 }
 
-double doubling::cost(const shape& of, const link_cost& link) {
-    return doublings(of.ranks) * (link.latency + of.bytes * (link.per_byte + link.reduce_byte));
+double doubling::cost(const shape& params, const link_cost& link) {
+    return doublings(params.ranks) *
+           (link.latency + params.bytes * (link.per_byte + link.reduce_byte));
 }
 
-// What the ranks before this one have, of which there is none in rank 0, is in `result`; together
-// with this rank's own it is in `with_mine`.
-task exclusive_doubling::run(member& me, const call& what) {
-    const std::size_t bytes = what.count * what.element;
-    std::byte* const result = bytes_of(what.into);
-    std::byte* const with_mine = me.scratch(bytes);
+// `result` holds the reduction over the ranks before this one; rank 0 has none. `inclusive` also
+// includes this rank's own input.
+task exclusive_doubling::run(member& me, const call& args) {
+    const std::size_t bytes = args.count * args.element;
+    std::byte* const result = bytes_of(args.into);
+    std::byte* const inclusive = me.scratch(bytes);
     std::byte* const other = me.scratch(bytes);
-    const std::byte* value = input_of(what);
+    const std::byte* value = input_of(args);
     for (rank_t distance = 1; distance < me.size(); distance *= 2) {
         co_await shift(me, distance, value, other, bytes);
         if (me.rank() < distance) continue;
-        co_await me.reduce(*what.how, with_mine, other, value, what.count, false);
-        value = with_mine;
+        co_await me.reduce(*args.how, inclusive, other, value, args.count, false);
+        value = inclusive;
         if (distance == 1) {
             co_await me.copy(result, other, bytes);
         } else {
-            co_await me.reduce(*what.how, result, other, result, what.count, false);
+            co_await me.reduce(*args.how, result, other, result, args.count, false);
         }
     }
 }
 
-std::size_t exclusive_doubling::scratch(const call& what, rank_t, rank_t) {
-    return 2 * what.count * what.element;
+std::size_t exclusive_doubling::scratch(const call& args, rank_t, rank_t) {
+    return 2 * args.count * args.element;
 }
 
-double exclusive_doubling::cost(const shape& of, const link_cost& link) {
-    return doublings(of.ranks) * (link.latency + of.bytes * (link.per_byte + 2 * link.reduce_byte));
+double exclusive_doubling::cost(const shape& params, const link_cost& link) {
+    return doublings(params.ranks) *
+           (link.latency + params.bytes * (link.per_byte + 2 * link.reduce_byte));
 }
 
 }  // namespace ucg::algo::scan

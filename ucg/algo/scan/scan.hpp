@@ -1,16 +1,16 @@
-// Algorithms of scan and exscan. p ranks, N bytes; a: latency, b: time of a byte, c: of a reduced
-// byte.
+// Algorithms of scan and exscan. In the time formulas, p is the number of ranks, N the bytes, a the
+// latency, b the time of a byte, c the time to reduce a byte.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::scan {
 
-// Each round a rank adds what the one at twice the distance before it has (Hillis, Steele).
-// log2 p (a + N (b + c)). In the order of ranks.
+// In each round a rank adds the partial result of a rank before it, at doubling distances (Hillis,
+// Steele). Time: log2 p (a + N (b + c)). Reduces in the order of ranks.
 UCG_ALGORITHM(doubling);
 
-// The same beside a second result without the rank's own part. log2 p (a + N (b + 2 c)).
+// The same, and a second result without the rank's own input. Time: log2 p (a + N (b + 2 c)).
 UCG_ALGORITHM(exclusive_doubling);
 
 inline constexpr schedule::algorithm rows[] = {

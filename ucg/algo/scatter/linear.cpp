@@ -10,12 +10,12 @@ constexpr unsigned at_once = 8;
 
 }  // namespace
 
-task linear::run(member& me, const call& what) {
-    if (me.rank() != what.root) {
-        co_await me.receive(what.root, what.into, what.count * what.element);
+task linear::run(member& me, const call& args) {
+    if (me.rank() != args.root) {
+        co_await me.receive(args.root, args.into, args.count * args.element);
         co_return;
     }
-    const blocks<const std::byte> from = blocks_of(what, bytes_of(what.from));
+    const blocks<const std::byte> from = blocks_of(args, bytes_of(args.from));
     std::array<flight, at_once> sends;
     for (rank_t i = 1; i < me.size(); ++i) {
         const rank_t target = (me.rank() + i) % me.size();
@@ -23,7 +23,7 @@ task linear::run(member& me, const call& what) {
         co_await free;
         free.send(me, target, from.at(target), from.bytes(target));
     }
-    if (!what.in_place) co_await me.copy(what.into, from.at(what.root), from.bytes(what.root));
+    if (!args.in_place) co_await me.copy(args.into, from.at(args.root), from.bytes(args.root));
     for (flight& each : sends)
         co_await each;
 }
@@ -32,9 +32,9 @@ std::size_t linear::scratch(const call&, rank_t, rank_t) {
     return 0;
 }
 
-double linear::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return link.latency + others * (link.per_message + of.bytes * link.per_byte);
+double linear::cost(const shape& params, const link_cost& link) {
+    const double others = params.ranks - 1;
+    return link.latency + others * (link.per_message + params.bytes * link.per_byte);
 }
 
 }  // namespace ucg::algo::scatter

@@ -1,15 +1,16 @@
-// Algorithms of scatter and scatterv. p ranks, N bytes each; a: latency, b: time of a byte, o:
-// processor time of a message.
+// Algorithms of scatter and scatterv. In the time formulas, p is the number of ranks, N the bytes
+// of each, a the latency, b the time of a byte, o the processor time of a message.
 #pragma once
 
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo::scatter {
 
-// The root sends each half of what is left to somebody who goes on with it. log2 p a + (p - 1) N b.
+// A binomial tree: each rank sends half of its blocks on to a child, then half of the rest, and so
+// on. Time: log2 p a + (p - 1) N b.
 UCG_ALGORITHM(binomial);
 
-// The root sends to all, several at a time. a + (p - 1) (o + N b).
+// The root sends to all ranks, several at a time. Time: a + (p - 1) (o + N b).
 UCG_ALGORITHM(linear);
 
 inline constexpr schedule::algorithm rows[] = {

@@ -1,4 +1,4 @@
-// Every algorithm on groups of many sizes, against a plain reference.
+// Compares every algorithm with a plain reference, on groups of many sizes.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -20,7 +20,7 @@ namespace {
 #define HAWSER_SLOW_BUILD 1
 #endif
 #endif
-// Builds that are many times slower run fewer shapes.
+// Slow instrumented builds run fewer shapes.
 #ifdef HAWSER_SLOW_BUILD
 constexpr rank_t sizes[] = {1, 2, 3, 5, 6, 7, 8, 13, 17};
 constexpr std::uint64_t counts[] = {0, 3, 31};
@@ -29,65 +29,66 @@ constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1
 constexpr std::uint64_t counts[] = {0, 1, 3, 31, 64, 203};
 #endif
 
-bool reduces(collective what) {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter || what == collective::reduce_scatter_block ||
-           what == collective::scan || what == collective::exscan;
+bool reduces(collective collective) {
+    return collective == collective::reduce || collective == collective::allreduce ||
+           collective == collective::reduce_scatter ||
+           collective == collective::reduce_scatter_block || collective == collective::scan ||
+           collective == collective::exscan;
 }
 
-// Which has no ranks to divide by.
-bool is_scan(collective what) {
-    return what == collective::scan || what == collective::exscan;
+// A scan has no average, because the number of reduced ranks differs.
+bool is_scan(collective collective) {
+    return collective == collective::scan || collective == collective::exscan;
 }
 
-std::set<rank_t> roots(collective what, rank_t ranks) {
-    if (!has_root(what)) return {0};
+std::set<rank_t> roots(collective collective, rank_t ranks) {
+    if (!has_root(collective)) return {0};
     return {0, ranks / 2, ranks - 1};
 }
 
-// Tries one; says which it was where it goes wrong.
-void check(const scenario& of, const schedule::algorithm& by) {
-    test::reference described(of);
-    const schedule::placement where = placement_of(machine_of(of));
+// Runs one algorithm; reports the scenario of a wrong result.
+void check(const scenario& setup, const schedule::algorithm& algorithm) {
+    test::reference described(setup);
+    const schedule::placement where = placement_of(machine_of(setup));
     schedule::shape known;
-    known.ranks = of.ranks;
+    known.ranks = setup.ranks;
     known.where = &where;
-    if (!fits(by, described.call_of(0), known, false)) return;
-    const std::string wrong = run(of, by);
-    if (!wrong.empty()) FAIL(by.name << ": " << text(of) << ": " << wrong);
+    if (!fits(algorithm, described.call_of(0), known, false)) return;
+    const std::string wrong = run(setup, algorithm);
+    if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
 }
 
-void check_all_ways(scenario of, const schedule::algorithm& by) {
+void check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
     for (const bool in_place : {false, true}) {
-        for (const operators how : {operators::sum, operators::average, operators::affine}) {
-            if (how != operators::sum && !reduces(of.what)) continue;
-            if (how == operators::average && is_scan(of.what)) continue;
-            if (in_place && (of.what == collective::barrier || of.what == collective::bcast))
+        for (const operators op : {operators::sum, operators::average, operators::affine}) {
+            if (op != operators::sum && !reduces(setup.what)) continue;
+            if (op == operators::average && is_scan(setup.what)) continue;
+            if (in_place && (setup.what == collective::barrier || setup.what == collective::bcast))
                 continue;
-            of.in_place = in_place;
-            of.how = how;
+            setup.in_place = in_place;
+            setup.how = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {
-                of.seed = seed == 0 ? 0 : seed + of.ranks * 10 + of.count;
-                of.ranks_per_node = seed == 2 ? 3 : 1;
-                of.starts = seed == 1 ? 2 : 1;
-                check(of, by);
+                setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
+                setup.ranks_per_node = seed == 2 ? 3 : 1;
+                setup.starts = seed == 1 ? 2 : 1;
+                check(setup, algorithm);
             }
         }
     }
 }
 
-void check_collective(collective what) {
-    REQUIRE_FALSE(algo::algorithms(what).empty());
-    for (const schedule::algorithm& by : algo::algorithms(what)) {
+void check_collective(collective collective) {
+    REQUIRE_FALSE(algo::algorithms(collective).empty());
+    for (const schedule::algorithm& algorithm : algo::algorithms(collective)) {
         for (const rank_t ranks : sizes) {
             for (const std::uint64_t count : counts) {
-                scenario of;
-                of.what = what;
-                of.ranks = ranks;
-                of.count = count;
-                for (const rank_t root : roots(what, ranks)) {
-                    of.root = root;
-                    check_all_ways(of, by);
+                scenario setup;
+                setup.what = collective;
+                setup.ranks = ranks;
+                setup.count = count;
+                for (const rank_t root : roots(collective, ranks)) {
+                    setup.root = root;
+                    check_all_variants(setup, algorithm);
                 }
             }
         }

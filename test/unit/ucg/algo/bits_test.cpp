@@ -1,4 +1,4 @@
-// Orders of reduction: which results have the same bits, and averages.
+// Tests the order of reductions: which algorithms give the same bits. Also tests averages.
 #include <catch2/catch.hpp>
 #include <deque>
 #include <string>
@@ -16,8 +16,9 @@ namespace {
 
 using rows = std::vector<std::vector<float>>;
 
-// An allreduce of one vector for each rank; what rank 0 has afterwards, and so have all.
-std::vector<float> allreduce(const rows& input, const char* name, reduce::operation how,
+// Runs an allreduce of one vector per rank. Returns the result of rank 0, and checks that all ranks
+// have the same.
+std::vector<float> allreduce(const rows& input, const char* name, reduce::operation op,
                              std::uint64_t seed, rank_t per_node = 1) {
     sim::machine on;
     on.ranks = static_cast<rank_t>(input.size());
@@ -26,7 +27,7 @@ std::vector<float> allreduce(const rows& input, const char* name, reduce::operat
     on.seed = seed;
     on.max_delay = seed == 0 ? 0 : 20'000;
     sim::network net(on);
-    const schedule::kernel_reducer reducer(reduce::element::fp32, how, on.ranks);
+    const schedule::kernel_reducer reducer(reduce::element::fp32, op, on.ranks);
     rows output(on.ranks, std::vector<float>(input[0].size()));
     std::deque<schedule::operation> operations;
     for (rank_t rank = 0; rank < on.ranks; ++rank) {
@@ -71,44 +72,46 @@ rows part_of(const rows& all, std::size_t begin, std::size_t end) {
 
 constexpr rank_t sizes[] = {2, 3, 7, 8, 12, 17};
 
-// Ranks on a node: one, where the algorithm does not ask for more.
-rank_t per_node(const schedule::algorithm& by) {
-    return has(by.needs, schedule::condition::nodes) ? 3 : 1;
+// Returns the ranks on a node: 3 if the algorithm needs nodes, otherwise 1.
+rank_t per_node(const schedule::algorithm& algorithm) {
+    return has(algorithm.needs, schedule::condition::nodes) ? 3 : 1;
 }
-bool serves(const schedule::algorithm& by, rank_t ranks) {
-    return per_node(by) == 1 || ranks > per_node(by);
+bool serves(const schedule::algorithm& algorithm, rank_t ranks) {
+    return per_node(algorithm) == 1 || ranks > per_node(algorithm);
 }
 
 }  // namespace
 
 TEST_CASE("bits do not depend on the order of arrival") {
-    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
+    for (const schedule::algorithm& algorithm : algo::algorithms(collective::allreduce)) {
         for (const rank_t ranks : sizes) {
-            if (!serves(by, ranks)) continue;
+            if (!serves(algorithm, ranks)) continue;
             const rows input = random_rows(ranks, 101);
-            const auto first = allreduce(input, by.name, reduce::operation::sum, 0, per_node(by));
+            const auto first =
+                allreduce(input, algorithm.name, reduce::operation::sum, 0, per_node(algorithm));
             for (std::uint64_t seed = 1; seed < 5; ++seed) {
-                INFO(by.name << ", " << ranks << " ranks, seed " << seed);
-                CHECK(allreduce(input, by.name, reduce::operation::sum, seed, per_node(by)) ==
-                      first);
+                INFO(algorithm.name << ", " << ranks << " ranks, seed " << seed);
+                CHECK(allreduce(input, algorithm.name, reduce::operation::sum, seed,
+                                per_node(algorithm)) == first);
             }
         }
     }
 }
 
-TEST_CASE("where the order does not depend on the place, bits do not depend on how data is cut") {
-    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
-        if (has(by.needs, schedule::condition::order_by_place)) continue;
+TEST_CASE("without order_by_place, bits do not depend on how data is cut") {
+    for (const schedule::algorithm& algorithm : algo::algorithms(collective::allreduce)) {
+        if (has(algorithm.needs, schedule::condition::order_by_place)) continue;
         for (const rank_t ranks : sizes) {
-            if (!serves(by, ranks)) continue;
+            if (!serves(algorithm, ranks)) continue;
             const rows input = random_rows(ranks, 101);
-            const auto whole = allreduce(input, by.name, reduce::operation::sum, 0, per_node(by));
-            auto cut =
-                allreduce(part_of(input, 0, 37), by.name, reduce::operation::sum, 0, per_node(by));
-            const auto rest = allreduce(part_of(input, 37, 101), by.name, reduce::operation::sum, 0,
-                                        per_node(by));
+            const auto whole =
+                allreduce(input, algorithm.name, reduce::operation::sum, 0, per_node(algorithm));
+            auto cut = allreduce(part_of(input, 0, 37), algorithm.name, reduce::operation::sum, 0,
+                                 per_node(algorithm));
+            const auto rest = allreduce(part_of(input, 37, 101), algorithm.name,
+                                        reduce::operation::sum, 0, per_node(algorithm));
             cut.insert(cut.end(), rest.begin(), rest.end());
-            INFO(by.name << ", " << ranks << " ranks");
+            INFO(algorithm.name << ", " << ranks << " ranks");
             CHECK(cut == whole);
         }
     }
@@ -122,9 +125,10 @@ TEST_CASE("recursive doubling and Rabenseifner's algorithm give the same bits") 
     }
 }
 
-// The test above holds the two of allreduce together; the others are alone.
-TEST_CASE("of deterministic reductions one order is left, whoever shares a node with whom") {
-    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 6);
+// The test above shows that the two algorithms of allreduce give the same bits. The other
+// collectives have only one deterministic algorithm.
+TEST_CASE("deterministic reductions have one order on every placement of ranks") {
+    const schedule::kernel_reducer sum(reduce::element::fp32, reduce::operation::sum, 6);
     const std::pair<collective, std::vector<std::string>> left[] = {
         {collective::allreduce, {"recursive_doubling", "rabenseifner"}},
         {collective::reduce, {"rabenseifner"}},
@@ -136,28 +140,28 @@ TEST_CASE("of deterministic reductions one order is left, whoever shares a node 
     for (const std::vector<std::uint64_t>& nodes :
          {std::vector<std::uint64_t>{1, 1, 1, 1, 1, 1}, {1, 1, 2, 2, 3, 3}, {1, 2, 1, 2, 1, 2}}) {
         const schedule::placement where(nodes);
-        for (const auto& [what, names] : left) {
+        for (const auto& [collective, names] : left) {
             schedule::call call;
-            call.what = what;
-            call.how = &how;
+            call.what = collective;
+            call.how = &sum;
             std::vector<std::string> found;
-            for (const schedule::algorithm& by : algo::algorithms(what))
-                if (fits(by, call, {.ranks = 6, .where = &where}, true))
-                    found.emplace_back(by.name);
-            INFO(schedule::name(what));
+            for (const schedule::algorithm& algorithm : algo::algorithms(collective))
+                if (fits(algorithm, call, {.ranks = 6, .where = &where}, true))
+                    found.emplace_back(algorithm.name);
+            INFO(schedule::name(collective));
             CHECK(found == names);
         }
     }
 }
 
 TEST_CASE("every algorithm divides an average exactly once") {
-    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
+    for (const schedule::algorithm& algorithm : algo::algorithms(collective::allreduce)) {
         for (const rank_t ranks : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 16U, 17U}) {
-            if (!serves(by, ranks)) continue;
+            if (!serves(algorithm, ranks)) continue;
             const rows input(ranks, std::vector<float>(41, 6));
-            INFO(by.name << ", " << ranks << " ranks");
-            CHECK(allreduce(input, by.name, reduce::operation::average, 0, per_node(by)) ==
-                  std::vector<float>(41, 6));
+            INFO(algorithm.name << ", " << ranks << " ranks");
+            CHECK(allreduce(input, algorithm.name, reduce::operation::average, 0,
+                            per_node(algorithm)) == std::vector<float>(41, 6));
         }
     }
 }

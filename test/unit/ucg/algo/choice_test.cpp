@@ -27,15 +27,15 @@ std::string chosen(double bytes, bool deterministic = false) {
 
 TEST_CASE("names of algorithms are different, and each is found") {
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
-        const auto what = static_cast<collective>(i);
+        const auto kind = static_cast<collective>(i);
         std::set<std::string> names;
-        for (const schedule::algorithm& each : algo::algorithms(what)) {
+        for (const schedule::algorithm& each : algo::algorithms(kind)) {
             CHECK(names.insert(each.name).second);
-            CHECK(algo::find(what, each.name) == &each);
-            CHECK(each.what == what);
+            CHECK(algo::find(kind, each.name) == &each);
+            CHECK(each.what == kind);
         }
         CHECK_FALSE(names.empty());
-        CHECK(algo::find(what, "gossip") == nullptr);
+        CHECK(algo::find(kind, "gossip") == nullptr);
     }
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("small data takes few rounds, large data few bytes") {
 
 TEST_CASE("a choice keeps what was asked for") {
     schedule::call call;
-    const schedule::user_reducer how([](const void*, void*, std::size_t, void*) {}, nullptr, 8,
-                                     false);
+    const schedule::user_reducer op([](const void*, void*, std::size_t, void*) {}, nullptr, 8,
+                                    false);
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         call.what = static_cast<collective>(i);
         for (const schedule::rank_t ranks : {1U, 2U, 3U, 8U, 100U, 5000U}) {
@@ -55,7 +55,7 @@ TEST_CASE("a choice keeps what was asked for") {
                 call.how = nullptr;
                 const auto& steady = algo::choose(call, shape_of(ranks, bytes), {}, true);
                 CHECK_FALSE(has(steady.needs, condition::order_by_place));
-                call.how = &how;
+                call.how = &op;
                 const auto& ordered = algo::choose(call, shape_of(ranks, bytes), {}, false);
                 CHECK_FALSE(has(ordered.needs, condition::commutative));
                 if (ranks == 3) CHECK_FALSE(has(ordered.needs, condition::power_of_two));

@@ -28,58 +28,59 @@ const names placements[] = {
     {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4},
 };
 
-bool reduces(collective what) {
-    return what == collective::reduce || what == collective::allreduce;
+bool reduces(collective collective) {
+    return collective == collective::reduce || collective == collective::allreduce;
 }
 
-// Whether it could be run.
-bool check(const scenario& of, const schedule::algorithm& by) {
-    const schedule::placement where = placement_of(machine_of(of));
+// Returns false if the algorithm does not fit.
+bool check(const scenario& setup, const schedule::algorithm& algorithm) {
+    const schedule::placement where = placement_of(machine_of(setup));
     schedule::shape known;
-    known.ranks = of.ranks;
+    known.ranks = setup.ranks;
     known.where = &where;
-    test::reference described(of);
-    if (!fits(by, described.call_of(0), known, false)) return false;
-    const std::string wrong = run(of, by);
-    if (!wrong.empty()) FAIL(by.name << ": " << text(of) << ": " << wrong);
+    test::reference described(setup);
+    if (!fits(algorithm, described.call_of(0), known, false)) return false;
+    const std::string wrong = run(setup, algorithm);
+    if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
     return true;
 }
 
-unsigned check_all_ways(scenario of, const schedule::algorithm& by) {
+unsigned check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
     unsigned done = 0;
     for (const bool in_place : {false, true}) {
-        for (const operators how : {operators::sum, operators::average, operators::affine}) {
-            if (how != operators::sum && !reduces(of.what)) continue;
-            if (in_place && (of.what == collective::barrier || of.what == collective::bcast))
+        for (const operators op : {operators::sum, operators::average, operators::affine}) {
+            if (op != operators::sum && !reduces(setup.what)) continue;
+            if (in_place && (setup.what == collective::barrier || setup.what == collective::bcast))
                 continue;
-            of.in_place = in_place;
-            of.how = how;
+            setup.in_place = in_place;
+            setup.how = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {
-                if (test::instrumented && seed != 2) continue;  // with disorder
-                of.seed = seed == 0 ? 0 : seed + of.ranks * 10 + of.count;
-                of.starts = seed == 1 ? 2 : 1;
-                done += check(of, by) ? 1U : 0U;
+                if (test::instrumented && seed != 2)
+                    continue;  // only the variant with random delays
+                setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
+                setup.starts = seed == 1 ? 2 : 1;
+                done += check(setup, algorithm) ? 1U : 0U;
             }
         }
     }
     return done;
 }
 
-unsigned check_row(const schedule::algorithm& by) {
+unsigned check_row(const schedule::algorithm& algorithm) {
     unsigned done = 0;
     for (const names& nodes : placements) {
         for (const std::uint64_t count : {0U, 1U, 7U, 40U, 203U}) {
             for (const rank_t leaders : {0U, 2U}) {
-                scenario of;
-                of.what = by.what;
-                of.nodes = nodes;
-                of.ranks = static_cast<rank_t>(nodes.size());
-                of.count = count;
-                of.sizes.leaders = leaders;
-                const std::set<rank_t> roots{0, of.ranks / 2, of.ranks - 1};
-                for (const rank_t root : has_root(by.what) ? roots : std::set<rank_t>{0}) {
-                    of.root = root;
-                    done += check_all_ways(of, by);
+                scenario setup;
+                setup.what = algorithm.what;
+                setup.nodes = nodes;
+                setup.ranks = static_cast<rank_t>(nodes.size());
+                setup.count = count;
+                setup.sizes.leaders = leaders;
+                const std::set<rank_t> roots{0, setup.ranks / 2, setup.ranks - 1};
+                for (const rank_t root : has_root(algorithm.what) ? roots : std::set<rank_t>{0}) {
+                    setup.root = root;
+                    done += check_all_variants(setup, algorithm);
                 }
             }
         }
@@ -91,10 +92,10 @@ unsigned check_row(const schedule::algorithm& by) {
 
 TEST_CASE("hierarchical algorithms are right on every placement") {
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
-        for (const schedule::algorithm& by : algo::algorithms(static_cast<collective>(i))) {
-            if (!has(by.needs, schedule::condition::nodes)) continue;
-            INFO(name(by.what) << " " << by.name);
-            CHECK(check_row(by) >= 9);
+        for (const schedule::algorithm& algorithm : algo::algorithms(static_cast<collective>(i))) {
+            if (!has(algorithm.needs, schedule::condition::nodes)) continue;
+            INFO(name(algorithm.what) << " " << algorithm.name);
+            CHECK(check_row(algorithm) >= 9);
         }
     }
 }

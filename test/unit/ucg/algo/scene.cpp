@@ -32,39 +32,40 @@ void chain_all(const void* in, void* inout, std::size_t count, void*) {
         right[i] = chain(left[i], right[i]);
 }
 
-bool has_blocks(collective what) {
-    return what == collective::gatherv || what == collective::scatterv ||
-           what == collective::allgatherv || what == collective::reduce_scatter ||
-           what == collective::alltoallv;
+bool has_blocks(collective collective) {
+    return collective == collective::gatherv || collective == collective::scatterv ||
+           collective == collective::allgatherv || collective == collective::reduce_scatter ||
+           collective == collective::alltoallv;
 }
 
-bool reduces(collective what) {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter || what == collective::reduce_scatter_block ||
-           what == collective::scan || what == collective::exscan;
+bool reduces(collective collective) {
+    return collective == collective::reduce || collective == collective::allreduce ||
+           collective == collective::reduce_scatter ||
+           collective == collective::reduce_scatter_block || collective == collective::scan ||
+           collective == collective::exscan;
 }
 
 }  // namespace
 
-std::string text(const scenario& of) {
+std::string text(const scenario& setup) {
     return fmt::format("{} of {} ranks, {} to a node, count {}, root {}{}{}, seed {}, segment {}",
-                       name(of.what), of.ranks, of.ranks_per_node, of.count, of.root,
-                       of.in_place ? ", in place" : "",
-                       of.how == operators::affine    ? ", not commutative"
-                       : of.how == operators::average ? ", average"
-                                                      : "",
-                       of.seed, of.sizes.segment) +
-           (of.nodes.empty() ? "" : fmt::format(", nodes {}", fmt::join(of.nodes, " ")));
+                       name(setup.what), setup.ranks, setup.ranks_per_node, setup.count, setup.root,
+                       setup.in_place ? ", in place" : "",
+                       setup.how == operators::affine    ? ", not commutative"
+                       : setup.how == operators::average ? ", average"
+                                                         : "",
+                       setup.seed, setup.sizes.segment) +
+           (setup.nodes.empty() ? "" : fmt::format(", nodes {}", fmt::join(setup.nodes, " ")));
 }
 
-reference::reference(const scenario& of) : of_(of), ranks_(of.ranks) {
-    if (of.how != operators::affine) {
+reference::reference(const scenario& setup) : setup_(setup), ranks_(setup.ranks) {
+    if (setup.how != operators::affine) {
         const auto kernel =
-            of.how == operators::sum ? reduce::operation::sum : reduce::operation::average;
-        how_ =
-            std::make_unique<schedule::kernel_reducer>(reduce::element::uint64, kernel, of.ranks);
+            setup.how == operators::sum ? reduce::operation::sum : reduce::operation::average;
+        op_ = std::make_unique<schedule::kernel_reducer>(reduce::element::uint64, kernel,
+                                                         setup.ranks);
     } else {
-        how_ = std::make_unique<schedule::user_reducer>(chain_all, nullptr, 8, false);
+        op_ = std::make_unique<schedule::user_reducer>(chain_all, nullptr, 8, false);
     }
     describe_blocks();
     make_input();
@@ -73,259 +74,264 @@ reference::reference(const scenario& of) : of_(of), ranks_(of.ranks) {
 }
 
 bool reference::in_place_at(rank_t rank) const {
-    const bool only_root = of_.what == collective::reduce || of_.what == collective::gather ||
-                           of_.what == collective::gatherv || of_.what == collective::scatter ||
-                           of_.what == collective::scatterv;
-    return of_.in_place && (!only_root || rank == of_.root);
+    const bool only_root = setup_.what == collective::reduce || setup_.what == collective::gather ||
+                           setup_.what == collective::gatherv ||
+                           setup_.what == collective::scatter ||
+                           setup_.what == collective::scatterv;
+    return setup_.in_place && (!only_root || rank == setup_.root);
 }
 
-// Elements of the block from one rank to another; in place the other way round as many.
+// Returns the elements of the block from one rank to another. In place, the block in the opposite
+// direction has the same length.
 std::uint64_t reference::block(rank_t from, rank_t to) const {
-    if (of_.what != collective::alltoallv) {
-        return has_blocks(of_.what) ? (to * 3 + of_.count) % 4 * of_.count / 2 : of_.count;
+    if (setup_.what != collective::alltoallv) {
+        return has_blocks(setup_.what) ? (to * 3 + setup_.count) % 4 * setup_.count / 2
+                                       : setup_.count;
     }
-    const rank_t low = of_.in_place ? std::min(from, to) : from;
-    const rank_t high = of_.in_place ? std::max(from, to) : to;
-    return (low * 5 + high * 3 + of_.count) % 4 * of_.count / 2;
+    const rank_t low = setup_.in_place ? std::min(from, to) : from;
+    const rank_t high = setup_.in_place ? std::max(from, to) : to;
+    return (low * 5 + high * 3 + setup_.count) % 4 * setup_.count / 2;
 }
 
 void reference::describe_blocks() {
-    const std::uint64_t gap = of_.what == collective::reduce_scatter ? 0 : 1;
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        rank_data& at = ranks_[rank];
+    const std::uint64_t gap = setup_.what == collective::reduce_scatter ? 0 : 1;
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
+        rank_data& data = ranks_[rank];
         std::uint64_t in = 0, out = 0;
-        for (rank_t i = 0; i < of_.ranks; ++i) {
-            const bool all = of_.what == collective::alltoallv;
-            at.counts.push_back(all ? block(i, rank) : block(rank, i));
-            at.places.push_back(in);
-            at.out_counts.push_back(block(rank, i));
-            at.out_places.push_back(out);
-            in += at.counts.back() + gap;
-            out += at.out_counts.back() + gap;
+        for (rank_t i = 0; i < setup_.ranks; ++i) {
+            const bool all = setup_.what == collective::alltoallv;
+            data.counts.push_back(all ? block(i, rank) : block(rank, i));
+            data.places.push_back(in);
+            data.out_counts.push_back(block(rank, i));
+            data.out_places.push_back(out);
+            in += data.counts.back() + gap;
+            out += data.out_counts.back() + gap;
         }
-        at.places.push_back(in);
-        at.out_places.push_back(out);
+        data.places.push_back(in);
+        data.out_places.push_back(out);
     }
 }
 
 void reference::make_input() {
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        rank_data& at = ranks_[rank];
-        std::size_t size = of_.count;
-        switch (of_.what) {
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
+        rank_data& data = ranks_[rank];
+        std::size_t size = setup_.count;
+        switch (setup_.what) {
             case collective::gatherv:
             case collective::allgatherv:
-                size = at.counts[rank];
+                size = data.counts[rank];
                 break;
             case collective::scatter:
             case collective::reduce_scatter_block:
             case collective::alltoall:
-                size = of_.count * of_.ranks;
+                size = setup_.count * setup_.ranks;
                 break;
             case collective::scatterv:
             case collective::reduce_scatter:
-                size = at.places.back();
+                size = data.places.back();
                 break;
             case collective::alltoallv:
-                size = at.out_places.back();
+                size = data.out_places.back();
                 break;
             default:
                 break;
         }
         for (std::size_t i = 0; i < size; ++i)
-            at.input.push_back(mix(rank * 100003 + i + of_.seed * 7919));
+            data.input.push_back(mix(rank * 100003 + i + setup_.seed * 7919));
     }
 }
 
 void reference::expect(rank_t rank, std::size_t begin, rank_t source, std::size_t from,
                        std::size_t count) {
-    rank_data& at = ranks_[rank];
+    rank_data& data = ranks_[rank];
     for (std::size_t i = 0; i < count; ++i) {
-        at.expected[begin + i] = ranks_[source].input[from + i];
-        at.matters[begin + i] = true;
+        data.expected[begin + i] = ranks_[source].input[from + i];
+        data.matters[begin + i] = true;
     }
 }
 
 void reference::expect_reduction(rank_t rank, rank_t first, rank_t last, std::size_t begin,
                                  std::size_t count) {
-    rank_data& at = ranks_[rank];
+    rank_data& data = ranks_[rank];
     for (std::size_t i = 0; i < count; ++i) {
         std::uint64_t sum = ranks_[first].input[begin + i];
         for (rank_t r = first + 1; r <= last; ++r) {
             const std::uint64_t next = ranks_[r].input[begin + i];
-            sum = of_.how == operators::affine ? chain(sum, next) : sum + next;
+            sum = setup_.how == operators::affine ? chain(sum, next) : sum + next;
         }
-        at.expected[i] = of_.how == operators::average ? sum / of_.ranks : sum;
-        at.matters[i] = true;
+        data.expected[i] = setup_.how == operators::average ? sum / setup_.ranks : sum;
+        data.matters[i] = true;
     }
 }
 
 void reference::make_expected() {
-    const rank_t last = of_.ranks - 1;
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        rank_data& at = ranks_[rank];
-        const bool is_root = rank == of_.root;
+    const rank_t last = setup_.ranks - 1;
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
+        rank_data& data = ranks_[rank];
+        const bool is_root = rank == setup_.root;
         const std::size_t all =
-            std::max({std::size_t{at.places.back()}, std::size_t{at.out_places.back()},
-                      std::size_t{of_.count * of_.ranks}, at.input.size()}) +
+            std::max({std::size_t{data.places.back()}, std::size_t{data.out_places.back()},
+                      std::size_t{setup_.count * setup_.ranks}, data.input.size()}) +
             1;
-        at.expected.assign(all, untouched);
-        at.matters.assign(all, !of_.in_place);
+        data.expected.assign(all, untouched);
+        data.matters.assign(all, !setup_.in_place);
         const auto blocks = [&](rank_t i) {
-            return has_blocks(of_.what) ? at.places[i] : i * of_.count;
+            return has_blocks(setup_.what) ? data.places[i] : i * setup_.count;
         };
-        switch (of_.what) {
+        switch (setup_.what) {
             case collective::barrier:
                 break;
             case collective::bcast:
-                expect(rank, 0, of_.root, 0, of_.count);
+                expect(rank, 0, setup_.root, 0, setup_.count);
                 break;
             case collective::reduce:
-                if (is_root) expect_reduction(rank, 0, last, 0, of_.count);
+                if (is_root) expect_reduction(rank, 0, last, 0, setup_.count);
                 break;
             case collective::allreduce:
-                expect_reduction(rank, 0, last, 0, of_.count);
+                expect_reduction(rank, 0, last, 0, setup_.count);
                 break;
             case collective::gather:
             case collective::gatherv:
                 for (rank_t i = 0; is_root && i <= last; ++i)
-                    expect(rank, blocks(i), i, 0, at.counts[i]);
+                    expect(rank, blocks(i), i, 0, data.counts[i]);
                 break;
             case collective::scatter:
             case collective::scatterv:
                 if (in_place_at(rank)) break;
-                expect(rank, 0, of_.root, blocks(rank), at.counts[rank]);
+                expect(rank, 0, setup_.root, blocks(rank), data.counts[rank]);
                 break;
             case collective::allgather:
             case collective::allgatherv:
                 for (rank_t i = 0; i <= last; ++i)
-                    expect(rank, blocks(i), i, 0, at.counts[i]);
+                    expect(rank, blocks(i), i, 0, data.counts[i]);
                 break;
             case collective::reduce_scatter:
             case collective::reduce_scatter_block:
-                expect_reduction(rank, 0, last, blocks(rank), at.counts[rank]);
+                expect_reduction(rank, 0, last, blocks(rank), data.counts[rank]);
                 break;
             case collective::alltoall:
                 for (rank_t i = 0; i <= last; ++i)
-                    expect(rank, i * of_.count, i, rank * of_.count, of_.count);
+                    expect(rank, i * setup_.count, i, rank * setup_.count, setup_.count);
                 break;
             case collective::alltoallv:
                 for (rank_t i = 0; i <= last; ++i)
-                    expect(rank, at.places[i], i, ranks_[i].out_places[rank], at.counts[i]);
+                    expect(rank, data.places[i], i, ranks_[i].out_places[rank], data.counts[i]);
                 break;
             case collective::scan:
-                expect_reduction(rank, 0, rank, 0, of_.count);
+                expect_reduction(rank, 0, rank, 0, setup_.count);
                 break;
             case collective::exscan:
-                if (rank != 0) expect_reduction(rank, 0, rank - 1, 0, of_.count);
+                if (rank != 0) expect_reduction(rank, 0, rank - 1, 0, setup_.count);
                 break;
         }
     }
 }
 
 void reference::refill() {
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        rank_data& at = ranks_[rank];
-        at.from = at.input;
-        at.into.assign(at.expected.size(), untouched);
-        const bool scatters = of_.what == collective::scatter || of_.what == collective::scatterv;
-        const bool gathers = of_.what == collective::gather || of_.what == collective::gatherv ||
-                             of_.what == collective::allgather ||
-                             of_.what == collective::allgatherv;
-        if (of_.what == collective::bcast && rank == of_.root) {
-            std::copy(at.input.begin(), at.input.end(), at.into.begin());
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
+        rank_data& data = ranks_[rank];
+        data.from = data.input;
+        data.into.assign(data.expected.size(), untouched);
+        const bool scatters =
+            setup_.what == collective::scatter || setup_.what == collective::scatterv;
+        const bool gathers =
+            setup_.what == collective::gather || setup_.what == collective::gatherv ||
+            setup_.what == collective::allgather || setup_.what == collective::allgatherv;
+        if (setup_.what == collective::bcast && rank == setup_.root) {
+            std::copy(data.input.begin(), data.input.end(), data.into.begin());
         } else if (in_place_at(rank) && !scatters) {
-            const std::uint64_t begin = !gathers               ? 0
-                                        : has_blocks(of_.what) ? at.places[rank]
-                                                               : rank * of_.count;
-            std::copy(at.input.begin(), at.input.end(),
-                      at.into.begin() + static_cast<std::ptrdiff_t>(begin));
-            at.from.clear();
+            const std::uint64_t begin = !gathers                  ? 0
+                                        : has_blocks(setup_.what) ? data.places[rank]
+                                                                  : rank * setup_.count;
+            std::copy(data.input.begin(), data.input.end(),
+                      data.into.begin() + static_cast<std::ptrdiff_t>(begin));
+            data.from.clear();
         }
     }
 }
 
 schedule::call reference::call_of(rank_t rank) {
-    rank_data& at = ranks_[rank];
+    rank_data& data = ranks_[rank];
     schedule::call made;
-    made.what = of_.what;
+    made.what = setup_.what;
     made.in_place = in_place_at(rank);
-    const bool scatters = of_.what == collective::scatter || of_.what == collective::scatterv;
-    made.from = made.in_place && !scatters ? nullptr : at.from.data();
-    // Of a reduction to a root, nobody else has a place for the result.
-    const bool none = of_.what == collective::reduce && rank != of_.root;
-    made.into = none || (made.in_place && scatters) ? nullptr : at.into.data();
-    made.count = of_.count;
-    made.element = of_.what == collective::barrier ? 1 : 8;
-    const bool one_sided = of_.what == collective::gatherv || of_.what == collective::scatterv;
-    if (has_blocks(of_.what)) {
-        made.count = at.counts[rank];
-        if (!one_sided || rank == of_.root) {
-            made.counts = at.counts.data();
-            made.places = at.places.data();
+    const bool scatters = setup_.what == collective::scatter || setup_.what == collective::scatterv;
+    made.from = made.in_place && !scatters ? nullptr : data.from.data();
+    // In a reduction to a root, only the root has a result buffer.
+    const bool none = setup_.what == collective::reduce && rank != setup_.root;
+    made.into = none || (made.in_place && scatters) ? nullptr : data.into.data();
+    made.count = setup_.count;
+    made.element = setup_.what == collective::barrier ? 1 : 8;
+    const bool one_sided =
+        setup_.what == collective::gatherv || setup_.what == collective::scatterv;
+    if (has_blocks(setup_.what)) {
+        made.count = data.counts[rank];
+        if (!one_sided || rank == setup_.root) {
+            made.counts = data.counts.data();
+            made.places = data.places.data();
         }
     }
-    if (of_.what == collective::alltoallv) {
+    if (setup_.what == collective::alltoallv) {
         made.count = 0;
-        made.out_counts = at.out_counts.data();
-        made.out_places = at.out_places.data();
+        made.out_counts = data.out_counts.data();
+        made.out_places = data.out_places.data();
     }
-    made.how = reduces(of_.what) ? how_.get() : nullptr;
-    made.root = of_.root;
-    made.sizes = of_.sizes;
+    made.how = reduces(setup_.what) ? op_.get() : nullptr;
+    made.root = setup_.root;
+    made.sizes = setup_.sizes;
     return made;
 }
 
 std::string reference::wrong() const {
-    for (rank_t rank = 0; rank < of_.ranks; ++rank)
-        if (std::string what = wrong_at(rank); !what.empty()) return what;
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
+        if (std::string error = wrong_at(rank); !error.empty()) return error;
     return {};
 }
 
 std::string reference::wrong_at(rank_t rank) const {
-    const rank_data& at = ranks_[rank];
-    for (std::size_t i = 0; i < at.expected.size(); ++i) {
-        if (at.matters[i] && at.into[i] != at.expected[i]) {
-            return fmt::format("rank {}, element {}: {:x} instead of {:x}", rank, i, at.into[i],
-                               at.expected[i]);
+    const rank_data& data = ranks_[rank];
+    for (std::size_t i = 0; i < data.expected.size(); ++i) {
+        if (data.matters[i] && data.into[i] != data.expected[i]) {
+            return fmt::format("rank {}, element {}: {:x} instead of {:x}", rank, i, data.into[i],
+                               data.expected[i]);
         }
     }
     return {};
 }
 
-sim::machine machine_of(const scenario& of) {
+sim::machine machine_of(const scenario& setup) {
     sim::machine like;
-    like.ranks = of.ranks;
-    like.ranks_per_node = of.ranks_per_node;
+    like.ranks = setup.ranks;
+    like.ranks_per_node = setup.ranks_per_node;
     like.strict = true;
-    like.seed = of.seed;
-    like.max_delay = of.seed != 0 ? 20'000 : 0;
-    like.max_skew = of.seed != 0 ? 10'000 : 0;
-    like.nodes = of.nodes;
+    like.seed = setup.seed;
+    like.max_delay = setup.seed != 0 ? 20'000 : 0;
+    like.max_skew = setup.seed != 0 ? 10'000 : 0;
+    like.nodes = setup.nodes;
     return like;
 }
 
-std::string run(const scenario& of, const schedule::algorithm& by) {
-    sim::network net(machine_of(of));
-    reference data(of);
+std::string run(const scenario& setup, const schedule::algorithm& algorithm) {
+    sim::network net(machine_of(setup));
+    reference data(setup);
     std::deque<schedule::operation> operations;
-    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
         operations.emplace_back(net.of(rank), net.frames());
-        if (operations.back().init(by, data.call_of(rank)) != UCS_OK) return "init";
+        if (operations.back().init(algorithm, data.call_of(rank)) != UCS_OK) return "init";
     }
-    for (unsigned round = 0; round < of.starts; ++round) {
+    for (unsigned round = 0; round < setup.starts; ++round) {
         data.refill();
         for (schedule::operation& each : operations)
             each.start();
         net.run();
-        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        for (rank_t rank = 0; rank < setup.ranks; ++rank) {
             const ucs_status_t status = operations[rank].status();
             if (status != UCS_OK)
                 return fmt::format("rank {}: {}", rank, ucs_status_string(status));
             if (net.of(rank).how().total() != net.of(rank).clock())
                 return fmt::format("rank {}: the path is not as long as it took", rank);
         }
-        if (const std::string what = data.wrong(); !what.empty()) return what;
+        if (const std::string error = data.wrong(); !error.empty()) return error;
     }
     return {};
 }

@@ -11,11 +11,11 @@
 
 namespace test {
 
-// Elements are 64-bit numbers. `affine`: maps x -> a x + b over 32 bits, chained: associative, and
-// not commutative.
+// The operator of a scenario on 64-bit elements. `affine` composes maps x -> a x + b over 32 bits,
+// which is associative and not commutative.
 enum class operators { sum, average, affine };
 
-// So that few elements make many segments, and several leaders.
+// Sizes with which few elements make many segments and several leaders.
 [[nodiscard]] inline ucg::schedule::tuning small_sizes() noexcept {
     ucg::schedule::tuning made;
     made.segment = 64;
@@ -27,19 +27,20 @@ struct scenario {
     ucg::schedule::collective what = ucg::schedule::collective::barrier;
     ucg::schedule::rank_t ranks = 2;
     ucg::schedule::rank_t ranks_per_node = 1;
-    std::vector<std::uint64_t> nodes;  // names of the ranks' nodes, for other placements
+    std::vector<std::uint64_t>
+        nodes;  // names of the ranks' nodes; empty: ranks_per_node on each node
     std::uint64_t count = 1;
     ucg::schedule::rank_t root = 0;
     bool in_place = false;
     operators how = operators::sum;
-    std::uint64_t seed = 0;  // 0: everything in order
+    std::uint64_t seed = 0;  // 0: no random delays
     ucg::schedule::tuning sizes = small_sizes();
     unsigned starts = 1;
 };
 
-[[nodiscard]] std::string text(const scenario& of);
+[[nodiscard]] std::string text(const scenario& setup);
 
-// What one rank has and should have.
+// Buffers and expected result of one rank.
 struct rank_data {
     std::vector<std::uint64_t> input;  // in the order of its buffer
     std::vector<std::uint64_t> from, into, expected;
@@ -47,14 +48,14 @@ struct rank_data {
     std::vector<std::uint64_t> counts, places, out_counts, out_places;
 };
 
-// Buffers of all ranks, filled, and what they should hold afterwards.
+// The filled buffers of all ranks, and their expected content after the collective.
 class reference {
 public:
-    explicit reference(const scenario& of);
+    explicit reference(const scenario& setup);
 
     [[nodiscard]] ucg::schedule::call call_of(ucg::schedule::rank_t rank);
-    void refill();  // as they were at first
-    // Empty: all is right; else what is wrong where.
+    void refill();  // restores the initial content
+    // Returns a description of the first wrong result, or an empty string.
     [[nodiscard]] std::string wrong() const;
     [[nodiscard]] std::string wrong_at(ucg::schedule::rank_t rank) const;
 
@@ -67,16 +68,18 @@ private:
     void make_expected();
     void expect_reduction(rank_t rank, rank_t first, rank_t last, std::size_t begin,
                           std::size_t count);
-    void expect(rank_t rank, std::size_t at, rank_t source, std::size_t begin, std::size_t count);
+    void expect(rank_t rank, std::size_t offset, rank_t source, std::size_t begin,
+                std::size_t count);
 
-    scenario of_;
+    scenario setup_;
     std::vector<rank_data> ranks_;
-    std::unique_ptr<ucg::schedule::reducer> how_;
+    std::unique_ptr<ucg::schedule::reducer> op_;
 };
 
-[[nodiscard]] ucg::sim::machine machine_of(const scenario& of);
+[[nodiscard]] ucg::sim::machine machine_of(const scenario& setup);
 
-// Runs it; empty where all ranks end well with the right result, also after each further start.
-[[nodiscard]] std::string run(const scenario& of, const ucg::schedule::algorithm& by);
+// Runs the scenario. Returns an empty string if all ranks succeed with the right result in every
+// start, otherwise a description of the error.
+[[nodiscard]] std::string run(const scenario& setup, const ucg::schedule::algorithm& algorithm);
 
 }  // namespace test

@@ -120,7 +120,7 @@ TEST_CASE("moe in C: teams that cannot be") {
     CHECK(ucg_moe_team_create(in.groups[0], &params, &team) == UCS_ERR_INVALID_PARAM);
     params.experts = 5;
     CHECK(ucg_moe_team_create(in.groups[0], &params, &team) == UCS_ERR_INVALID_PARAM);
-    CHECK(log.count("5 experts cannot be dealt to 2 ranks") == 1);
+    CHECK(log.count("5 experts cannot be distributed to 2 ranks") == 1);
     params.experts = 4;
     const std::uint8_t self[] = {1, 0};
     params.masked = self;

@@ -1,5 +1,5 @@
-// Every matrix of a plan against plain loops over the choices of all ranks, which know nothing of
-// how a plan is made.
+// Compares every matrix of a plan with plain loops over the choices of all ranks. The loops share
+// no code with the plan.
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/matrices.hpp"
 
@@ -9,7 +9,7 @@ using ucg::moe::table;
 
 namespace {
 
-// A table that is filled by row and column.
+// A table with access by row and column.
 struct grid {
     std::size_t columns;
     table all;
@@ -17,12 +17,12 @@ struct grid {
     grid(std::size_t rows, std::size_t of_row, std::int32_t value = 0)
         : columns(of_row), all(rows * of_row, value) {}
     std::int32_t& at(std::size_t row, std::size_t column) { return all[row * columns + column]; }
-    // Each row with those before it.
+    // Adds to each row the rows before it.
     void add_up_rows() {
         for (std::size_t i = columns; i < all.size(); ++i)
             all[i] += all[i - columns];
     }
-    // Each column with those before it.
+    // Adds to each column the columns before it.
     void add_up_columns() {
         for (std::size_t i = 0; i < all.size(); ++i)
             if (i % columns != 0) all[i] += all[i - 1];
@@ -38,14 +38,14 @@ bool goes_to_node(const world& all, rank_t source, std::uint32_t token, rank_t n
 // Calls found(source, token, channel) for every token of all ranks.
 template<class Found>
 void for_each_token(const world& all, Found found) {
-    for (rank_t source = 0; source < all.of().ranks; ++source)
+    for (rank_t source = 0; source < all.setup().ranks; ++source)
         for (std::uint32_t token = 0; token < all.tokens(source); ++token)
             found(source, token, all.channel_of(source, token));
 }
 
 void check_sent(const world& all, rank_t rank, const plan& made) {
-    const rank_t nodes = all.where().nodes(), ranks = all.of().ranks;
-    const std::uint32_t channels = all.of().by.channels;
+    const rank_t nodes = all.where().nodes(), ranks = all.setup().ranks;
+    const std::uint32_t channels = all.setup().settings.channels;
     grid to_node(nodes, channels), to_rank(ranks, channels);
     grid node_place(all.tokens(rank), nodes, -1), rank_place(all.tokens(rank), ranks, -1);
     for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
@@ -66,12 +66,12 @@ void check_sent(const world& all, rank_t rank, const plan& made) {
 
 void check_relayed(const world& all, rank_t rank, const plan& made) {
     const rank_t node = all.where().node_of(rank);
-    const std::vector<rank_t> here = all.living_on(node);
-    const std::uint32_t channels = all.of().by.channels;
+    const std::vector<rank_t> local_ranks = all.living_on(node);
+    const std::uint32_t channels = all.setup().settings.channels;
     grid by_channel(all.where().nodes(), channels), by_node(all.where().nodes(), 1);
     table places;
-    std::vector<std::int32_t> next(here.size());
-    std::uint64_t last = ~std::uint64_t{0};  // stream and channel
+    std::vector<std::int32_t> next(local_ranks.size());
+    std::uint64_t last = ~std::uint64_t{0};  // stream and channel of the last token
     for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t c) {
         if (!all.lives(source) || all.relay_of(source, node) != rank ||
             !goes_to_node(all, source, token, node))
@@ -81,8 +81,8 @@ void check_relayed(const world& all, rank_t rank, const plan& made) {
         const std::uint64_t now = std::uint64_t{source} * channels + c;
         if (now != last) std::ranges::fill(next, 0);
         last = now;
-        for (std::size_t i = 0; i < here.size(); ++i)
-            places.push_back(all.goes(source, token, here[i]) ? next[i]++ : -1);
+        for (std::size_t i = 0; i < local_ranks.size(); ++i)
+            places.push_back(all.goes(source, token, local_ranks[i]) ? next[i]++ : -1);
     });
     by_channel.add_up_columns();
     by_node.add_up_rows();
@@ -92,10 +92,10 @@ void check_relayed(const world& all, rank_t rank, const plan& made) {
 }
 
 void check_received(const world& all, rank_t rank, const plan& made) {
-    const rank_t ranks = all.of().ranks;
-    const std::uint32_t channels = all.of().by.channels;
-    const std::vector<rank_t> here = all.living_on(all.where().node_of(rank));
-    const std::size_t local = all.of().experts / ranks;
+    const rank_t ranks = all.setup().ranks;
+    const std::uint32_t channels = all.setup().settings.channels;
+    const std::vector<rank_t> local_ranks = all.living_on(all.where().node_of(rank));
+    const std::size_t local = all.setup().experts / ranks;
     grid counts(ranks, channels), sums(ranks, 1), begins(ranks, channels), before(ranks, channels);
     table tokens, nodes, holders, experts(local);
     for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t c) {
@@ -104,9 +104,9 @@ void check_received(const world& all, rank_t rank, const plan& made) {
         ++sums.at(source, 0);
         tokens.push_back(static_cast<std::int32_t>(token));
         nodes.push_back(static_cast<std::int32_t>(all.where().node_of(source)));
-        for (const rank_t other : here)
+        for (const rank_t other : local_ranks)
             holders.push_back(all.goes(source, token, other) ? 1 : 0);
-        for (std::uint32_t j = 0; j < all.of().k; ++j) {
+        for (std::uint32_t j = 0; j < all.setup().k; ++j) {
             const expert_t expert = all.choice(source, token, j);
             if (expert >= 0 && all.rank_of(expert) == rank)
                 ++experts[static_cast<std::size_t>(expert) % local];
@@ -129,28 +129,28 @@ void check_received(const world& all, rank_t rank, const plan& made) {
     CHECK(ucg::moe::received_before(made) == before.all);
     CHECK(ucg::moe::source_token(made) == tokens);
     CHECK(ucg::moe::source_node(made) == nodes);
-    CHECK(ucg::moe::holders(made) == (all.of().by.holders ? holders : table{}));
+    CHECK(ucg::moe::holders(made) == (all.setup().settings.holders ? holders : table{}));
     CHECK(ucg::moe::per_expert(made, 8) == experts);
-    CHECK(ucg::moe::most_rows(*all.team(rank), all.of().k, all.of().tokens) >= made.in.rows);
+    CHECK(ucg::moe::most_rows(*all.team(rank), all.setup().k, all.setup().tokens) >= made.in.rows);
 }
 
-// The same on every rank.
+// Returns the expected matrix, which is the same on every rank.
 table received_by_all(const world& all) {
-    grid sums(all.of().ranks, all.of().ranks);
+    grid sums(all.setup().ranks, all.setup().ranks);
     for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t) {
-        for (rank_t to = 0; to < all.of().ranks; ++to)
+        for (rank_t to = 0; to < all.setup().ranks; ++to)
             sums.at(source, to) += all.goes(source, token, to) ? 1 : 0;
     });
     sums.add_up_rows();
     return sums.all;
 }
 
-void check_every_matrix(const scenario& of) {
-    INFO(text(of));
-    world all(of);
+void check_every_matrix(const scenario& setup) {
+    INFO(text(setup));
+    world all(setup);
     const auto plans = all.plans();
-    const table among = of.by.all_counts ? received_by_all(all) : table{};
-    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+    const table among = setup.settings.all_counts ? received_by_all(all) : table{};
+    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
         if (!all.lives(rank)) continue;
         INFO("rank " << rank);
         check_sent(all, rank, *plans[rank]);
@@ -161,9 +161,9 @@ void check_every_matrix(const scenario& of) {
 }
 
 scenario asking() {
-    scenario of;
-    of.by.all_counts = of.by.holders = true;
-    return of;
+    scenario setup;
+    setup.settings.all_counts = setup.settings.holders = true;
+    return setup;
 }
 
 }  // namespace
@@ -171,44 +171,44 @@ scenario asking() {
 TEST_CASE("moe: every matrix of groups of 1 to 13 ranks, by any route", "[moe]") {
     for (rank_t ranks = 1; ranks <= 13; ++ranks) {
         for (const rank_t per_node : {1U, 2U, 3U, 8U, 16U}) {
-            scenario of = asking();
-            of.ranks = ranks;
-            of.ranks_per_node = per_node;
-            of.experts = ranks * (1 + ranks % 3);
-            of.k = std::min(of.experts, 1 + (ranks + per_node) % 5);
-            of.seed = ranks * 100 + per_node;
-            of.how = static_cast<gate>((ranks + per_node) % 5);
-            of.by.how = static_cast<ucg::moe::route>(ranks % 3);
-            of.by.channels = 1 + (ranks * per_node) % 7;
-            of.tokens = (ranks + per_node) % 4 == 0 ? 3 : 20;  // also fewer tokens than channels
-            check_every_matrix(of);
+            scenario setup = asking();
+            setup.ranks = ranks;
+            setup.ranks_per_node = per_node;
+            setup.experts = ranks * (1 + ranks % 3);
+            setup.k = std::min(setup.experts, 1 + (ranks + per_node) % 5);
+            setup.seed = ranks * 100 + per_node;
+            setup.gate_kind = static_cast<gate>((ranks + per_node) % 5);
+            setup.settings.how = static_cast<ucg::moe::route>(ranks % 3);
+            setup.settings.channels = 1 + (ranks * per_node) % 7;
+            setup.tokens = (ranks + per_node) % 4 == 0 ? 3 : 20;  // also fewer tokens than channels
+            check_every_matrix(setup);
         }
     }
 }
 
 TEST_CASE("moe: every matrix on nodes of different sizes, out of order", "[moe]") {
-    scenario of = on_scattered_nodes(asking());
-    for (of.seed = 1; of.seed <= 5; ++of.seed) {
-        of.how = static_cast<gate>(of.seed % 5);
-        check_every_matrix(of);
+    scenario setup = on_scattered_nodes(asking());
+    for (setup.seed = 1; setup.seed <= 5; ++setup.seed) {
+        setup.gate_kind = static_cast<gate>(setup.seed % 5);
+        check_every_matrix(setup);
     }
 }
 
 TEST_CASE("moe: every matrix where ranks are masked", "[moe]") {
-    for (const scenario& of : with_masks(asking()))
-        check_every_matrix(of);
+    for (const scenario& setup : with_masks(asking()))
+        check_every_matrix(setup);
 }
 
-TEST_CASE("moe: what is not asked for is not told", "[moe]") {
+TEST_CASE("moe: matrices that notify was not asked for are absent", "[moe]") {
     const auto bytes_of = [](bool all_counts, bool holders) {
-        scenario of;
-        of.ranks = 12;
-        of.experts = 24;
-        of.ranks_per_node = 3;
-        of.by.all_counts = all_counts;
-        of.by.holders = holders;
-        check_every_matrix(of);
-        world all(of);
+        scenario setup;
+        setup.ranks = 12;
+        setup.experts = 24;
+        setup.ranks_per_node = 3;
+        setup.settings.all_counts = all_counts;
+        setup.settings.holders = holders;
+        check_every_matrix(setup);
+        world all(setup);
         (void)all.plans();
         std::uint64_t sum = all.net().bytes_inside();
         for (rank_t node = 0; node < all.net().nodes(); ++node)
@@ -217,6 +217,7 @@ TEST_CASE("moe: what is not asked for is not told", "[moe]") {
     };
     const std::uint64_t plain = bytes_of(false, false);
     CHECK(bytes_of(false, true) == plain);
-    // 12 numbers from each rank to 3 other nodes, and of the 4 sources of each relay to 2 others.
+    // Each rank sends 12 more numbers to 3 other nodes, and each relay 12 for each of its 4 sources
+    // to 2 other ranks.
     CHECK(bytes_of(true, false) == plain + 12 * 4 * 12 * (3 + 4 * 2));
 }

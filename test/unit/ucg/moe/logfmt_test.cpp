@@ -1,4 +1,4 @@
-// LogFMT-10: how far off values come back, and the bytes of a row.
+// LogFMT-10: the error of decoded values, and the bytes of a row.
 #include "ucg/moe/logfmt.hpp"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ bool is_plain(const group& from) {
     return same_bits(decoded(encoded(from)), plain_logfmt({from.begin(), from.end()}));
 }
 
-// Whether every value is as near as the page says, with a little for fp32.
+// Checks that the error of every value is within the bound in docs/moe.md, plus the rounding of
+// fp32.
 bool is_near(const group& from) {
     double top = 0, bottom = std::numeric_limits<double>::infinity();
     for (const std::uint16_t bits : from) {
@@ -70,7 +71,7 @@ bool is_near(const group& from) {
         const auto got = static_cast<double>(back[i]);
         const bool is_small = std::fabs(wanted) < std::ldexp(top, -32);
         const double most = is_small ? least : of_value * std::fabs(wanted);
-        // The last place of a subnormal number of fp32.
+        // One unit of the last bit of a subnormal fp32 number.
         if (!(std::fabs(got - wanted) <= most + std::ldexp(1.0, -149))) return false;
         if (got != 0 && std::signbit(got) != std::signbit(wanted)) return false;
         if (std::fabs(wanted) == top && got != wanted) return false;
@@ -78,7 +79,7 @@ bool is_near(const group& from) {
     return true;
 }
 
-// Magnitudes spread over so many powers of two from `top` down, now and then 0.
+// Returns magnitudes spread over `octaves` powers of two below `top`; some of them are 0.
 group spread(float top, float octaves, std::uint64_t seed) {
     group made;
     for (std::uint32_t i = 0; i < 128; ++i) {
@@ -108,7 +109,7 @@ TEST_CASE("moe: LogFMT of magnitudes near and far from each other", "[moe]") {
     }
 }
 
-TEST_CASE("moe: LogFMT gives back every magnitude that is alone, whatever its sign", "[moe]") {
+TEST_CASE("moe: LogFMT decodes a single magnitude exactly, with both signs", "[moe]") {
     bool same = true;
     for (std::uint32_t magnitude = 0; magnitude < 0x7f80; ++magnitude) {
         group from;
@@ -122,7 +123,7 @@ TEST_CASE("moe: LogFMT gives back every magnitude that is alone, whatever its si
     CHECK(same);
 }
 
-TEST_CASE("moe: LogFMT of each magnitude beside the next ones", "[moe]") {
+TEST_CASE("moe: LogFMT of each magnitude together with the next ones", "[moe]") {
     bool near = true, plain = true;
     for (std::uint32_t first = 0; first + 128 <= 0x7f80; first += 97) {
         group from;
@@ -130,7 +131,7 @@ TEST_CASE("moe: LogFMT of each magnitude beside the next ones", "[moe]") {
             from[i] = static_cast<std::uint16_t>(first + i);
         near = near && is_near(from);
         plain = plain && is_plain(from);
-        // And only two of them, which both come back.
+        // A group with only two magnitudes: both are decoded exactly.
         from.fill(static_cast<std::uint16_t>(first + 5));
         from[7] = static_cast<std::uint16_t>(first + 6);
         const numbers back = decoded(encoded(from));
@@ -147,7 +148,7 @@ TEST_CASE("moe: LogFMT of zeros is zeros, without a sign", "[moe]") {
     const numbers zeros{};
     CHECK(same_bits(decoded(encoded(from)), {zeros.begin(), zeros.end()}));
     from[9] = nearest(-2.0F);
-    from[10] = nearest(-1e-12F);  // too small to be told from 0
+    from[10] = nearest(-1e-12F);  // so small that it is encoded as 0
     const numbers back = decoded(encoded(from));
     for (std::uint32_t i = 0; i < 128; ++i) {
         CHECK(back[i] == (i == 9 ? -2.0F : 0.0F));
@@ -155,23 +156,24 @@ TEST_CASE("moe: LogFMT of zeros is zeros, without a sign", "[moe]") {
     }
 }
 
-TEST_CASE("moe: LogFMT of what is not finite is no number, and spoils nothing else", "[moe]") {
+TEST_CASE("moe: LogFMT decodes infinities and NaNs as NaN, and other values are not affected",
+          "[moe]") {
     constexpr std::uint16_t infinity = 0x7f80, less = 0xff80, none = 0x7fc1, negative = 0xff81;
     group from = spread(5, 6, 3);
-    const std::vector<std::pair<std::uint32_t, std::uint16_t>> spoilt = {
+    const std::vector<std::pair<std::uint32_t, std::uint16_t>> replaced = {
         {3, infinity}, {4, less}, {70, none}, {127, negative}};
-    for (const auto& [at, bits] : spoilt)
-        from[at] = 0;
+    for (const auto& [index, bits] : replaced)
+        from[index] = 0;
     const numbers without = decoded(encoded(from));
-    for (const auto& [at, bits] : spoilt)
-        from[at] = bits;
+    for (const auto& [index, bits] : replaced)
+        from[index] = bits;
     CHECK(is_plain(from));
-    const numbers with = decoded(encoded(from));
+    const numbers variation = decoded(encoded(from));
     for (std::uint32_t i = 0; i < 128; ++i) {
         if (i == 3 || i == 4 || i == 70 || i == 127)
-            CHECK(std::isnan(with[i]));
+            CHECK(std::isnan(variation[i]));
         else
-            CHECK(with[i] == without[i]);
+            CHECK(variation[i] == without[i]);
     }
     for (const std::uint16_t all : {infinity, less, none, negative}) {
         from.fill(all);
@@ -183,7 +185,7 @@ TEST_CASE("moe: LogFMT of what is not finite is no number, and spoils nothing el
     }
 }
 
-TEST_CASE("moe: LogFMT bytes are those that are written down", "[moe]") {
+TEST_CASE("moe: LogFMT bytes have the documented layout", "[moe]") {
     CHECK(ucg::moe::logfmt_row_bytes(7168) == 9184);
     group from = spread(5, 6, 9);
     from[0] = nearest(-7.0F);
@@ -204,7 +206,7 @@ TEST_CASE("moe: LogFMT bytes are those that are written down", "[moe]") {
     CHECK((made[4] == std::byte{0xff} && (made[132] & std::byte{3}) == std::byte{3}));
     CHECK((made[5] == std::byte{0} && (made[133] & std::byte{3}) == std::byte{2}));
 
-    // Elements and rows at any distances.
+    // Any strides between elements and rows.
     own_matrix rows(3, 256, element::bf16, 7, 3);
     rows.fill(5);
     own_matrix dense(3, 256, element::bf16);
@@ -216,13 +218,13 @@ TEST_CASE("moe: LogFMT bytes are those that are written down", "[moe]") {
     CHECK(some == same);
 }
 
-// Any bytes can come from a peer.
-TEST_CASE("moe: LogFMT of any bytes is numbers of at most the top", "[moe]") {
+// A peer can send any bytes.
+TEST_CASE("moe: LogFMT decodes any bytes to NaN or to magnitudes of at most the top", "[moe]") {
     message from;
     for (std::uint64_t seed = 0; seed < 20000; ++seed) {
         for (std::size_t i = 0; i < from.size(); ++i)
             from[i] = static_cast<std::byte>(mix(seed, i));
-        // Ends that mean something as well: 0, infinite, none, and bottom above top.
+        // Also special values of top and bottom: 0, infinity, NaN, and a bottom above top.
         constexpr std::uint16_t ends[] = {0,      1,      0x7f,   0x3f80, 0x7f7f,
                                           0x7f80, 0x7fff, 0x8000, 0xff80};
         if (seed % 2 == 0) {

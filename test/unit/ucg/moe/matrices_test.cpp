@@ -1,4 +1,4 @@
-// The example of docs/moe.md: what it says is what comes out.
+// Compares the matrices of the example in docs/moe.md with the computed ones.
 #include "ucg/moe/matrices.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::vector<std::int32_t> numbers(const std::vector<T>& from) {
     return {from.begin(), from.end()};
 }
 
-// One line for each matrix, as the page has them.
+// Returns one line for each matrix, in the format of the page.
 std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
     const ucg::moe::layout local = ucg::moe::layout_of(*plan.of, plan.chosen);
     const auto line = [&](const char* name, const std::vector<std::int32_t>& values,
@@ -77,7 +77,7 @@ std::vector<std::shared_ptr<const ucg::moe::plan>> plans_of_example(world& all) 
     for (rank_t rank = 0; rank < 4; ++rank) {
         const const_matrix topk = ucg::moe::dense_matrix(
             reinterpret_cast<const std::byte*>(example[rank].data()), 4, 2, reduce::element::int32);
-        REQUIRE(each[rank].init(all.team(rank), topk, all.of().by) == UCS_OK);
+        REQUIRE(each[rank].init(all.team(rank), topk, all.setup().settings) == UCS_OK);
         programs.push_back(&each[rank]);
     }
     all.run_well(programs);
@@ -89,15 +89,15 @@ std::vector<std::shared_ptr<const ucg::moe::plan>> plans_of_example(world& all) 
 
 }  // namespace
 
-TEST_CASE("moe: the matrices of the manual's example are those that come out", "[moe]") {
+TEST_CASE("moe: the matrices of the manual's example are the computed ones", "[moe]") {
     std::ifstream page(MOE_PAGE);
     std::stringstream text;
     text << page.rdbuf();
     REQUIRE(text.str().size() > 1000);
-    scenario of;
-    of.by.channels = 2;
-    of.by.all_counts = of.by.holders = true;
-    world all(of);
+    scenario setup;
+    setup.settings.channels = 2;
+    setup.settings.all_counts = setup.settings.holders = true;
+    world all(setup);
     const auto plans = plans_of_example(all);
     for (rank_t rank = 0; rank < 4; ++rank) {
         const std::vector<std::int32_t> chosen(example[rank].begin(), example[rank].end());
@@ -112,7 +112,7 @@ TEST_CASE("moe: the matrices of the manual's example are those that come out", "
     }
 }
 
-TEST_CASE("moe: the most rows that can come", "[moe]") {
+TEST_CASE("moe: the maximum number of rows", "[moe]") {
     const auto made = ucg::moe::team::make(placement(4), 0, 8);
     REQUIRE(made.ok());
     CHECK(ucg::moe::most_rows(*made, 2, 100) == 400);

@@ -15,9 +15,9 @@ using ucg::moe::values;
 
 namespace {
 
-constexpr std::uint32_t hidden = 3000;  // more than a ring holds, with several rows
+constexpr std::uint32_t hidden = 3000;  // several rows are longer than a ring
 
-// What a token has everywhere: small numbers, of which sums are exact in bf16.
+// The value of all elements of a token: small numbers, whose sums are exact in bf16.
 float value_of(rank_t source, std::uint32_t token) {
     return static_cast<float>(source * 16 + token % 16);
 }
@@ -39,24 +39,25 @@ bool has(const own_matrix& all, std::uint64_t row, float value) {
 std::string run_rank(test::node_rank& me, const world& all) {
     ucg::node::fabric over(me.memory, me.lives, me.rank, me.early);
     ucg::schedule::frame_pool frames;
-    const auto run = [&](ucg::schedule::program& what) {
+    const auto run = [&](ucg::schedule::program& tensors) {
         ucg::schedule::operation operation(over, frames);
-        operation.init(what);
+        operation.init(tensors);
         operation.start();
         return over.wait(operation);
     };
     ucg::moe::notify routing;
-    if (routing.init(all.team(me.rank), all.topk(me.rank), all.of().by) != UCS_OK) return "init";
+    if (routing.init(all.team(me.rank), all.topk(me.rank), all.setup().settings) != UCS_OK)
+        return "init";
     if (run(routing) != UCS_OK) return "notify";
     const std::shared_ptr<const ucg::moe::plan> plan = routing.take();
 
     const own_matrix x = filled(all, me.rank);
     own_matrix out(plan->in.rows, hidden, element::bf16);
     ucg::moe::dispatch forth;
-    ucg::moe::dispatch_tensors there;
-    there.from[values] = x.view();
-    there.into.into[values] = out.view();
-    if (forth.init(plan, there) != UCS_OK || run(forth) != UCS_OK) return "dispatch";
+    ucg::moe::dispatch_tensors tensors;
+    tensors.from[values] = x.view();
+    tensors.into.into[values] = out.view();
+    if (forth.init(plan, tensors) != UCS_OK || run(forth) != UCS_OK) return "dispatch";
     for (std::uint32_t row = 0; row < plan->in.rows; ++row) {
         const auto [source, token] = plan->in.origins[row];
         if (!has(out, row, value_of(source, token))) return fmt::format("row {} is wrong", row);
@@ -70,7 +71,7 @@ std::string run_rank(test::node_rank& me, const world& all) {
     if (back.init(plan, again) != UCS_OK || run(back) != UCS_OK) return "combine";
     for (std::uint32_t token = 0; token < all.tokens(me.rank); ++token) {
         std::uint32_t holders = 0;
-        for (rank_t rank = 0; rank < all.of().ranks; ++rank)
+        for (rank_t rank = 0; rank < all.setup().ranks; ++rank)
             holders += all.goes(me.rank, token, rank) ? 1U : 0U;
         if (!has(sum, token, value_of(me.rank, token) * static_cast<float>(holders)))
             return fmt::format("token {} is wrong", token);
@@ -81,14 +82,14 @@ std::string run_rank(test::node_rank& me, const world& all) {
 }  // namespace
 
 TEST_CASE("moe: between threads over shared memory, with and without relays", "[moe]") {
-    for (const auto how : {ucg::moe::route::direct, ucg::moe::route::relayed}) {
-        scenario of;  // as if the ranks were on two nodes
-        of.ranks = 4;
-        of.ranks_per_node = 2;
-        of.tokens = 40;
-        of.k = 4;
-        of.by.how = how;
-        const world all(of);
+    for (const auto route : {ucg::moe::route::direct, ucg::moe::route::relayed}) {
+        scenario setup;  // the ranks are treated as two nodes
+        setup.ranks = 4;
+        setup.ranks_per_node = 2;
+        setup.tokens = 40;
+        setup.k = 4;
+        setup.settings.how = route;
+        const world all(setup);
         const std::string wrong =
             test::run_node(test::small_node(4), test::ranks_are::threads,
                            [&](test::node_rank& me) { return run_rank(me, all); });

@@ -1,4 +1,5 @@
-// Compiled without fused instructions, as what it is compared with.
+// Reference implementation of LogFMT. Compiled without fused multiply-add instructions, as the
+// library is.
 #include "test/unit/ucg/moe/plain_logfmt.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ float number(std::uint32_t bf16) {
     return made;
 }
 
-// 2 artanh(s) / ln 2 of s = (m - 1) / (m + 1), by the terms up to s^7.
+// Computes 2 artanh(s) / ln 2 with s = (m - 1) / (m + 1), by the terms of the series up to s^7.
 float logarithm(float value) {
     int exponent = 0;
     float m = std::frexp(value, &exponent);
@@ -33,7 +34,7 @@ float logarithm(float value) {
     return static_cast<float>(exponent) + s * series * static_cast<float>(2 / std::log(2.0));
 }
 
-// The Taylor series up to the sixth power, of what is nearest to a whole number.
+// The Taylor series up to the sixth power, for the difference to the nearest integer.
 float power(float exponent) {
     const float whole = std::nearbyint(exponent);
     const float f = exponent - whole;
@@ -58,9 +59,9 @@ float step_of(float top, float bottom) {
 
 }  // namespace
 
-float plain_value(const plain_group& of, std::uint32_t code, bool sign) {
+float plain_value(const plain_group& group, std::uint32_t code, bool sign) {
     if (code == 0) return sign ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
-    const float value = number(of.top) * power(-(static_cast<float>(511 - code) * of.step));
+    const float value = number(group.top) * power(-(static_cast<float>(511 - code) * group.step));
     return sign ? -value : value;
 }
 

@@ -1,4 +1,4 @@
-// The format of ucg/moe/logfmt.hpp in the plainest way: every code is tried.
+// A plain reference implementation of the format of ucg/moe/logfmt.hpp, which tries every code.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace test::moe {
 
-// A group as it is sent: the bits of its ends, and for each value a code and a sign.
+// An encoded group: the bits of top and bottom, and a code and a sign for each value.
 struct plain_group {
     std::uint16_t top = 0, bottom = 0;
     float step = 0;
@@ -15,10 +15,10 @@ struct plain_group {
 };
 [[nodiscard]] plain_group plain_encode(const std::vector<std::uint16_t>& bf16);
 
-// The value of a code, as fp32 arithmetic has it.
-[[nodiscard]] float plain_value(const plain_group& of, std::uint32_t code, bool sign);
+// Returns the value of a code in fp32 arithmetic.
+[[nodiscard]] float plain_value(const plain_group& group, std::uint32_t code, bool sign);
 
-// What comes back of the values of a row, of a multiple of 128.
+// Returns the decoded values of a row. Its length is a multiple of 128.
 [[nodiscard]] std::vector<float> plain_logfmt(const std::vector<std::uint16_t>& bf16);
 
 }  // namespace test::moe

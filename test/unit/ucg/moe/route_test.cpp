@@ -1,4 +1,4 @@
-// Which route is chosen, and that it is the faster one where the difference is large.
+// Tests which route is chosen, and that it is the faster one if the difference is large.
 #include <catch2/catch.hpp>
 #include <deque>
 
@@ -16,51 +16,53 @@ using ucg::moe::values;
 
 namespace {
 
-scenario wide(gate how, route by) {
-    scenario of;
-    of.ranks = 16;
-    of.ranks_per_node = 8;
-    of.experts = 32;
-    of.k = 8;
-    of.hidden = 2048;
-    of.tokens = 32;
-    of.uneven = false;
-    of.how = how;
-    of.by = {4, 4, by, 4096, {}};
-    return of;
+scenario wide(gate kind, route route) {
+    scenario setup;
+    setup.ranks = 16;
+    setup.ranks_per_node = 8;
+    setup.experts = 32;
+    setup.k = 8;
+    setup.hidden = 2048;
+    setup.tokens = 32;
+    setup.uneven = false;
+    setup.gate_kind = kind;
+    setup.settings = {4, 4, route, 4096, {}};
+    return setup;
 }
 
-// Picoseconds of virtual time that a dispatch takes.
-ucg::sim::time_t time_of(world& all, const std::vector<std::shared_ptr<const ucg::moe::plan>>& by) {
-    std::deque<dispatch> each(all.of().ranks);
+// Returns the virtual time of a dispatch in picoseconds.
+ucg::sim::time_t time_of(world& all,
+                         const std::vector<std::shared_ptr<const ucg::moe::plan>>& plans) {
+    std::deque<dispatch> each(all.setup().ranks);
     std::deque<own_matrix> memory;
     std::vector<ucg::schedule::program*> programs;
-    for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
-        ucg::moe::dispatch_tensors what;
-        what.from[values] =
-            memory.emplace_back(all.tokens(rank), all.of().hidden, reduce::element::bf16).view();
-        what.into.into[values] =
-            memory.emplace_back(by[rank]->in.rows, all.of().hidden, reduce::element::bf16).view();
-        REQUIRE(each[rank].init(by[rank], what) == UCS_OK);
+    for (rank_t rank = 0; rank < all.setup().ranks; ++rank) {
+        ucg::moe::dispatch_tensors tensors;
+        tensors.from[values] =
+            memory.emplace_back(all.tokens(rank), all.setup().hidden, reduce::element::bf16).view();
+        tensors.into.into[values] =
+            memory.emplace_back(plans[rank]->in.rows, all.setup().hidden, reduce::element::bf16)
+                .view();
+        REQUIRE(each[rank].init(plans[rank], tensors) == UCS_OK);
         programs.push_back(&each[rank]);
     }
     all.net().align();
     const ucg::sim::time_t begin = all.net().of(0).clock();
     all.run_well(programs);
     ucg::sim::time_t end = begin;
-    for (rank_t rank = 0; rank < all.of().ranks; ++rank)
+    for (rank_t rank = 0; rank < all.setup().ranks; ++rank)
         end = std::max(end, all.net().of(rank).clock());
     return end - begin;
 }
 
-ucg::sim::time_t time_of(gate how, route by) {
-    world all(wide(how, by));
+ucg::sim::time_t time_of(gate kind, route route) {
+    world all(wide(kind, route));
     return time_of(all, all.plans());
 }
 
 }  // namespace
 
-TEST_CASE("moe: a relay is worth it where it saves copies on the network", "[moe]") {
+TEST_CASE("moe: a relay is predicted to be faster if it saves copies on the network", "[moe]") {
     traffic to{4096, 4096, 1, 8, 8, 14336};
     CHECK(direct_time(to, {}) < relayed_time(to, {}));
     to.copies = 4 * to.tokens;
@@ -71,15 +73,15 @@ TEST_CASE("moe: a relay is worth it where it saves copies on the network", "[moe
     CHECK(direct_time(to, slow_node) < relayed_time(to, slow_node));
 }
 
-TEST_CASE("moe: each rank chooses for each node, and tells the others", "[moe]") {
-    for (const gate how : {gate::even, gate::one_rank}) {
-        world all(wide(how, route::choose));
+TEST_CASE("moe: each rank chooses a route for each node and notifies the other ranks", "[moe]") {
+    for (const gate kind : {gate::even, gate::one_rank}) {
+        world all(wide(kind, route::choose));
         const auto plans = all.plans();
         for (rank_t rank = 0; rank < 16; ++rank) {
             const rank_t other = 1 - rank / 8;
-            const bool relayed = how == gate::even;
+            const bool relayed = kind == gate::even;
             CHECK(plans[rank]->out.relayed[rank / 8] == 0);
-            // one_rank: all experts are those of rank 8, on node 1.
+            // gate::one_rank: all chosen experts belong to rank 8 on node 1.
             CHECK((plans[rank]->out.relayed[other] != 0) == relayed);
             for (const auto& stream : plans[rank]->through.streams)
                 CHECK(stream.relayed == (relayed && stream.source / 8 == other));

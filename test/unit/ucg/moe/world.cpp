@@ -18,108 +18,112 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     return two.next();
 }
 
-scenario on_scattered_nodes(scenario of) {
-    of.ranks = 9;
-    of.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
-    of.experts = 27;
-    of.k = 4;
-    of.disorder = true;
-    return of;
+scenario on_scattered_nodes(scenario setup) {
+    setup.ranks = 9;
+    setup.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
+    setup.experts = 27;
+    setup.k = 4;
+    setup.disorder = true;
+    return setup;
 }
 
-std::vector<scenario> with_masks(scenario of) {
-    of.ranks = 8;
-    of.ranks_per_node = 4;
-    of.experts = 16;
-    of.k = 4;
-    std::vector<scenario> made(2, of);
+std::vector<scenario> with_masks(scenario setup) {
+    setup.ranks = 8;
+    setup.ranks_per_node = 4;
+    setup.experts = 16;
+    setup.k = 4;
+    std::vector<scenario> made(2, setup);
     made[0].masked = {0, 1, 0, 0, 1, 0, 0, 0};
     made[1].masked = {1, 1, 1, 1, 0, 0, 1, 0};
     return made;
 }
 
-std::string text(const scenario& of) {
+std::string text(const scenario& setup) {
     return fmt::format(
         "{} ranks, {} to a node, {} node names, {} experts, k {}, {} tokens, gate {}, route {}, {} "
         "channels, {} masked, seed {}",
-        of.ranks, of.ranks_per_node, of.nodes.size(), of.experts, of.k, of.tokens,
-        static_cast<int>(of.how), static_cast<int>(of.by.how), of.by.channels, of.masked.size(),
-        of.seed);
+        setup.ranks, setup.ranks_per_node, setup.nodes.size(), setup.experts, setup.k, setup.tokens,
+        static_cast<int>(setup.gate_kind), static_cast<int>(setup.settings.how),
+        setup.settings.channels, setup.masked.size(), setup.seed);
 }
 
 namespace {
 
-placement placement_of(const scenario& of) {
-    if (!of.nodes.empty()) return placement(of.nodes);
-    std::vector<std::uint64_t> names(of.ranks);
-    for (rank_t rank = 0; rank < of.ranks; ++rank)
-        names[rank] = rank / of.ranks_per_node;
+placement placement_of(const scenario& setup) {
+    if (!setup.nodes.empty()) return placement(setup.nodes);
+    std::vector<std::uint64_t> names(setup.ranks);
+    for (rank_t rank = 0; rank < setup.ranks; ++rank)
+        names[rank] = rank / setup.ranks_per_node;
     return placement(names);
 }
 
-sim::machine machine_of(const scenario& of) {
+sim::machine machine_of(const scenario& setup) {
     sim::machine made;
-    made.ranks = of.ranks;
-    made.ranks_per_node = of.nodes.empty() ? of.ranks_per_node : 1;
-    made.seed = of.seed;
-    made.strict = of.disorder;
-    made.max_delay = of.disorder ? 20'000 : 0;
-    made.max_skew = of.disorder ? 10'000 : 0;
+    made.ranks = setup.ranks;
+    made.ranks_per_node = setup.nodes.empty() ? setup.ranks_per_node : 1;
+    made.seed = setup.seed;
+    made.strict = setup.disorder;
+    made.max_delay = setup.disorder ? 20'000 : 0;
+    made.max_skew = setup.disorder ? 10'000 : 0;
     return made;
 }
 
 }  // namespace
 
-world::world(const scenario& of)
-    : of_(of),
-      where_(placement_of(of)),
-      net_(std::make_unique<sim::network>(machine_of(of))),
-      gates_{of.experts, of.k, {}, of.masked},
-      teams_(of.ranks) {
-    gates_.topk.resize(of.ranks);
-    for (rank_t rank = 0; rank < of.ranks; ++rank) {
-        const bool empty = of.uneven && mix(of.seed, rank) % 5 == 0;
-        const std::uint32_t less = of.uneven ? rank % (of.tokens + 1) : 0;
-        choose(rank, empty || !lives(rank) ? 0 : of.tokens - less);
+world::world(const scenario& setup)
+    : setup_(setup),
+      where_(placement_of(setup)),
+      net_(std::make_unique<sim::network>(machine_of(setup))),
+      gates_{setup.experts, setup.k, {}, setup.masked},
+      teams_(setup.ranks) {
+    gates_.topk.resize(setup.ranks);
+    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
+        const bool empty = setup.uneven && mix(setup.seed, rank) % 5 == 0;
+        const std::uint32_t less = setup.uneven ? rank % (setup.tokens + 1) : 0;
+        choose(rank, empty || !lives(rank) ? 0 : setup.tokens - less);
         if (!lives(rank)) continue;
-        auto made = ucg::moe::team::make(where_, rank, of.experts, of.masked);
+        auto made = ucg::moe::team::make(where_, rank, setup.experts, setup.masked);
         REQUIRE(made.ok());
         teams_[rank] = std::make_shared<const ucg::moe::team>(*std::move(made));
     }
 }
 
 void world::choose(rank_t rank, std::uint32_t tokens) {
-    std::vector<std::int64_t>& mine = gates_.topk[rank];
-    const std::uint32_t local = of_.experts / of_.ranks;
+    std::vector<std::int64_t>& own_choices = gates_.topk[rank];
+    const std::uint32_t local = setup_.experts / setup_.ranks;
     for (std::uint32_t token = 0; token < tokens; ++token) {
-        const bool nothing = of_.how == gate::with_holes && mix(of_.seed, token, rank) % 6 == 0;
-        for (std::uint32_t j = 0; j < of_.k; ++j) {
-            uct::sim::random dice(mix(of_.seed * 7919 + rank, token, j));
+        const bool nothing =
+            setup_.gate_kind == gate::with_holes && mix(setup_.seed, token, rank) % 6 == 0;
+        for (std::uint32_t j = 0; j < setup_.k; ++j) {
+            uct::sim::random dice(mix(setup_.seed * 7919 + rank, token, j));
             const auto taken = [&](std::int64_t expert) {
-                const auto end = mine.end();
+                const auto end = own_choices.end();
                 return std::find(end - static_cast<std::ptrdiff_t>(j), end, expert) != end;
             };
             std::int64_t expert = -1;
             for (int tries = 0; tries < 100 && !nothing; ++tries) {
-                if (of_.how == gate::with_holes && dice.below(4) == 0) break;
-                std::uint64_t bound = of_.experts;
-                if (of_.how == gate::skewed && dice.below(8) != 0)
-                    bound = std::max(of_.k, of_.experts / 8);
+                if (setup_.gate_kind == gate::with_holes && dice.below(4) == 0) break;
+                std::uint64_t bound = setup_.experts;
+                if (setup_.gate_kind == gate::skewed && dice.below(8) != 0)
+                    bound = std::max(setup_.k, setup_.experts / 8);
                 expert = static_cast<std::int64_t>(dice.below(bound));
-                if (of_.how == gate::one_rank)
-                    expert = (of_.ranks / 2) * local + static_cast<std::int64_t>(dice.below(local));
-                if (of_.how == gate::repeated || of_.how == gate::one_rank || !taken(expert)) break;
+                if (setup_.gate_kind == gate::one_rank)
+                    expert =
+                        (setup_.ranks / 2) * local + static_cast<std::int64_t>(dice.below(local));
+                if (setup_.gate_kind == gate::repeated || setup_.gate_kind == gate::one_rank ||
+                    !taken(expert))
+                    break;
                 expert = -1;
             }
-            mine.push_back(expert);
+            own_choices.push_back(expert);
         }
     }
 }
 
 std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
-    const std::uint32_t channels = of_.by.channels;
-    const std::uint32_t length =
-        std::max({(tokens(source) + channels - 1) / channels, of_.by.shortest, std::uint32_t{1}});
+    const std::uint32_t channels = setup_.settings.channels;
+    const std::uint32_t length = std::max(
+        {(tokens(source) + channels - 1) / channels, setup_.settings.shortest, std::uint32_t{1}});
     return token / length;
 }
 
@@ -132,37 +136,38 @@ std::vector<rank_t> world::living_on(rank_t node) const {
 
 rank_t world::relay_of(rank_t source, rank_t node) const {
     if (where_.node_of(source) == node) return source;
-    const std::vector<rank_t> here = living_on(where_.node_of(source));
-    const std::vector<rank_t> there = living_on(node);
-    const auto index = static_cast<std::size_t>(std::ranges::find(here, source) - here.begin());
-    return there[index % there.size()];
+    const std::vector<rank_t> own_node = living_on(where_.node_of(source));
+    const std::vector<rank_t> candidates = living_on(node);
+    const auto index =
+        static_cast<std::size_t>(std::ranges::find(own_node, source) - own_node.begin());
+    return candidates[index % candidates.size()];
 }
 
 const_matrix world::topk(rank_t rank) const {
     return ucg::moe::dense_matrix(reinterpret_cast<const std::byte*>(gates_.topk[rank].data()),
-                                  tokens(rank), of_.k, reduce::element::int64);
+                                  tokens(rank), setup_.k, reduce::element::int64);
 }
 
-std::vector<ucs_status_t> world::run(const std::vector<schedule::program*>& what) {
+std::vector<ucs_status_t> world::run(const std::vector<schedule::program*>& programs) {
     std::deque<schedule::operation>& operations = rounds_.emplace_back();
-    std::vector<schedule::operation*> of(of_.ranks);
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        if (what[rank] == nullptr) continue;
-        operations.emplace_back(net_->of(rank), net_->frames()).init(*what[rank]);
-        of[rank] = &operations.back();
+    std::vector<schedule::operation*> by_rank(setup_.ranks);
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
+        if (programs[rank] == nullptr) continue;
+        operations.emplace_back(net_->of(rank), net_->frames()).init(*programs[rank]);
+        by_rank[rank] = &operations.back();
     }
     for (schedule::operation& each : operations)
         each.start();
     net_->run();
-    std::vector<ucs_status_t> ends(of_.ranks, UCS_OK);
-    for (rank_t rank = 0; rank < of_.ranks; ++rank)
-        if (of[rank] != nullptr) ends[rank] = of[rank]->status();
+    std::vector<ucs_status_t> ends(setup_.ranks, UCS_OK);
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
+        if (by_rank[rank] != nullptr) ends[rank] = by_rank[rank]->status();
     return ends;
 }
 
-void world::run_well(const std::vector<schedule::program*>& what) {
-    const std::vector<ucs_status_t> ends = run(what);
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
+void world::run_well(const std::vector<schedule::program*>& programs) {
+    const std::vector<ucs_status_t> ends = run(programs);
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
         if (ends[rank] == UCS_OK) continue;
         INFO("rank " << rank << ": " << ucs_status_string(ends[rank]));
         REQUIRE(ends[rank] == UCS_OK);
@@ -170,16 +175,16 @@ void world::run_well(const std::vector<schedule::program*>& what) {
 }
 
 std::vector<std::shared_ptr<const ucg::moe::plan>> world::plans() {
-    std::deque<ucg::moe::notify> all(of_.ranks);
-    std::vector<schedule::program*> programs(of_.ranks);
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
+    std::deque<ucg::moe::notify> all(setup_.ranks);
+    std::vector<schedule::program*> programs(setup_.ranks);
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
         if (!lives(rank)) continue;
-        REQUIRE(all[rank].init(teams_[rank], topk(rank), of_.by) == UCS_OK);
+        REQUIRE(all[rank].init(teams_[rank], topk(rank), setup_.settings) == UCS_OK);
         programs[rank] = &all[rank];
     }
     run_well(programs);
     std::vector<std::shared_ptr<const ucg::moe::plan>> made;
-    for (rank_t rank = 0; rank < of_.ranks; ++rank)
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
         made.push_back(lives(rank) ? all[rank].take() : nullptr);
     return made;
 }
@@ -196,7 +201,7 @@ own_matrix::own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::eleme
 
 namespace {
 
-// Floating point of a magnitude from 1/16 to 32.
+// Returns the bits of a floating-point number with a magnitude from 1/16 to 32.
 std::uint64_t moderate(reduce::element type, std::uint64_t dice) {
     const std::uint64_t exponent = (dice >> 40U) % 9;
     switch (type) {
@@ -217,9 +222,9 @@ void own_matrix::fill_rows(std::uint64_t seed, std::uint64_t first, std::uint64_
     const std::size_t size = reduce::size_of(type_);
     const std::size_t stride = (std::size_t{elements_} * apart_ + gap_) * size;
     uct::sim::random dice(mix(seed, first));
-    for (std::size_t at = first * stride; at < (first + count) * stride; at += size) {
+    for (std::size_t offset = first * stride; offset < (first + count) * stride; offset += size) {
         const std::uint64_t bits = moderate(type_, dice.next());
-        std::memcpy(memory_.data() + at, &bits, size);
+        std::memcpy(memory_.data() + offset, &bits, size);
     }
 }
 
@@ -245,8 +250,8 @@ std::vector<std::byte> own_matrix::row(std::uint64_t i) const {
     const const_matrix all = view();
     std::vector<std::byte> made;
     for (std::uint32_t j = 0; j < elements_; ++j) {
-        const std::byte* const at = all.row(i) + j * all.element_stride;
-        made.insert(made.end(), at, at + all.element_bytes());
+        const std::byte* const position = all.row(i) + j * all.element_stride;
+        made.insert(made.end(), position, position + all.element_bytes());
     }
     return made;
 }
@@ -277,13 +282,14 @@ float widened(reduce::element type, const std::byte* from) {
     return static_cast<float>((bits & 0x8000U) != 0 ? -size : size);
 }
 
-// To the nearest, of two as near the even one; no infinities and no numbers that are none here.
+// Rounds to nearest, ties to even. Does not handle infinities and NaNs.
 void put_rounded(reduce::element type, float value, std::byte* into) {
     if (type == reduce::element::fp32) {
         std::memcpy(into, &value, 4);
         return;
     }
-    const int bits = type == reduce::element::bf16 ? 8 : 11;  // of the mantissa, the first included
+    const int bits =
+        type == reduce::element::bf16 ? 8 : 11;  // mantissa bits, including the implicit one
     const int least = type == reduce::element::bf16 ? -126 : -14;
     int exponent = 0;
     (void)std::frexp(value, &exponent);

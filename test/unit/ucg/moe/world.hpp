@@ -1,4 +1,4 @@
-// All ranks of a group in one process, and what each gives: for tests of dispatch and combine.
+// All ranks of a group in one process with their inputs, for tests of dispatch and combine.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@
 
 namespace test::moe {
 
-// Whether minutes may be spent: contrib/run-tests --long, and no sanitizer that multiplies them.
+// Returns whether a test may take minutes: contrib/run-tests --long, without sanitizers.
 [[nodiscard]] inline bool has_time() noexcept {
     constexpr int seeds_of_long_runs = 100;
     const char* const seeds = std::getenv("HAWSER_SEEDS");
@@ -34,44 +34,46 @@ namespace reduce = ucg::reduce;
 
 enum class gate {
     even,        // different experts, each equally likely
-    skewed,      // mostly those of the first ranks
+    skewed,      // mostly experts of the first ranks
     one_rank,    // all experts of one rank
-    with_holes,  // some places are -1, and some tokens have nothing but that
+    with_holes,  // some choices are -1; some tokens have no other choices
     repeated,    // the same expert may be chosen twice
 };
 
 struct scenario {
     rank_t ranks = 4;
     rank_t ranks_per_node = 2;
-    std::vector<std::uint64_t> nodes;  // of each rank; empty: as many per node
+    std::vector<std::uint64_t> nodes;  // node of each rank; empty: ranks_per_node on each node
     std::uint32_t experts = 8;
     std::uint32_t k = 2;
     std::uint32_t hidden = 16;
-    std::uint32_t tokens = 20;  // of the rank with the most
-    bool uneven = true;         // others have less, some none
-    gate how = gate::even;
-    ucg::moe::settings by{4, 1, ucg::moe::route::relayed, 8192, {}};
+    std::uint32_t tokens = 20;  // maximum number of tokens of a rank
+    bool uneven = true;         // ranks have different numbers of tokens, some of them none
+    gate gate_kind = gate::even;
+    ucg::moe::settings settings{4, 1, ucg::moe::route::relayed, 8192, {}};
     std::vector<std::uint8_t> masked;
     std::uint64_t seed = 1;
-    bool disorder = false;  // random delays, and the simulator looks for misused buffers
+    bool disorder = false;  // random delays, and the simulator checks the use of buffers
 };
 
-[[nodiscard]] std::string text(const scenario& of);
+[[nodiscard]] std::string text(const scenario& setup);
 
-// The same for 9 ranks on nodes of different sizes, whose ranks are no neighbours, in disorder.
-[[nodiscard]] scenario on_scattered_nodes(scenario of);
-// The same for 8 ranks on two nodes: some of each are masked; a whole node is.
-[[nodiscard]] std::vector<scenario> with_masks(scenario of);
+// Returns the scenario with 9 ranks on nodes of different sizes, with ranks that are not contiguous
+// and with random delays.
+[[nodiscard]] scenario on_scattered_nodes(scenario setup);
+// Returns the scenario with 8 ranks on two nodes: once with masked ranks on both nodes, once with a
+// masked node.
+[[nodiscard]] std::vector<scenario> with_masks(scenario setup);
 
-// Random numbers of which nothing but the place decides.
+// Returns a random number that depends only on the arguments.
 [[nodiscard]] std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
 
-// Ranks with their choices, on a simulated network.
+// All ranks with their choices on a simulated network.
 class world {
 public:
-    explicit world(const scenario& of);
+    explicit world(const scenario& setup);
 
-    [[nodiscard]] const scenario& of() const noexcept { return of_; }
+    [[nodiscard]] const scenario& setup() const noexcept { return setup_; }
     [[nodiscard]] bool lives(rank_t rank) const noexcept { return gates_.lives(rank); }
     [[nodiscard]] const gating& gates() const noexcept { return gates_; }
     [[nodiscard]] std::uint32_t tokens(rank_t rank) const noexcept { return gates_.tokens(rank); }
@@ -83,7 +85,7 @@ public:
         return gates_.goes({source, token}, to);
     }
     [[nodiscard]] std::uint32_t channel_of(rank_t source, std::uint32_t token) const;
-    // Those of a node that are not masked.
+    // The ranks of a node that are not masked.
     [[nodiscard]] std::vector<rank_t> living_on(rank_t node) const;
     // The relay of a rank on another node, or itself.
     [[nodiscard]] rank_t relay_of(rank_t source, rank_t node) const;
@@ -94,40 +96,40 @@ public:
     }
     [[nodiscard]] ucg::sim::network& net() noexcept { return *net_; }
 
-    // One program for each rank, null for those that are masked. Status of each.
-    std::vector<ucs_status_t> run(const std::vector<ucg::schedule::program*>& what);
-    void run_well(const std::vector<ucg::schedule::program*>& what);
+    // Runs one program on each rank; masked ranks have null. Returns the status of each rank.
+    std::vector<ucs_status_t> run(const std::vector<ucg::schedule::program*>& programs);
+    void run_well(const std::vector<ucg::schedule::program*>& programs);
 
-    // The plans of all ranks; of masked ones null.
+    // Returns the plans of all ranks; null for masked ranks.
     [[nodiscard]] std::vector<std::shared_ptr<const ucg::moe::plan>> plans();
 
 private:
     void choose(rank_t rank, std::uint32_t tokens);
 
-    scenario of_;
+    scenario setup_;
     placement where_;
     std::unique_ptr<ucg::sim::network> net_;
     gating gates_;
     std::vector<std::shared_ptr<const ucg::moe::team>> teams_;
-    // Those of ranks that died never end; all are gone before the network is.
+    // Operations of dead ranks never end. All operations are destroyed before the network.
     std::deque<std::deque<ucg::schedule::operation>> rounds_;
 };
 
-// A dense matrix with memory of its own, with strides as wished.
+// A matrix that owns its memory, with chosen strides.
 class own_matrix {
 public:
     own_matrix() = default;
-    // `gap`: elements behind each row; `apart`: elements from one to the next.
+    // `gap`: unused elements behind each row; `apart`: stride of elements.
     own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::element type,
                std::uint32_t gap = 0, std::uint32_t apart = 1);
-    // Any bits; floating point of moderate size.
+    // Fills in random bits; floating-point numbers have moderate magnitudes.
     void fill(std::uint64_t seed) { fill_rows(seed, 0, rows_); }
     void fill_rows(std::uint64_t seed, std::uint64_t first, std::uint64_t count);
-    // What nobody would write there.
+    // Fills in a pattern that no test writes.
     void spoil();
     [[nodiscard]] matrix view() noexcept;
     [[nodiscard]] const_matrix view() const noexcept;
-    // The bytes of a row, one element after the other.
+    // Returns the bytes of a row without the gaps between elements.
     [[nodiscard]] std::vector<std::byte> row(std::uint64_t i) const;
     [[nodiscard]] float real(std::uint64_t row, std::uint32_t element) const;
 
@@ -139,7 +141,7 @@ private:
     std::vector<std::byte> memory_;
 };
 
-// Conversions of the reference: written apart from those of the library.
+// Conversions of the reference, which share no code with the library.
 [[nodiscard]] float widened(reduce::element type, const std::byte* from);
 void put_rounded(reduce::element type, float value, std::byte* into);
 

@@ -22,7 +22,7 @@ TEST_CASE("elements are as long as in C") {
     CHECK(size_of(element::fp64_at) == sizeof(fp64_at));
 }
 
-TEST_CASE("operations are defined where they mean something") {
+TEST_CASE("operations are defined for the element types that support them") {
     CHECK(is_defined(element::int8, operation::bitwise_xor));
     CHECK_FALSE(is_defined(element::fp32, operation::bitwise_xor));
     CHECK_FALSE(is_defined(element::fp32, operation::logical_and));

@@ -1,4 +1,4 @@
-// Every kernel of every build against a plain loop.
+// Compares every kernel of every build with a plain loop.
 #include "ucg/reduce/kernel.hpp"
 
 #include <catch2/catch.hpp>
@@ -21,9 +21,9 @@ struct found {
     std::int32_t place;
 };
 
-// Reads, combines and writes one element as its definition says, nothing more.
+// Reads and writes one element by the definition of its type.
 template<class T, class Stored = T>
-struct plain_way {
+struct plain_access {
     static T read(const std::byte* from) {
         T value;
         std::memcpy(&value, from, sizeof value);
@@ -32,7 +32,7 @@ struct plain_way {
     static void write(std::byte* into, T value) { std::memcpy(into, &value, sizeof value); }
 };
 template<class Format>
-struct narrow_way {
+struct narrow_access {
     static float read(const std::byte* from) {
         typename Format::bits bits;
         std::memcpy(&bits, from, sizeof bits);
@@ -45,9 +45,9 @@ struct narrow_way {
 };
 
 template<class T>
-T combine_integers(operation how, T a, T b) {
+T combine_integers(operation op, T a, T b) {
     using wide = __int128;
-    switch (how) {
+    switch (op) {
         case operation::sum:
         case operation::average:
             return static_cast<T>(wide{a} + wide{b});
@@ -74,11 +74,11 @@ T combine_integers(operation how, T a, T b) {
 }
 
 template<class T>
-T combine(operation how, T a, T b) {
+T combine(operation op, T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-        return combine_integers(how, a, b);
+        return combine_integers(op, a, b);
     } else {
-        switch (how) {
+        switch (op) {
             case operation::product:
                 return a * b;
             case operation::minimum:
@@ -91,107 +91,107 @@ T combine(operation how, T a, T b) {
     }
 }
 template<class T>
-std::complex<T> combine(operation how, std::complex<T> a, std::complex<T> b) {
-    if (how != operation::product) return a + b;
+std::complex<T> combine(operation op, std::complex<T> a, std::complex<T> b) {
+    if (op != operation::product) return a + b;
     const T real = a.real() * b.real(), rest = a.imag() * b.imag();
     const T cross = a.real() * b.imag(), other = a.imag() * b.real();
     return {real - rest, cross + other};
 }
 template<class T>
-found<T> combine(operation how, found<T> a, found<T> b) {
+found<T> combine(operation op, found<T> a, found<T> b) {
     if (a.value == b.value) return {a.value, std::min(a.place, b.place)};
-    return (how == operation::minimum_at) == (a.value < b.value) ? a : b;
+    return (op == operation::minimum_at) == (a.value < b.value) ? a : b;
 }
 
 template<class T>
-T divide(T sum, std::uint64_t by) {
-    return static_cast<T>(sum / static_cast<T>(by));
+T divide(T sum, std::uint64_t divisor) {
+    return static_cast<T>(sum / static_cast<T>(divisor));
 }
 template<class T>
-std::complex<T> divide(std::complex<T> sum, std::uint64_t by) {
-    return {sum.real() / static_cast<T>(by), sum.imag() / static_cast<T>(by)};
+std::complex<T> divide(std::complex<T> sum, std::uint64_t divisor) {
+    return {sum.real() / static_cast<T>(divisor), sum.imag() / static_cast<T>(divisor)};
 }
 template<class T>
 found<T> divide(found<T> sum, std::uint64_t) {
     return sum;
 }
 
-template<class Way>
-bytes expected(operation how, const std::vector<bytes>& from, std::size_t size,
+template<class Access>
+bytes expected(operation op, const std::vector<bytes>& from, std::size_t size,
                std::uint64_t divisor) {
     bytes made = from.front();
-    for (std::size_t at = 0; at + size <= made.size(); at += size) {
-        auto result = Way::read(from.front().data() + at);
+    for (std::size_t offset = 0; offset + size <= made.size(); offset += size) {
+        auto result = Access::read(from.front().data() + offset);
         for (std::size_t k = 1; k < from.size(); ++k)
-            result = combine(how, result, Way::read(from[k].data() + at));
+            result = combine(op, result, Access::read(from[k].data() + offset));
         if (divisor != 0) result = divide(result, divisor);
-        Way::write(made.data() + at, result);
+        Access::write(made.data() + offset, result);
     }
     return made;
 }
 
-bytes expected(element what, operation how, const std::vector<bytes>& from, std::uint64_t divisor) {
-    const std::size_t size = size_of(what);
-    switch (what) {
+bytes expected(element type, operation op, const std::vector<bytes>& from, std::uint64_t divisor) {
+    const std::size_t size = size_of(type);
+    switch (type) {
         case element::int8:
-            return expected<plain_way<std::int8_t>>(how, from, size, divisor);
+            return expected<plain_access<std::int8_t>>(op, from, size, divisor);
         case element::int16:
-            return expected<plain_way<std::int16_t>>(how, from, size, divisor);
+            return expected<plain_access<std::int16_t>>(op, from, size, divisor);
         case element::int32:
-            return expected<plain_way<std::int32_t>>(how, from, size, divisor);
+            return expected<plain_access<std::int32_t>>(op, from, size, divisor);
         case element::int64:
-            return expected<plain_way<std::int64_t>>(how, from, size, divisor);
+            return expected<plain_access<std::int64_t>>(op, from, size, divisor);
         case element::uint8:
-            return expected<plain_way<std::uint8_t>>(how, from, size, divisor);
+            return expected<plain_access<std::uint8_t>>(op, from, size, divisor);
         case element::uint16:
-            return expected<plain_way<std::uint16_t>>(how, from, size, divisor);
+            return expected<plain_access<std::uint16_t>>(op, from, size, divisor);
         case element::uint32:
-            return expected<plain_way<std::uint32_t>>(how, from, size, divisor);
+            return expected<plain_access<std::uint32_t>>(op, from, size, divisor);
         case element::uint64:
-            return expected<plain_way<std::uint64_t>>(how, from, size, divisor);
+            return expected<plain_access<std::uint64_t>>(op, from, size, divisor);
         case element::fp16:
-            return expected<narrow_way<fp16_format>>(how, from, size, divisor);
+            return expected<narrow_access<fp16_format>>(op, from, size, divisor);
         case element::bf16:
-            return expected<narrow_way<bf16_format>>(how, from, size, divisor);
+            return expected<narrow_access<bf16_format>>(op, from, size, divisor);
         case element::fp8_e4m3:
-            return expected<narrow_way<e4m3_format>>(how, from, size, divisor);
+            return expected<narrow_access<e4m3_format>>(op, from, size, divisor);
         case element::fp8_e5m2:
-            return expected<narrow_way<e5m2_format>>(how, from, size, divisor);
+            return expected<narrow_access<e5m2_format>>(op, from, size, divisor);
         case element::fp32:
-            return expected<plain_way<float>>(how, from, size, divisor);
+            return expected<plain_access<float>>(op, from, size, divisor);
         case element::fp64:
-            return expected<plain_way<double>>(how, from, size, divisor);
+            return expected<plain_access<double>>(op, from, size, divisor);
         case element::complex32:
-            return expected<plain_way<std::complex<float>>>(how, from, size, divisor);
+            return expected<plain_access<std::complex<float>>>(op, from, size, divisor);
         case element::complex64:
-            return expected<plain_way<std::complex<double>>>(how, from, size, divisor);
+            return expected<plain_access<std::complex<double>>>(op, from, size, divisor);
         case element::int16_at:
-            return expected<plain_way<found<std::int16_t>>>(how, from, size, divisor);
+            return expected<plain_access<found<std::int16_t>>>(op, from, size, divisor);
         case element::int32_at:
-            return expected<plain_way<found<std::int32_t>>>(how, from, size, divisor);
+            return expected<plain_access<found<std::int32_t>>>(op, from, size, divisor);
         case element::int64_at:
-            return expected<plain_way<found<std::int64_t>>>(how, from, size, divisor);
+            return expected<plain_access<found<std::int64_t>>>(op, from, size, divisor);
         case element::fp32_at:
-            return expected<plain_way<found<float>>>(how, from, size, divisor);
+            return expected<plain_access<found<float>>>(op, from, size, divisor);
         case element::fp64_at:
-            return expected<plain_way<found<double>>>(how, from, size, divisor);
+            return expected<plain_access<found<double>>>(op, from, size, divisor);
     }
     return {};
 }
 
-// Values that are near enough to each other to be equal now and then, and far enough for rounding
-// to matter; integers have all bits.
-void fill(bytes& into, element what, std::mt19937_64& dice) {
-    const std::size_t size = size_of(what);
+// Fills in random values. Floating-point values are sometimes equal and differ enough for rounding
+// to matter; integers have random bits.
+void fill(bytes& into, element type, std::mt19937_64& dice) {
+    const std::size_t size = size_of(type);
     std::fill(into.begin(), into.end(), std::byte{});
     const auto number = [&] {
         return static_cast<double>(static_cast<std::int64_t>(dice() % 2001) - 1000) / 64;
     };
-    for (std::size_t at = 0; at < into.size(); at += size) {
-        std::byte* const to = into.data() + at;
+    for (std::size_t offset = 0; offset < into.size(); offset += size) {
+        std::byte* const to = into.data() + offset;
         const auto put = [&](auto value) { std::memcpy(to, &value, sizeof value); };
         const auto place = static_cast<std::int32_t>(dice() % 4);
-        switch (what) {
+        switch (type) {
             case element::fp16:
                 put(narrow<fp16_format>(static_cast<float>(number())));
                 break;
@@ -237,37 +237,37 @@ void fill(bytes& into, element what, std::mt19937_64& dice) {
                 std::memcpy(to, &all, size);
             }
         }
-        if (!is_defined(what, operation::minimum_at)) continue;
+        if (!is_defined(type, operation::minimum_at)) continue;
         std::memcpy(to + (size == 16 ? 8 : 4), &place, sizeof place);
     }
 }
 
-// What lies between value and place, or behind them, means nothing.
-bytes without_gaps(bytes of, element what) {
-    if (!is_defined(what, operation::minimum_at)) return of;
-    const std::size_t size = size_of(what);
-    for (std::size_t at = 0; at < of.size(); at += size) {
-        if (what == element::int16_at) std::fill_n(of.data() + at + 2, 2, std::byte{});
-        if (size == 16) std::fill_n(of.data() + at + 12, 4, std::byte{});
+// Clears the padding between and behind value and location.
+bytes without_gaps(bytes elements, element type) {
+    if (!is_defined(type, operation::minimum_at)) return elements;
+    const std::size_t size = size_of(type);
+    for (std::size_t offset = 0; offset < elements.size(); offset += size) {
+        if (type == element::int16_at) std::fill_n(elements.data() + offset + 2, 2, std::byte{});
+        if (size == 16) std::fill_n(elements.data() + offset + 12, 4, std::byte{});
     }
-    return of;
+    return elements;
 }
 
-void check(element what, operation how, processor with) {
-    CAPTURE(name(what), name(how), static_cast<int>(with));
-    const kernel run = find_kernel(what, how, with);
+void check(element type, operation op, processor instructions) {
+    CAPTURE(name(type), name(op), static_cast<int>(instructions));
+    const kernel run = find_kernel(type, op, instructions);
     REQUIRE(run != nullptr);
     std::mt19937_64 dice(42);
-    const std::size_t size = size_of(what);
+    const std::size_t size = size_of(type);
     for (const std::size_t sources : {1U, 2U, 3U, 9U}) {
         for (const std::size_t count : {0U, 1U, 7U, 64U, 5000U}) {
             std::vector<bytes> from(sources, bytes(count * size));
             for (bytes& each : from)
-                fill(each, what, dice);
-            const std::uint64_t divisor = how == operation::average ? sources : 0;
-            const bytes wanted = without_gaps(expected(what, how, from, divisor), what);
+                fill(each, type, dice);
+            const std::uint64_t divisor = op == operation::average ? sources : 0;
+            const bytes wanted = without_gaps(expected(type, op, from, divisor), type);
             bytes into(count * size);
-            // The last source is the place of the result, every other time.
+            // Every other time the result overwrites the last source.
             const bool in_place = count % 2 == 1;
             std::vector<const void*> places;
             for (const bytes& each : from)
@@ -275,31 +275,32 @@ void check(element what, operation how, processor with) {
             void* const to = in_place ? from.back().data() : into.data();
             run({to, places.data(), sources, count, divisor});
             const bytes& made = in_place ? from.back() : into;
-            if (without_gaps(made, what) != wanted) FAIL(sources << " sources of " << count);
+            if (without_gaps(made, type) != wanted) FAIL(sources << " sources of " << count);
         }
     }
 }
 
 }  // namespace
 
-TEST_CASE("kernels give what a plain loop gives, bit for bit, with all instructions there are") {
+TEST_CASE("kernels give the bits of a plain loop with every instruction set") {
     for (std::size_t i = 0; i < element_count; ++i) {
         for (std::size_t k = 0; k < operation_count; ++k) {
-            const auto what = static_cast<element>(i);
-            const auto how = static_cast<operation>(k);
-            if (!is_defined(what, how)) {
-                CHECK(find_kernel(what, how) == nullptr);
+            const auto type = static_cast<element>(i);
+            const auto op = static_cast<operation>(k);
+            if (!is_defined(type, op)) {
+                CHECK(find_kernel(type, op) == nullptr);
                 continue;
             }
-            for (const processor with : {processor::any, processor::avx2, processor::avx512}) {
-                if (is_here(with)) check(what, how, with);
+            for (const processor instructions :
+                 {processor::any, processor::avx2, processor::avx512}) {
+                if (is_supported(instructions)) check(type, op, instructions);
             }
         }
     }
 }
 
 TEST_CASE("narrow sums are rounded once") {
-    // 256 + 1 is no bf16; one after the other would be 256 each time.
+    // 257 is not representable in bf16: rounding after each step would give 256 each time.
     const std::vector<float> values{256, 1, 1, 2};
     std::vector<std::uint16_t> narrowed;
     std::vector<const void*> places;

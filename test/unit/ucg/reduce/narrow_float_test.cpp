@@ -9,7 +9,7 @@ using namespace ucg::reduce;
 
 namespace {
 
-// What the specification says that these bits mean.
+// Returns the value of the bits by the specification.
 template<class Format>
 double meaning(std::uint32_t bits) {
     constexpr int m = Format::mantissa;
@@ -35,14 +35,14 @@ bool same(double a, double b) {
 template<class Format>
 constexpr std::uint32_t codes = Format::sign * 2;
 
-// The largest number; those above it are not finite.
+// The largest finite number.
 template<class Format>
 constexpr std::uint32_t largest =
     Format::overflow == Format::infinity ? Format::infinity - 1 : Format::overflow;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("each narrow number means in fp32 what it means", "", fp16_format, bf16_format,
+TEMPLATE_TEST_CASE("each narrow number is converted to fp32 exactly", "", fp16_format, bf16_format,
                    e5m2_format, e4m3_format) {
     for (std::uint32_t bits = 0; bits < codes<TestType>; ++bits) {
         const auto from = static_cast<typename TestType::bits>(bits);
@@ -50,8 +50,8 @@ TEMPLATE_TEST_CASE("each narrow number means in fp32 what it means", "", fp16_fo
     }
 }
 
-TEMPLATE_TEST_CASE("each narrow number survives the way to fp32 and back", "", fp16_format,
-                   bf16_format, e5m2_format, e4m3_format) {
+TEMPLATE_TEST_CASE("each narrow number is unchanged after conversion to fp32 and back", "",
+                   fp16_format, bf16_format, e5m2_format, e4m3_format) {
     for (std::uint32_t bits = 0; bits < codes<TestType>; ++bits) {
         const auto from = static_cast<typename TestType::bits>(bits);
         const float wide = widen<TestType>(from);
@@ -66,8 +66,8 @@ TEMPLATE_TEST_CASE("each narrow number survives the way to fp32 and back", "", f
     }
 }
 
-TEMPLATE_TEST_CASE("between two narrow numbers the nearer is taken, in the middle the even one", "",
-                   fp16_format, bf16_format, e5m2_format, e4m3_format) {
+TEMPLATE_TEST_CASE("values are rounded to the nearest narrow number, ties to even", "", fp16_format,
+                   bf16_format, e5m2_format, e4m3_format) {
     const auto to_bits = [](double value) { return +narrow<TestType>(static_cast<float>(value)); };
     for (std::uint32_t lower = 0; lower < largest<TestType>; ++lower) {
         const double a = meaning<TestType>(lower), b = meaning<TestType>(lower + 1);
@@ -84,8 +84,9 @@ TEMPLATE_TEST_CASE("between two narrow numbers the nearer is taken, in the middl
     }
 }
 
-TEMPLATE_TEST_CASE("what is too large is infinite in 16 bits and the largest in 8", "", fp16_format,
-                   bf16_format, e5m2_format, e4m3_format) {
+TEMPLATE_TEST_CASE(
+    "values that are too large become infinity in 16 bits and the largest number in 8 bits", "",
+    fp16_format, bf16_format, e5m2_format, e4m3_format) {
     const auto to_bits = [](float value) -> std::uint32_t { return narrow<TestType>(value); };
     const double most = meaning<TestType>(largest<TestType>);
     const double step = most - meaning<TestType>(largest<TestType> - 1);

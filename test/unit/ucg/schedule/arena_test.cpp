@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "ucg/schedule/algorithm.hpp"
-#include "ucg/schedule/beside.hpp"
+#include "ucg/schedule/concurrent_task.hpp"
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
@@ -14,18 +14,18 @@ using schedule::member;
 using schedule::operation;
 using schedule::task;
 
-TEST_CASE("an arena gives aligned pieces, all of it, and again after it was cleared") {
+TEST_CASE("an arena allocates all its memory in aligned pieces, and again after clear()") {
     alignas(std::max_align_t) std::byte memory[arena::for_pieces_of(100)];
-    arena of(memory, sizeof memory);
-    std::byte* const first = of.take(3);
-    std::byte* const second = of.take(97);
+    arena pieces(memory, sizeof memory);
+    std::byte* const first = pieces.take(3);
+    std::byte* const second = pieces.take(97);
     CHECK(first == memory);
     CHECK(second == memory + alignof(std::max_align_t));
-    CHECK(of.take(sizeof memory) == nullptr);
-    CHECK(of.take(0) != nullptr);
-    of.clear();
-    CHECK(of.take(sizeof memory) == memory);
-    CHECK(of.take(1) == nullptr);
+    CHECK(pieces.take(sizeof memory) == nullptr);
+    CHECK(pieces.take(0) != nullptr);
+    pieces.clear();
+    CHECK(pieces.take(sizeof memory) == memory);
+    CHECK(pieces.take(1) == nullptr);
 }
 
 namespace {
@@ -37,17 +37,17 @@ task pass_on(member& me, unsigned* ended) {
     ++*ended;
 }
 
-// Two at the same time over channels of their own, twice, in the same memory.
-task two_beside(member& me, const call& what) {
+// Runs two tasks at the same time on different channels, twice, in the same memory.
+task two_concurrent(member& me, const call& args) {
     std::byte* const memory = me.scratch(2 * arena::for_pieces_of(16));
-    arena rooms[2] = {{memory, arena::for_pieces_of(16)},
-                      {memory + arena::for_pieces_of(16), arena::for_pieces_of(16)}};
-    member lanes[2] = {me.on(0).with(rooms[0]), me.on(1).with(rooms[1])};
-    schedule::beside moving[2];
-    auto* const ended = static_cast<unsigned*>(what.into);
+    arena arenas[2] = {{memory, arena::for_pieces_of(16)},
+                       {memory + arena::for_pieces_of(16), arena::for_pieces_of(16)}};
+    member lanes[2] = {me.on(0).with(arenas[0]), me.on(1).with(arenas[1])};
+    schedule::concurrent_task moving[2];
+    auto* const ended = static_cast<unsigned*>(args.into);
     for (unsigned round = 0; round < 2; ++round) {
         for (unsigned i = 0; i < 2; ++i) {
-            rooms[i].clear();
+            arenas[i].clear();
             moving[i].begin(lanes[i], pass_on(lanes[i], ended));
         }
         co_await moving[1];
@@ -57,15 +57,15 @@ task two_beside(member& me, const call& what) {
 
 task takes_too_much(member& me, const call&) {
     alignas(std::max_align_t) std::byte memory[64];
-    arena room(memory, sizeof memory);
-    member one = me.with(room);
+    arena pieces(memory, sizeof memory);
+    member one = me.with(pieces);
     (void)one.scratch(65);
     co_await me.exchange(1 - me.rank(), nullptr, nullptr, 0);
 }
 
 struct pair {
     sim::network net;
-    schedule::algorithm by;
+    schedule::algorithm row;
     unsigned ended[2] = {};
     std::deque<operation> operations;
 
@@ -75,19 +75,19 @@ struct pair {
               on.strict = true;
               return on;
           }()),
-          by{schedule::collective::barrier,
-             "test",
-             run,
-             [](const call&, schedule::rank_t, schedule::rank_t) {
-                 return 2 * arena::for_pieces_of(16);
-             },
-             schedule::condition::none,
-             nullptr} {
+          row{schedule::collective::barrier,
+              "test",
+              run,
+              [](const call&, schedule::rank_t, schedule::rank_t) {
+                  return 2 * arena::for_pieces_of(16);
+              },
+              schedule::condition::none,
+              nullptr} {
         for (schedule::rank_t rank = 0; rank < 2; ++rank) {
-            call what;
-            what.into = &ended[rank];
+            call args;
+            args.into = &ended[rank];
             operations.emplace_back(net.of(rank), net.frames());
-            REQUIRE(operations.back().init(by, what) == UCS_OK);
+            REQUIRE(operations.back().init(row, args) == UCS_OK);
         }
         for (operation& each : operations)
             each.start();
@@ -96,8 +96,8 @@ struct pair {
 
 }  // namespace
 
-TEST_CASE("tasks run beside the one that began them, and can be begun again") {
-    pair both(two_beside);
+TEST_CASE("concurrent tasks run with the task that began them, and can be begun again") {
+    pair both(two_concurrent);
     both.net.run();
     for (unsigned rank = 0; rank < 2; ++rank) {
         CHECK(both.operations[rank].status() == UCS_OK);
@@ -105,15 +105,15 @@ TEST_CASE("tasks run beside the one that began them, and can be begun again") {
     }
 }
 
-TEST_CASE("an operation that dies takes the tasks beside with it") {
-    pair both(two_beside);
+TEST_CASE("a failed operation ends its concurrent tasks") {
+    pair both(two_concurrent);
     both.operations[0].fail(UCS_ERR_TIMED_OUT);
     both.net.run();
     CHECK(both.operations[0].status() == UCS_ERR_TIMED_OUT);
     CHECK(both.operations[1].status() == UCS_ERR_TIMED_OUT);
 }
 
-TEST_CASE("to take more than an arena has is a failure of the operation") {
+TEST_CASE("an operation fails if it takes more memory than its arena has") {
     pair both(takes_too_much);
     both.net.run();
     CHECK(both.operations[0].status() == UCS_ERR_EXCEEDS_LIMIT);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ucg/schedule/algorithm.hpp"
-#include "ucg/schedule/crew.hpp"
 #include "ucg/schedule/require.hpp"
+#include "ucg/schedule/task_group.hpp"
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
@@ -26,12 +26,12 @@ double no_cost(const schedule::shape&, const schedule::link_cost&) {
     return 0;
 }
 
-schedule::algorithm row_of(task (*run)(member&, const call&)) {
-    return {schedule::collective::barrier, "test", run, no_scratch,
+schedule::algorithm row_of(task (*body)(member&, const call&)) {
+    return {schedule::collective::barrier, "test", body, no_scratch,
             schedule::condition::none,     no_cost};
 }
 
-// Notes how often objects in frames were made and destroyed.
+// Counts the objects in coroutine frames that are alive.
 struct witness {
     static int alive;
     witness() { ++alive; }
@@ -41,22 +41,22 @@ struct witness {
 };
 int witness::alive = 0;
 
-// Of two ranks; a message leaves when there is something to announce, as one does that waited for
-// room while the peer made some.
+// A fabric of two ranks in which the pending message completes inside announce(), like a message
+// that waited for credits which arrive at that moment.
 class leaves_late final : public schedule::fabric {
 public:
     [[nodiscard]] rank_t rank() const noexcept override { return 0; }
     [[nodiscard]] rank_t size() const noexcept override { return 2; }
-    void post(schedule::step& what) noexcept override { waits_ = &what; }
-    void cancel(schedule::step& what) noexcept override {
+    void post(schedule::step& step) noexcept override { waits_ = &step; }
+    void cancel(schedule::step& step) noexcept override {
         waits_ = nullptr;
-        what.owner->complete(what, UCS_ERR_CANCELED);
+        step.owner->complete(step, UCS_ERR_CANCELED);
     }
     [[nodiscard]] ucs_status_t enter(operation&, schedule::sequence_t& number) noexcept override {
         number = next_++;
         return refuses ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
-    void leave(operation& what) noexcept override { ended.push_back(what.status()); }
+    void leave(operation& operation) noexcept override { ended.push_back(operation.status()); }
     void announce(operation&, ucs_status_t why) noexcept override {
         announced.push_back(why);
         if (schedule::step* const leaves = std::exchange(waits_, nullptr))
@@ -70,14 +70,14 @@ private:
     schedule::sequence_t next_ = 0;
 };
 
-// The same algorithm on all ranks of a simulated machine.
+// Runs one algorithm on all ranks of a simulated machine.
 class group {
 public:
-    explicit group(rank_t ranks, task (*by)(member&, const call&), std::uint64_t seed = 0)
-        : by_(row_of(by)), net_(machine_of(ranks, seed)) {
+    explicit group(rank_t ranks, task (*body)(member&, const call&), std::uint64_t seed = 0)
+        : row_(row_of(body)), net_(machine_of(ranks, seed)) {
         for (rank_t rank = 0; rank < ranks; ++rank) {
             operations_.emplace_back(net_.of(rank), net_.frames());
-            REQUIRE(operations_.back().init(by_, {}) == UCS_OK);
+            REQUIRE(operations_.back().init(row_, {}) == UCS_OK);
         }
     }
     void start() {
@@ -89,7 +89,7 @@ public:
         net_.run();
     }
     sim::network& net() { return net_; }
-    operation& of(rank_t rank) { return operations_[rank]; }
+    operation& of_rank(rank_t rank) { return operations_[rank]; }
     void expect(ucs_status_t wanted) {
         for (const operation& each : operations_)
             CHECK(each.status() == wanted);
@@ -103,13 +103,13 @@ private:
         made.seed = seed;
         return made;
     }
-    schedule::algorithm by_;
+    schedule::algorithm row_;
     sim::network net_;
     std::deque<operation> operations_;
 };
 
 task send_once(member& me, std::uint32_t& value) {
-    const witness here;
+    const witness frame;
     if (me.rank() == 0)
         co_await me.send(1, &value, sizeof value);
     else
@@ -117,7 +117,7 @@ task send_once(member& me, std::uint32_t& value) {
 }
 
 task nested(member& me, const call&) {
-    const witness here;
+    const witness frame;
     std::uint32_t value = me.rank() == 0 ? 17 : 0;
     for (int i = 0; i < 3; ++i)
         co_await send_once(me, value);
@@ -139,9 +139,9 @@ task two_at_once(member& me, const call&) {
 }
 
 task silent_rank(member& me, const call&) {
-    const witness here;
+    const witness frame;
     std::uint32_t value = 0;
-    // Rank 0 never sends; rank 2 has nothing to do with it and waits for rank 1.
+    // Rank 0 never sends to rank 1. Rank 2 waits for rank 1.
     if (me.rank() == 1) co_await send_once(me, value);
     if (me.rank() == 1) co_await me.send(2, &value, sizeof value);
     if (me.rank() == 2) co_await me.receive(1, &value, sizeof value);
@@ -187,7 +187,7 @@ task in_part(member& me, const call&) {
     if (in != (part.rank() + 2) % 3) me.owner().fail(UCS_ERR_IO_ERROR);
 }
 
-// Each of three tasks sends a number to the next rank, on a channel of its own.
+// Each of three tasks sends a number to the next rank on its own channel.
 class three_at_once final : public schedule::program {
 public:
     explicit three_at_once(ucs_status_t end = UCS_OK) : end_(end) {}
@@ -196,7 +196,7 @@ public:
 
 private:
     static task pass(member& me, schedule::channel_t channel) {
-        const witness here;
+        const witness frame;
         member on = me.on(channel);
         std::uint32_t out = me.rank() * 10 + channel, in = 0;
         const rank_t from = (me.rank() + me.size() - 1) % me.size();
@@ -204,15 +204,15 @@ private:
         co_await schedule::require(me,
                                    in == from * 10 + channel ? UCS_OK : UCS_ERR_MESSAGE_TRUNCATED);
     }
-    static task run_all(member& me, three_at_once& of) {
-        const witness here;
-        schedule::crew all(3);
+    static task run_all(member& me, three_at_once& self) {
+        const witness frame;
+        schedule::task_group all(3);
         co_await schedule::require(me, all.status());
         for (schedule::channel_t channel = 0; channel < 3; ++channel)
             all.add(pass(me, channel));
         co_await all;
-        co_await schedule::require(me, of.end_);
-        ++of.runs;
+        co_await schedule::require(me, self.end_);
+        ++self.runs;
     }
     ucs_status_t end_;
 };
@@ -224,19 +224,21 @@ TEST_CASE(
     "meanwhile") {
     leaves_late net;
     schedule::frame_pool frames;
-    const schedule::algorithm by = row_of(send_to_one);
-    operation what(net, frames);
-    REQUIRE(what.init(by, {}) == UCS_OK);
-    what.on_end(
+    const schedule::algorithm row = row_of(send_to_one);
+    operation tested(net, frames);
+    REQUIRE(tested.init(row, {}) == UCS_OK);
+    tested.on_end(
         [](operation& ended, void* argument) {
             if (static_cast<leaves_late*>(argument)->ended.size() == 1) ended.start();
         },
         &net);
-    what.start();
-    what.fail(UCS_ERR_CANCELED);
+    tested.start();
+    tested.fail(UCS_ERR_CANCELED);
     CHECK(net.ended == std::vector{UCS_ERR_CANCELED});
-    CHECK(what.status() == UCS_INPROGRESS);  // begun again by who was told, and by nobody failed
-    what.fail(UCS_ERR_TIMED_OUT);
+    CHECK(
+        tested.status() ==
+        UCS_INPROGRESS);  // the listener has started it again, and the second start has not failed
+    tested.fail(UCS_ERR_TIMED_OUT);
     CHECK(net.ended == std::vector{UCS_ERR_CANCELED, UCS_ERR_TIMED_OUT});
     CHECK(witness::alive == 0);
 }
@@ -245,11 +247,11 @@ TEST_CASE("an operation that cannot begin fails on all ranks") {
     leaves_late net;
     net.refuses = true;
     schedule::frame_pool frames;
-    const schedule::algorithm by = row_of(send_to_one);
-    operation what(net, frames);
-    REQUIRE(what.init(by, {}) == UCS_OK);
-    what.start();
-    what.start_failed(UCS_ERR_INVALID_PARAM);
+    const schedule::algorithm row = row_of(send_to_one);
+    operation tested(net, frames);
+    REQUIRE(tested.init(row, {}) == UCS_OK);
+    tested.start();
+    tested.start_failed(UCS_ERR_INVALID_PARAM);
     CHECK(net.announced == std::vector{UCS_ERR_NO_MEMORY, UCS_ERR_NO_MEMORY});
     CHECK(net.ended == net.announced);
 }
@@ -275,7 +277,7 @@ TEST_CASE("an operation runs a program as often as it is started") {
     CHECK(witness::alive == 0);
 }
 
-TEST_CASE("what a program requires and does not get ends it") {
+TEST_CASE("a failed require() ends the program") {
     sim::machine like;
     like.ranks = 2;
     sim::network net(like);
@@ -287,95 +289,95 @@ TEST_CASE("what a program requires and does not get ends it") {
     operations[1].start();
     net.run();
     CHECK(operations[0].status() == UCS_ERR_NO_MEMORY);
-    CHECK(operations[1].status() != UCS_INPROGRESS);  // may have ended before it was told
+    CHECK(operations[1].status() != UCS_INPROGRESS);  // may have ended before it was notified
     CHECK(badly.runs == 0);
     CHECK(witness::alive == 0);
 }
 
 TEST_CASE("tasks await tasks") {
-    group of(2, nested);
-    of.run();
-    of.expect(UCS_OK);
+    group ranks(2, nested);
+    ranks.run();
+    ranks.expect(UCS_OK);
     CHECK(witness::alive == 0);
 }
 
-TEST_CASE("two tasks run at the same time on channels of their own") {
-    group of(2, two_at_once);
-    of.run();
-    of.expect(UCS_OK);
+TEST_CASE("two tasks run at the same time on different channels") {
+    group ranks(2, two_at_once);
+    ranks.run();
+    ranks.expect(UCS_OK);
 }
 
 TEST_CASE("frames are used again when an operation is started again") {
-    group of(2, nested);
-    of.run();
-    const std::size_t obtained = of.net().frames().obtained();
+    group ranks(2, nested);
+    ranks.run();
+    const std::size_t allocated = ranks.net().frames().allocated_blocks();
     for (int i = 0; i < 10; ++i)
-        of.run();
-    of.expect(UCS_OK);
-    CHECK(of.net().frames().obtained() == obtained);
+        ranks.run();
+    ranks.expect(UCS_OK);
+    CHECK(ranks.net().frames().allocated_blocks() == allocated);
 }
 
 TEST_CASE("messages of a pair stay in order") {
-    group of(2, many_messages);
-    of.run();
-    of.expect(UCS_OK);
+    group ranks(2, many_messages);
+    ranks.run();
+    ranks.expect(UCS_OK);
 }
 
-TEST_CASE("a part of a group has ranks of its own") {
-    group of(5, in_part);
-    of.run();
-    of.expect(UCS_OK);
+TEST_CASE("a part of a group has its own rank numbers") {
+    group ranks(5, in_part);
+    ranks.run();
+    ranks.expect(UCS_OK);
 }
 
 TEST_CASE("a message of the wrong size ends the operation everywhere") {
-    group of(3, wrong_size);
-    of.run();
-    CHECK(of.of(1).status() == UCS_ERR_MESSAGE_TRUNCATED);
-    CHECK(of.of(2).status() == UCS_ERR_MESSAGE_TRUNCATED);
+    group ranks(3, wrong_size);
+    ranks.run();
+    CHECK(ranks.of_rank(1).status() == UCS_ERR_MESSAGE_TRUNCATED);
+    CHECK(ranks.of_rank(2).status() == UCS_ERR_MESSAGE_TRUNCATED);
 }
 
 TEST_CASE("more scratch memory than was asked for is an error") {
-    group of(1, too_much_scratch);
-    of.run();
-    of.expect(UCS_ERR_EXCEEDS_LIMIT);
+    group ranks(1, too_much_scratch);
+    ranks.run();
+    ranks.expect(UCS_ERR_EXCEEDS_LIMIT);
 }
 
-TEST_CASE("an operation that waits is canceled, here and elsewhere, and leaves nothing behind") {
-    group of(3, silent_rank);
-    of.run();
-    CHECK(of.of(0).status() == UCS_OK);
-    CHECK(of.of(1).status() == UCS_INPROGRESS);
-    CHECK(of.of(2).status() == UCS_INPROGRESS);
-    CHECK(of.of(1).missing() == std::vector<rank_t>{0});
-    CHECK(of.of(2).missing() == std::vector<rank_t>{1});
-    of.of(1).fail(UCS_ERR_CANCELED);
-    CHECK(of.of(1).status() == UCS_ERR_CANCELED);
-    of.net().run();
-    CHECK(of.of(2).status() == UCS_ERR_CANCELED);
+TEST_CASE("a waiting operation is canceled on all ranks, and no frame is left") {
+    group ranks(3, silent_rank);
+    ranks.run();
+    CHECK(ranks.of_rank(0).status() == UCS_OK);
+    CHECK(ranks.of_rank(1).status() == UCS_INPROGRESS);
+    CHECK(ranks.of_rank(2).status() == UCS_INPROGRESS);
+    CHECK(ranks.of_rank(1).missing() == std::vector<rank_t>{0});
+    CHECK(ranks.of_rank(2).missing() == std::vector<rank_t>{1});
+    ranks.of_rank(1).fail(UCS_ERR_CANCELED);
+    CHECK(ranks.of_rank(1).status() == UCS_ERR_CANCELED);
+    ranks.net().run();
+    CHECK(ranks.of_rank(2).status() == UCS_ERR_CANCELED);
     CHECK(witness::alive == 0);
 }
 
-TEST_CASE("who starts an operation that failed elsewhere is told") {
-    group of(3, silent_rank);
-    of.of(0).start();
-    of.of(1).start();
-    of.net().run();
-    of.of(1).fail(UCS_ERR_TIMED_OUT);
-    of.net().run();
-    of.of(2).start();
-    CHECK(of.of(2).status() == UCS_ERR_TIMED_OUT);
+TEST_CASE("a rank that starts an operation that failed elsewhere is notified") {
+    group ranks(3, silent_rank);
+    ranks.of_rank(0).start();
+    ranks.of_rank(1).start();
+    ranks.net().run();
+    ranks.of_rank(1).fail(UCS_ERR_TIMED_OUT);
+    ranks.net().run();
+    ranks.of_rank(2).start();
+    CHECK(ranks.of_rank(2).status() == UCS_ERR_TIMED_OUT);
 }
 
 TEST_CASE("the listener of an operation may start it again") {
     static int ends;
     ends = 0;
-    group of(2, nested);
+    group ranks(2, nested);
     const auto again = [](operation& ended, void*) {
         if (++ends < 6) ended.start();
     };
-    of.of(0).on_end(again, nullptr);
-    of.of(1).on_end(again, nullptr);
-    of.run();
-    of.expect(UCS_OK);
+    ranks.of_rank(0).on_end(again, nullptr);
+    ranks.of_rank(1).on_end(again, nullptr);
+    ranks.run();
+    ranks.expect(UCS_OK);
     CHECK(ends == 7);
 }

@@ -5,7 +5,7 @@
 using ucg::schedule::placement;
 using ucg::schedule::rank_t;
 
-TEST_CASE("ranks without names are alone") {
+TEST_CASE("ranks without node names each have their own node") {
     const placement all(5);
     CHECK(all.ranks() == 5);
     CHECK(all.nodes() == 5);
@@ -32,7 +32,7 @@ TEST_CASE("nodes are numbered by their lowest rank and may be of any size") {
         CHECK(all.at(all.node_of(rank), all.index_of(rank)) == rank);
 }
 
-TEST_CASE("neighbours on every node are in order") {
+TEST_CASE("nodes with contiguous ranks are in order") {
     const std::uint64_t together[] = {4, 4, 1, 2, 2};
     CHECK(placement(together).in_order());
     const std::uint64_t back[] = {4, 1, 4};

@@ -1,5 +1,6 @@
-// Compiled without fused instructions, which round otherwise: the same bits on every machine.
-#include "ucg/moe/weighing.hpp"
+// Weighted sums of rows. This file is compiled without fused multiply-add instructions, which round
+// differently, so that all machines compute the same bits.
+#include "ucg/moe/weighted_sum.hpp"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ struct plain {
     static float give(float from) noexcept { return from; }
 };
 
-// A block of the sum stays in the first-level cache while one row after the other is added.
+// Adds block by block, so that the partial sum stays in the first-level cache.
 template<class As>
 void add_all(void* into, std::span<const weighted> from, std::uint32_t elements) noexcept {
     constexpr std::uint32_t block = 1024;

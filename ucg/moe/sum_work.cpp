@@ -1,4 +1,4 @@
-#include "ucg/moe/summing.hpp"
+#include "ucg/moe/sum_work.hpp"
 
 #include <algorithm>
 
@@ -15,12 +15,12 @@ void add_up(const matrix& into, std::uint64_t row, std::span<const void* const> 
             {out, sources.data(), sources.size(), into.elements});
 }
 
-void summing::work() const noexcept {
+void sum_work::work() const noexcept {
     for (const std::size_t p : {weights, values})
         if (into_[p].elements != 0) sum_part(p);
 }
 
-void summing::sum_part(std::size_t p) const noexcept {
+void sum_work::sum_part(std::size_t p) const noexcept {
     std::fill_n(memory_.cursors.begin(), count_, 0U);
     for (std::uint32_t place = begin_; place < end_; ++place) {
         std::size_t sources = 0;
@@ -36,9 +36,9 @@ void summing::sum_part(std::size_t p) const noexcept {
     }
 }
 
-void folding::work() const noexcept {
+void fold_work::work() const noexcept {
     for (std::uint32_t i = 0; i < count_; ++i) {
-        const std::span<const std::uint32_t> rows = by_.rows_of(first_ + i);
+        const std::span<const std::uint32_t> rows = expanded_.rows_of(first_ + i);
         std::size_t sources = 0;
         for (std::uint32_t j = 0; j < rows.size(); ++j) {
             const bool is_here = rows[j] != expansion::no_row;

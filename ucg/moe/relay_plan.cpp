@@ -1,24 +1,25 @@
-#include "ucg/moe/passing.hpp"
+#include "ucg/moe/relay_plan.hpp"
 
 namespace ucg::moe {
 
-ucs_status_t passing::make(const team& of, std::span<const routes> from, std::uint32_t channels) {
+ucs_status_t relay_plan::make(const team& group, std::span<const routes> sources,
+                              std::uint32_t channels) {
     std::uint64_t all = 0;
-    forwards.resize(from.size() * of.on(of.node()).size(), channels);
+    forwards.resize(sources.size() * group.ranks_on(group.node()).size(), channels);
     const auto pass = [&](auto found) {
-        for (std::size_t s = 0; s < from.size(); ++s) {
+        for (std::size_t s = 0; s < sources.size(); ++s) {
             std::uint64_t record = 0;
             for (std::uint32_t c = 0; c < channels; ++c) {
-                for (std::uint32_t place = 0; place < from[s].count(c); ++place) {
-                    for_each_rank(of, from[s].experts(record++), [&](rank_t rank) {
-                        if (of.node_of(rank) == of.node())
-                            found(forward(of, s, of.index_of(rank)), c, place);
+                for (std::uint32_t place = 0; place < sources[s].count(c); ++place) {
+                    for_each_rank(group, sources[s].experts(record++), [&](rank_t rank) {
+                        if (group.node_of(rank) == group.node())
+                            found(forward(group, s, group.index_of(rank)), c, place);
                     });
                 }
             }
         }
     };
-    for (const routes& each : from) {
+    for (const routes& each : sources) {
         streams.push_back({each.source(), each.relayed()});
         for (std::uint32_t c = 0; c < channels; ++c)
             counts.push_back(each.count(c));

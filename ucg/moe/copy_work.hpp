@@ -1,16 +1,16 @@
-// Rows from tensors into messages, from messages into others, and into the output.
+// Work items that copy rows between tensors and messages.
 #pragma once
 
 #include <span>
 
-#include "ucg/moe/chore.hpp"
 #include "ucg/moe/expansion.hpp"
 #include "ucg/moe/plan.hpp"
 #include "ucg/moe/record.hpp"
+#include "ucg/moe/work_item.hpp"
 
 namespace ucg::moe {
 
-// Rows that are named, or as many from the first on.
+// A selection of rows: the given ones, or the first `count` rows.
 struct selection {
     std::span<const std::uint32_t> named;
     std::uint32_t count = 0;
@@ -23,43 +23,43 @@ struct selection {
     }
 };
 
-// into[i] = from[which[i]].
-class gathering final : public chore {
+// into[i] = from[rows[i]].
+class gather_work final : public work_item {
 public:
-    gathering(const parts& into, const const_parts& from, selection which) noexcept
-        : into_(into), from_(from), which_(which) {}
+    gather_work(const parts& into, const const_parts& from, selection rows) noexcept
+        : into_(into), from_(from), rows_(rows) {}
 
 private:
     void work() const noexcept override;
     parts into_;
     const_parts from_;
-    selection which_;
+    selection rows_;
 };
 
-// Where a rank's received rows go.
+// The output of a rank: where its received rows go.
 struct destination {
     parts into;
     matrix chosen;                        // [rows, k] may be absent
     const expansion* expanded = nullptr;  // null: a row for each token
 };
 
-// Row `first` + i of the plan's rows = from[which[i]].
-class placing final : public chore {
+// Row `first` + i of the output = from[rows[i]].
+class place_work final : public work_item {
 public:
-    placing(const destination& into, const arriving& in, std::uint32_t first,
-            const const_parts& from, selection which) noexcept
-        : into_(into), in_(in), first_(first), from_(from), which_(which) {}
+    place_work(const destination& into, const arriving& in, std::uint32_t first,
+               const const_parts& from, selection rows) noexcept
+        : into_(into), in_(in), first_(first), from_(from), rows_(rows) {}
 
 private:
     void work() const noexcept override;
-    void place(std::uint32_t row, std::uint32_t from) const noexcept;
+    void place_row(std::uint32_t row, std::uint32_t from) const noexcept;
     void place_expanded(std::uint32_t row, std::uint32_t from) const noexcept;
 
     const destination& into_;
     const arriving& in_;
     std::uint32_t first_;
     const_parts from_;
-    selection which_;
+    selection rows_;
 };
 
 }  // namespace ucg::moe

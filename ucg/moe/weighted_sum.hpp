@@ -1,4 +1,4 @@
-// Sums of rows with weights.
+// Weighted sums of rows.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace ucg::moe {
 
-// A row that counts so much.
+// A row and its weight.
 struct weighted {
     const void* row;
     float weight;
 };
 
-// into[i] = the sum of weight x row[i] over `from`, in its order: each product and each sum rounded
-// to fp32, the result to the type, which is bf16, fp16 or fp32. Nothing to add up: 0.
+// into[i] = the sum of weight x row[i] over `from`, in its order. Each product and each sum is
+// rounded to fp32, the result to `type`, which is bf16, fp16 or fp32. An empty sum is 0.
 void add_weighted(void* into, std::span<const weighted> from, std::uint32_t elements,
                   reduce::element type) noexcept;
 
-// The same of rows that logfmt_encode() made; into bf16.
+// The same for rows encoded by logfmt_encode(). The result is bf16.
 void add_weighted_logfmt(void* into, std::span<const weighted> from,
                          std::uint32_t elements) noexcept;
 

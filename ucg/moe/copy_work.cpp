@@ -1,25 +1,25 @@
-#include "ucg/moe/copying.hpp"
+#include "ucg/moe/copy_work.hpp"
 
 namespace ucg::moe {
 
-void gathering::work() const noexcept {
+void gather_work::work() const noexcept {
     for (std::size_t p = 0; p < part_count; ++p) {
         if (into_[p].elements == 0) continue;
-        for (std::uint32_t i = 0; i < which_.count; ++i)
-            copy_row(into_[p], i, from_[p], which_[i]);
+        for (std::uint32_t i = 0; i < rows_.count; ++i)
+            copy_row(into_[p], i, from_[p], rows_[i]);
     }
 }
 
-void placing::work() const noexcept {
-    for (std::uint32_t i = 0; i < which_.count; ++i) {
+void place_work::work() const noexcept {
+    for (std::uint32_t i = 0; i < rows_.count; ++i) {
         if (into_.expanded == nullptr)
-            place(first_ + i, which_[i]);
+            place_row(first_ + i, rows_[i]);
         else
-            place_expanded(first_ + i, which_[i]);
+            place_expanded(first_ + i, rows_[i]);
     }
 }
 
-void placing::place(std::uint32_t row, std::uint32_t from) const noexcept {
+void place_work::place_row(std::uint32_t row, std::uint32_t from) const noexcept {
     for (const std::size_t p : {scales, values})
         if (from_[p].elements != 0) copy_row(into_.into[p], row, from_[p], from);
     for (std::uint32_t j = 0; j < in_.k; ++j) {
@@ -31,7 +31,7 @@ void placing::place(std::uint32_t row, std::uint32_t from) const noexcept {
     }
 }
 
-void placing::place_expanded(std::uint32_t row, std::uint32_t from) const noexcept {
+void place_work::place_expanded(std::uint32_t row, std::uint32_t from) const noexcept {
     const std::span<const std::uint32_t> targets = into_.expanded->rows_of(row);
     for (std::uint32_t j = 0; j < in_.k; ++j) {
         if (targets[j] == expansion::no_row) continue;
