@@ -1,4 +1,4 @@
-// Addresses come from the network, so they may say anything.
+// Conformance: untrusted addresses.
 #include "test/conformance/support/suite.hpp"
 #include "test/support/log_capture.hpp"
 #include "uct/sim/random.hpp"
@@ -7,8 +7,9 @@ namespace conformance {
 
 namespace {
 
-// Nothing may crash, hang or be said without a reason. What passes as reachable may still lead to
-// an endpoint: a changed byte can be the number of another, possible peer.
+// Wrong addresses must not cause a crash or a hang, and are refused with a reason. A changed
+// address that passes as reachable may still give an endpoint: a changed byte can be the number of
+// another possible peer.
 void try_address(network& net, std::span<const std::byte> address) {
     // A copy of exactly that size, so that a read beyond its end is found.
     const std::unique_ptr<std::byte[]> exact(new std::byte[address.size()]);
@@ -34,7 +35,7 @@ CONFORMANCE_CASE(address_stable, "the address has the announced length and does 
     const auto via = a.connect(net.at(1));
     net.settle();
     CHECK(a.address() == first);
-    // Written in full: two fillings give the same bytes.
+    // The address is written completely: two fillings give the same bytes.
     bytes zeros(a.attr().address_length, std::byte{0});
     bytes ones(a.attr().address_length, std::byte{0xff});
     a.iface().pack_address(zeros);
@@ -64,7 +65,7 @@ CONFORMANCE_CASE(wrong_length, "addresses that are too short or too long are unr
     try_address(net, longer);
 }
 
-CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and hurt nobody",
+CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and do no harm",
                  needs::nothing) {
     const bytes good = net.at(1).address();
     test::log_capture log;
@@ -86,7 +87,7 @@ CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and hu
     net.settle();
 }
 
-CONFORMANCE_CASE(works_after_garbage, "wrong addresses do not disturb right ones",
+CONFORMANCE_CASE(works_after_garbage, "wrong addresses do not disturb valid ones",
                  needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);

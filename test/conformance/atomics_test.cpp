@@ -1,4 +1,4 @@
-// Atomic operations change the right word, once, whoever else works on it.
+// Conformance: atomic operations change the right word exactly once, with concurrent users.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t words = 4;
 
-// Memory of the second side, as the first one reaches it.
+// Memory of the second side that the first side can access.
 struct target {
     explicit target(network& net, uct::memory_access wanted = uct::memory_access::change)
         : owner(share(net.at(1))),
@@ -25,9 +25,9 @@ struct target {
         REQUIRE(made->bytes.size() == words * sizeof(std::uint64_t));
         return std::move(*made);
     }
-    static std::unique_ptr<uct::remote_memory> reach(side& from, const uct::shared_memory& what,
+    static std::unique_ptr<uct::remote_memory> reach(side& from, const uct::shared_memory& source,
                                                      uct::memory_access wanted) {
-        auto found = from.iface().domain()->attach(what.key, wanted);
+        auto found = from.iface().domain()->attach(source.key, wanted);
         REQUIRE(found.ok());
         return std::move(*found);
     }
@@ -39,9 +39,9 @@ struct target {
     [[nodiscard]] std::atomic_ref<Word> word(std::size_t offset) const {
         return std::atomic_ref<Word>(*reinterpret_cast<Word*>(owner.bytes.data() + offset));
     }
-    ucs_status_t operate(const uct::atomic_op& what, std::size_t offset, void* before) {
+    ucs_status_t operate(const uct::atomic_op& change, std::size_t offset, void* before) {
         counted done;
-        return via->atomic(what, {address(offset), there.get()}, before, &done);
+        return via->atomic(change, {address(offset), there.get()}, before, &done);
     }
 
     uct::shared_memory owner;
@@ -49,18 +49,18 @@ struct target {
     std::unique_ptr<uct::ep> via;
 };
 
-// Runs one that may end later.
-ucs_status_t finish(network& net, target& on, const uct::atomic_op& what, std::size_t offset,
+// Runs one operation and waits for its end.
+ucs_status_t finish(network& net, target& on, const uct::atomic_op& change, std::size_t offset,
                     void* before) {
     counted done;
     ucs_status_t status = UCS_OK;
     const bool over = net.run_until([&] {
-        status = on.via->atomic(what, {on.address(offset), on.there.get()}, before, &done);
+        status = on.via->atomic(change, {on.address(offset), on.there.get()}, before, &done);
         return status != UCS_ERR_NO_RESOURCE;
     });
     if (!over) return UCS_ERR_TIMED_OUT;
     if (status != UCS_INPROGRESS) return status;
-    return net.run_until([&] { return done.told == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
+    return net.run_until([&] { return done.calls == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
 }
 
 template<class Word>
@@ -113,7 +113,7 @@ void check_kinds(network& net, target& on) {
 
 }  // namespace
 
-CONFORMANCE_CASE(atomic_kinds, "every atomic operation changes its word and tells what was there",
+CONFORMANCE_CASE(atomic_kinds, "each atomic operation changes its word and returns the old value",
                  needs::atomics) {
     target on(net);
     check_kinds<std::uint32_t>(net, on);
@@ -121,7 +121,7 @@ CONFORMANCE_CASE(atomic_kinds, "every atomic operation changes its word and tell
 }
 
 CONFORMANCE_CASE(atomic_together,
-                 "atomic operations of two peers and the owner's processor lose nothing",
+                 "atomic operations of two peers and the owner's processor lose no update",
                  needs::atomics_of_processor | needs::two_sides) {
     constexpr unsigned rounds = 20'000;
     target on(net);
@@ -148,24 +148,25 @@ CONFORMANCE_CASE(atomic_together,
     CHECK(on.word<std::uint64_t>(8) == 3 * rounds);
 }
 
-CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose nothing",
+CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose no update",
                  needs::atomics | needs::two_sides) {
     constexpr std::uint64_t rounds = 200;
     target on(net);
     side& other = net.at(2);
     const auto also_there = target::reach(other, on.owner, uct::memory_access::change);
     const auto also = other.connect(net.at(1));
-    // One adds by the device's own operation, one in a half of the word, and both flip bits.
+    // One peer adds with the device's own operation, one adds in half of the word, and both flip
+    // bits.
     const uct::atomic_op steps[] = {{uct::atomic_kind::add, 8, std::uint64_t{1} << 32U, 0},
                                     {uct::atomic_kind::add, 4, 1, 0},
                                     {uct::atomic_kind::bit_xor, 8, std::uint64_t{1} << 63U, 0}};
     std::vector<std::unique_ptr<counted>> running;
     const auto start = [&](uct::ep& via, const uct::remote_memory& there,
-                           const uct::atomic_op& what) {
+                           const uct::atomic_op& change) {
         running.push_back(std::make_unique<counted>());
         ucs_status_t status = UCS_OK;
         REQUIRE(net.run_until([&] {
-            status = via.atomic(what, {on.address(8), &there}, nullptr, running.back().get());
+            status = via.atomic(change, {on.address(8), &there}, nullptr, running.back().get());
             return status != UCS_ERR_NO_RESOURCE;
         }));
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
@@ -177,7 +178,7 @@ CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose nothing",
     }
     REQUIRE(net.run_until([&] {
         return std::all_of(running.begin(), running.end(),
-                           [](const auto& each) { return each->told == 1; });
+                           [](const auto& each) { return each->calls == 1; });
     }));
     for (const auto& each : running)
         CHECK(each->result == UCS_OK);
@@ -187,7 +188,7 @@ CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose nothing",
 
 namespace {
 
-// Operations that some transports have to make of several, until there is no room.
+// Starts operations that some transports build from several, until there is no room.
 std::vector<std::unique_ptr<counted>> flip_bits(network& net, target& on, unsigned most,
                                                 std::uint32_t* before) {
     std::vector<std::unique_ptr<counted>> running;
@@ -207,7 +208,7 @@ std::vector<std::unique_ptr<counted>> flip_bits(network& net, target& on, unsign
     return running;
 }
 
-// Begins such operations again and again, with more and more progress before `then` is called.
+// Starts such operations repeatedly, with more and more progress before `then` is called.
 template<class Then>
 void flip_and(network& net, Then&& then) {
     constexpr unsigned most = 16;
@@ -230,7 +231,7 @@ CONFORMANCE_CASE(atomic_left, "atomic operations end with their endpoint", needs
     flip_and(net, [&net](target& on, const auto& running) {
         on.via.reset();
         for (const auto& each : running) {
-            CHECK(each->told == 1);
+            CHECK(each->calls == 1);
             CHECK((each->result == UCS_OK || each->result == UCS_ERR_CANCELED));
         }
         on.via = net.at(0).connect(net.at(1));
@@ -245,16 +246,16 @@ CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however man
         const ucs_status_t status = on.via->flush(&flushed);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
         if (status == UCS_INPROGRESS) {
-            REQUIRE(net.run_until([&] { return flushed.told == 1; }));
+            REQUIRE(net.run_until([&] { return flushed.calls == 1; }));
             CHECK(flushed.result == UCS_OK);
         }
         for (const auto& each : running)
-            CHECK(each->told == 1);
+            CHECK(each->calls == 1);
         CHECK(on.word<std::uint32_t>(8) == (std::uint64_t{1} << running.size()) - 1);
     });
 }
 
-CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused, with a line",
+CONFORMANCE_CASE(atomic_refusals, "an invalid atomic operation is refused, with a log line",
                  needs::atomics) {
     target on(net);
     const test::log_capture log;
@@ -275,8 +276,7 @@ CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused
     CHECK(log.count("is refused") == 8);
 }
 
-CONFORMANCE_CASE(atomic_read_only, "memory that is reached to be read is not changed",
-                 needs::atomics) {
+CONFORMANCE_CASE(atomic_read_only, "memory attached for reading is not changed", needs::atomics) {
     target on(net, uct::memory_access::read);
     const test::log_capture log;
     std::uint64_t before = 7;
@@ -286,7 +286,7 @@ CONFORMANCE_CASE(atomic_read_only, "memory that is reached to be read is not cha
     CHECK(log.count("read only") == 1);
 }
 
-CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is refused",
+CONFORMANCE_CASE(atomic_keys, "an invalid key, or a key of removed memory, is refused",
                  needs::atomics_of_processor) {
     uct::shared_memory memory = target::share(net.at(1));
     const test::log_capture log;
@@ -299,7 +299,7 @@ CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is
         bytes wrong(memory.key);
         wrong[i] ^= std::byte{0x40};
         CAPTURE(i);
-        // Where it lies is for its owner to say, and how much of the page is used; the rest must be
+        // The owner chooses the address and the used part of the page; everything else must be
         // right.
         const auto found = net.at(0).iface().domain()->attach(wrong, uct::memory_access::change);
         if (found.ok()) CHECK(i < 16);
@@ -308,7 +308,7 @@ CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is
     CHECK(status_of(memory.key) == UCS_ERR_UNREACHABLE);
 }
 
-CONFORMANCE_CASE(atomic_after_death, "the memory of a peer that is gone can be touched",
+CONFORMANCE_CASE(atomic_after_death, "accessing the memory of a peer that is gone is safe",
                  needs::atomics_of_processor | needs::two_sides | needs::am_short) {
     target on(net);
     side& a = net.at(0);

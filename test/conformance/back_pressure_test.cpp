@@ -1,4 +1,4 @@
-// UCS_ERR_NO_RESOURCE, the queue behind it, and the way back.
+// Conformance: back-pressure. UCS_ERR_NO_RESOURCE, the queue of pending sends, and recovery.
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
@@ -26,7 +26,7 @@ struct queued_send : uct::pending_request {
     ucs_status_t finished = UCS_INPROGRESS;
 };
 
-// Endpoint between two sides whose sender was filled until it found no resource.
+// An endpoint that was filled until it found no resource.
 struct filled {
     explicit filled(network& n) : net(n), a(n.at(0)), b(n.at(1)), out(n), via(a.connect(b)) {
         which = message_ops(a.attr()).back() == uct::op::am_zcopy ? uct::op::am_bcopy
@@ -34,7 +34,7 @@ struct filled {
         size = std::min<std::size_t>(lengths(a.attr(), which).max, 4000);
     }
 
-    // No progress meanwhile, so it must end: a transport keeps no unbounded queue.
+    // There is no progress meanwhile, so filling must end: a transport keeps no unbounded queue.
     void fill() {
         REQUIRE(out.send(a, *via, which, 1, make_message({1, sent++}, size)));
         REQUIRE(net.run_until([&] { return b.inbox.size() == sent; }));
@@ -79,7 +79,7 @@ CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes m
     path.check_order(path.sent + 1);
 }
 
-CONFORMANCE_CASE(pending_order, "queued sends go out in the order of queueing, once each",
+CONFORMANCE_CASE(pending_order, "queued sends are sent in the order of queueing, once each",
                  needs::copied_messages) {
     filled path(net);
     path.fill();
@@ -110,7 +110,7 @@ CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued
     queued_send request(late, *path.via, path.a.attr());
     path.via->pending_add(request);
     std::uint32_t next = path.sent + 1;
-    // The receiver makes room; whatever the sender tries meanwhile must not overtake.
+    // The receiver makes room; new sends must not overtake the queued ones meanwhile.
     REQUIRE(net.run_until([&] {
         if (request.finished != UCS_INPROGRESS) return true;
         for (const uct::op each : message_ops(path.a.attr())) {
@@ -125,7 +125,7 @@ CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued
     path.check_order(next + 1);
 }
 
-CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the endpoint lives on",
+CONFORMANCE_CASE(purged, "purge returns all queued sends in order and the endpoint stays usable",
                  needs::copied_messages) {
     filled path(net);
     path.fill();
@@ -188,7 +188,7 @@ CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
     constexpr std::uint32_t each = 100;
     for (std::uint32_t s = 0; s < streams; ++s)
         eps.push_back(a.connect(b));
-    // Queued without trying first where the endpoint has a queue already.
+    // Queues the send without an attempt if the endpoint has a queue already.
     for (std::uint32_t i = 0; i < each; ++i) {
         for (std::uint32_t s = 0; s < streams; ++s) {
             auto message = std::make_unique<outgoing>(which, 1, make_message({s, i}, 16));
@@ -204,9 +204,9 @@ CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
     REQUIRE(net.run_until([&] { return b.inbox.size() == streams * each; }));
     std::array<std::uint32_t, streams> next{};
     for (const received& message : b.inbox) {
-        const tag who = tag_of(message.data);
-        REQUIRE(who.stream < streams);
-        REQUIRE(who.number == next[who.stream]++);
+        const tag id = tag_of(message.data);
+        REQUIRE(id.stream < streams);
+        REQUIRE(id.number == next[id.stream]++);
     }
     eps.clear();
 }

@@ -1,4 +1,4 @@
-// An interface does what its flags and limits say, and refuses the rest.
+// Conformance: an interface has the features of its flags and limits, and refuses others.
 #include "test/conformance/support/described.hpp"
 #include "test/conformance/support/suite.hpp"
 
@@ -55,7 +55,7 @@ CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as un
     }
     CHECK(a.attr().ops.bits != 0);
     net.settle();
-    CHECK(done.told == 0);
+    CHECK(done.calls == 0);
 }
 
 CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense together",
@@ -71,10 +71,10 @@ CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense tog
         CHECK(attr.max_iov >= 1);
         CHECK(attr.max_rma >= 4096);
     }
-    for (const auto* of : {&attr.atomics.words32, &attr.atomics.words64}) {
-        // What can be done without an answer can be done with one.
-        CHECK((of->posted.bits & ~of->fetching.bits) == 0);
-        if (!attr.ops.has(uct::op::atomic)) CHECK(of->fetching.bits == 0);
+    for (const auto* kinds : {&attr.atomics.words32, &attr.atomics.words64}) {
+        // Every operation without a result also exists with a result.
+        CHECK((kinds->posted.bits & ~kinds->fetching.bits) == 0);
+        if (!attr.ops.has(uct::op::atomic)) CHECK(kinds->fetching.bits == 0);
     }
     if (attr.ops.has(uct::op::atomic)) CHECK(attr.atomics.words64.fetching.bits != 0);
     CHECK(attr.address_length > 0);
@@ -99,7 +99,7 @@ CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message
         CHECK(b.inbox.back().data == message);
         CHECK(b.inbox.back().id == id);
     }
-    CHECK(out.each_told_once());
+    CHECK(out.each_called_once());
 }
 
 CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and name the peer",

@@ -1,18 +1,18 @@
-// Flush and completions are told exactly once, and only when it is true.
+// Conformance: flushes and completions are reported exactly once, and not too early.
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
 
-CONFORMANCE_CASE(flush_idle, "flush of an idle endpoint ends at once or tells once",
+CONFORMANCE_CASE(flush_idle, "flush of an idle endpoint ends at once or completes once",
                  needs::nothing) {
     side& a = net.at(0);
     counted done;
     const auto via = a.connect(net.at(1));
     const ucs_status_t status = via->flush(&done);
     REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-    if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return done.told > 0; }));
+    if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return done.calls > 0; }));
     net.settle();
-    CHECK(done.told == (status == UCS_INPROGRESS ? 1U : 0U));
+    CHECK(done.calls == (status == UCS_INPROGRESS ? 1U : 0U));
 }
 
 CONFORMANCE_CASE(flush_waits, "flush ends after every operation before it", needs::messages) {
@@ -41,14 +41,14 @@ CONFORMANCE_CASE(flush_waits, "flush ends after every operation before it", need
     }
     REQUIRE(net.run_until([&] {
         for (const auto& done : flushes) {
-            if (done->told == 0) return false;
+            if (done->calls == 0) return false;
         }
         return true;
     }));
     REQUIRE(net.run_until([&] { return b.inbox.size() == count; }));
     net.settle();
     for (const auto& done : flushes) {
-        CHECK(done->told == 1);
+        CHECK(done->calls == 1);
         CHECK(done->result == UCS_OK);
     }
 }
@@ -73,11 +73,11 @@ CONFORMANCE_CASE(shared_completion, "one completion counts several operations", 
         }));
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
     }
-    CHECK(done.told == 0);
+    CHECK(done.calls == 0);
     REQUIRE(net.run_until([&] { return b.inbox.size() == count && done.count == 1; }));
-    CHECK(done.told == 0);
+    CHECK(done.calls == 0);
     done.finish(UCS_OK);
-    CHECK(done.told == 1);
+    CHECK(done.calls == 1);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Endpoints come and go, at any moment.
+// Conformance: endpoints are created and destroyed at any moment.
 #include <malloc.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ std::size_t heap_in_use() {
 }  // namespace
 
 CONFORMANCE_CASE(destroyed_in_flight,
-                 "messages of a destroyed endpoint arrive, or the peer is told", needs::messages) {
+                 "messages of a destroyed endpoint arrive, or the peer is notified",
+                 needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
     const auto ops = message_ops(a.attr());
@@ -41,16 +42,16 @@ CONFORMANCE_CASE(destroyed_in_flight,
         if (out.try_send(a, *via, which, 1, make_message({1, sent}, size)) == UCS_OK) ++sent;
     }
     via.reset();
-    // Memory is the caller's again at once.
+    // The caller may reuse its memory at once.
     CHECK(out.all_ended());
-    CHECK(out.each_told_once());
+    CHECK(out.each_called_once());
     REQUIRE(net.run_until([&] { return b.count(1) == sent || !b.failures.empty(); }));
     std::uint32_t next = 0;
     for (const received& message : b.inbox) {
-        const tag who = tag_of(message.data);
-        if (who.stream != 1) continue;
-        CHECK(message.data == make_message(who, message.data.size()));
-        CHECK(who.number == next++);
+        const tag id = tag_of(message.data);
+        if (id.stream != 1) continue;
+        CHECK(message.data == make_message(id, message.data.size()));
+        CHECK(id.number == next++);
     }
     CHECK(a.failures.empty());
 }
@@ -104,7 +105,7 @@ CONFORMANCE_CASE(created_in_handler, "an endpoint may be created and used by a m
     answer.reset();
 }
 
-CONFORMANCE_CASE(last_message_destroys, "an endpoint may be destroyed by the answer to its message",
+CONFORMANCE_CASE(last_message_destroys, "an endpoint may be destroyed by the reply to its message",
                  needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -145,7 +146,7 @@ CONFORMANCE_CASE(no_leak, "creating and destroying 1000 endpoints leaves nothing
     const std::size_t heap = heap_in_use();
     cycle(100, 1000);
     REQUIRE(net.run_until([&] { return open_descriptors() <= descriptors; }));
-    // Less than 132 bytes per endpoint; a buffer or two of a connection that just closes may
+    // Less than 132 bytes per endpoint; some buffers of a connection that was just closed may
     // remain.
     constexpr std::size_t slack = 132'000;
     REQUIRE(net.run_until([&] { return heap_in_use() <= heap + slack; }));

@@ -1,4 +1,4 @@
-// Peers vanish, interfaces close in any order.
+// Conformance: peers vanish, and interfaces close in any order.
 #include <algorithm>
 #include <map>
 
@@ -8,8 +8,8 @@ namespace conformance {
 
 namespace {
 
-// Sends until the endpoint says that it failed. Some systems tell of a lost peer only to those
-// who send.
+// Sends until the endpoint reports its failure. Some systems report a lost peer only to its
+// senders.
 bool send_until_failed(network& net, side& a, uct::ep& via, sender& out, uct::op which) {
     std::uint32_t number = 100;
     return net.run_until([&] {
@@ -47,12 +47,12 @@ CONFORMANCE_CASE(peer_vanishes,
     net.remove(1);
     REQUIRE(send_until_failed(net, a, *via, out, ops.front()));
     REQUIRE(net.run_until([&] { return !a.failures.empty() && out.all_ended(); }));
-    if (flushing == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.told == 1; }));
+    if (flushing == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.calls == 1; }));
     net.settle();
     REQUIRE(a.failures.size() == 1);
     CHECK(a.failures.front().which == via.get());
     CHECK(a.failures.front().status < 0);
-    CHECK(out.each_told_once());
+    CHECK(out.each_called_once());
     for (const uct::op each : ops) {
         const ucs_status_t status = out.try_send(a, *via, each, 1, make_message({1, 999}, 16));
         CHECK(status < 0);
@@ -73,7 +73,9 @@ CONFORMANCE_CASE(destroyed_by_error_handler, "the error handler may destroy the 
     for (uct::ep* each : {via.get(), other.get()})
         REQUIRE(out.send(a, *each, ops.front(), 1, make_message({1, 0}, 16)));
     REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 2; }));
-    a.on_failure = [&](const failure& what) { (what.which == via.get() ? via : other).reset(); };
+    a.on_failure = [&](const failure& failed) {
+        (failed.which == via.get() ? via : other).reset();
+    };
     net.remove(1);
     std::uint32_t number = 1;
     REQUIRE(net.run_until([&] {
@@ -108,7 +110,7 @@ CONFORMANCE_CASE(others_unharmed, "the failure of one peer leaves endpoints to o
     CHECK(a.failures.size() == 1);
 }
 
-CONFORMANCE_CASE(queued_on_failure, "sends that wait see the failure of their endpoint",
+CONFORMANCE_CASE(queued_on_failure, "waiting sends get the failure of their endpoint",
                  needs::two_sides | needs::messages | needs::am_bcopy) {
     side& a = net.at(0);
     const auto ops = message_ops(a.attr());
@@ -138,8 +140,8 @@ CONFORMANCE_CASE(queued_on_failure, "sends that wait see the failure of their en
     REQUIRE(out.last_status() == UCS_ERR_NO_RESOURCE);
     via->pending_add(request);
     net.remove(1);
-    // Either the transport gives it another try, which tells the error, or it still waits when the
-    // handler runs and purge hands it back.
+    // Either the transport retries it, which returns the error, or it still waits when the handler
+    // runs and purge returns it.
     REQUIRE(net.run_until([&] { return !a.failures.empty(); }));
     if (request.finished == UCS_INPROGRESS) {
         unsigned back = 0;
@@ -169,7 +171,7 @@ CONFORMANCE_CASE(sender_closes_first, "an interface may close before and after i
     }
 }
 
-CONFORMANCE_CASE(unread_at_close, "an interface may close with messages that nobody read",
+CONFORMANCE_CASE(unread_at_close, "an interface may close with unread messages",
                  needs::two_sides | needs::messages) {
     side& a = net.at(0);
     const auto ops = message_ops(a.attr());
@@ -222,12 +224,12 @@ CONFORMANCE_CASE(living_connections, "a connection is listed while it is alive",
     for (std::uint32_t from = 1; from <= 3; ++from)
         CHECK(is_alive(to, number_of[from]));
     CHECK_FALSE(is_alive(to, 0));
-    // One is ended by its receiver, and one by its sender.
+    // One connection is ended by its receiver, and one by its sender.
     REQUIRE(to.iface().end_connection(number_of[1], UCS_ERR_EXCEEDS_LIMIT));
     CHECK_FALSE(is_alive(to, number_of[1]));
     via[1].reset();
     if (net.where().where().transport == "tcp") {
-        // Both directions use one connection, which goes with the interface.
+        // Both directions use one connection, which ends with the interface.
         net.settle();
         CHECK(is_alive(to, number_of[2]));
     } else {
@@ -235,7 +237,7 @@ CONFORMANCE_CASE(living_connections, "a connection is listed while it is alive",
     }
     net.remove(2);
     REQUIRE(net.run_until([&] { return !is_alive(to, number_of[2]); }));
-    // Lists are appended to, and no other connection is alive.
+    // The list is appended to, and no other connection is alive.
     std::vector<std::uint64_t> list{7};
     to.iface().append_connections(list);
     CHECK(list == std::vector<std::uint64_t>{7, number_of[3]});
@@ -260,7 +262,7 @@ CONFORMANCE_CASE(ended_connection,
     for (const received& each : to.inbox)
         if (tag_of(each.data).stream == 1) number = each.connection;
     CHECK_FALSE(to.iface().end_connection(0, UCS_ERR_EXCEEDS_LIMIT));
-    // These are under way.
+    // These messages are in flight.
     for (std::uint32_t i = 1; i < 10; ++i)
         static_cast<void>(out.try_send(bad, *ended, which, 1, make_message({1, i}, 16)));
     REQUIRE(to.iface().end_connection(number, UCS_ERR_EXCEEDS_LIMIT));
@@ -268,12 +270,12 @@ CONFORMANCE_CASE(ended_connection,
     REQUIRE(send_until_failed(net, bad, *ended, out, which));
     REQUIRE(net.run_until([&] { return !bad.failures.empty(); }));
     net.settle();
-    // A device may have received what was under way.
+    // A device may have received messages that were in flight.
     const std::string transport = net.where().where().transport;
     if (transport != "rc_verbs") CHECK(to.count(1) == 1);
     const std::size_t before = to.count(1);
     CHECK(bad.failures.front().which == ended.get());
-    // Both directions use one.
+    // Both directions use one connection.
     CHECK(to.failures.size() == (transport == "tcp" ? 1U : 0U));
     for (const failure& each : to.failures)
         CHECK(each.status == UCS_ERR_EXCEEDS_LIMIT);

@@ -1,10 +1,10 @@
-// Handlers: sending from them, setting and removing them.
+// Conformance: sending from handlers, setting and removing them.
 #include "test/conformance/support/suite.hpp"
 #include "test/support/log_capture.hpp"
 
 namespace conformance {
 
-CONFORMANCE_CASE(ping_pong, "handlers answer from inside, and no handler runs inside a send",
+CONFORMANCE_CASE(ping_pong, "handlers may send, and no handler runs inside a send",
                  needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -13,30 +13,30 @@ CONFORMANCE_CASE(ping_pong, "handlers answer from inside, and no handler runs in
     const auto there = a.connect(b);
     const auto back = b.connect(a);
     constexpr std::uint32_t rounds = 200;
-    // Answers that found no resource are sent by the loop below.
+    // Replies that found no resource are sent by the loop below.
     struct owed {
         side* from;
         uct::ep* via;
-        tag what;
+        tag reply;
     };
     std::vector<owed> answers;
     std::uint32_t last = 0;
     bool sending = false;
-    const auto answer = [&](side& from, uct::ep& via, tag what) {
+    const auto answer = [&](side& from, uct::ep& via, tag reply) {
         sending = true;
-        const uct::op which = ops[what.number % ops.size()];
-        if (out.try_send(from, via, which, 1, make_message(what, 16)) != UCS_OK) {
-            answers.push_back({&from, &via, what});
+        const uct::op which = ops[reply.number % ops.size()];
+        if (out.try_send(from, via, which, 1, make_message(reply, 16)) != UCS_OK) {
+            answers.push_back({&from, &via, reply});
         }
         sending = false;
     };
     const auto on_message = [&](const received& message) {
         CHECK_FALSE(sending);
-        const tag who = tag_of(message.data);
-        last = std::max(last, who.number);
-        if (who.number >= rounds) return;
-        if (who.stream == 1) answer(b, *back, {2, who.number + 1});
-        if (who.stream == 2) answer(a, *there, {1, who.number + 1});
+        const tag id = tag_of(message.data);
+        last = std::max(last, id.number);
+        if (id.number >= rounds) return;
+        if (id.stream == 1) answer(b, *back, {2, id.number + 1});
+        if (id.stream == 2) answer(a, *there, {1, id.number + 1});
     };
     a.on_message = on_message;
     if (&a != &b) b.on_message = on_message;
@@ -44,7 +44,7 @@ CONFORMANCE_CASE(ping_pong, "handlers answer from inside, and no handler runs in
     REQUIRE(net.run_until([&] {
         const auto now = std::exchange(answers, {});
         for (const owed& each : now)
-            answer(*each.from, *each.via, each.what);
+            answer(*each.from, *each.via, each.reply);
         return last >= rounds && out.all_ended();
     }));
     CHECK(a.inbox.size() + (&a == &b ? 0 : b.inbox.size()) == rounds + 1);
@@ -122,9 +122,9 @@ CONFORMANCE_CASE(handler_replaces_itself, "a handler may replace itself", needs:
     side& b = net.at(1);
     const auto ops = message_ops(a.attr());
     struct state {
-        side* at;
+        side* receiver;
         unsigned once = 0;
-    } mine{&b};
+    } context{&b};
     sender out(net);
     const auto via = a.connect(b);
     const uct::am_id id = 2;
@@ -132,13 +132,13 @@ CONFORMANCE_CASE(handler_replaces_itself, "a handler may replace itself", needs:
                                       [](void* arg, void*, std::size_t) {
                                           auto& self = *static_cast<state*>(arg);
                                           ++self.once;
-                                          self.at->record(2);
+                                          self.receiver->record(2);
                                       },
-                                  .arg = &mine});
+                                  .arg = &context});
     for (std::uint32_t i = 0; i < 3; ++i)
         REQUIRE(out.send(a, *via, ops.front(), id, make_message({1, i}, 16)));
     REQUIRE(net.run_until([&] { return b.inbox.size() == 2; }));
-    CHECK(mine.once == 1);
+    CHECK(context.once == 1);
 }
 
 }  // namespace conformance

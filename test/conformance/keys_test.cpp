@@ -1,5 +1,5 @@
-// What peers may not do with memory that is reached by keys: each mistake ends its own operation
-// and its own endpoint, changes nothing, and hurts no other endpoint.
+// Conformance: access to memory by keys. Each violation ends its own operation and its own
+// endpoint, changes nothing, and affects no other endpoint.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +20,7 @@ enum class access : std::uint8_t {
     get_bcopy,
     get_zcopy,
     atomic,
-    atomic_by_swaps  // of 32 bits, which no device has by itself
+    atomic_by_swaps  // of 32 bits, which no device supports directly
 };
 constexpr access all_accesses[] = {access::put_short,      access::put_bcopy, access::put_zcopy,
                                    access::get_bcopy,      access::get_zcopy, access::atomic,
@@ -33,8 +33,8 @@ bool is_atomic(access which) {
     return which == access::atomic || which == access::atomic_by_swaps;
 }
 
-// Two interfaces, memory of the second with a known content, and a pair of endpoints between them
-// that does nothing wrong.
+// Two interfaces, memory of the second one with a known content, and a pair of endpoints that never
+// violates anything.
 struct scene {
     explicit scene(network& n)
         : net(n),
@@ -47,10 +47,10 @@ struct scene {
           out(n) {
         std::fill_n(memory.get(), 4096, std::byte{0x5a});
     }
-    // In the middle of a page, so that what lies beside it is there, too.
+    // In the middle of a page, so that the memory around it is accessible to the owner, too.
     [[nodiscard]] std::span<std::byte> block() const { return {memory.get() + 1024, length}; }
 
-    // How the operation ended, on an endpoint of its own.
+    // Returns how the operation ended, on an endpoint of its own.
     ucs_status_t attempt(access which, const uct::remote_place& where, std::size_t size) {
         via = a.connect(b);
         counted done;
@@ -63,16 +63,17 @@ struct scene {
         if (started != UCS_OK && started != UCS_INPROGRESS) return started;
         counted flushed;
         const ucs_status_t flushing = via->flush(&flushed);
-        if (flushing == UCS_INPROGRESS && !net.run_until([&] { return flushed.told == 1; })) {
+        if (flushing == UCS_INPROGRESS && !net.run_until([&] { return flushed.calls == 1; })) {
             return UCS_ERR_TIMED_OUT;
         }
         if (started == UCS_INPROGRESS) {
-            return net.run_until([&] { return done.told == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
+            return net.run_until([&] { return done.calls == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
         }
         return flushing == UCS_INPROGRESS ? flushed.result : flushing;
     }
 
-    // The device refused: the endpoint fails with that, once, and nothing was changed.
+    // Checks that the device refused: the endpoint fails with that status, once, and nothing was
+    // changed.
     void check_refused(access which, const uct::remote_place& where, std::size_t size = length) {
         CAPTURE(static_cast<int>(which));
         const std::size_t failures = a.failures.size();
@@ -87,7 +88,7 @@ struct scene {
         CHECK(std::all_of(memory.get(), memory.get() + 4096,
                           [](std::byte each) { return each == std::byte{0x5a}; }));
     }
-    // The endpoint that did nothing wrong carries messages, and reaches memory.
+    // The well-behaved endpoint still carries messages and accesses memory.
     void check_others() {
         const std::uint32_t number = ++messages;
         const uct::op which = message_ops(a.attr()).front();
@@ -101,7 +102,7 @@ struct scene {
             return started != UCS_ERR_NO_RESOURCE;
         }));
         REQUIRE(started == UCS_INPROGRESS);
-        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        REQUIRE(net.run_until([&] { return done.calls == 1; }));
         CHECK(done.result == UCS_OK);
         CHECK(got == good_memory);
     }
@@ -158,26 +159,29 @@ constexpr unsigned needed = needs::keyed | needs::two_sides | needs::messages | 
                             needs::put_bcopy | needs::put_zcopy | needs::get_bcopy |
                             needs::get_zcopy | needs::atomics;
 
-// Memory of the second side as a peer names it that makes its keys up itself.
+// Memory of the second side, accessed by a peer that forges its keys.
 struct forged {
     forged(scene& in, uct::memory_access allowed) {
         auto made = in.b.iface().domain()->share(in.block(), allowed);
         REQUIRE(made.ok());
         owner = std::move(*made);
     }
-    // The key of a device (uct/ib/base/domain.cpp) with one byte changed; nullptr: it is refused.
-    std::unique_ptr<uct::remote_memory> with(side& user, std::size_t at, std::byte flipped) const {
+    // The key of a device (uct/ib/base/domain.cpp) with one byte changed. Returns nullptr if it is
+    // refused.
+    std::unique_ptr<uct::remote_memory> with(side& user, std::size_t position,
+                                             std::byte flipped) const {
         bytes key(owner.key);
-        key.at(at) ^= flipped;
+        key.at(position) ^= flipped;
         auto found = user.iface().domain()->attach(key, uct::memory_access::change);
         return found.ok() ? std::move(*found) : nullptr;
     }
     uct::shared_memory owner;
-    static constexpr std::size_t number_at = 16;  // 4 bytes, by which the device knows the memory
+    static constexpr std::size_t number_at =
+        16;  // the 4 bytes by which the device identifies the memory
     static constexpr std::size_t access_at = 21;
 };
 
-// Attaches a key whose user claims that it is for changing all of that.
+// Attaches a key and claims that it gives the right to change all of the page.
 std::unique_ptr<uct::remote_memory> claimed(side& user, std::span<const std::byte> key,
                                             std::span<std::byte> all) {
     const auto base = reinterpret_cast<std::uint64_t>(all.data());
@@ -193,15 +197,15 @@ std::unique_ptr<uct::remote_memory> claimed(side& user, std::span<const std::byt
 
 }  // namespace
 
-CONFORMANCE_CASE(wrong_key, "operations with a key that nobody has are refused", needed) {
+CONFORMANCE_CASE(wrong_key, "operations with an unknown key are refused", needed) {
     scene in(net);
     const test::log_capture log;
     const forged keys(in, uct::memory_access::change);
     const auto place = reinterpret_cast<std::uint64_t>(in.block().data());
     std::size_t turn = 0;
     for (const access which : all_accesses) {
-        const std::size_t at = forged::number_at + turn++ % 4;
-        const auto there = keys.with(in.a, at, std::byte{0x21});
+        const std::size_t position = forged::number_at + turn++ % 4;
+        const auto there = keys.with(in.a, position, std::byte{0x21});
         REQUIRE(there != nullptr);
         in.check_refused(which, {place, there.get()});
     }
@@ -213,7 +217,7 @@ CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are
     const test::log_capture log;
     const reached there(in.b, in.a, in.block());
     for (const access which : all_accesses) {
-        if (is_atomic(which)) {  // known without the peer: the endpoint lives on
+        if (is_atomic(which)) {  // detected locally: the endpoint stays usable
             for (const std::uint64_t offset : {length, std::size_t{0} - 8}) {
                 CHECK(in.attempt(which, there.at(offset), 8) == UCS_ERR_INVALID_ADDR);
                 CHECK(in.via->flush(nullptr) == UCS_OK);
@@ -227,7 +231,7 @@ CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are
     in.check_others();
 }
 
-CONFORMANCE_CASE(read_only, "memory that is shared to be read is read, and not changed", needed) {
+CONFORMANCE_CASE(read_only, "memory shared for reading can be read, but not changed", needed) {
     scene in(net);
     const test::log_capture log;
     const reached there(in.b, in.a, in.block(), uct::memory_access::read);
@@ -249,13 +253,14 @@ CONFORMANCE_CASE(read_only, "memory that is shared to be read is read, and not c
         } else {
             in.check_refused(which, there.at(0));
         }
-        // Whatever the key says, the owner's device knows better.
+        // The owner's device enforces the rights, whatever the key claims.
         in.check_refused(which, claimed);
     }
     in.check_others();
 }
 
-CONFORMANCE_CASE(withdrawn, "memory that is shared no more is not reached, and may be shared again",
+CONFORMANCE_CASE(withdrawn,
+                 "memory that is not shared any more is inaccessible, and can be shared again",
                  needed) {
     scene in(net);
     const test::log_capture log;
@@ -270,16 +275,17 @@ CONFORMANCE_CASE(withdrawn, "memory that is shared no more is not reached, and m
     in.check_others();
 }
 
-// The owner has used the pages around it as well, in both ways: that opens nothing.
-CONFORMANCE_CASE(lent,
-                 "lent memory is reached to its last byte, in one way, until it is taken back",
-                 needed) {
+// The owner has used the pages around the memory in both ways, which must give no access.
+CONFORMANCE_CASE(
+    exposed,
+    "exposed memory is accessible to its last byte, in one direction, until it is withdrawn",
+    needed) {
     scene in(net);
     const test::log_capture log;
     uct::memory_domain& owner = *in.b.iface().domain();
     const std::span<std::byte> page{in.memory.get(), 4096};
-    for (const access mine : {access::get_zcopy, access::put_zcopy}) {
-        const bool writes = changes(mine);
+    for (const access operation : {access::get_zcopy, access::put_zcopy}) {
+        const bool writes = changes(operation);
         CAPTURE(writes);
         const access other = writes ? access::get_zcopy : access::put_zcopy;
         for (const uct::memory_access each : {uct::memory_access::change, uct::memory_access::read})
@@ -291,27 +297,27 @@ CONFORMANCE_CASE(lent,
             REQUIRE(made.ok());
             return std::move(*made);
         };
-        uct::shared_memory lent = lend();
-        const auto there = claimed(in.a, lent.key, page);
+        uct::shared_memory exposed = lend();
+        const auto there = claimed(in.a, exposed.key, page);
         const auto begin = reinterpret_cast<std::uint64_t>(in.block().data());
         in.local.fill(std::byte{0x5a});
-        CHECK(in.attempt(mine, {begin, there.get()}, length) == UCS_OK);
+        CHECK(in.attempt(operation, {begin, there.get()}, length) == UCS_OK);
         in.local.fill(std::byte{0});
-        in.check_refused(mine, {begin - 1, there.get()});
-        in.check_refused(mine, {begin + 1, there.get()});
+        in.check_refused(operation, {begin - 1, there.get()});
+        in.check_refused(operation, {begin + 1, there.get()});
         in.check_refused(other, {begin, there.get()});
-        lent = {};
-        in.check_refused(mine, {begin, there.get()});
-        lent = lend();
-        in.check_refused(mine, {begin, there.get()});
-        const auto again = claimed(in.a, lent.key, page);
+        exposed = {};
+        in.check_refused(operation, {begin, there.get()});
+        exposed = lend();
+        in.check_refused(operation, {begin, there.get()});
+        const auto again = claimed(in.a, exposed.key, page);
         in.local.fill(std::byte{0x5a});
-        CHECK(in.attempt(mine, {begin, again.get()}, length) == UCS_OK);
+        CHECK(in.attempt(operation, {begin, again.get()}, length) == UCS_OK);
     }
     in.check_others();
 }
 
-CONFORMANCE_CASE(aborted, "nobody reaches memory over an endpoint that its owner aborted", needed) {
+CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", needed) {
     scene in(net);
     const test::log_capture log;
     const reached there(in.b, in.a, in.block());
@@ -333,7 +339,7 @@ CONFORMANCE_CASE(aborted, "nobody reaches memory over an endpoint that its owner
             return started != UCS_ERR_NO_RESOURCE;
         }));
         REQUIRE(started == UCS_INPROGRESS);
-        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        REQUIRE(net.run_until([&] { return done.calls == 1; }));
         CHECK(done.result != UCS_OK);
         in.check_untouched();
         CHECK(std::ranges::all_of(in.local, [](std::byte each) { return each == std::byte{}; }));
@@ -341,8 +347,7 @@ CONFORMANCE_CASE(aborted, "nobody reaches memory over an endpoint that its owner
     in.check_others();
 }
 
-CONFORMANCE_CASE(misaligned, "atomic operations between words are refused, and harm nobody",
-                 needed) {
+CONFORMANCE_CASE(misaligned, "misaligned atomic operations are refused, and do no harm", needed) {
     scene in(net);
     const test::log_capture log;
     const reached there(in.b, in.a, in.block());

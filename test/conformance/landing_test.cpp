@@ -1,18 +1,18 @@
-// am_handler::locate: long messages received in place.
+// Conformance: am_handler::locate, long messages received in place.
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
 
 namespace {
 
-// Handler with a landing of its own: room for one message, and what it was asked.
+// A handler with its own destination: space for one message, and a record of the calls.
 struct landing_place {
     static constexpr std::size_t header = 16;
     bytes room;
     unsigned asked = 0;
     unsigned landed = 0;
     unsigned delivered = 0;
-    unsigned drop_from = ~0U;  // number of the question from which on it answers "drop"
+    unsigned drop_from = ~0U;  // number of the call from which on locate returns "drop"
     bool take = true;
     bytes first_header;
     bytes last_delivered;
@@ -54,7 +54,7 @@ struct landing_place {
     }
 };
 
-// The longest message of the operation that carries most.
+// Returns the longest message of the operation with the largest limit.
 struct longest {
     uct::op which;
     std::size_t length;
@@ -71,7 +71,7 @@ longest longest_message(const uct::iface_attr& attr) {
 
 }  // namespace
 
-CONFORMANCE_CASE(lands_whole, "a long message lands where the handler wants it", needs::landing) {
+CONFORMANCE_CASE(lands_whole, "a long message lands at the handler's destination", needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
     sender out(net);
@@ -89,7 +89,7 @@ CONFORMANCE_CASE(lands_whole, "a long message lands where the handler wants it",
     CHECK(same);
 }
 
-CONFORMANCE_CASE(lands_not, "the handler may take a message the ordinary way", needs::landing) {
+CONFORMANCE_CASE(lands_not, "the handler may have a message delivered normally", needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
     sender out(net);
@@ -107,7 +107,7 @@ CONFORMANCE_CASE(lands_not, "the handler may take a message the ordinary way", n
     CHECK(same);
 }
 
-CONFORMANCE_CASE(short_for_landing, "a message that has no payload behind the header is delivered",
+CONFORMANCE_CASE(short_for_landing, "a message without payload after the header is delivered",
                  needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(dropped_while_landing, "the handler may give up a message that 
         REQUIRE(out.send(a, *via, message_ops(a.attr()).front(), 1, make_message({2, 0}, 16)));
         REQUIRE(net.run_until([&] { return b.inbox.size() == 1 && out.all_ended(); }));
         CHECK(place.delivered == 0);
-        // It landed in fewer questions, or it was given up and is never heard of again.
+        // Either it landed with fewer calls, or it was dropped and no handler was called.
         CHECK(place.landed == (place.asked > drop_from ? 0U : 1U));
         b.record(2);
     }

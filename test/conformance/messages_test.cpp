@@ -1,4 +1,4 @@
-// Every byte of a message arrives, at every size and cut.
+// Conformance: every byte of a message arrives, for all sizes and pieces.
 #include <sys/mman.h>
 
 #include <set>
@@ -10,7 +10,7 @@ namespace conformance {
 
 namespace {
 
-// All small sizes, the powers of two with their neighbours, and the largest.
+// Returns all small sizes, the powers of two with their neighbours, and the largest size.
 std::set<std::size_t> interesting(length_range range) {
     std::set<std::size_t> sizes{range.min, range.max};
     for (std::size_t size = range.min; size <= std::min<std::size_t>(range.max, 80); ++size)
@@ -35,13 +35,13 @@ void check_sizes(network& net, uct::op which) {
         const bytes message = make_message({7, number++}, size);
         REQUIRE(out.send(a, *via, which, 1, message));
         REQUIRE(net.run_until([&] { return b.inbox.size() == number && out.all_ended(); }));
-        // Not CHECK(a == b): Catch would print megabytes.
+        // No CHECK(a == b), because Catch would print megabytes.
         const bool same = b.inbox.back().data == message;
         CHECK(same);
         CHECK(b.inbox.back().aligned);
         b.inbox.back().data.clear();
     }
-    CHECK(out.each_told_once());
+    CHECK(out.each_called_once());
 }
 
 }  // namespace
@@ -97,13 +97,13 @@ CONFORMANCE_CASE(zcopy_cuts, "am_zcopy joins any header and any pieces to one me
             }));
             REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
             REQUIRE(net.run_until(
-                [&] { return b.inbox.size() == 1 && (status == UCS_OK || done.told == 1); }));
+                [&] { return b.inbox.size() == 1 && (status == UCS_OK || done.calls == 1); }));
             CHECK(b.inbox.front().data == message);
         }
     }
 }
 
-CONFORMANCE_CASE(constants, "am_zcopy carries memory that may only be read", needs::am_zcopy) {
+CONFORMANCE_CASE(constants, "am_zcopy carries read-only memory", needs::am_zcopy) {
     side& a = net.at(0);
     side& b = net.at(1);
     const auto via = a.connect(b);
@@ -122,15 +122,15 @@ CONFORMANCE_CASE(constants, "am_zcopy carries memory that may only be read", nee
         return status != UCS_ERR_NO_RESOURCE;
     }));
     REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-    REQUIRE(
-        net.run_until([&] { return b.inbox.size() == 1 && (status == UCS_OK || done.told == 1); }));
+    REQUIRE(net.run_until(
+        [&] { return b.inbox.size() == 1 && (status == UCS_OK || done.calls == 1); }));
     CHECK(b.inbox.front().data == message);
     if (status == UCS_INPROGRESS) CHECK(done.result == UCS_OK);
 }
 
-CONFORMANCE_CASE(handler_owns, "what a handler does to its message reaches no other message",
+CONFORMANCE_CASE(handler_owns, "a handler that overwrites its message changes no other message",
                  needs::messages) {
-    // The recording handler overwrites every message after it copied it.
+    // The recording handler overwrites each message after copying it.
     side& a = net.at(0);
     side& b = net.at(1);
     sender out(net);

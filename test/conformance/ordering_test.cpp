@@ -1,4 +1,4 @@
-// Messages of one endpoint arrive in the order in which they were accepted.
+// Conformance: messages of one endpoint arrive in the order in which they were accepted.
 #include "test/conformance/support/suite.hpp"
 #include "uct/sim/random.hpp"
 
@@ -15,7 +15,7 @@ void send_mix(network& net, side& from, uct::ep& via, sender& out, std::uint32_t
         const uct::op which = ops[dice.below(ops.size())];
         const auto range = lengths(from.attr(), which);
         const std::size_t limit = std::min<std::size_t>(range.max, 20000);
-        // Small ones mostly.
+        // Mostly small messages.
         const std::size_t span = dice.chance(0.2) ? limit : std::min<std::size_t>(limit, 200);
         const bytes message = make_message({stream, i}, dice.between(range.min, span));
         REQUIRE(out.send(from, via, which, 1, message));
@@ -23,15 +23,15 @@ void send_mix(network& net, side& from, uct::ep& via, sender& out, std::uint32_t
     static_cast<void>(net);
 }
 
-// Numbers of a stream grow by one, and the bytes are what was sent.
-void check_stream(const side& at, std::uint32_t stream, std::uint32_t count) {
+// Checks that the numbers of a stream grow by one, and the bytes are those that were sent.
+void check_stream(const side& receiver, std::uint32_t stream, std::uint32_t count) {
     std::uint32_t next = 0;
-    for (const received& message : at.inbox) {
-        const tag who = tag_of(message.data);
-        if (who.stream != stream) continue;
-        const bool whole = message.data == make_message(who, message.data.size());
+    for (const received& message : receiver.inbox) {
+        const tag id = tag_of(message.data);
+        if (id.stream != stream) continue;
+        const bool whole = message.data == make_message(id, message.data.size());
         REQUIRE(whole);
-        REQUIRE(who.number == next);
+        REQUIRE(id.number == next);
         ++next;
     }
     CHECK(next == count);
@@ -49,7 +49,7 @@ CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order
     send_mix(net, a, *via, out, 1, 0, count);
     REQUIRE(net.run_until([&] { return b.inbox.size() == count && out.all_ended(); }));
     check_stream(b, 1, count);
-    CHECK(out.each_told_once());
+    CHECK(out.each_called_once());
 }
 
 CONFORMANCE_CASE(both_directions, "both directions at once keep their order", needs::messages) {
@@ -71,7 +71,7 @@ CONFORMANCE_CASE(both_directions, "both directions at once keep their order", ne
     check_stream(a, 2, rounds * each);
 }
 
-CONFORMANCE_CASE(many_to_one, "many endpoints to one interface keep each their order",
+CONFORMANCE_CASE(many_to_one, "each of many endpoints to one interface keeps its order",
                  needs::messages) {
     side& target = net.at(0);
     sender out(net);
@@ -95,7 +95,7 @@ CONFORMANCE_CASE(many_to_one, "many endpoints to one interface keep each their o
     eps.clear();
 }
 
-CONFORMANCE_CASE(one_to_many, "an interface sends to many peers, and what each gets is its own",
+CONFORMANCE_CASE(one_to_many, "an interface sends to many peers, and each gets its own messages",
                  needs::messages | needs::two_sides) {
     constexpr std::uint32_t peers = 6;
     side& root = net.at(0);

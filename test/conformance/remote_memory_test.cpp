@@ -1,4 +1,4 @@
-// get_zcopy and put_zcopy move the right bytes and no others.
+// Conformance: get_zcopy and put_zcopy move the right bytes and no others.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace conformance {
 
 namespace {
 
-// Local pieces and the remote block of one operation, with bytes around them that must not change.
+// The local pieces and the remote block of one operation, with guard bytes around them that must
+// not change.
 struct blocks {
     blocks(std::size_t length, std::size_t piece_count, std::uint32_t seed)
         : remote(length + 2 * guard), local(length + piece_count * guard) {
@@ -22,18 +23,18 @@ struct blocks {
             each = static_cast<std::byte>(dice.next());
         for (std::byte& each : local)
             each = static_cast<std::byte>(dice.next());
-        std::size_t at = 0;
+        std::size_t offset = 0;
         std::size_t rest = length;
         for (std::size_t i = 0; i < piece_count; ++i) {
-            const std::size_t here =
+            const std::size_t piece_length =
                 i + 1 == piece_count ? rest : static_cast<std::size_t>(dice.below(rest + 1));
-            pieces.push_back({local.data() + at, here});
-            at += here + guard;
-            rest -= here;
+            pieces.push_back({local.data() + offset, piece_length});
+            offset += piece_length + guard;
+            rest -= piece_length;
         }
     }
 
-    // What the target of a copy must look like afterwards.
+    // The expected target of a copy.
     void copy(bool is_get) {
         std::byte* there = remote.data() + guard;
         for (const uct::iov& piece : pieces) {
@@ -53,23 +54,23 @@ struct blocks {
     std::vector<uct::iov> pieces;
 };
 
-// The remote block of the second side, for the first one.
-reached reach(network& net, blocks& what) {
-    return {net.at(1), net.at(0), what.remote};
+// Makes the remote block of the second side accessible to the first one.
+reached reach(network& net, blocks& data) {
+    return {net.at(1), net.at(0), data.remote};
 }
 
-ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& what, const reached& there,
+ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data, const reached& there,
                       counted& done) {
     ucs_status_t status = UCS_OK;
     const bool over = net.run_until([&] {
-        status = is_get ? via.get_zcopy(what.pieces, there.at(blocks::guard), &done)
-                        : via.put_zcopy(what.pieces, there.at(blocks::guard), &done);
+        status = is_get ? via.get_zcopy(data.pieces, there.at(blocks::guard), &done)
+                        : via.put_zcopy(data.pieces, there.at(blocks::guard), &done);
         return status != UCS_ERR_NO_RESOURCE;
     });
     return over ? status : UCS_ERR_TIMED_OUT;
 }
 
-// A whole piece to or from the begin of remote memory.
+// Moves a whole piece to or from the begin of remote memory.
 void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece, const reached& there) {
     counted done;
     ucs_status_t status = UCS_OK;
@@ -79,7 +80,7 @@ void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece, const 
         return status != UCS_ERR_NO_RESOURCE;
     }));
     if (status == UCS_INPROGRESS) {
-        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        REQUIRE(net.run_until([&] { return done.calls == 1; }));
         status = done.result;
     }
     REQUIRE(status == UCS_OK);
@@ -105,10 +106,10 @@ void check_transfer(network& net, uct::op which) {
             const ucs_status_t status = transfer(net, *via, is_get, actual, there, *done.back());
             REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
             if (status == UCS_INPROGRESS) {
-                REQUIRE(net.run_until([&] { return done.back()->told == 1; }));
+                REQUIRE(net.run_until([&] { return done.back()->calls == 1; }));
                 CHECK(done.back()->result == UCS_OK);
             } else {
-                CHECK(done.back()->told == 0);
+                CHECK(done.back()->calls == 0);
             }
             const bool same = actual.local == wanted.local && actual.remote == wanted.remote;
             CHECK(same);
@@ -126,7 +127,7 @@ CONFORMANCE_CASE(put, "put_zcopy writes every byte of any list of pieces", needs
     check_transfer(net, uct::op::put_zcopy);
 }
 
-CONFORMANCE_CASE(put_and_tell, "a message that follows a put finds all of its data",
+CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its data",
                  needs::put_zcopy | needs::keyed) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -156,14 +157,14 @@ CONFORMANCE_CASE(put_and_tell, "a message that follows a put finds all of its da
         REQUIRE(net.run_until([&] {
             status = via->put_zcopy_and_tell(all.back()->pieces, there.back()->at(blocks::guard), 1,
                                              word, done.back().get());
-            std::ranges::fill(word, std::byte{5});  // it was read in the call
+            std::ranges::fill(word, std::byte{5});  // the message was copied in the call
             return status != UCS_ERR_NO_RESOURCE;
         }));
         REQUIRE(status == UCS_INPROGRESS);
     }
     REQUIRE(net.run_until([&] {
         return found == count &&
-               std::ranges::all_of(done, [](const auto& each) { return each->told == 1; });
+               std::ranges::all_of(done, [](const auto& each) { return each->calls == 1; });
     }));
     for (const auto& each : done)
         CHECK(each->result == UCS_OK);
@@ -172,7 +173,8 @@ CONFORMANCE_CASE(put_and_tell, "a message that follows a put finds all of its da
                                   nullptr) == UCS_ERR_INVALID_PARAM);
 }
 
-CONFORMANCE_CASE(refused_peer, "a refused get or put says unsupported and touches nothing",
+CONFORMANCE_CASE(refused_peer,
+                 "a refused get or put returns UCS_ERR_UNSUPPORTED and changes nothing",
                  needs::refused_memory) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -185,7 +187,7 @@ CONFORMANCE_CASE(refused_peer, "a refused get or put says unsupported and touche
         counted done;
         CHECK(transfer(net, *via, is_get, actual, reach(net, actual), done) == UCS_ERR_UNSUPPORTED);
         net.settle();
-        CHECK(done.told == 0);
+        CHECK(done.calls == 0);
         CHECK(actual.local == untouched.local);
         CHECK(actual.remote == untouched.remote);
     }
@@ -207,7 +209,7 @@ CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail
         const ucs_status_t status = is_get ? via->get_zcopy({&piece, 1}, nowhere, &done)
                                            : via->put_zcopy({&piece, 1}, nowhere, &done);
         if (status == UCS_INPROGRESS) {
-            REQUIRE(net.run_until([&] { return done.told == 1; }));
+            REQUIRE(net.run_until([&] { return done.calls == 1; }));
             CHECK(done.result < 0);
         } else {
             CHECK(status < 0);
@@ -232,7 +234,7 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
     }
     const ucs_status_t status = via->flush(&flushed);
     REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-    if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.told == 1; }));
+    if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.calls == 1; }));
     for (std::uint32_t i = 0; i < count; ++i) {
         blocks wanted(5000, 1, i);
         wanted.copy(false);
@@ -268,8 +270,9 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
             const bytes kept = sent;
             finish(net, [&](uct::completion*) -> ucs_status_t {
                 if (is_short) return via->put_short(sent.data(), length, there.at(blocks::guard));
-                packed what{&sent};
-                const ssize_t put = via->put_bcopy(packed::pack, &what, there.at(blocks::guard));
+                packed packed_data{&sent};
+                const ssize_t put =
+                    via->put_bcopy(packed::pack, &packed_data, there.at(blocks::guard));
                 if (put >= 0) CHECK(static_cast<std::size_t>(put) == length);
                 return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
             });
@@ -291,7 +294,8 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
     CHECK(memory.back() == std::byte{0x11});
 }
 
-CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between operations is new",
+CONFORMANCE_CASE(remapped,
+                 "memory that is unmapped and mapped again between operations has its new content",
                  needs::put_zcopy | needs::get_zcopy) {
     side& a = net.at(0);
     const auto via = a.connect(net.at(1));
@@ -303,7 +307,7 @@ CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between ope
     };
     void* wanted = nullptr;
     for (std::uint32_t round = 1; round <= 4; ++round) {
-        // At the same address each time.
+        // Always at the same address.
         const int fixed = wanted == nullptr ? 0 : MAP_FIXED_NOREPLACE;
         void* const mapped = ::mmap(wanted, length, PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
@@ -324,7 +328,7 @@ CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between ope
 }
 
 CONFORMANCE_CASE(constants,
-                 "memory that may only be read can be put, and changed by a get once it may",
+                 "read-only memory can be put, and a get can change it once it is writable",
                  needs::put_zcopy | needs::get_zcopy) {
     side& a = net.at(0);
     const auto via = a.connect(net.at(1));

@@ -1,4 +1,4 @@
-// Going to sleep, and what wakes.
+// Conformance: going to sleep, and waking up.
 #include <atomic>
 #include <thread>
 
@@ -8,9 +8,9 @@ namespace conformance {
 
 namespace {
 
-constexpr int long_time = 60'000;  // milliseconds; passes only where nobody wakes
+constexpr int long_time = 60'000;  // milliseconds; this time passes only if nothing wakes
 
-// Puts a side to sleep when it has dealt with everything.
+// Arms a side for sleep when it has no work left.
 void put_to_sleep(side& which) {
     ucs_status_t status = which.arm();
     for (unsigned turns = 0; status == UCS_ERR_BUSY && turns < 100'000; ++turns) {
@@ -22,8 +22,8 @@ void put_to_sleep(side& which) {
 
 // A sender, a receiver, and the messages between them, numbered from 0.
 struct two_sides {
-    explicit two_sides(network& of)
-        : net(of), a(of.at(0)), b(of.at(1)), out(of), to(a.connect(b)) {}
+    explicit two_sides(network& net_)
+        : net(net_), a(net_.at(0)), b(net_.at(1)), out(net_), to(a.connect(b)) {}
 
     void send() {
         REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, sent}, 16)));
@@ -56,11 +56,11 @@ struct waiting_send : uct::pending_request {
 
 }  // namespace
 
-CONFORMANCE_CASE(sleeper_is_woken, "a message wakes a sleeper, and its descriptor is quiet again",
+CONFORMANCE_CASE(sleeper_is_woken, "a message wakes a sleeping side once",
                  needs::sleep | needs::am_short) {
     two_sides in(net);
     for (unsigned i = 0; i < 50; ++i) {
-        // A timer may be due in just this moment, but not for ever.
+        // A timer may be due at this moment, but not for ever.
         do {
             put_to_sleep(in.b);
         } while (in.b.sleep(0));
@@ -73,7 +73,7 @@ CONFORMANCE_CASE(sleeper_is_woken, "a message wakes a sleeper, and its descripto
     }
 }
 
-CONFORMANCE_CASE(message_keeps_awake, "a message that is there keeps from sleeping",
+CONFORMANCE_CASE(message_keeps_awake, "a message that has arrived prevents sleep",
                  needs::sleep | needs::am_short) {
     two_sides in(net);
     in.send();
@@ -86,7 +86,7 @@ CONFORMANCE_CASE(message_keeps_awake, "a message that is there keeps from sleepi
     in.receive();
 }
 
-CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
+CONFORMANCE_CASE(room_wakes, "room for pending sends wakes the sender",
                  needs::sleep | needs::am_short | needs::two_sides) {
     side& a = net.at(0);
     side& b = net.at(1);
@@ -106,17 +106,17 @@ CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
     waiting_send last(*to);
     to->pending_add(last);
     put_to_sleep(a);
-    // Devices make room by themselves: then it went before.
+    // Devices make room by themselves; then the send was completed before.
     while (!last.sent && !a.sleep(0)) {
         if (b.progress() > 0) continue;
         REQUIRE(b.inbox.size() <= sent);
-        // Everything is taken: what a socket says may take a moment.
+        // Everything is accepted; an event of a socket may take a moment.
         if (b.inbox.size() == sent) REQUIRE(a.sleep(long_time));
     }
     REQUIRE(net.run_until([&] { return last.sent && b.inbox.size() == sent + 1; }));
 }
 
-CONFORMANCE_CASE(end_wakes, "the end of a peer wakes who sends to it",
+CONFORMANCE_CASE(end_wakes, "the end of a peer wakes its senders",
                  needs::sleep | needs::am_short | needs::two_sides) {
     two_sides in(net);
     in.send();
@@ -129,7 +129,7 @@ CONFORMANCE_CASE(end_wakes, "the end of a peer wakes who sends to it",
     put_to_sleep(in.a);
 }
 
-CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss nothing",
+CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss no message",
                  needs::sleep | needs::am_short | needs::two_sides) {
     constexpr std::uint32_t rounds = 2000;
     side* sides[] = {&net.at(0), &net.at(1)};
@@ -137,25 +137,26 @@ CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss
                                            sides[1]->connect(*sides[0])};
     std::atomic<bool> lost{false};
     std::atomic<unsigned> done{0};
-    // Each message is answered; the first side begins. Sends that find no room wait for a turn.
+    // Each message gets a reply; the first side begins. Sends that find no room wait for the next
+    // turn.
     const auto run = [&](std::size_t me) {
-        side& mine = *sides[me];
+        side& own_side = *sides[me];
         std::uint32_t sent = 0;
-        const auto over = [&] { return sent == rounds && mine.inbox.size() == rounds; };
+        const auto over = [&] { return sent == rounds && own_side.inbox.size() == rounds; };
         while (!lost && !over()) {
-            const bool may_send = sent < rounds && mine.inbox.size() + (me == 0 ? 1 : 0) > sent;
+            const bool may_send = sent < rounds && own_side.inbox.size() + (me == 0 ? 1 : 0) > sent;
             if (may_send) {
                 const ucs_status_t status = to[me]->am_short(1, sent, nullptr, 0);
                 if (status == UCS_OK) ++sent;
             }
-            if (mine.progress() > 0 || over()) continue;
-            if (may_send && sent < mine.inbox.size() + (me == 0 ? 1 : 0)) continue;
-            if (mine.arm() == UCS_OK && !mine.sleep(long_time)) lost = true;
+            if (own_side.progress() > 0 || over()) continue;
+            if (may_send && sent < own_side.inbox.size() + (me == 0 ? 1 : 0)) continue;
+            if (own_side.arm() == UCS_OK && !own_side.sleep(long_time)) lost = true;
         }
-        // A message that was lost on its way is repeated by who sent it.
+        // A lost message is repeated by its sender.
         ++done;
         while (!lost && done < 2)
-            mine.progress();
+            own_side.progress();
         return sent;
     };
     std::uint32_t sent_there = 0;

@@ -60,8 +60,8 @@ void decrypt(std::span<const std::byte> input, std::size_t step) {
     const iovec into{room.data(), room.size()};
     while (true) {
         const auto read = stream.read(std::span(&into, 1));
-        if (read.what == decrypting_stream::outcome::read) std::abort();
-        if (read.what == decrypting_stream::outcome::broken || input.empty()) return;
+        if (read.status == decrypting_stream::outcome::read) std::abort();
+        if (read.status == decrypting_stream::outcome::broken || input.empty()) return;
         const std::span<std::byte> space = stream.space();
         const std::size_t count = std::min({step, input.size(), space.size()});
         std::copy_n(input.begin(), count, space.begin());

@@ -35,18 +35,18 @@ public:
         std::uint64_t word = 0;
         if (message.body.size() >= sizeof word)
             std::memcpy(&word, message.body.data(), sizeof word);
-        if (message.head.acknowledges != 0) protocol_.acknowledged(expected, word, now_, done);
-        switch (message.head.what) {
+        if (message.head.acknowledges != 0) protocol_.on_acknowledge(expected, word, now_, done);
+        switch (message.head.type) {
             case wire::kind::reply:
                 if (const auto welcome = wire::welcome::parse(message.body)) {
-                    protocol_.welcomed(*welcome, number, now_, done);
+                    protocol_.on_reply(*welcome, number, now_, done);
                 }
                 break;
             case wire::kind::refuse:
-                protocol_.refused(number, now_);
+                protocol_.on_refuse(number, now_);
                 break;
             case wire::kind::ended:
-                protocol_.unknown(word, now_);
+                protocol_.on_unknown(word, now_);
                 break;
             default:
                 break;
@@ -59,21 +59,21 @@ public:
     void go_on(std::uint64_t time) {
         now_ += time;
         protocol_.on_time(now_);
-        if (protocol_.takes(1) && packets_.size() < 200) {
+        if (protocol_.can_accept(1) && packets_.size() < 200) {
             packets_.emplace_back();
             protocol_.window().add(packets_.back());
         }
-        if (protocol_.to_ask()) protocol_.asked(now_);
+        if (protocol_.pending_request()) protocol_.request_sent(now_);
         const send_window& window = protocol_.window();
-        while (tx_packet* next = protocol_.to_send()) {
+        while (tx_packet* next = protocol_.next_to_send()) {
             require(window.under_way() < window.allowed());
-            protocol_.sent(*next, now_);
+            protocol_.note_sent(*next, now_);
         }
         require(window.held() == packets_.size() - acknowledged_);
         // The number may exceed the allowed one: a packet may count again, or the limit was halved.
         require(window.under_way() <= window.held());
-        require(protocol_.ended() || protocol_.at() != sender::state::connected || window.empty() ||
-                protocol_.deadline() != 0);
+        require(protocol_.is_ended() || protocol_.current_state() != sender::state::connected ||
+                window.empty() || protocol_.deadline() != 0);
     }
 
 private:
@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto found = wire::parse(exact)) {
             static_cast<void>(wire::hello::parse(found->body));
             out.receive(*found);
-            if (found->head.what == wire::kind::data) in.receive(*found);
+            if (found->head.type == wire::kind::data) in.receive(*found);
         }
         out.go_on(time);
     }

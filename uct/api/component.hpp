@@ -1,4 +1,4 @@
-// A transport as it can be found on this machine.
+// Interface of a transport: lists its devices on this machine and opens interfaces.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@ namespace uct {
 
 enum class device_type : std::uint8_t { self, shared_memory, network, simulated };
 
-// A transport on a device that works here.
+// A transport on a device that is usable.
 struct resource {
     std::string transport;  // "tcp"
     std::string device;     // "eth0"; "memory" for shared memory
     device_type type = device_type::network;
     ucs::topology::place place = {};
     bool paired = false;  // endpoints come in pairs, see ep::pack_connection
-    bool rdma = false;    // a device that connections are made to by rdmacm, too
+    bool rdma = false;    // rdmacm can make connections to the device, too
 };
 
-// A transport on a device that does not work here, and why, in words for people.
+// A transport on a device that is not usable, with the reason as text.
 struct unusable_resource {
     std::string transport;
     std::string device;
@@ -46,11 +46,12 @@ public:
     // Options of the transport; several transports may list the same table.
     [[nodiscard]] virtual std::vector<const ucs::config::table*> options() const = 0;
 
-    // Devices here, usable and not. Cheap: no thread, no file left behind, under a millisecond.
+    // Lists the devices of this host, usable and not. Cheap: starts no thread, leaves no file,
+    // takes less than a millisecond.
     [[nodiscard]] virtual listing query(const ucs::config::source& config) const = 0;
 
-    // The memory that peers reach on this device; nullptr where they need none, or find it by its
-    // address. Failures are logged.
+    // Opens the memory domain of the device. Returns nullptr if peers need no registered memory, or
+    // access it by its address. Failures are logged.
     virtual ucs::result<std::shared_ptr<memory_domain>> open_domain(
         const resource& where, const ucs::config::source& config) const;
 

@@ -12,18 +12,18 @@
 namespace uct {
 
 // Sends to one peer interface. Created by iface::create_ep, owned by the protocol layer, destroyed
-// before its interface. Owner context. Creation does not wait for the peer: operations before the
-// connection stands return UCS_ERR_NO_RESOURCE or are kept by the transport.
+// before its interface. Owner context. Creation does not wait for the peer: until the connection is
+// established, operations return UCS_ERR_NO_RESOURCE or are queued by the transport.
 //
 // Ordering: active messages of one endpoint arrive in the order of the successful calls. Remote
-// memory operations are not ordered with anything.
+// memory operations are not ordered with other operations.
 //
-// Back-pressure: UCS_ERR_NO_RESOURCE means that nothing happened; queue the send by pending_add.
-// As long as requests are queued, every new active message is refused with UCS_ERR_NO_RESOURCE
-// (unless it comes from a queued request's own progress), so order is kept.
+// Back-pressure: UCS_ERR_NO_RESOURCE means that nothing was sent; queue the send with pending_add.
+// While requests are queued, each new active message is refused with UCS_ERR_NO_RESOURCE (unless it
+// comes from a queued request's own progress), so order is kept.
 //
-// Shortage of memory: no operation throws. It returns UCS_ERR_NO_MEMORY, and the endpoint fails
-// with that if it cannot go on without.
+// Shortage of memory: no operation throws. It returns UCS_ERR_NO_MEMORY, and if the endpoint cannot
+// continue, it fails with that status.
 //
 // Failure: an endpoint that failed returns its error from every operation. Each operation in
 // flight ends with the error, then the interface's error handler is called once, from progress.
@@ -35,15 +35,16 @@ class ep : public ucs::vfs::object {
 public:
     virtual ~ep() = default;
 
-    // Where attr().connection_length is not 0, endpoints come in pairs: one of each side, made for
-    // each other. Both are made first; then each is given the other's connection data (which may be
-    // anything), by whatever way there is. Messages may be sent from then on, and wait until the
-    // other side knows, too, as long as that takes no longer than a retransmission or two.
+    // If attr().connection_length is not 0, endpoints are paired: one on each side, made for each
+    // other. Both are created first; then each is given the other's connection data, which is
+    // untrusted, over any other transport. Messages may be sent from then on. They wait until the
+    // other side is connected, too, which must not take longer than a few retransmissions.
     virtual void pack_connection(std::span<std::byte>) const {}
-    // UCS_ERR_INVALID_ADDR: the data is malformed; other errors are the endpoint's end. Logged.
+    // Returns UCS_ERR_INVALID_ADDR if the data is malformed; other errors end the endpoint. Errors
+    // are logged.
     virtual ucs_status_t connect_to(std::span<const std::byte>) { return UCS_ERR_UNSUPPORTED; }
 
-    // What went out here since it was made, for people, and what waits.
+    // Counts of sent operations since the creation, and of waiting ones, for diagnostics.
     struct traffic {
         std::uint64_t operations = 0;  // messages, reads and writes that were accepted
         std::uint64_t bytes = 0;       // of them, with the headers of the layer above
@@ -51,8 +52,8 @@ public:
     };
     [[nodiscard]] virtual traffic sent() const noexcept { return {}; }
 
-    // Sends header (8 bytes) and payload, at most attr().max_short bytes of payload. The buffers
-    // may be reused on return. UCS_OK, UCS_ERR_NO_RESOURCE or the endpoint's error.
+    // Sends the header (8 bytes) and the payload, at most attr().max_short bytes of payload. The
+    // buffers may be reused on return. Returns UCS_OK, UCS_ERR_NO_RESOURCE or the endpoint's error.
     virtual ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
                                   std::size_t length);
 
@@ -62,16 +63,16 @@ public:
     // only when the message will be sent.
     virtual ssize_t am_bcopy(am_id id, pack_function pack, void* arg);
 
-    // Sends `header` and then the pieces of `payload` from where they are. The header may be
-    // reused on return, the payload when the call returned UCS_OK or, after UCS_INPROGRESS, when
-    // `done` was told. The receiver sees one contiguous message. UCS_ERR_NO_MEMORY and
-    // UCS_ERR_INVALID_ADDR also where a device cannot work with the payload's memory; then nothing
-    // happened. Likewise get_zcopy and put_zcopy.
+    // Sends `header` and then the pieces of `payload` without a copy. The header may be reused on
+    // return. The payload may be reused when the call has returned UCS_OK, or, after
+    // UCS_INPROGRESS, when `done` was called. The receiver sees one contiguous message. Also
+    // returns UCS_ERR_NO_MEMORY or UCS_ERR_INVALID_ADDR if a device cannot access the payload's
+    // memory; then nothing was sent. The same holds for get_zcopy and put_zcopy.
     virtual ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header,
                                   std::span<const iov> payload, completion* done);
 
-    // Reads remote memory into the pieces. UCS_OK, UCS_INPROGRESS (then `done`),
-    // UCS_ERR_UNSUPPORTED where the system refuses access to this peer (the caller falls back to
+    // Reads remote memory into the pieces. Returns UCS_OK, UCS_INPROGRESS (then `done` is called),
+    // UCS_ERR_UNSUPPORTED if the system refuses access to this peer (the caller falls back to
     // copying), or another error.
     virtual ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                                    completion* done);
@@ -80,73 +81,74 @@ public:
     virtual ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                                    completion* done);
 
-    // put_zcopy of everything, and then a message of at most `longest_word` bytes, which arrives
-    // when the data is there. Both are one request to the device, so `done` is told when both have
-    // left. UCS_INPROGRESS; anything else: neither happened. UCS_ERR_UNSUPPORTED: not here, or not
-    // so much at once; then put_zcopy, and a message when that has ended, do the same.
+    // Writes all pieces, and then sends a message of at most `longest_word` bytes, which arrives
+    // after the data. Both are one request to the device, so `done` is called when both have been
+    // sent. Returns UCS_INPROGRESS; with any other status neither happened. UCS_ERR_UNSUPPORTED:
+    // the transport cannot do this, or not with so much data; then use put_zcopy, and send a
+    // message when that has ended.
     static constexpr std::size_t longest_word = 32;
     virtual ucs_status_t put_zcopy_and_tell(std::span<const iov>, const remote_place&, am_id,
                                             std::span<const std::byte>, completion*) {
         return UCS_ERR_UNSUPPORTED;
     }
 
-    // Writes at most attr().max_put_short bytes. The buffer may be reused on return; when the bytes
-    // are there, flush tells. UCS_OK or an error.
+    // Writes at most attr().max_put_short bytes. The buffer may be reused on return. A flush tells
+    // when the bytes have arrived. Returns UCS_OK or an error.
     virtual ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to);
 
-    // Lets `pack` write at most attr().max_put_bcopy bytes into the transport's buffer, from where
-    // they go to remote memory. Returns the packed length or an error, see am_bcopy.
+    // Lets `pack` write at most attr().max_put_bcopy bytes into the transport's buffer, which are
+    // then written to remote memory. Returns the packed length or an error, see am_bcopy.
     virtual ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to);
 
-    // Reads at most attr().max_get_bcopy bytes by a buffer of the transport: local memory need not
-    // be known to the device. Statuses as get_zcopy.
+    // Reads at most attr().max_get_bcopy bytes through a buffer of the transport: the local memory
+    // need not be registered. Statuses as get_zcopy.
     virtual ucs_status_t get_bcopy(void* into, std::size_t length, const remote_place& from,
                                    completion* done);
 
-    // Carries `what` out on the word at that place. Whoever else works on that word by atomic
-    // operations of this transport sees them one after the other; instructions of the processor
-    // count among them where attr().atomics_of_processor says so. `before` gets what was there;
-    // nullptr: nobody wants to know. Statuses as get_zcopy, and UCS_ERR_INVALID_PARAM (the address
-    // is no multiple of the size, there is no such operation, a swap without `before`),
-    // UCS_ERR_INVALID_ADDR (outside of the memory), UCS_ERR_REJECTED (it was reached to be read).
-    virtual ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+    // Performs the atomic operation on the word at that place. It is atomic with respect to all
+    // atomic operations of this transport on that word; and to instructions of the processor if
+    // attr().atomics_of_processor is set. `before` receives the old value; it may be nullptr.
+    // Statuses as get_zcopy, and UCS_ERR_INVALID_PARAM (the address is no multiple of the size,
+    // there is no such operation, or a swap has no `before`), UCS_ERR_INVALID_ADDR (outside of the
+    // memory), UCS_ERR_REJECTED (the memory was attached for reading).
+    virtual ucs_status_t atomic(const atomic_op& change, const remote_place& place, void* before,
                                 completion* done);
 
-    // Ends when everything sent before has left the local side: UCS_OK, or UCS_INPROGRESS and
-    // then `done`. Queued pending requests are not waited for.
+    // Ends when everything sent before has left the local side. Returns UCS_OK, or UCS_INPROGRESS;
+    // then `done` is called. Does not wait for queued pending requests.
     virtual ucs_status_t flush(completion* done);
 
-    // Returns a number that changes whenever something comes from the peer's interface, and is not
-    // 0. 0: the transport cannot tell. May be a system call.
+    // Returns a number, not 0, that changes whenever something comes from the peer's interface.
+    // Returns 0 if the transport cannot tell. May be a system call.
     [[nodiscard]] virtual std::uint64_t received() const noexcept { return 0; }
 
-    // Where attr().claims_process, the endpoint reaches the memory of the process that the peer's
-    // address names, which may be any. So the caller uses it only once this has returned true for
-    // the process that iface::sender_process has shown to be the peer. False: the address names
-    // another one, or none was shown.
+    // If attr().claims_process is set, the endpoint accesses the memory of the process that the
+    // peer's address names, which may be any process. So the caller uses it only after this has
+    // returned true for the process that iface::sender_process has reported as the peer. Returns
+    // false if the address names another process, or none was reported.
     [[nodiscard]] virtual bool bind_to(const ucs::sys::process_identity&) noexcept { return true; }
 
-    // Looks once whether the peer still answers; the owner calls it again and again. A peer that
-    // owes an answer at each of several looks in a row, and gave none in between, is lost: the
-    // endpoint fails with UCS_ERR_ENDPOINT_TIMEOUT. Only where attr().checked; other transports are
-    // told.
+    // Checks once whether the peer still responds; the owner calls this repeatedly. If the peer has
+    // not responded for several checks in a row while a response is due, it is lost: the endpoint
+    // fails with UCS_ERR_ENDPOINT_TIMEOUT. Effective only if attr().checked is set; other
+    // transports are notified of a lost peer.
     virtual void check() noexcept {}
 
-    // Fails the endpoint at once with UCS_ERR_CANCELED, where attr().keyed: the peer, who is told
-    // nothing, reaches no memory over it any more from here on, whatever it has under way. Other
-    // endpoints give nobody access, and stay as they are.
+    // If attr().keyed is set, fails the endpoint at once with UCS_ERR_CANCELED: from now on the
+    // peer, which is not notified, can access no memory over it, even with operations in progress.
+    // Other endpoints give no access, and are not changed.
     virtual void abort() noexcept {}
 
-    // Queues a send that found no resource, or that others wait before.
+    // Queues a send that found no resource, or that must wait behind others.
     virtual void pending_add(pending_request& request) = 0;
 
-    // Takes one request out that is queued here. Its neighbours keep their order.
+    // Removes a queued request. The other requests keep their order.
     virtual void pending_remove(pending_request& request) = 0;
 
-    // Takes every queued request out and hands it to `purge`.
+    // Removes all queued requests and passes each to `purge`.
     virtual void pending_purge(void (*purge)(pending_request& request, void* arg), void* arg) = 0;
 
-    // Who is at the other end, for people ("pid 123", "10.0.0.1:4242").
+    // Name of the peer for log lines ("pid 123", "10.0.0.1:4242").
     [[nodiscard]] virtual std::string peer_name() const = 0;
 
     void describe(ucs::vfs::directory& into) const override;

@@ -19,19 +19,19 @@ class key;
 
 namespace uct {
 
-// How far an interface reaches; the order is from near to far.
+// How far an interface reaches, from near to far.
 enum class scope : std::uint8_t { process, host, network };
 
-// What one call of progress costs when nothing is there: memory loads or a system call. Workers
-// poll the second kind less often while the first kind is in use.
+// Cost of one call of progress without events: memory loads or a system call. Workers poll the
+// second kind less often while the first kind is in use.
 enum class poll_cost : std::uint8_t { memory, system_call };
 
-// What an interface can do, fixed while it is open. Sizes in bytes, times in seconds, bandwidth
+// Attributes of an interface, fixed while it is open. Sizes in bytes, times in seconds, bandwidth
 // in bytes per second.
 struct iface_attr {
     op_mask ops;
     atomic_support atomics;             // of ep::atomic
-    std::size_t max_short = 0;          // payload of am_short, beside the 8-byte header
+    std::size_t max_short = 0;          // payload of am_short, without the 8-byte header
     std::size_t max_bcopy = 0;          // whole message of am_bcopy
     std::size_t max_zcopy = 0;          // header and payload of am_zcopy
     std::size_t max_zcopy_header = 0;   // header of am_zcopy
@@ -45,7 +45,7 @@ struct iface_attr {
     double latency = 0;                 // one way, small message
     double bandwidth = 0;               // large messages
     double overhead = 0;                // processor time per message
-    // More endpoints than these are slower.
+    // With more endpoints the device is slower.
     std::size_t connections_at_hand = std::numeric_limits<std::size_t>::max();
     scope reach = scope::host;
     poll_cost cost = poll_cost::memory;
@@ -62,13 +62,13 @@ struct iface_attr {
 // destroy endpoints, must not call progress, and must not throw: the transport has not yet taken
 // the message out of its ring or stream.
 struct am_handler {
-    // The whole message; `data` is valid during the call only. 8-byte aligned.
+    // Delivers a whole message; `data` is valid during the call only. Aligned to 8 bytes.
     void (*deliver)(void* arg, void* data, std::size_t length) = nullptr;
 
-    // Stream transports (attr().lands) ask where the part of a message behind its first
-    // `landing_header` bytes belongs, so that it is received in place. Called before each read
-    // of a piece, always with the whole header: returns the address for payload byte 0, or
-    // nullptr: on the first question "deliver it the ordinary way", later "drop the rest".
+    // Stream transports (attr().lands) call `locate` for the destination of a message after its
+    // first `landing_header` bytes, so that it is received in place. It is called before each read
+    // of a piece, always with the whole header. It returns the address for payload byte 0, or
+    // nullptr. On the first call nullptr means "deliver it normally", later "drop the rest".
     // `landed` replaces `deliver` for a message that was received in place.
     std::size_t landing_header = 0;
     void* (*locate)(void* arg, const void* header, std::size_t payload_length) = nullptr;
@@ -77,28 +77,28 @@ struct am_handler {
     void* arg = nullptr;
 };
 
-// Told once per failed endpoint, from progress. The endpoint may be destroyed by the handler, which
-// must not throw.
+// Called once per failed endpoint, from progress. The handler may destroy the endpoint, and must
+// not throw.
 struct error_handler {
-    void (*failed)(void* arg, ep& which, ucs_status_t status) = nullptr;
+    void (*failed)(void* arg, ep& failed_ep, ucs_status_t status) = nullptr;
     void* arg = nullptr;
 };
 
-// What an interface is opened with. The references outlive the interface.
+// Parameters of opening an interface. The references outlive the interface.
 struct iface_params {
     ucs::async::event_loop& events;          // polled by the owner now and then; for slow things
     const ucs::config::source& config;       // option texts
     std::uint64_t worker_uid = 0;            // identity of the worker, random, never 0
-    ucs::log::throttle* rejected = nullptr;  // of what peers send wrong; null: the interface's own
-    bool sleeps = false;  // the worker may sleep, so peers have to know that it must be woken
-    // The key of the job: the peer of every network connection has to prove that it knows it. Null:
+    ucs::log::throttle* rejected = nullptr;  // for errors of peers; null: the interface's own
+    bool sleeps = false;  // the worker may sleep, so peers must know that they have to wake it
+    // The key of the job: the peer of every network connection must prove that it knows it. Null if
     // there is none.
     const ucs::security::key* job_key = nullptr;
-    // Of the same component and device; null: the interface opens one of its own if it needs one.
+    // A domain of the same component and device. Null: the interface opens its own if it needs one.
     std::shared_ptr<memory_domain> domain = nullptr;
 };
 
-// Answer of check_reachable: empty `why_not` means reachable.
+// Result of check_reachable: an empty `why_not` means reachable.
 struct reachability {
     std::string why_not;
     [[nodiscard]] bool ok() const noexcept { return why_not.empty(); }
@@ -111,65 +111,66 @@ public:
 
     [[nodiscard]] virtual const iface_attr& attr() const noexcept = 0;
 
-    // Receives and completes what is there; returns the number of events. Never blocks, never
-    // throws: where memory is short the endpoint or connection concerned fails.
+    // Receives messages and completes operations; returns the number of events. Never blocks, never
+    // throws: if memory is short, the endpoint or connection fails.
     virtual unsigned progress() = 0;
 
-    // Whether progress would find something to do, as far as memory loads tell; what descriptors
-    // of the event loop show is not asked.
+    // Returns true if progress would find work, as far as memory loads tell. Descriptors of the
+    // event loop are not checked.
     [[nodiscard]] virtual bool has_work() const noexcept = 0;
 
-    // Before the worker sleeps on the descriptor of the event loop; needs iface_params::sleeps.
-    // UCS_OK: progress has nothing to do now, and when it has, the descriptor becomes readable,
-    // once; then call it again. What the owner itself starts meanwhile counts. Descriptors that
-    // are readable already are not looked at. UCS_ERR_BUSY: call progress first.
-    // UCS_ERR_UNSUPPORTED: nothing here can wake a sleeper.
+    // Must be called before the worker sleeps on the descriptor of the event loop; requires
+    // iface_params::sleeps. UCS_OK: progress has nothing to do now, and when it has, the descriptor
+    // becomes readable, once; then call it again. This includes work that the owner itself starts
+    // meanwhile, but not descriptors that are readable already. UCS_ERR_BUSY: call progress first.
+    // UCS_ERR_UNSUPPORTED: the interface cannot wake a sleeping worker.
     [[nodiscard]] virtual ucs_status_t arm() noexcept = 0;
 
     // Writes attr().address_length bytes by which peers find this interface.
     virtual void pack_address(std::span<std::byte> into) const = 0;
 
-    // Can this interface reach the one with that address? Addresses are untrusted: malformed ones
-    // are unreachable, with a reason. Pure, no side effect on the peer.
+    // Tells whether this interface can reach the one with that address. Addresses are untrusted:
+    // malformed ones are unreachable, with a reason. Pure, no side effect on the peer.
     [[nodiscard]] virtual reachability check_reachable(
         std::span<const std::byte> address) const = 0;
 
-    // May throw std::bad_alloc, as opening and asking may; everything else here does not.
+    // May throw std::bad_alloc, like opening and queries; the other functions do not throw.
     virtual ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) = 0;
 
-    // The memory that peers reach over this interface; nullptr: they find it by its address, or
-    // not at all. Lives as long as the interface.
+    // The domain of the memory that peers access over this interface. nullptr: they access it by
+    // its address, or not at all. Lives as long as the interface.
     [[nodiscard]] virtual memory_domain* domain() noexcept { return nullptr; }
 
-    // The living process that sent a message which is being delivered, as the kernel says. None:
-    // the message is not of this interface, or the transport cannot tell.
+    // Returns the living process that sent a message which is being delivered, as the kernel
+    // reports it. Returns none if the message is not of this interface, or the transport cannot
+    // tell.
     [[nodiscard]] virtual ucs::sys::process_identity sender_process(
         const peer_bytes&) const noexcept {
         return {};
     }
 
-    // Returns the number of the connection by which a message came that is being delivered;
-    // `message` is the message or a part of it. No other connection of this process has that
-    // number, now or later. 0: the message is not of this interface, or the worker has sent it
-    // itself.
+    // Returns the number of the connection over which a message came that is being delivered;
+    // `message` is the message or a part of it. No other connection of this process ever has that
+    // number. Returns 0 if the message is not of this interface, or the worker has sent it itself.
     [[nodiscard]] virtual std::uint64_t connection_of(const peer_bytes& message) const noexcept {
         static_cast<void>(message);
         return 0;
     }
-    // Ends a connection whose sender does not keep to the rules. The sender's endpoint fails, and
-    // one of this interface that uses the same connection fails with the status. Messages that the
-    // interface has not delivered are lost; a device may have received some that still come. False:
-    // the connection is not of this interface, or is gone. Not within progress.
+    // Ends a connection whose sender violates the protocol. The sender's endpoint fails, and an
+    // endpoint of this interface that uses the same connection fails with the status. Messages that
+    // the interface has not delivered are lost; a device may still deliver some that it has
+    // received. Returns false if the connection is not of this interface, or is gone. Not within
+    // progress.
     virtual bool end_connection(std::uint64_t number, ucs_status_t status) noexcept {
         static_cast<void>(number);
         static_cast<void>(status);
         return false;
     }
-    // Appends the number of each connection that is alive: a peer may still send messages by it, or
-    // has sent some that this interface delivers later. A number that connection_of has returned
-    // and that is missing never comes back, but for messages that are on their way within a device.
-    // Every interface that implements connection_of must implement this: messages of connections
-    // that are missing here may be dropped. May throw std::bad_alloc. Not within progress.
+    // Appends the number of each live connection: a peer may still send messages over it, or has
+    // sent some that this interface delivers later. A number that connection_of has returned and
+    // that is missing never appears again, except for messages in flight within a device. Every
+    // interface that implements connection_of must implement this: messages of connections that are
+    // missing here may be dropped. May throw std::bad_alloc. Not within progress.
     virtual void append_connections(std::vector<std::uint64_t>& into) const {
         static_cast<void>(into);
     }

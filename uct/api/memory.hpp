@@ -1,4 +1,4 @@
-// Memory that peers of a transport reach without the help of its owner's processor.
+// Memory domains: memory that peers access without the help of its owner's processor.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,19 @@
 
 namespace uct {
 
-// What peers may do with memory, or want to. Who may change it may read it as well, because atomic
-// operations do both.
+// Access rights to memory. The right to change includes reading, because atomic operations do both.
 enum class memory_access : std::uint8_t { read, change };
 
-// Memory of this process for peers. Made by a memory_domain; a value, any thread.
+// Memory of this process that is shared with peers. Made by a memory_domain; a value, any thread.
 struct shared_memory {
     std::span<std::byte> bytes;
-    std::vector<std::byte> key;          // what a peer hands to memory_domain::attach
-    std::shared_ptr<const void> keeper;  // peers reach it as long as this is kept
+    std::vector<std::byte> key;          // the packed key for memory_domain::attach of a peer
+    std::shared_ptr<const void> keeper;  // peers can access the memory while this exists
 };
 
-// A peer's memory as this process reaches it. Made by memory_domain::attach; immutable, any thread.
-// How long it is of use depends on the transport: mapped memory stays when its owner is gone, and
-// devices refuse what the owner does not share any more.
+// Access to a peer's memory. Made by memory_domain::attach; immutable, any thread. Its validity
+// depends on the transport: mapped memory stays when its owner is gone, and devices refuse access
+// to memory that the owner does not share any more.
 class remote_memory {
 public:
     virtual ~remote_memory() = default;
@@ -36,59 +35,61 @@ protected:
     remote_memory() = default;
 };
 
-// A place in a peer's memory. `in` is what the memory was reached by: nullptr only for transports
-// that find it by the address alone (not iface_attr::keyed), which ignore it.
+// An address in a peer's memory. `in` is the result of attach; it may be nullptr only for
+// transports that use the address alone (not iface_attr::keyed), which ignore it.
 struct remote_place {
     std::uint64_t address;
     const remote_memory* in = nullptr;
 };
 
-// Who will name memory in a request to a device: this process, or a peer to whom it is lent.
+// The process that uses memory in requests to a device: this process, or a peer to which it is
+// exposed.
 enum class memory_user : std::uint8_t { own, peer };
 
-// What has to be done before an operation can use memory.
+// Cost of making memory usable for an operation.
 struct preparation {
     double seconds = 0;  // 0: nothing
-    bool lasts = true;   // the next operation on the same memory finds it done
+    bool lasts = true;   // the preparation also serves the next operation on the same memory
 };
 
-// The memory of this process as one device knows it: what is registered with it can be reached over
-// every interface on the device. Opened by component::open_domain, shared by the interfaces that
-// are opened with it. Any thread.
+// The memory of this process that is registered with one device. It can be accessed over every
+// interface on the device. Opened by component::open_domain, shared by the interfaces that are
+// opened with it. Any thread.
 class memory_domain : public ucs::vfs::object {
 public:
     virtual ~memory_domain() = default;
 
-    // New memory, zeros. UCS_ERR_UNSUPPORTED, UCS_ERR_NO_MEMORY. Failures are logged. The functions
-    // may throw std::bad_alloc.
+    // Allocates memory, filled with zeros. Returns UCS_ERR_UNSUPPORTED or UCS_ERR_NO_MEMORY on
+    // failure. Failures are logged. The functions may throw std::bad_alloc.
     virtual ucs::result<shared_memory> allocate(std::size_t length) = 0;
 
-    // Memory that is there already, which stays its owner's: whoever unmaps it while the keeper is
-    // kept breaks the operations of peers. UCS_ERR_UNSUPPORTED where only memory of `allocate` can
-    // be reached. Failures are logged.
+    // Shares existing memory, which stays owned by the caller: if it is unmapped while the keeper
+    // exists, operations of peers fail. Returns UCS_ERR_UNSUPPORTED if peers can access only memory
+    // of `allocate`. Failures are logged.
     virtual ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) = 0;
 
-    // The same for one operation, to be read or to be written (`change`): peers reach these bytes
-    // and no others, until the keeper goes. What is left behind then may serve the next operation.
+    // Exposes memory for one operation, to be read or to be written (`change`): peers can access
+    // exactly these bytes until the keeper is destroyed. Resources that remain then may serve the
+    // next operation.
     virtual ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) {
         return share(bytes, allowed);
     }
 
-    // Memory that operations of ours will read or change, perhaps piece by piece: the device learns
-    // it at once, where it keeps what it has learned. Other than UCS_OK: it cannot work with it.
-    // Failures are logged.
+    // Registers memory in advance that operations of this process will read or change, perhaps in
+    // pieces, if the device caches registrations. Returns an error if the device cannot access the
+    // memory. Failures are logged.
     virtual ucs_status_t prepare(std::span<const std::byte>, memory_access) noexcept {
         return UCS_OK;
     }
 
-    // What it costs to make memory known to the device.
+    // Returns the cost of registering memory with the device.
     [[nodiscard]] virtual preparation preparation_of(std::span<const std::byte>, memory_access,
                                                      memory_user) noexcept {
         return {};
     }
 
-    // A peer's memory by its key, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
-    // UCS_ERR_UNREACHABLE. Failures are logged.
+    // Attaches a peer's memory by its key, which is untrusted. Returns UCS_ERR_INVALID_PARAM if it
+    // is malformed, or UCS_ERR_UNREACHABLE. Failures are logged.
     virtual ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                                memory_access wanted) = 0;
 

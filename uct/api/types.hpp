@@ -1,4 +1,4 @@
-// Vocabulary of the transport layer.
+// Basic types of the transport layer.
 #pragma once
 
 #include <sys/types.h>
@@ -29,16 +29,16 @@ struct iov {
     return sum;
 }
 
-// What a caller hands to a transport as a function (handlers, completions, queued sends, packing
-// functions) must not throw: the transport is in the middle of its own work then. In turn no
-// operation of a transport throws; what lacks memory for it returns UCS_ERR_NO_MEMORY.
+// Functions that a caller passes to a transport (handlers, completions, queued sends, packing
+// functions) must not throw, because the transport is in the middle of its own work. In turn no
+// operation of a transport throws; if memory is short, it returns UCS_ERR_NO_MEMORY.
 
-// Writes at most `capacity` bytes of a message into `into`; returns how many. Must not throw.
+// Writes at most `capacity` bytes of a message into `into`; returns their number. Must not throw.
 using pack_function = std::size_t (*)(void* arg, void* into, std::size_t capacity);
 
-// Told when an operation that returned UCS_INPROGRESS ends. May count several operations: `done`
-// runs when the last of `count` ends, with the first error in `status`. Owned by the caller,
-// must live until `done` is called, which must not throw. Owner context.
+// Notification of the end of an operation that returned UCS_INPROGRESS. May count several
+// operations: `done` is called when the last of `count` ends, with the first error in `status`.
+// Owned by the caller, must live until `done` is called, which must not throw. Owner context.
 struct completion {
     void (*done)(completion& self);
     unsigned count = 1;
@@ -50,12 +50,12 @@ struct completion {
     }
 };
 
-// A send that found no resource and waits in its endpoint's queue. When resources are back the
-// transport takes it out of the queue and calls `progress`: UCS_ERR_NO_RESOURCE puts it back at
-// the front, any other status means that the request is gone and must not be touched. `progress`
-// may send on its endpoint past the queue, so it must not run code that sends something else
-// there (a user's callback): that would overtake the requests behind it. It may not destroy the
-// endpoint, and must not throw.
+// A send that found no resource and waits in its endpoint's queue. When resources are available,
+// the transport removes it from the queue and calls `progress`: UCS_ERR_NO_RESOURCE puts it back at
+// the front, any other status means that the request is finished and must not be touched.
+// `progress` may send on its endpoint past the queue, so it must not run code that sends something
+// else there (a user's callback): that would overtake the requests behind it. It may not destroy
+// the endpoint, and must not throw.
 struct pending_request {
     ucs_status_t (*progress)(pending_request& self);
     ucs::datastruct::list_hook pending_hook;
@@ -69,7 +69,7 @@ enum class op : std::uint32_t {
     am_zcopy = 1U << 2,
     get_zcopy = 1U << 3,
     put_zcopy = 1U << 4,
-    atomic = 1U << 5,  // which ones: iface_attr::atomics
+    atomic = 1U << 5,  // the kinds are in iface_attr::atomics
     put_short = 1U << 6,
     put_bcopy = 1U << 7,
     get_bcopy = 1U << 8,
@@ -86,11 +86,11 @@ inline constexpr op_name op_names[] = {
 
 struct op_mask {
     std::uint32_t bits = 0;
-    [[nodiscard]] constexpr bool has(op which) const noexcept {
-        return (bits & static_cast<std::uint32_t>(which)) != 0;
+    [[nodiscard]] constexpr bool has(op operation) const noexcept {
+        return (bits & static_cast<std::uint32_t>(operation)) != 0;
     }
-    constexpr void add(op which) noexcept { bits |= static_cast<std::uint32_t>(which); }
-    constexpr void remove(op which) noexcept { bits &= ~static_cast<std::uint32_t>(which); }
+    constexpr void add(op operation) noexcept { bits |= static_cast<std::uint32_t>(operation); }
+    constexpr void remove(op operation) noexcept { bits &= ~static_cast<std::uint32_t>(operation); }
 };
 
 }  // namespace uct

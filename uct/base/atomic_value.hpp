@@ -1,4 +1,4 @@
-// What an atomic operation makes of a number.
+// Result of an atomic operation on a number.
 #pragma once
 
 #include "uct/api/atomic.hpp"

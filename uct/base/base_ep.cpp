@@ -6,8 +6,8 @@ namespace uct {
 
 base_ep::~base_ep() {
     if (waiting_hook.is_linked()) {
-        // Right also while dispatch_all_waiting holds it in a list of its own: intrusive lists
-        // without a counter unlink a node without looking at the list.
+        // This is also correct while dispatch_all_waiting holds the endpoint in a list of its own:
+        // intrusive lists without a counter unlink a node without accessing the list.
         iface_.waiting_.erase(iface_.waiting_.iterator_to(*this));
     }
     if (failure_hook.is_linked()) {
@@ -28,7 +28,7 @@ void base_ep::pending_remove(pending_request& request) {
 }
 
 void base_ep::pending_purge(void (*purge)(pending_request&, void*), void* arg) {
-    // A purge callback may queue again; only what is there now is handed out.
+    // A purge callback may queue new requests; only those that are queued now are purged.
     queue taken;
     taken.swap(pending_);
     queued_ = 0;

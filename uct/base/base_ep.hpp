@@ -1,4 +1,4 @@
-// The pending queue, shared by every transport's endpoint.
+// Base of the endpoints of all transports: the queue of pending sends.
 #pragma once
 
 #include "ucs/datastruct/intrusive.hpp"
@@ -8,9 +8,9 @@ namespace uct {
 
 class base_iface;
 
-// Base of all endpoints: queue of sends that wait for resources, and whether its failure was
+// Holds the queue of sends that wait for resources, and whether the endpoint's failure was
 // reported. Transports check must_queue before accepting an active message; the interface's
-// dispatch_waiting, called from progress, lets queued requests try again. Owner context.
+// dispatch_waiting, called from progress, retries queued requests. Owner context.
 class base_ep : public ep {
 public:
     explicit base_ep(base_iface& owner) noexcept : iface_(owner) {}
@@ -24,20 +24,20 @@ public:
 
     // Hook for the interface's list of endpoints with queued requests.
     ucs::datastruct::list_hook waiting_hook;
-    // Hook for its list of failures that are to be told.
+    // Hook for the interface's list of failures that must be reported.
     ucs::datastruct::list_hook failure_hook;
 
 protected:
     [[nodiscard]] bool must_queue() const noexcept { return queued_ > 0 && !dispatching_; }
 
-    // An operation was accepted. Two additions to plain integers, which only the owner reads, too.
+    // Counts an accepted operation. Two additions to plain integers, which only the owner reads.
     void count(std::size_t bytes) noexcept {
         ++operations_;
         bytes_ += bytes;
     }
 
-    // Runs queued requests until one finds no resource. Returns how many went out. The endpoint
-    // may not be destroyed by a request's progress.
+    // Runs queued requests until one finds no resource. Returns how many were sent. A request's
+    // progress may not destroy the endpoint.
     unsigned dispatch_pending();
 
     base_iface& iface_;

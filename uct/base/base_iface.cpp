@@ -38,10 +38,10 @@ void base_iface::set_am_handler(am_id id, const am_handler& handler) {
     }
 }
 
-void base_iface::note_failure(base_ep& which, ucs_status_t status) noexcept {
-    if (which.failure_noted_ != UCS_OK) return;
-    which.failure_noted_ = status;
-    failures_.push_back(which);
+void base_iface::note_failure(base_ep& failed_ep, ucs_status_t status) noexcept {
+    if (failed_ep.failure_noted_ != UCS_OK) return;
+    failed_ep.failure_noted_ = status;
+    failures_.push_back(failed_ep);
     note_work();
 }
 
@@ -51,14 +51,14 @@ void base_iface::wake_up() noexcept {
 }
 
 unsigned base_iface::report_failures() {
-    unsigned told = 0;
+    unsigned reported = 0;
     while (!failures_.empty()) {
         base_ep& first = failures_.front();
         failures_.pop_front();
         if (errors_.failed != nullptr) errors_.failed(errors_.arg, first, first.failure_noted_);
-        ++told;
+        ++reported;
     }
-    return told;
+    return reported;
 }
 
 unsigned base_iface::dispatch_all_waiting() {
@@ -95,25 +95,26 @@ void base_iface::describe_limits(ucs::vfs::directory& into) const {
         number(am, "max_hdr", have.max_zcopy_header);
         number(am, "max_iov", have.max_iov);
     });
-    for (const auto& [name, which] : {std::pair{"get", op::get_zcopy}, {"put", op::put_zcopy}}) {
-        if (!have.ops.has(which)) continue;
+    for (const auto& [name, operation] :
+         {std::pair{"get", op::get_zcopy}, {"put", op::put_zcopy}}) {
+        if (!have.ops.has(operation)) continue;
         into.folder(name, [number, &have](ucs::vfs::directory& rma) {
             number(rma, "max_zcopy", have.max_rma);
             number(rma, "max_iov", have.max_iov);
         });
     }
     if (have.ops.has(op::atomic)) {
-        for (const auto& [name, of] :
+        for (const auto& [name, kinds] :
              {std::pair{"atomic32", &have.atomics.words32}, {"atomic64", &have.atomics.words64}}) {
-            into.folder(name, [of = of](ucs::vfs::directory& words) {
-                words.file("post", [of] { return names_of(of->posted); });
-                words.file("fetch", [of] { return names_of(of->fetching); });
+            into.folder(name, [kinds = kinds](ucs::vfs::directory& words) {
+                words.file("post", [kinds] { return names_of(kinds->posted); });
+                words.file("fetch", [kinds] { return names_of(kinds->fetching); });
             });
         }
     }
     into.folder("flag", [&have](ucs::vfs::directory& flags) {
-        for (const auto& [which, name] : op_names) {
-            if (have.ops.has(which)) flags.file(name, [] { return std::string("y"); });
+        for (const auto& [operation, name] : op_names) {
+            if (have.ops.has(operation)) flags.file(name, [] { return std::string("y"); });
         }
     });
     into.file("latency", [&have] { return std::to_string(have.latency); });

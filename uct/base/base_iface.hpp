@@ -1,4 +1,4 @@
-// Handlers, attributes and waiting endpoints, shared by every transport's interface.
+// Base of the interfaces of all transports: handlers, attributes and waiting endpoints.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace uct {
 
 extern const ucs::log::component uct_log;
 
-// Base of all interfaces: active message table, error reports, endpoints that wait for resources.
-// Owner context.
+// Holds the active message table, failures to report, and endpoints that wait for resources. Owner
+// context.
 class base_iface : public iface {
 public:
     base_iface(const resource& where, const iface_params& params);
@@ -27,13 +27,13 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
     [[nodiscard]] const resource& where() const noexcept { return where_; }
-    // For lines about what a peer sent or did wrong.
+    // Throttle for log lines about errors of peers.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
 
 protected:
     friend class base_ep;
 
-    // Hands a received message to its handler. `id` may come from a peer: it is masked, and an id
+    // Passes a received message to its handler. `id` may come from a peer: it is masked, and an id
     // without handler is logged and dropped.
     void deliver(am_id id, void* data, std::size_t length) {
         const am_handler& handler = handlers_[id % am_id_count];
@@ -43,19 +43,19 @@ protected:
         return handlers_[id % am_id_count];
     }
 
-    // Notes that an endpoint failed; report_failures, called from progress, tells the error
-    // handler. Split so that no operation calls back into the protocol layer. An endpoint fails
-    // once: what is noted after its first failure is ignored.
-    void note_failure(base_ep& which, ucs_status_t status) noexcept;
+    // Records that an endpoint failed; report_failures, called from progress, calls the error
+    // handler. The two are separate so that no operation calls back into the protocol layer. An
+    // endpoint fails once: failures after the first one are ignored.
+    void note_failure(base_ep& failed_ep, ucs_status_t status) noexcept;
     unsigned report_failures();
 
-    // The end of arm(): asleep, unless there is something to do.
+    // Last step of arm(): the interface is asleep, unless there is work.
     [[nodiscard]] ucs_status_t fall_asleep() noexcept {
         if (has_work()) return UCS_ERR_BUSY;
         asleep_ = true;
         return UCS_OK;
     }
-    // The owner, in another thread than the one that sleeps, made something to do for progress.
+    // The owner, in another thread than the sleeping one, created work for progress.
     void note_work() noexcept {
         if (asleep_) [[unlikely]]
             wake_up();
@@ -70,8 +70,8 @@ protected:
 
     [[nodiscard]] bool waits_for_room() const noexcept { return !waiting_.empty(); }
 
-    // Lets waiting endpoints try again. Transports call it from progress when resources may be
-    // back; cheap when nobody waits.
+    // Lets waiting endpoints retry. Transports call it from progress when resources may be
+    // available; cheap if no endpoint waits.
     unsigned dispatch_waiting() { return waits_for_room() ? dispatch_all_waiting() : 0; }
 
     iface_attr attr_;
@@ -91,9 +91,9 @@ private:
     std::array<am_handler, am_id_count> handlers_;
     error_handler errors_;
     waiting_list waiting_;
-    failed_list failures_;       // to be told
-    bool asleep_ = false;        // since arm(); ends with the first thing that wakes
-    std::uint64_t dropped_ = 0;  // messages that no handler wanted
+    failed_list failures_;       // to be reported
+    bool asleep_ = false;        // since arm(), until the first wake-up
+    std::uint64_t dropped_ = 0;  // messages without handler
     ucs::log::throttle own_rejected_;
     ucs::log::throttle& rejected_;
 };

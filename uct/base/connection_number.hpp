@@ -1,4 +1,4 @@
-// Numbers by which the layer above names the connections of all interfaces.
+// Numbers by which the layer above identifies the connections of all interfaces.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Capability flags from what an endpoint class overrides.
+// Computes capability flags from the functions that an endpoint class overrides.
 #pragma once
 
 #include <type_traits>
@@ -20,8 +20,8 @@ template<class Member>
 inline constexpr bool overridden = !std::is_same_v<typename class_of<Member>::type, ep>;
 }  // namespace detail
 
-// The operations that `Ep` implements. Every caller gets the flags from here, so that a flag
-// cannot say what the class does not do.
+// Returns the operations that `Ep` implements. All capability flags come from here, so that they
+// cannot contradict the class.
 template<class Ep>
 constexpr op_mask implemented_ops() noexcept {
     op_mask mask;

@@ -1,4 +1,4 @@
-// The transports that this build has.
+// List of the transports of this build.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace uct {
 
-// Every built-in transport, nearest first. An explicit list, no static constructors.
+// Returns every built-in transport, nearest first. An explicit list, no static constructors.
 [[nodiscard]] std::span<const component* const> builtin_components() noexcept;
 
 }  // namespace uct

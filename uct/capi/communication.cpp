@@ -1,4 +1,4 @@
-// Functions that communicate, which the transports do not offer to C programs.
+// C functions for communication, which the transports do not offer to C programs.
 #include "uct/api/communication.h"
 
 ucs_status_t uct_worker_create(ucs_async_context_t*, ucs_thread_mode_t, uct_worker_h*) {

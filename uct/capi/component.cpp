@@ -6,7 +6,7 @@
 
 namespace {
 
-// The options that a query without a memory domain goes by: those of the environment.
+// Options for a query without a memory domain: those of the environment.
 bool works_here(const uct::component& component) {
     const auto values = ucs::config::source::read({}, {});
     return values.ok() && !component.query(*values).usable.empty();
@@ -17,7 +17,7 @@ void fill_domains(const uct::component& component, uct_component_attr_t& attr) {
     const bool list_wanted = (attr.field_mask & UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES) != 0;
     if (!count_wanted && !list_wanted) return;
 
-    // One domain per component, named like it.
+    // Each component has one domain of the same name.
     const bool any = works_here(component);
     if (count_wanted) attr.md_resource_count = any ? 1 : 0;
     if (list_wanted && any) uct::capi::copy_name(attr.md_resources[0].md_name, component.name());

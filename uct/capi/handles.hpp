@@ -1,11 +1,11 @@
-// The C handles of UCT and what they stand for. The only casts between the two.
+// The C handles of UCT and their C++ objects. All casts between the two are here.
 #pragma once
 
 #include "ucs/config/source.hpp"
 #include "uct/api/component.hpp"
 #include "uct/api/uct.h"
 
-// Option values of the caller's. Owned by who read them.
+// Option values of the caller. Owned by the caller that read them.
 struct uct_md_config {
     ucs::config::source values;
 };
@@ -18,7 +18,7 @@ struct uct_md {
 
 namespace uct::capi {
 
-// Components are built in and never change; the C interface has no const handles.
+// Components are built in and never change, but the C interface has no const handles.
 inline uct_component_h to_handle(const component* object) noexcept {
     return reinterpret_cast<uct_component_h>(const_cast<component*>(object));
 }
@@ -27,7 +27,7 @@ inline const component& from_handle(uct_component_h handle) noexcept {
     return *reinterpret_cast<const component*>(handle);
 }
 
-// Runs `body` so that no exception leaves it; running out of memory is the only one expected.
+// Runs `body` and converts exceptions; running out of memory is the only expected one.
 template<class Body>
 ucs_status_t guarded(Body&& body) noexcept {
     try {

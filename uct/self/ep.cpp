@@ -29,7 +29,7 @@ ssize_t self_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
 ucs_status_t self_ep::get_zcopy(std::span<const iov> into, const remote_place& from, completion*) {
     const auto* next = reinterpret_cast<const std::byte*>(from.address);
     for (const iov& piece : into) {
-        // A worker may well copy a buffer onto itself.
+        // A worker may copy a buffer onto itself.
         if (piece.length > 0) std::memmove(piece.base, next, piece.length);
         next += piece.length;
     }

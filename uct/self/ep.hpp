@@ -5,8 +5,8 @@
 
 namespace uct {
 
-// Sends to its own interface. Every operation ends in its call, so there is nothing to flush and
-// nothing that could fail later. Owner context.
+// Sends to its own interface. Each operation ends in its call, so there is nothing to flush and no
+// later failure. Owner context.
 class self_ep final : public base_ep {
 public:
     explicit self_ep(self_iface& owner) noexcept : base_ep(owner), messages_(owner.messages()) {}
@@ -21,7 +21,7 @@ public:
     std::string peer_name() const override { return "self"; }
 
 private:
-    // Room for a message, or nullptr when the ring is full or older sends wait.
+    // Returns space for a message, or nullptr if the ring is full or older sends wait.
     [[nodiscard]] message_ring::record* begin(std::size_t max_length) noexcept {
         if (must_queue()) return nullptr;
         static_cast<self_iface&>(iface_).note_message();

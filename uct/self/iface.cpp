@@ -26,7 +26,8 @@ self_iface::self_iface(const resource& where, const iface_params& params)
 }
 
 unsigned self_iface::progress() {
-    // Only what is there now: handlers that answer themselves must not keep the worker here.
+    // Delivers only the messages that are queued now: handlers that send to themselves must not
+    // keep the worker here.
     const std::size_t present = messages_.count();
     for (std::size_t i = 0; i < present; ++i) {
         message_ring::record& message = messages_.front();

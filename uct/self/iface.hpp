@@ -6,8 +6,8 @@
 
 namespace uct {
 
-// Messages that the worker sends to itself, queued between the send and the next progress, so
-// that no handler ever runs inside a send call. Owner context.
+// Queues messages that the worker sends to itself until the next progress, so that no handler runs
+// inside a send call. Owner context.
 class self_iface final : public base_iface {
 public:
     static constexpr std::size_t max_message = 8192;
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] ucs_status_t arm() noexcept override { return fall_asleep(); }
 
     [[nodiscard]] message_ring& messages() noexcept { return messages_; }
-    // Another thread of the worker sends while one sleeps.
+    // Called when another thread of the worker may send while one sleeps.
     void note_message() noexcept { note_work(); }
 
 private:

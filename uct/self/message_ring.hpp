@@ -1,4 +1,4 @@
-// First-in first-out store of messages of different lengths.
+// Queue of messages of different lengths, for the loopback transport.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ public:
     explicit message_ring(std::size_t capacity)
         : memory_(new std::byte[capacity]), capacity_(capacity) {}
 
-    // Room for a message of up to `max_length` bytes behind the newest one, or nullptr. The record
-    // joins the ring with `commit`.
+    // Returns space for a message of up to `max_length` bytes after the newest one, or nullptr.
+    // `commit` adds the record to the ring.
     [[nodiscard]] record* reserve(std::size_t max_length) noexcept {
         const std::size_t need = footprint(max_length);
         if (count_ == 0) head_ = tail_ = 0;
         const bool wrapped = count_ > 0 && tail_ <= head_;
-        if (wrapped) return head_ - tail_ >= need ? at(tail_) : nullptr;
-        if (capacity_ - tail_ >= need) return at(tail_);
+        if (wrapped) return head_ - tail_ >= need ? record_at(tail_) : nullptr;
+        if (capacity_ - tail_ >= need) return record_at(tail_);
         if (head_ < need) return nullptr;
         end_ = tail_;
-        return at(0);
+        return record_at(0);
     }
 
     void commit(record& reserved, am_id id, std::size_t length) noexcept {
@@ -44,11 +44,11 @@ public:
     }
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    [[nodiscard]] record& front() noexcept { return *at(head_); }
+    [[nodiscard]] record& front() noexcept { return *record_at(head_); }
 
     void pop() noexcept {
         head_ += footprint(front().length);
-        // The oldest record was the last before the gap at the end of the block.
+        // That was the last record before the gap at the end of the block.
         if (--count_ > 0 && tail_ <= head_ && head_ == end_) head_ = 0;
     }
 
@@ -58,8 +58,8 @@ private:
     static std::size_t footprint(std::size_t length) noexcept {
         return sizeof(record) + (length + 15) / 16 * 16;
     }
-    record* at(std::size_t where) noexcept {
-        return reinterpret_cast<record*>(memory_.get() + where);
+    record* record_at(std::size_t offset) noexcept {
+        return reinterpret_cast<record*>(memory_.get() + offset);
     }
     std::size_t position(const record& r) const noexcept {
         return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&r) - memory_.get());
@@ -68,8 +68,8 @@ private:
     std::unique_ptr<std::byte[]> memory_;
     const std::size_t capacity_;
     std::size_t head_ = 0;  // oldest record
-    std::size_t tail_ = 0;  // behind the newest one
-    std::size_t end_ = 0;   // while wrapped: where the records before the gap end
+    std::size_t tail_ = 0;  // after the newest record
+    std::size_t end_ = 0;   // while wrapped: end of the records before the gap
     std::size_t count_ = 0;
 };
 

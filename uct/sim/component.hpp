@@ -6,8 +6,9 @@
 
 namespace uct::sim {
 
-// Opens interfaces on one fabric: resource "sim", device "node". Not in the registry; a test
-// hands it to whatever takes a list of components. Owned by the test, destroyed before the fabric.
+// Opens interfaces on one fabric: resource "sim", device "node". The component is not in the
+// registry; a test passes it to code that takes a list of components. Owned by the test, destroyed
+// before the fabric.
 class sim_component final : public component {
 public:
     explicit sim_component(fabric& network) noexcept : fabric_(network) {}

@@ -13,14 +13,14 @@ std::size_t driver::add(progress_function progress) {
     return workers_.size() - 1;
 }
 
-unsigned driver::poll_everybody() {
+unsigned driver::poll_all() {
     unsigned events = 0;
     for (const progress_function& progress : workers_)
         events += progress ? progress() : 0;
     return events;
 }
 
-// Returns 0 when neither the chosen worker nor the fabric had anything to do.
+// Returns 0 if neither the chosen worker nor the fabric had work.
 unsigned driver::turn() {
     const std::size_t choice = fabric_.dice().below(workers_.size() + 1);
     if (choice < workers_.size() && workers_[choice]) {
@@ -35,11 +35,12 @@ bool driver::run_until(const std::function<bool()>& done, std::size_t max_turns,
     ucs::time::nanoseconds idle = 0;
     for (std::size_t turns = 0; turns < max_turns; ++turns) {
         if (done()) return true;
-        if (turn() > 0 || poll_everybody() > 0) {
+        if (turn() > 0 || poll_all() > 0) {
             idle = 0;
             continue;
         }
-        if (fabric_.pending_events() > 0) continue;  // a worker that found nothing still posted
+        if (fabric_.pending_events() > 0)
+            continue;  // a worker without events still posted operations
         if (idle >= max_idle_time) {
             reason_ = "nothing is left to happen";
             return done();
@@ -53,7 +54,7 @@ bool driver::run_until(const std::function<bool()>& done, std::size_t max_turns,
 
 bool driver::run_until_quiet(std::size_t max_turns) {
     for (std::size_t turns = 0; turns < max_turns; ++turns) {
-        if (turn() == 0 && poll_everybody() == 0 && fabric_.pending_events() == 0) return true;
+        if (turn() == 0 && poll_all() == 0 && fabric_.pending_events() == 0) return true;
     }
     reason_ = fmt::format("not quiet after {} turns", max_turns);
     return false;

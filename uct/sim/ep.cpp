@@ -23,14 +23,14 @@ void append(operation& message, const void* from, std::size_t length) noexcept {
 }  // namespace
 
 sim_ep::sim_ep(sim_iface& owner, fabric& network, node_id target)
-    : base_ep(owner), fabric_(network), link_(network.connect(owner.here(), target, *this)) {}
+    : base_ep(owner), fabric_(network), link_(network.connect(owner.own_node(), target, *this)) {}
 
 sim_ep::~sim_ep() {
     fabric_.disconnect(*link_);
     std::vector<operation_ptr> all;
     all.swap(link_->outstanding);
-    for (const operation_ptr& one : all) {
-        if (one->done != nullptr) one->done->finish(UCS_ERR_CANCELED);
+    for (const operation_ptr& op : all) {
+        if (op->done != nullptr) op->done->finish(UCS_ERR_CANCELED);
     }
 }
 
@@ -117,16 +117,16 @@ ucs_status_t sim_ep::access(op_kind kind, std::span<const iov> pieces, std::uint
     if (fabric_.rma_refused(link_->from, link_->to)) return UCS_ERR_UNSUPPORTED;
     if (auto status = fabric_.admit(link_); status != UCS_OK) return status;
     count(total_length(pieces));
-    auto what = std::make_shared<operation>();
-    what->kind = kind;
-    what->pieces.assign(pieces.begin(), pieces.end());
-    what->remote_address = remote_address;
-    what->done = done;
+    auto op = std::make_shared<operation>();
+    op->kind = kind;
+    op->pieces.assign(pieces.begin(), pieces.end());
+    op->remote_address = remote_address;
+    op->done = done;
     if (ends_at_once(done)) {
-        what->access_remote();
+        op->access_remote();
         return UCS_OK;
     }
-    fabric_.post(link_, std::move(what));
+    fabric_.post(link_, std::move(op));
     return UCS_INPROGRESS;
 }
 
@@ -134,10 +134,10 @@ ucs_status_t sim_ep::flush(completion* done) {
     if (link_->failure != UCS_OK) return link_->failure;
     if (link_->window_use() == 0) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
-    auto what = std::make_shared<operation>();
-    what->kind = op_kind::flush;
-    what->done = done;
-    fabric_.post(link_, std::move(what));
+    auto op = std::make_shared<operation>();
+    op->kind = op_kind::flush;
+    op->done = done;
+    fabric_.post(link_, std::move(op));
     return UCS_INPROGRESS;
 }
 

@@ -1,13 +1,13 @@
-// Simulated endpoint.
+// Endpoint of the simulated transport.
 #pragma once
 
 #include "uct/sim/iface.hpp"
 
 namespace uct::sim {
 
-// Posts operations on a link of the fabric. Checks its arguments against the interface's limits
-// and refuses what a transport could not do, because it exists to find mistakes of its callers.
-// Owner context.
+// Posts operations on a link of the fabric. Checks the arguments against the interface's limits and
+// refuses invalid calls, because the simulation exists to find mistakes of the callers. Owner
+// context.
 class sim_ep : public base_ep {
 public:
     sim_ep(sim_iface& owner, fabric& network, node_id target);

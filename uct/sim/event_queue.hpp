@@ -1,4 +1,4 @@
-// What will happen in a simulation, in the order of virtual time.
+// Queue of the future events of a simulation, in the order of virtual time.
 #pragma once
 
 #include <queue>
@@ -8,21 +8,21 @@
 namespace uct::sim {
 
 enum class action : std::uint8_t {
-    connect,   // the link takes operations from now on
-    arrive,    // its first message on the wire reaches the receiver's queue
+    connect,   // the link accepts operations from now on
+    arrive,    // the first message on its wire reaches the receiver's queue
     access,    // a get or put touches memory
     complete,  // an operation ends at the sender
     fail,      // the link, or every link from `from` to `to`, fails with `status`
     die,       // all nodes of worker `worker_uid` die
-    wake,      // nothing but a reason to call progress
+    wake,      // only a reason to call progress
 };
 
 struct event {
     ucs::time::nanoseconds when = 0;
     std::uint64_t order = 0;  // breaks ties: random between links, never within a link
-    action what = action::wake;
-    link_ptr on{};
-    operation_ptr which{};
+    action kind = action::wake;
+    link_ptr conn{};
+    operation_ptr op{};
     ucs_status_t status = UCS_OK;
     node_id from = 0;
     node_id to = 0;

@@ -9,13 +9,13 @@ namespace uct::sim {
 
 namespace {
 
-// Virtual time does not start at 0, which code may take for "never".
+// Virtual time does not start at 0, because code may use 0 for "never".
 constexpr ucs::time::nanoseconds start_of_time = 1'000'000'000;
 
-// When an endpoint takes operations that has no partner.
+// Connection time of an endpoint without a partner.
 constexpr ucs::time::nanoseconds never = std::numeric_limits<ucs::time::nanoseconds>::max();
 
-// Some salt, so that an address of another fabric is not taken for one of this.
+// Salts addresses, so that an address of another fabric is not valid on this one.
 std::uint32_t mix(std::uint64_t value) noexcept {
     return static_cast<std::uint32_t>(random(value).next() >> 32U);
 }
@@ -67,8 +67,8 @@ node& fabric::join(std::uint64_t worker_uid, bool paired) {
     return *nodes_.back();
 }
 
-std::uint32_t fabric::check_word(const node& of) const noexcept {
-    return mix((seed_ << 20U) ^ of.id ^ (of.paired ? 0x726373U : 0x73696dU));
+std::uint32_t fabric::checksum(const node& n) const noexcept {
+    return mix((seed_ << 20U) ^ n.id ^ (n.paired ? 0x726373U : 0x73696dU));
 }
 
 ucs::result<node_id> fabric::parse_address(const node& reader,
@@ -78,7 +78,7 @@ ucs::result<node_id> fabric::parse_address(const node& reader,
     std::memcpy(words.data(), address.data(), sizeof words);
     if (words[0] >= nodes_.size()) return UCS_ERR_INVALID_ADDR;
     const node& found = *nodes_[words[0]];
-    if (words[1] != check_word(found) || found.paired != reader.paired) return UCS_ERR_INVALID_ADDR;
+    if (words[1] != checksum(found) || found.paired != reader.paired) return UCS_ERR_INVALID_ADDR;
     return found.id;
 }
 
@@ -91,32 +91,33 @@ link_ptr fabric::connect(node& from, node_id to, sim_ep& owner) {
         fresh->connected_at = never;
         if (is_cut(from, to))
             schedule({.when = now_ + network_.detection_time,
-                      .what = action::fail,
-                      .on = fresh,
+                      .kind = action::fail,
+                      .conn = fresh,
                       .status = UCS_ERR_ENDPOINT_TIMEOUT});
         return fresh;
     }
     fresh->connected_at = now_ + dice_.between(0, network_.max_connect_time);
     if (!nodes_[to]->alive) {
         schedule({.when = now_ + network_.detection_time,
-                  .what = action::fail,
-                  .on = fresh,
+                  .kind = action::fail,
+                  .conn = fresh,
                   .status = UCS_ERR_CONNECTION_RESET});
     } else if (fresh->connected_at > now_) {
-        schedule({.when = fresh->connected_at, .what = action::connect, .on = fresh});
+        schedule({.when = fresh->connected_at, .kind = action::connect, .conn = fresh});
     }
     return fresh;
 }
 
-void fabric::disconnect(link& which) {
-    record(event_kind::ep_destroyed, which);
-    which.owner = nullptr;
-    nodes_[which.from]->out.erase(which.number);
-    nodes_[which.to]->in.erase(which.number);
-    // The messages were accepted, so they still arrive, but their memory is the caller's again.
-    for (const operation_ptr& message : which.wire)
+void fabric::disconnect(link& conn) {
+    record(event_kind::ep_destroyed, conn);
+    conn.owner = nullptr;
+    nodes_[conn.from]->out.erase(conn.number);
+    nodes_[conn.to]->in.erase(conn.number);
+    // The messages were accepted, so they still arrive. Their bytes are copied now, because the
+    // caller may reuse its memory.
+    for (const operation_ptr& message : conn.wire)
         message->gather();
-    if (which.paired) part(which);
+    if (conn.paired) part(conn);
 }
 
 bool fabric::rma_refused(node_id from, node_id to) {
@@ -128,84 +129,85 @@ bool fabric::rma_refused(node_id from, node_id to) {
     return refused_.contains(both);
 }
 
-ucs_status_t fabric::admit(const link_ptr& on) {
-    if (on->failure != UCS_OK) return on->failure;
-    if (!nodes_[on->from]->alive) return UCS_ERR_CONNECTION_RESET;
+ucs_status_t fabric::admit(const link_ptr& conn) {
+    if (conn->failure != UCS_OK) return conn->failure;
+    if (!nodes_[conn->from]->alive) return UCS_ERR_CONNECTION_RESET;
     const bool refused = dice_.chance(network_.refusal);
-    const bool busy = now_ < on->connected_at || on->window_use() >= network_.tx_window;
+    const bool busy = now_ < conn->connected_at || conn->window_use() >= network_.tx_window;
     if (busy || refused) {
-        record(event_kind::refused, *on);
-        // Nothing else may be under way that would make the sender try again. Where something is, a
-        // sender that tries often would fill the time until then with reasons to try.
-        if (!busy) schedule({.when = now_ + 1, .what = action::wake, .on = on});
+        record(event_kind::refused, *conn);
+        // There may be no other event that makes the sender retry, so one is added. While the
+        // endpoint is busy, another event follows anyway: a sender that retries often would fill
+        // the queue with such events.
+        if (!busy) schedule({.when = now_ + 1, .kind = action::wake, .conn = conn});
         return UCS_ERR_NO_RESOURCE;
     }
-    if (!must_fail(*on)) return UCS_OK;
+    if (!must_fail(*conn)) return UCS_OK;
     if (dice_.chance(0.5)) {
-        schedule({.when = now_ + travel_time(*on, 0),
-                  .what = action::fail,
-                  .on = on,
+        schedule({.when = now_ + travel_time(*conn, 0),
+                  .kind = action::fail,
+                  .conn = conn,
                   .status = UCS_ERR_ENDPOINT_TIMEOUT});
         return UCS_OK;
     }
-    fail(on, UCS_ERR_ENDPOINT_TIMEOUT);
-    return on->failure;
+    fail(conn, UCS_ERR_ENDPOINT_TIMEOUT);
+    return conn->failure;
 }
 
-void fabric::post(const link_ptr& on, operation_ptr what) {
-    what->serial = on->next_serial++;
-    record(event_kind::posted, *on, what->length);
-    on->outstanding.push_back(what);
-    if (what->kind == op_kind::flush) return;
-    if (what->kind == op_kind::message || what->kind == op_kind::nothing) {
-        send_on_wire(on, std::move(what));
+void fabric::post(const link_ptr& conn, operation_ptr op) {
+    op->serial = conn->next_serial++;
+    record(event_kind::posted, *conn, op->length);
+    conn->outstanding.push_back(op);
+    if (op->kind == op_kind::flush) return;
+    if (op->kind == op_kind::message || op->kind == op_kind::probe) {
+        send_on_wire(conn, std::move(op));
         return;
     }
-    const ucs::time::nanoseconds there = now_ + travel_time(*on, what->length);
-    schedule({.when = there, .what = action::access, .on = on, .which = std::move(what)});
+    const ucs::time::nanoseconds arrival = now_ + travel_time(*conn, op->length);
+    schedule({.when = arrival, .kind = action::access, .conn = conn, .op = std::move(op)});
 }
 
-void fabric::post_both(const link_ptr& on, operation_ptr write, operation_ptr message) {
-    write->serial = on->next_serial++;
-    record(event_kind::posted, *on, write->length);
-    on->outstanding.push_back(write);
+void fabric::post_both(const link_ptr& conn, operation_ptr write, operation_ptr message) {
+    write->serial = conn->next_serial++;
+    record(event_kind::posted, *conn, write->length);
+    conn->outstanding.push_back(write);
     message->first = std::move(write);
-    post(on, std::move(message));
+    post(conn, std::move(message));
 }
 
-void fabric::send_on_wire(const link_ptr& on, operation_ptr what) {
-    const ucs::time::nanoseconds there = now_ + travel_time(*on, what->length);
-    on->wire.push_back(std::move(what));
-    on->last_arrival = std::max(on->last_arrival + 1, there);
-    schedule({.when = on->last_arrival, .what = action::arrive, .on = on});
+void fabric::send_on_wire(const link_ptr& conn, operation_ptr op) {
+    const ucs::time::nanoseconds arrival = now_ + travel_time(*conn, op->length);
+    conn->wire.push_back(std::move(op));
+    conn->last_arrival = std::max(conn->last_arrival + 1, arrival);
+    schedule({.when = conn->last_arrival, .kind = action::arrive, .conn = conn});
 }
 
-void fabric::consumed_message(node& at) {
-    --at.queued_messages;
-    // A link whose messages were lost meanwhile takes no room: the next one may have it.
-    while (!at.held_back.empty() && at.queued_messages < network_.rx_queue) {
-        const link_ptr next = at.held_back.front();
-        at.held_back.pop_front();
+void fabric::consumed_message(node& receiver) {
+    --receiver.queued_messages;
+    // A link whose messages were lost meanwhile takes no slot, so the next link may use it.
+    while (!receiver.held_back.empty() && receiver.queued_messages < network_.rx_queue) {
+        const link_ptr next = receiver.held_back.front();
+        receiver.held_back.pop_front();
         arrive(next);
     }
 }
 
-ucs::time::nanoseconds fabric::travel_time(const link& on, std::size_t bytes) {
+ucs::time::nanoseconds fabric::travel_time(const link& conn, std::size_t bytes) {
     const paired_parameters& pairs = network_.paired;
-    ucs::time::nanoseconds time = on.paired
+    ucs::time::nanoseconds time = conn.paired
                                       ? dice_.between(pairs.min_latency, pairs.max_latency)
                                       : dice_.between(network_.min_latency, network_.max_latency);
     if (dice_.chance(network_.delay_probability)) time += dice_.between(0, network_.max_delay);
-    const double bandwidth = on.paired ? pairs.bandwidth : network_.bandwidth;
+    const double bandwidth = conn.paired ? pairs.bandwidth : network_.bandwidth;
     return time + static_cast<ucs::time::nanoseconds>(static_cast<double>(bytes) * 1e9 / bandwidth);
 }
 
-void fabric::record(event_kind kind, const link& on, std::uint64_t detail) noexcept {
-    history_.add({now_, kind, on.from, on.to, on.number, detail});
+void fabric::record(event_kind kind, const link& conn, std::uint64_t detail) noexcept {
+    history_.add({now_, kind, conn.from, conn.to, conn.number, detail});
 }
 
-void fabric::record(event_kind kind, const node& at, std::uint64_t detail) noexcept {
-    history_.add({now_, kind, at.id, at.id, 0, detail});
+void fabric::record(event_kind kind, const node& n, std::uint64_t detail) noexcept {
+    history_.add({now_, kind, n.id, n.id, 0, detail});
 }
 
 }  // namespace uct::sim

@@ -1,4 +1,4 @@
-// A network in virtual time, inside one process.
+// The simulated network: it runs in virtual time, inside one process.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace uct::sim {
 
-// Connects the interfaces that are opened on it (see component.hpp) and decides, from its seed,
-// what happens when. A test calls `step` to make the next event happen and the `progress` of its
-// workers in any order (or lets driver.hpp do both); the same seed and calls give the same run.
-// Installs its clock as the clock of the library while it lives; fabrics nest. Created and
-// destroyed by the test, outlives everything opened on it. One thread only.
+// Connects the interfaces that are opened on it (see component.hpp), and decides from its seed what
+// happens when. A test calls `step` to process the next event and `progress` of its workers in any
+// order, or lets driver.hpp do both. The same seed and calls give the same run. While a fabric
+// exists, its clock is the clock of the library; fabrics nest. Created and destroyed by the test,
+// outlives everything that is opened on it. One thread only.
 class fabric {
 public:
     explicit fabric(std::uint64_t seed, const parameters& network = {});
@@ -33,40 +33,40 @@ public:
     [[nodiscard]] const parameters& network() const noexcept { return network_; }
     [[nodiscard]] const trace& history() const noexcept { return history_; }
     [[nodiscard]] random& dice() noexcept { return dice_; }
-    // Whether memory is out of a device's reach, this time.
+    // Decides at random whether the device refuses to register memory this time.
     [[nodiscard]] bool refuses_memory() {
         return dice_.chance(network_.paired.registration_failure);
     }
 
-    // Lets time pass to the next event and makes it happen; false when there is none.
+    // Advances time to the next event and processes it. Returns false if there is none.
     bool step();
     [[nodiscard]] std::size_t pending_events() const noexcept { return events_.size(); }
-    // Lets time pass, with all that happens meanwhile. For timers of workers.
+    // Advances time and processes all events until then. For timers of workers.
     void advance(ucs::time::nanoseconds duration);
 
-    // Which node a worker's n-th interface on this fabric is.
+    // Returns the node of the worker's n-th interface on this fabric.
     [[nodiscard]] std::optional<node_id> find_node(std::uint64_t worker_uid,
                                                    std::size_t nth = 0) const noexcept;
 
-    // Nothing gets through between two nodes whose endpoints come in pairs.
-    void break_path(node_id one, node_id other) { dead_paths_[std::minmax(one, other)] = true; }
+    // Drops everything between two nodes with paired endpoints.
+    void break_path(node_id a, node_id b) { dead_paths_[std::minmax(a, b)] = true; }
 
     // get_zcopy and put_zcopy from one node to another return UCS_ERR_UNSUPPORTED.
     void refuse_rma(node_id from, node_id to) { refused_.insert({from, to}); }
 
     // The n-th operation (1: the next) that `from` posts to `to` makes its endpoint fail.
     void fail_at_operation(node_id from, node_id to, std::uint64_t nth);
-    // Every endpoint of `from` to `to` fails at that time, counted from now.
+    // All endpoints of `from` to `to` fail after that delay.
     void fail_after(node_id from, node_id to, ucs::time::nanoseconds delay);
 
-    // The worker dies: its interfaces neither send nor receive from then on, messages on their way
-    // are lost from some point on, and its peers' endpoints fail after parameters::detection_time.
-    // The test must not run the worker any more, but may destroy it.
+    // The worker dies: its interfaces stop sending and receiving, the messages in flight are lost
+    // from a random point on, and its peers' endpoints fail after parameters::detection_time. The
+    // test must not run the worker any more, but may destroy it.
     void kill(std::uint64_t worker_uid);
     void kill_after(std::uint64_t worker_uid, ucs::time::nanoseconds delay);
-    // The worker lives, but nothing reaches it or leaves it any more: its endpoints and those of
-    // its peers fail, now and later. One that was killed may be run again then, alone, so that what
-    // it has begun comes to an end.
+    // Disconnects a living worker from the network: its endpoints and those of its peers fail, now
+    // and later. A killed worker may be run again after this call, without its peers, so that its
+    // operations end.
     void cut_off(std::uint64_t worker_uid);
 
 private:
@@ -76,60 +76,60 @@ private:
 
     // For interfaces and endpoints.
     node& join(std::uint64_t worker_uid, bool paired);
-    void leave(node& which);
-    [[nodiscard]] std::uint32_t check_word(const node& of) const noexcept;
-    // Of an interface of the same kind.
+    void leave(node& gone);
+    [[nodiscard]] std::uint32_t checksum(const node& n) const noexcept;
+    // The address of an interface of the same kind.
     [[nodiscard]] ucs::result<node_id> parse_address(const node& reader,
                                                      std::span<const std::byte> address) const;
     link_ptr connect(node& from, node_id to, sim_ep& owner);
-    void disconnect(link& which);
-    [[nodiscard]] ucs_status_t admit(const link_ptr& on);
+    void disconnect(link& conn);
+    [[nodiscard]] ucs_status_t admit(const link_ptr& conn);
     [[nodiscard]] bool rma_refused(node_id from, node_id to);
-    void post(const link_ptr& on, operation_ptr what);
-    // Of a message and the write that goes before it.
-    void post_both(const link_ptr& on, operation_ptr write, operation_ptr message);
-    void consumed_message(node& at);
-    void record(event_kind kind, const link& on, std::uint64_t detail = 0) noexcept;
-    void record(event_kind kind, const node& at, std::uint64_t detail = 0) noexcept;
+    void post(const link_ptr& conn, operation_ptr op);
+    // Posts a message together with the write that is carried out before it.
+    void post_both(const link_ptr& conn, operation_ptr write, operation_ptr message);
+    void consumed_message(node& receiver);
+    void record(event_kind kind, const link& conn, std::uint64_t detail = 0) noexcept;
+    void record(event_kind kind, const node& n, std::uint64_t detail = 0) noexcept;
 
-    // Endpoints in pairs.
+    // Paired endpoints.
     static constexpr std::size_t connection_length = 2 * sizeof(std::uint64_t);
-    [[nodiscard]] std::uint64_t check_word(const link& of) const noexcept;
-    void pack_connection(const link& of, std::span<std::byte> into) const;
-    // UCS_ERR_INVALID_ADDR: malformed.
-    ucs_status_t bind(const link_ptr& which, std::span<const std::byte> theirs);
-    void look(const link_ptr& on);
-    void abort(const link_ptr& on) { fail_alone(on, UCS_ERR_CANCELED); }
-    [[nodiscard]] bool path_is_dead(node_id one, node_id other);
-    [[nodiscard]] link_ptr listening_partner(const link& of);
+    [[nodiscard]] std::uint64_t checksum(const link& conn) const noexcept;
+    void pack_connection(const link& conn, std::span<std::byte> into) const;
+    // Returns UCS_ERR_INVALID_ADDR if the data is malformed.
+    ucs_status_t bind(const link_ptr& conn, std::span<const std::byte> data);
+    void look(const link_ptr& conn);
+    void abort(const link_ptr& conn) { fail_this_side(conn, UCS_ERR_CANCELED); }
+    [[nodiscard]] bool path_is_dead(node_id a, node_id b);
+    [[nodiscard]] link_ptr responding_partner(const link& conn);
     enum class reception : std::uint8_t { taken, later, never };
-    [[nodiscard]] reception reach_partner(const link_ptr& on);
-    void repeat(event&& what);
-    [[nodiscard]] bool serve(const link_ptr& on, const operation_ptr& which);
-    void send_on_wire(const link_ptr& on, operation_ptr what);
-    void part(link& which);
-    void arrived_goodbye(const link& of);
+    [[nodiscard]] reception try_partner(const link_ptr& conn);
+    void retransmit(event&& event_);
+    [[nodiscard]] bool serve(const link_ptr& conn, const operation_ptr& op);
+    void send_on_wire(const link_ptr& conn, operation_ptr op);
+    void part(link& conn);
+    void take_goodbye(const link& conn);
 
     // Events.
-    void schedule(event what);
-    void happen(event& what);
-    void arrive(const link_ptr& on);
-    [[nodiscard]] bool arrives_at_partner(const link_ptr& on);
-    void access(const link_ptr& on, const operation_ptr& which);
-    void complete_soon(const link_ptr& on, const operation_ptr& which);
-    void complete(const link_ptr& on, const operation_ptr& which);
-    void fail_links(const event& what);
-    void fail(const link_ptr& on, ucs_status_t status);
-    // The receiver ends the connection: nothing more is delivered from it.
-    void end(const link_ptr& on, ucs_status_t status);
-    // Without a word to the other side.
-    void fail_alone(const link_ptr& on, ucs_status_t status);
-    void fail_opposites(const link& of);
+    void schedule(event event_);
+    void happen(event& event_);
+    void arrive(const link_ptr& conn);
+    [[nodiscard]] bool arrives_at_partner(const link_ptr& conn);
+    void access(const link_ptr& conn, const operation_ptr& op);
+    void complete_soon(const link_ptr& conn, const operation_ptr& op);
+    void complete(const link_ptr& conn, const operation_ptr& op);
+    void fail_links(const event& event_);
+    void fail(const link_ptr& conn, ucs_status_t status);
+    // Ends the connection on the receiver's side: nothing more is delivered from it.
+    void end(const link_ptr& conn, ucs_status_t status);
+    // Fails the link without notifying the other side.
+    void fail_this_side(const link_ptr& conn, ucs_status_t status);
+    void fail_opposites(const link& conn);
     void lose_peers(node& gone);
     [[nodiscard]] bool is_cut(const node& from, node_id to) const noexcept;
-    void lose_wire_tail(link& on);
-    [[nodiscard]] bool must_fail(const link& on);
-    [[nodiscard]] ucs::time::nanoseconds travel_time(const link& on, std::size_t bytes);
+    void lose_wire_tail(link& conn);
+    [[nodiscard]] bool must_fail(const link& conn);
+    [[nodiscard]] ucs::time::nanoseconds travel_time(const link& conn, std::size_t bytes);
 
     static ucs::time::nanoseconds virtual_now() noexcept;
     static inline fabric* current_ = nullptr;
@@ -138,7 +138,8 @@ private:
     const parameters network_;
     random dice_;
     trace history_;
-    // Other threads read the time as well: those that ask for the object tree have a deadline.
+    // Atomic because other threads read the time, too: requests for the object tree have a
+    // deadline.
     std::atomic<ucs::time::nanoseconds> now_;
     fabric* const outer_;
     event_queue events_;
@@ -150,9 +151,9 @@ private:
     std::set<pair> refused_;
     std::set<pair> rma_decided_;
     std::map<pair, std::uint64_t> failing_operation_;  // operations left until the failure
-    std::map<pair, bool> dead_paths_;                  // what was decided
-    // Links of endpoints that come in pairs, by number; of those that are gone, until they have
-    // said all.
+    std::map<pair, bool> dead_paths_;                  // paths whose fate is decided
+    // Links of paired endpoints by number. The link of a destroyed endpoint stays until its goodbye
+    // has arrived.
     std::map<std::uint64_t, link_ptr> pairs_;
 };
 

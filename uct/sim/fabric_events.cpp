@@ -1,104 +1,104 @@
-// What happens on a fabric when an event's time has come.
+// Processing of the fabric's events.
 #include "uct/sim/fabric.hpp"
 
 namespace uct::sim {
 
-void fabric::schedule(event what) {
-    // Equal times are ordered at random; arrivals of one link never have equal times.
+void fabric::schedule(event event_) {
+    // Events with equal times are ordered at random. Arrivals of one link never have equal times.
     constexpr unsigned counter_bits = 24;
-    what.order = (dice_.next() << counter_bits) | (next_order_++ & ((1U << counter_bits) - 1));
-    events_.push(std::move(what));
+    event_.order = (dice_.next() << counter_bits) | (next_order_++ & ((1U << counter_bits) - 1));
+    events_.push(std::move(event_));
 }
 
-void fabric::happen(event& what) {
-    switch (what.what) {
+void fabric::happen(event& event_) {
+    switch (event_.kind) {
         case action::connect:
-            record(event_kind::connected, *what.on);
-            nodes_[what.on->from]->due.push_back({due_item::kind::connected, what.on, {}});
+            record(event_kind::connected, *event_.conn);
+            nodes_[event_.conn->from]->due.push_back({due_item::kind::connected, event_.conn, {}});
             break;
         case action::arrive:
-            arrive(what.on);
+            arrive(event_.conn);
             break;
         case action::access:
-            access(what.on, what.which);
+            access(event_.conn, event_.op);
             break;
         case action::complete:
-            complete(what.on, what.which);
+            complete(event_.conn, event_.op);
             break;
         case action::fail:
-            fail_links(what);
+            fail_links(event_);
             break;
         case action::die:
-            kill(what.worker_uid);
+            kill(event_.worker_uid);
             break;
         case action::wake:
-            record(event_kind::woken, *what.on);
+            record(event_kind::woken, *event_.conn);
             break;
     }
 }
 
-void fabric::arrive(const link_ptr& on) {
-    if (on->wire.empty()) return;  // lost with its link
-    node& target = *nodes_[on->to];
-    if (on->paired && target.alive && !arrives_at_partner(on)) return;
+void fabric::arrive(const link_ptr& conn) {
+    if (conn->wire.empty()) return;  // lost with its link
+    node& target = *nodes_[conn->to];
+    if (conn->paired && target.alive && !arrives_at_partner(conn)) return;
     if (target.alive && target.queued_messages >= network_.rx_queue) {
-        record(event_kind::held_back, *on, target.queued_messages);
-        target.held_back.push_back(on);
+        record(event_kind::held_back, *conn, target.queued_messages);
+        target.held_back.push_back(conn);
         return;
     }
-    const operation_ptr message = on->wire.front();
-    on->wire.pop_front();
+    const operation_ptr message = conn->wire.front();
+    conn->wire.pop_front();
     if (!target.alive) {
-        // It does not end at the sender either: the failure of the link will tell.
-        record(event_kind::dropped, *on, message->serial);
+        // The operation does not end at the sender; the failure of the link ends it.
+        record(event_kind::dropped, *conn, message->serial);
         return;
     }
     if (message->first != nullptr) {
-        access(on, message->first);
-        if (!message->first->served) return;  // lost as well
+        access(conn, message->first);
+        if (!message->first->served) return;  // the message is lost, too
     }
-    record(event_kind::arrived, *on, message->serial);
+    record(event_kind::arrived, *conn, message->serial);
     if (message->kind == op_kind::goodbye) {
-        arrived_goodbye(*on);
+        take_goodbye(*conn);
         return;
     }
-    if (message->kind == op_kind::nothing) {
-        complete_soon(on, message);
+    if (message->kind == op_kind::probe) {
+        complete_soon(conn, message);
         return;
     }
     message->gather();
-    on->arrived.push_back(message);
+    conn->arrived.push_back(message);
     ++target.queued_messages;
-    target.due.push_back({due_item::kind::message, on, {}});
-    complete_soon(on, message);
+    target.due.push_back({due_item::kind::message, conn, {}});
+    complete_soon(conn, message);
 }
 
-void fabric::access(const link_ptr& on, const operation_ptr& which) {
-    // Memory is touched only while the operation is in flight: whoever was told of its end, or
-    // died, has the memory back.
-    if (!on->in_flight(*which) || !nodes_[on->to]->alive || !nodes_[on->from]->alive) {
-        record(event_kind::dropped, *on, which->serial);
+void fabric::access(const link_ptr& conn, const operation_ptr& op) {
+    // Memory is accessed only while the operation is in flight. After its end, or after the death
+    // of a side, the owner of the memory may reuse it.
+    if (!conn->in_flight(*op) || !nodes_[conn->to]->alive || !nodes_[conn->from]->alive) {
+        record(event_kind::dropped, *conn, op->serial);
         return;
     }
-    if (!on->paired) which->access_remote();
-    if (on->paired && !serve(on, which)) return;
-    which->served = true;
-    record(event_kind::remote_access, *on, which->serial);
-    complete_soon(on, which);
+    if (!conn->paired) op->access_remote();
+    if (conn->paired && !serve(conn, op)) return;
+    op->served = true;
+    record(event_kind::remote_access, *conn, op->serial);
+    complete_soon(conn, op);
 }
 
-void fabric::complete_soon(const link_ptr& on, const operation_ptr& which) {
+void fabric::complete_soon(const link_ptr& conn, const operation_ptr& op) {
     schedule({.when = now_ + dice_.between(0, network_.max_completion_delay),
-              .what = action::complete,
-              .on = on,
-              .which = which});
+              .kind = action::complete,
+              .conn = conn,
+              .op = op});
 }
 
-void fabric::complete(const link_ptr& on, const operation_ptr& which) {
-    node& sender = *nodes_[on->from];
-    if (!sender.alive || on->owner == nullptr) return;
-    if (on->paired && on->failure == UCS_OK && on->in_flight(*which)) which->take_answer();
-    sender.due.push_back({due_item::kind::completion, on, which});
+void fabric::complete(const link_ptr& conn, const operation_ptr& op) {
+    node& sender = *nodes_[conn->from];
+    if (!sender.alive || conn->owner == nullptr) return;
+    if (conn->paired && conn->failure == UCS_OK && conn->in_flight(*op)) op->take_result();
+    sender.due.push_back({due_item::kind::completion, conn, op});
 }
 
 }  // namespace uct::sim

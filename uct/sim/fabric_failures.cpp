@@ -1,4 +1,4 @@
-// How links fail and workers die.
+// Failures of links and deaths of workers.
 #include "uct/sim/fabric.hpp"
 
 namespace uct::sim {
@@ -9,14 +9,14 @@ void fabric::fail_at_operation(node_id from, node_id to, std::uint64_t nth) {
 
 void fabric::fail_after(node_id from, node_id to, ucs::time::nanoseconds delay) {
     schedule({.when = now_ + delay,
-              .what = action::fail,
+              .kind = action::fail,
               .status = UCS_ERR_ENDPOINT_TIMEOUT,
               .from = from,
               .to = to});
 }
 
-bool fabric::must_fail(const link& on) {
-    const auto found = failing_operation_.find({on.from, on.to});
+bool fabric::must_fail(const link& conn) {
+    const auto found = failing_operation_.find({conn.from, conn.to});
     if (found != failing_operation_.end() && --found->second == 0) {
         failing_operation_.erase(found);
         return true;
@@ -24,70 +24,70 @@ bool fabric::must_fail(const link& on) {
     return dice_.chance(network_.ep_failure);
 }
 
-void fabric::fail_links(const event& what) {
-    if (what.on != nullptr) {
-        fail(what.on, what.status);
+void fabric::fail_links(const event& event_) {
+    if (event_.conn != nullptr) {
+        fail(event_.conn, event_.status);
         return;
     }
-    if (what.from >= nodes_.size()) return;
-    for (const auto& [number, candidate] : nodes_[what.from]->out) {
-        if (candidate->to == what.to && candidate->bound()) fail(candidate, what.status);
+    if (event_.from >= nodes_.size()) return;
+    for (const auto& [number, candidate] : nodes_[event_.from]->out) {
+        if (candidate->to == event_.to && candidate->bound()) fail(candidate, event_.status);
     }
 }
 
-void fabric::fail(const link_ptr& on, ucs_status_t status) {
-    if (on->owner == nullptr || on->failure != UCS_OK || !nodes_[on->from]->alive) return;
-    fail_alone(on, status);
-    if (network_.both_ways && nodes_[on->to]->alive) fail_opposites(*on);
+void fabric::fail(const link_ptr& conn, ucs_status_t status) {
+    if (conn->owner == nullptr || conn->failure != UCS_OK || !nodes_[conn->from]->alive) return;
+    fail_this_side(conn, status);
+    if (network_.both_ways && nodes_[conn->to]->alive) fail_opposites(*conn);
 }
 
-void fabric::fail_alone(const link_ptr& on, ucs_status_t status) {
-    node& sender = *nodes_[on->from];
-    if (on->owner == nullptr || on->failure != UCS_OK || !sender.alive) return;
-    record(event_kind::ep_failed, *on, static_cast<std::uint64_t>(status));
-    on->failure = status;
-    lose_wire_tail(*on);
-    sender.due.push_back({due_item::kind::failure, on, {}});
+void fabric::fail_this_side(const link_ptr& conn, ucs_status_t status) {
+    node& sender = *nodes_[conn->from];
+    if (conn->owner == nullptr || conn->failure != UCS_OK || !sender.alive) return;
+    record(event_kind::ep_failed, *conn, static_cast<std::uint64_t>(status));
+    conn->failure = status;
+    lose_wire_tail(*conn);
+    sender.due.push_back({due_item::kind::failure, conn, {}});
 }
 
-void fabric::end(const link_ptr& on, ucs_status_t status) {
-    fail_alone(on, UCS_ERR_CONNECTION_RESET);
-    on->wire.clear();
-    on->landing = false;
-    for (; !on->arrived.empty(); on->arrived.pop_front())
-        consumed_message(*nodes_[on->to]);
-    if (!on->paired || !on->partner) return;
-    const auto partner = pairs_.find(*on->partner);
-    if (partner != pairs_.end()) fail_alone(partner->second, status);
+void fabric::end(const link_ptr& conn, ucs_status_t status) {
+    fail_this_side(conn, UCS_ERR_CONNECTION_RESET);
+    conn->wire.clear();
+    conn->landing = false;
+    for (; !conn->arrived.empty(); conn->arrived.pop_front())
+        consumed_message(*nodes_[conn->to]);
+    if (!conn->paired || !conn->partner) return;
+    const auto partner = pairs_.find(*conn->partner);
+    if (partner != pairs_.end()) fail_this_side(partner->second, status);
 }
 
-void fabric::fail_opposites(const link& of) {
-    for (const auto& [number, opposite] : nodes_[of.to]->out) {
-        if (opposite->to != of.from || opposite->failure != UCS_OK) continue;
-        if (of.paired && opposite->partner != of.number) continue;
-        schedule({.when = now_ + travel_time(of, 0),
-                  .what = action::fail,
-                  .on = opposite,
+void fabric::fail_opposites(const link& conn) {
+    for (const auto& [number, opposite] : nodes_[conn.to]->out) {
+        if (opposite->to != conn.from || opposite->failure != UCS_OK) continue;
+        if (conn.paired && opposite->partner != conn.number) continue;
+        schedule({.when = now_ + travel_time(conn, 0),
+                  .kind = action::fail,
+                  .conn = opposite,
                   .status = UCS_ERR_CONNECTION_RESET});
     }
 }
 
-void fabric::lose_wire_tail(link& on) {
-    // A connection breaks at some byte: what is before it still arrives.
-    on.wire.resize(dice_.below(on.wire.size() + 1));
-    for (const operation_ptr& message : on.wire)
+void fabric::lose_wire_tail(link& conn) {
+    // A connection breaks at some byte; the messages before it still arrive.
+    conn.wire.resize(dice_.below(conn.wire.size() + 1));
+    for (const operation_ptr& message : conn.wire)
         message->gather();
-    if (on.landing && dice_.chance(0.5)) {
-        node& target = *nodes_[on.to];
-        for (; !on.arrived.empty(); on.arrived.pop_front())
+    if (conn.landing && dice_.chance(0.5)) {
+        node& target = *nodes_[conn.to];
+        for (; !conn.arrived.empty(); conn.arrived.pop_front())
             consumed_message(target);
-        on.wire.clear();
-        on.landing = false;
+        conn.wire.clear();
+        conn.landing = false;
     }
 }
 
 void fabric::kill_after(std::uint64_t worker_uid, ucs::time::nanoseconds delay) {
-    schedule({.when = now_ + delay, .what = action::die, .worker_uid = worker_uid});
+    schedule({.when = now_ + delay, .kind = action::die, .worker_uid = worker_uid});
 }
 
 void fabric::kill(std::uint64_t worker_uid) {
@@ -109,26 +109,27 @@ void fabric::cut_off(std::uint64_t worker_uid) {
         each->cut = true;
         for (const auto& [number, broken] : each->out) {
             if (!is_cut(*each, broken->to)) continue;
-            // Of one that had failed already its death may have come before it heard so.
+            // The worker may have died before the earlier failure of this endpoint was reported, so
+            // it is reported again.
             if (each->killed && broken->failure != UCS_OK)
                 each->due.push_back({due_item::kind::failure, broken, {}});
-            fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+            fail_this_side(broken, UCS_ERR_ENDPOINT_TIMEOUT);
         }
         for (const auto& [number, broken] : each->in)
             if (is_cut(*nodes_[broken->from], each->id))
-                fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+                fail_this_side(broken, UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 
-// A worker always reaches itself.
+// A worker can always reach itself.
 bool fabric::is_cut(const node& from, node_id to) const noexcept {
     return (from.cut || nodes_[to]->cut) && from.worker_uid != nodes_[to]->worker_uid;
 }
 
-void fabric::leave(node& which) {
-    if (!which.alive) return;
-    record(event_kind::node_left, which);
-    lose_peers(which);
+void fabric::leave(node& gone) {
+    if (!gone.alive) return;
+    record(event_kind::node_left, gone);
+    lose_peers(gone);
 }
 
 void fabric::lose_peers(node& gone) {
@@ -141,11 +142,11 @@ void fabric::lose_peers(node& gone) {
         towards->landing = false;
         if (!towards->bound()) continue;  // see bind
         schedule({.when = now_ + network_.detection_time,
-                  .what = action::fail,
-                  .on = towards,
+                  .kind = action::fail,
+                  .conn = towards,
                   .status = towards->paired ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_CONNECTION_RESET});
     }
-    // Of endpoints that are gone: nobody takes their last messages.
+    // Links of destroyed endpoints: no node receives their last messages.
     std::erase_if(pairs_, [&gone](const auto& each) {
         return each.second->owner == nullptr && each.second->to == gone.id;
     });

@@ -29,7 +29,8 @@ sim_iface::sim_iface(const resource& where, const iface_params& params, fabric& 
 
 unsigned sim_iface::progress() {
     if (!node_.alive) return 0;
-    // At least one event, else a test that polls until nothing happens would stop too early.
+    // Handles at least one event; otherwise a test that polls until nothing happens would stop too
+    // early.
     const std::size_t batch = 1 + fabric_.dice().below(fabric_.network().progress_batch);
     unsigned events = 0;
     for (; events < batch && !node_.due.empty(); ++events) {
@@ -42,52 +43,52 @@ unsigned sim_iface::progress() {
 }
 
 void sim_iface::handle(const due_item& item) {
-    switch (item.what) {
+    switch (item.type) {
         case due_item::kind::message:
-            receive(item.on);
+            receive(item.conn);
             break;
         case due_item::kind::completion:
-            end_operation(item.on, *item.which);
+            end_operation(item.conn, *item.op);
             break;
         case due_item::kind::failure:
-            end_all(item.on);
+            end_all(item.conn);
             break;
         case due_item::kind::connected:
             break;  // waiting endpoints try again after the batch
     }
 }
 
-void sim_iface::receive(const link_ptr& on) {
-    if (on->arrived.empty()) return;  // its link broke meanwhile
-    const operation_ptr message = on->arrived.front();
+void sim_iface::receive(const link_ptr& conn) {
+    if (conn->arrived.empty()) return;  // its link has failed meanwhile
+    const operation_ptr message = conn->arrived.front();
     const am_handler to = handler(message->id);
     const bool asks = attr_.lands && to.locate != nullptr && message->length > to.landing_header;
     if (asks) {
-        if (!landed_or_dropped(on, *message, to)) {
-            node_.due.push_back({due_item::kind::message, on, {}});
+        if (!landed_or_dropped(conn, *message, to)) {
+            node_.due.push_back({due_item::kind::message, conn, {}});
         }
         return;
     }
-    deliver_whole(on, *message);
+    deliver_whole(conn, *message);
 }
 
-void sim_iface::deliver_whole(const link_ptr& on, const operation& message) {
-    on->arrived.pop_front();
-    on->landing = false;
-    fabric_.record(event_kind::delivered, *on, message.serial);
+void sim_iface::deliver_whole(const link_ptr& conn, const operation& message) {
+    conn->arrived.pop_front();
+    conn->landing = false;
+    fabric_.record(event_kind::delivered, *conn, message.serial);
     fabric_.consumed_message(node_);
-    delivering_ = {on.get(), &message};
+    delivering_ = {conn.get(), &message};
     deliver(message.id, message.data.get(), message.length);
     delivering_ = {};
 }
 
 std::uint64_t sim_iface::connection_of(const peer_bytes& message) const noexcept {
-    if (delivering_.on == nullptr) return 0;
+    if (delivering_.conn == nullptr) return 0;
     const std::byte* const begin = delivering_.message->data.get();
     const std::less<const std::byte*> before;
     const bool is_of_it = !before(message.payload(), begin) &&
                           before(message.payload(), begin + delivering_.message->length);
-    return is_of_it ? delivering_.on->connection : 0;
+    return is_of_it ? delivering_.conn->connection : 0;
 }
 
 bool sim_iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
@@ -105,59 +106,59 @@ void sim_iface::append_connections(std::vector<std::uint64_t>& into) const {
         if (each->failure == UCS_OK) into.push_back(each->connection);
 }
 
-// Receives the next piece in place; false when more pieces remain.
-bool sim_iface::landed_or_dropped(const link_ptr& on, const operation& message,
+// Receives the next piece in place. Returns false if more pieces remain.
+bool sim_iface::landed_or_dropped(const link_ptr& conn, const operation& message,
                                   const am_handler& to) {
     const std::byte* header = message.data.get();
     const std::size_t payload = message.length - to.landing_header;
     auto* base = static_cast<std::byte*>(to.locate(to.arg, header, payload));
-    if (base == nullptr && !on->landing) {
-        deliver_whole(on, message);
+    if (base == nullptr && !conn->landing) {
+        deliver_whole(conn, message);
         return true;
     }
     if (base != nullptr) {
-        if (!on->landing) on->landed = 0;
-        on->landing = true;
-        const std::size_t rest = payload - on->landed;
+        if (!conn->landing) conn->landed = 0;
+        conn->landing = true;
+        const std::size_t rest = payload - conn->landed;
         const std::size_t wanted = fabric_.network().landing_piece;
         const std::size_t piece =
             wanted == 0 ? fabric_.dice().between(1, rest) : std::min(wanted, rest);
-        std::memcpy(base + on->landed, header + to.landing_header + on->landed, piece);
-        on->landed += piece;
-        fabric_.record(event_kind::landed_piece, *on, piece);
-        if (on->landed < payload) return false;
+        std::memcpy(base + conn->landed, header + to.landing_header + conn->landed, piece);
+        conn->landed += piece;
+        fabric_.record(event_kind::landed_piece, *conn, piece);
+        if (conn->landed < payload) return false;
     }
-    on->landing = false;
-    on->arrived.pop_front();
-    fabric_.record(base != nullptr ? event_kind::delivered : event_kind::dropped, *on,
+    conn->landing = false;
+    conn->arrived.pop_front();
+    fabric_.record(base != nullptr ? event_kind::delivered : event_kind::dropped, *conn,
                    message.serial);
     fabric_.consumed_message(node_);
     if (base != nullptr) to.landed(to.arg, header, payload);
     return true;
 }
 
-void sim_iface::end_operation(const link_ptr& on, const operation& which) {
-    if (!on->end(which)) return;  // ended by a failure or with its endpoint
-    fabric_.record(event_kind::completed, *on, which.serial);
-    const auto flushes = on->take_finished_flushes();
-    if (which.done != nullptr) which.done->finish(UCS_OK);
+void sim_iface::end_operation(const link_ptr& conn, const operation& op) {
+    if (!conn->end(op)) return;  // it has ended by a failure or with its endpoint
+    fabric_.record(event_kind::completed, *conn, op.serial);
+    const auto flushes = conn->take_finished_flushes();
+    if (op.done != nullptr) op.done->finish(UCS_OK);
     for (const operation_ptr& flush : flushes) {
-        fabric_.record(event_kind::flushed, *on, flush->serial);
+        fabric_.record(event_kind::flushed, *conn, flush->serial);
         flush->done->finish(UCS_OK);
     }
 }
 
-void sim_iface::end_all(const link_ptr& on) {
+void sim_iface::end_all(const link_ptr& conn) {
     std::vector<operation_ptr> all;
-    all.swap(on->outstanding);
-    for (const operation_ptr& one : all) {
-        if (one->done != nullptr) one->done->finish(on->failure);
+    all.swap(conn->outstanding);
+    for (const operation_ptr& op : all) {
+        if (op->done != nullptr) op->done->finish(conn->failure);
     }
-    if (on->owner != nullptr) note_failure(*on->owner, on->failure);
+    if (conn->owner != nullptr) note_failure(*conn->owner, conn->failure);
 }
 
 void sim_iface::pack_address(std::span<std::byte> into) const {
-    const std::array<std::uint32_t, 2> words{node_.id, fabric_.check_word(node_)};
+    const std::array<std::uint32_t, 2> words{node_.id, fabric_.checksum(node_)};
     std::memcpy(into.data(), words.data(), sizeof words);
 }
 

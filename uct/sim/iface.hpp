@@ -1,4 +1,4 @@
-// Simulated interface.
+// Interface of the simulated transport.
 #pragma once
 
 #include "uct/base/base_iface.hpp"
@@ -21,28 +21,28 @@ public:
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
     void append_connections(std::vector<std::uint64_t>& into) const override;
 
-    [[nodiscard]] node& here() noexcept { return node_; }
+    [[nodiscard]] node& own_node() noexcept { return node_; }
 
 protected:
-    // `paired`: endpoints come in pairs.
+    // `paired`: the interface has paired endpoints.
     sim_iface(const resource& where, const iface_params& params, fabric& network, bool paired);
-    // Logs what is wrong.
+    // Logs an error if the address is invalid.
     [[nodiscard]] ucs::result<node_id> target_of(std::span<const std::byte> address) const;
 
     fabric& fabric_;
 
 private:
     void handle(const due_item& item);
-    void receive(const link_ptr& on);
-    [[nodiscard]] bool landed_or_dropped(const link_ptr& on, const operation& message,
+    void receive(const link_ptr& conn);
+    [[nodiscard]] bool landed_or_dropped(const link_ptr& conn, const operation& message,
                                          const am_handler& to);
-    void deliver_whole(const link_ptr& on, const operation& message);
-    void end_operation(const link_ptr& on, const operation& which);
-    void end_all(const link_ptr& on);
+    void deliver_whole(const link_ptr& conn, const operation& message);
+    void end_operation(const link_ptr& conn, const operation& op);
+    void end_all(const link_ptr& conn);
 
     node& node_;
     struct {
-        const link* on = nullptr;
+        const link* conn = nullptr;
         const operation* message = nullptr;
     } delivering_;
 };

@@ -17,24 +17,24 @@ link::link(std::uint64_t number_, const node& from_, node_id to_, sim_ep* owner_
 
 namespace {
 
-// Leaves in `bytes` what was there.
+// Applies the operation to the word in memory, and stores the old value in `bytes`.
 template<class Word>
-void change_word(const atomic_op& how, std::byte* bytes, void* there) noexcept {
+void change_word(const atomic_op& change, std::byte* bytes, void* memory) noexcept {
     Word was;
-    std::memcpy(&was, there, sizeof was);
-    const Word after = value_after<Word>(how, was);
-    std::memcpy(there, &after, sizeof after);
+    std::memcpy(&was, memory, sizeof was);
+    const Word after = value_after<Word>(change, was);
+    std::memcpy(memory, &after, sizeof after);
     std::memcpy(bytes, &was, sizeof was);
 }
 
-// Reads what lies there now, as a device does. Who broke off a send has its memory back while a
-// peer may still read it (docs/protocols.md), and may have freed it since: the kernel copies, which
-// minds neither that nor pages that are gone. What cannot be read leaves the place as it is.
+// Reads memory as it is now, as a device does. A sender that cancelled its send may reuse or free
+// the memory while a peer still reads it (docs/protocols.md). The kernel copies, because that fails
+// safely for unmapped pages. If the memory cannot be read, the destination is unchanged.
 void read_remote(const iov& into, void* from) noexcept {
     const ::iovec local{into.base, into.length};
     const ::iovec remote{from, into.length};
     if (::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) < 0 && errno != EFAULT)
-        std::memmove(into.base, from, into.length);  // a system where such calls are filtered
+        std::memmove(into.base, from, into.length);  // a system that filters this call
 }
 
 }  // namespace
@@ -61,21 +61,21 @@ void operation::access_remote() const noexcept {
 }
 
 void operation::serve() noexcept {
-    auto* const there = reinterpret_cast<std::byte*>(remote_address);
+    auto* const memory = reinterpret_cast<std::byte*>(remote_address);
     if (length == 0) return;
     if (kind == op_kind::get) {
-        std::memcpy(data.get(), there, length);
+        std::memcpy(data.get(), memory, length);
     } else if (kind == op_kind::put) {
         gather();
-        std::memcpy(there, data.get(), length);
+        std::memcpy(memory, data.get(), length);
     } else if (change.size == sizeof(std::uint32_t)) {
-        change_word<std::uint32_t>(change, data.get(), there);
+        change_word<std::uint32_t>(change, data.get(), memory);
     } else {
-        change_word<std::uint64_t>(change, data.get(), there);
+        change_word<std::uint64_t>(change, data.get(), memory);
     }
 }
 
-void operation::take_answer() noexcept {
+void operation::take_result() noexcept {
     const std::byte* from = data.get();
     for (const iov& piece : pieces) {
         if (piece.length > 0) std::memcpy(piece.base, from, piece.length);
@@ -89,14 +89,13 @@ std::size_t link::window_use() const noexcept {
                       [](const operation_ptr& o) { return o->kind != op_kind::flush; }));
 }
 
-bool link::in_flight(const operation& which) const noexcept {
+bool link::in_flight(const operation& op) const noexcept {
     return std::any_of(outstanding.begin(), outstanding.end(),
-                       [&which](const operation_ptr& o) { return o.get() == &which; });
+                       [&op](const operation_ptr& o) { return o.get() == &op; });
 }
 
-bool link::end(const operation& which) noexcept {
-    return std::erase_if(outstanding,
-                         [&which](const operation_ptr& o) { return o.get() == &which; }) > 0;
+bool link::end(const operation& op) noexcept {
+    return std::erase_if(outstanding, [&op](const operation_ptr& o) { return o.get() == &op; }) > 0;
 }
 
 std::vector<operation_ptr> link::take_finished_flushes() {

@@ -1,4 +1,4 @@
-// One simulated connection and what is under way on it.
+// One simulated connection and its operations.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ enum class op_kind : std::uint8_t {
     put,
     flush,
     atomic,
-    // Of pairs only; they travel like messages, and nobody is told of their arrival:
-    nothing,  // for its acknowledgement
-    goodbye,  // the endpoint is gone
+    // Between paired endpoints only. They travel like messages, and no handler is called:
+    probe,    // only its acknowledgement matters
+    goodbye,  // the endpoint was destroyed
 };
 
 // One posted operation. Shared by the link's lists and by the events that refer to it.
@@ -35,10 +35,10 @@ struct operation {
     std::uint64_t serial = 0;
     completion* done = nullptr;
 
-    // A message: `length` bytes of exactly that size, of which the first `copied` are filled in.
-    // The rest is read from `pieces` as late as possible, to catch callers who reuse their
-    // buffer too early. A remote access has only pieces and an address; by a key it has `data`,
-    // too, which is what goes over the network.
+    // Of a message: `length` bytes in an allocation of exactly that size, the first `copied` of
+    // which are filled in. The rest is read from `pieces` as late as possible, to detect callers
+    // that reuse their buffer too early. A remote access has only pieces and an address; with a key
+    // it also has `data`, which is what the network carries.
     std::unique_ptr<std::byte[]> data;
     std::size_t length = 0;
     std::size_t copied = 0;
@@ -47,22 +47,23 @@ struct operation {
     std::uint32_t key = 0;
     atomic_op change;
 
-    std::shared_ptr<operation> first;  // a write that happens just before this message arrives
-    bool served = false;               // a remote access has happened
+    std::shared_ptr<operation>
+        first;            // a write that is carried out just before this message arrives
+    bool served = false;  // a remote access was carried out
 
     // Reads the pieces into the message.
     void gather() noexcept;
     // Moves the bytes of a get or put.
     void access_remote() const noexcept;
-    // The same by a key: what happens at the target, and what the sender gets.
+    // An access with a key: what happens at the target, and what the sender receives.
     void serve() noexcept;
-    void take_answer() noexcept;
+    void take_result() noexcept;
 };
 
 using operation_ptr = std::shared_ptr<operation>;
 
-// State of one endpoint's connection. Lives as long as the endpoint or an event needs it, so that
-// messages of a destroyed endpoint still arrive. Owner: whoever runs the simulation.
+// State of one endpoint's connection. It lives as long as the endpoint or an event needs it, so
+// that messages of a destroyed endpoint still arrive. Used by the thread of the simulation.
 struct link {
     link(std::uint64_t number_, const node& from_, node_id to_, sim_ep* owner_) noexcept;
 
@@ -78,30 +79,30 @@ struct link {
     ucs::time::nanoseconds last_arrival = 0;
     std::uint64_t next_serial = 0;
 
-    std::vector<operation_ptr> outstanding;  // not ended at the sender, flushes included
-    std::deque<operation_ptr> wire;          // messages on their way, one arrival event each
+    std::vector<operation_ptr> outstanding;  // not completed at the sender, including flushes
+    std::deque<operation_ptr> wire;          // messages in flight, one arrival event each
     std::deque<operation_ptr> arrived;       // messages in the receiver's queue
 
     // Landing of the first arrived message.
     bool landing = false;
     std::size_t landed = 0;
 
-    // Of a pair: the number of the link that its endpoint was connected to.
+    // Of a paired link: the number of the link that its endpoint was connected to.
     std::optional<std::uint64_t> partner;
-    ucs::time::nanoseconds unheard_since = 0;  // 0: what was sent last found its partner
+    ucs::time::nanoseconds unreachable_since = 0;  // 0: the last message was accepted
 
-    // Whether its endpoint was told of its partner, if it has to be.
+    // Returns true if the endpoint is connected to its partner, or needs none.
     [[nodiscard]] bool bound() const noexcept { return !paired || partner.has_value(); }
 
     // Operations that count against the window.
     [[nodiscard]] std::size_t window_use() const noexcept;
 
-    [[nodiscard]] bool in_flight(const operation& which) const noexcept;
+    [[nodiscard]] bool in_flight(const operation& op) const noexcept;
 
-    // Takes an operation out of `outstanding`; false when it ended before.
-    bool end(const operation& which) noexcept;
+    // Removes an operation from `outstanding`. Returns false if it had ended before.
+    bool end(const operation& op) noexcept;
 
-    // Takes the flushes out that wait for nothing any more.
+    // Removes and returns the flushes that have nothing left to wait for.
     [[nodiscard]] std::vector<operation_ptr> take_finished_flushes();
 };
 

@@ -1,4 +1,4 @@
-// A simulated interface as the fabric sees it.
+// The fabric's state of a simulated interface.
 #pragma once
 
 #include <deque>
@@ -9,30 +9,30 @@
 
 namespace uct::sim {
 
-// Something that happened and waits for the interface's next progress.
+// An event that waits for the interface's next progress.
 struct due_item {
-    enum class kind : std::uint8_t { message, completion, failure, connected } what;
-    link_ptr on;
-    operation_ptr which;  // of a completion
+    enum class kind : std::uint8_t { message, completion, failure, connected } type;
+    link_ptr conn;
+    operation_ptr op;  // of a completion
 };
 
-// Owned by the fabric, lives as long as it, also after its interface is gone.
+// Owned by the fabric. Lives as long as the fabric, also after its interface is closed.
 struct node {
     node(node_id id_, std::uint64_t uid, bool in_pairs) noexcept
         : id(id_), worker_uid(uid), paired(in_pairs) {}
 
     const node_id id;
     const std::uint64_t worker_uid;
-    const bool paired;  // its endpoints come in pairs
+    const bool paired;  // it has paired endpoints
     bool alive = true;
-    bool killed = false;  // not only closed
-    bool cut = false;     // from the network
+    bool killed = false;  // killed, not only closed
+    bool cut = false;     // disconnected from the network
 
-    std::shared_ptr<const regions> memory;  // that peers reach by keys
+    std::shared_ptr<const regions> memory;  // accessible to peers by keys
 
     std::deque<due_item> due;
     std::size_t queued_messages = 0;        // counts against parameters::rx_queue
-    std::deque<link_ptr> held_back;         // an entry per message that found the queue full
+    std::deque<link_ptr> held_back;         // one entry for each message that found the queue full
     std::map<std::uint64_t, link_ptr> out;  // links of its endpoints, by number
     std::map<std::uint64_t, link_ptr> in;   // links of endpoints that point here
 };

@@ -1,4 +1,4 @@
-// The simulated transport whose endpoints come in pairs, as a component.
+// The simulated transport with paired endpoints, as a component.
 #pragma once
 
 #include "uct/api/component.hpp"
@@ -6,10 +6,10 @@
 
 namespace uct::sim {
 
-// Opens interfaces on one fabric: resource "simrc", device "rnode". They are what an RDMA device
-// is: faster than those of sim_component, which may be on the same fabric, but endpoints have to be
-// connected by another way. Not in the registry; a test hands it to whatever takes a list of
-// components. Owned by the test, destroyed before the fabric.
+// Opens interfaces on one fabric: resource "simrc", device "rnode". They simulate an RDMA device:
+// they are faster than those of sim_component, which may be on the same fabric, but their endpoints
+// must be connected over another transport. The component is not in the registry; a test passes it
+// to code that takes a list of components. Owned by the test, destroyed before the fabric.
 class paired_component final : public component {
 public:
     explicit paired_component(fabric& network) noexcept : fabric_(network) {}

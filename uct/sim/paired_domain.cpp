@@ -9,7 +9,7 @@ namespace uct::sim {
 
 namespace {
 
-// What share gives to peers.
+// The packed key that `share` returns for peers.
 struct packed_key {
     std::uint64_t base;
     std::uint64_t length;
@@ -21,12 +21,12 @@ struct packed_key {
 static_assert(sizeof(packed_key) == 24 && std::has_unique_object_representations_v<packed_key>);
 constexpr std::uint8_t key_version = 1;
 
-// What is shared to be changed is read as well, by atomic operations for one.
+// Memory that is shared for changes can be read, too, for example by atomic operations.
 peer_rights shared_rights(memory_access allowed) noexcept {
     return {true, allowed == memory_access::change};
 }
 
-// Peers reach memory as long as this is kept.
+// Peers can access the memory as long as this object exists.
 class kept_region {
 public:
     kept_region(std::shared_ptr<regions> in, std::uint32_t key, bool for_ever) noexcept
@@ -85,7 +85,7 @@ ucs::result<shared_memory> paired_domain::allocate(std::size_t length) {
     const std::size_t words = (length + sizeof(word) - 1) / sizeof(word);
     struct both {
         std::unique_ptr<word[]> memory;
-        std::shared_ptr<const void> region;  // goes first
+        std::shared_ptr<const void> region;  // destroyed first
     };
     auto kept = std::make_shared<both>();
     kept->memory = std::make_unique<word[]>(words);

@@ -1,11 +1,11 @@
-// The memory of a process as a simulated RDMA device knows it.
+// Memory domain of the simulated RDMA device.
 #pragma once
 
 #include "uct/sim/fabric.hpp"
 
 namespace uct::sim {
 
-// A peer's memory: what an operation names it by. Immutable.
+// A peer's memory, as operations name it. Immutable.
 class remote_region final : public remote_memory {
 public:
     remote_region(std::uint64_t base, std::uint64_t length, std::uint32_t key,
@@ -25,9 +25,9 @@ private:
     const memory_access allowed_;
 };
 
-// Gives random keys to what is shared, byte by byte, and forgets them with the keeper: what peers
-// do then makes their connections fail. The fabric outlives it and its keepers. The thread of the
-// simulation only.
+// Registers shared memory under random keys, with a resolution of bytes, and removes the
+// registration with the keeper. If a peer accesses the memory after that, its connection fails. The
+// fabric outlives the domain and its keepers. The thread of the simulation only.
 class paired_domain final : public memory_domain {
 public:
     explicit paired_domain(fabric& network);

@@ -1,13 +1,14 @@
-// Simulated endpoint that comes with another one.
+// Simulated endpoint that is paired with one other endpoint, like an RC queue pair.
 #pragma once
 
 #include "uct/sim/ep.hpp"
 
 namespace uct::sim {
 
-// Sends nothing before it was told of its partner. What it sends then is repeated until the partner
-// was told of it, too, or the time for that is over. Says goodbye when it goes; an endpoint that
-// failed does not, and its partner finds out with its next message. Owner context.
+// The endpoint sends nothing before connect_to. After that, its messages are retransmitted until
+// the partner is connected, too, or the retransmissions are used up. It sends a goodbye when it is
+// destroyed. A failed endpoint sends none, and its partner fails with its next message. Owner
+// context.
 class paired_ep final : public sim_ep {
 public:
     using sim_ep::sim_ep;
@@ -16,7 +17,7 @@ public:
     void pack_connection(std::span<std::byte> into) const override {
         fabric_.pack_connection(*link_, into);
     }
-    ucs_status_t connect_to(std::span<const std::byte> theirs) override;
+    ucs_status_t connect_to(std::span<const std::byte> data) override;
     void check() noexcept override { fabric_.look(link_); }
     void abort() noexcept override { fabric_.abort(link_); }
 
@@ -26,7 +27,7 @@ public:
         return sim_ep::am_zcopy(id, header, payload, done);
     }
 
-    // In paired_memory.cpp. Memory is touched some time before the operation ends, in any order.
+    // In paired_memory.cpp. Memory is accessed some time before the operation ends, in any order.
     ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to) override;
     ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to) override;
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
@@ -37,11 +38,11 @@ public:
                            completion* done) override;
     ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                            completion* done) override;
-    ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+    ucs_status_t atomic(const atomic_op& change, const remote_place& place, void* before,
                         completion* done) override;
 
 private:
-    [[nodiscard]] ucs_status_t admit_access(op which, std::size_t length, std::size_t limit,
+    [[nodiscard]] ucs_status_t admit_access(op operation, std::size_t length, std::size_t limit,
                                             const char* call);
     ucs_status_t move_pieces(op_kind kind, std::span<const iov> pieces, const remote_place& where,
                              completion* done);

@@ -22,7 +22,7 @@ atomic_support all_atomics() noexcept {
 paired_iface::paired_iface(const resource& where, const iface_params& params, fabric& network)
     : sim_iface(where, params, network, true),
       domain_(params.domain != nullptr ? params.domain : std::make_shared<paired_domain>(network)) {
-    here().memory = static_cast<const paired_domain&>(*domain_).known();
+    own_node().memory = static_cast<const paired_domain&>(*domain_).known();
     const paired_parameters& p = network.network().paired;
     for (const op which : {op::get_zcopy, op::put_zcopy})
         attr_.ops.remove(which);

@@ -1,12 +1,12 @@
-// Simulated interface whose endpoints come in pairs.
+// Simulated interface with paired endpoints.
 #pragma once
 
 #include "uct/sim/iface.hpp"
 
 namespace uct::sim {
 
-// A node of a fabric that is like an RDMA device, also in how memory is reached. Owned by the
-// worker; owner context.
+// A node of a fabric that behaves like an RDMA device, including access to memory by keys. Owned by
+// the worker; owner context.
 class paired_iface final : public sim_iface {
 public:
     paired_iface(const resource& where, const iface_params& params, fabric& network);

@@ -1,4 +1,4 @@
-// Reading, writing and changing a peer's memory by its key.
+// Reading, writing and atomic operations on a peer's memory by its key.
 #include <algorithm>
 #include <cstring>
 
@@ -21,18 +21,19 @@ operation_ptr make_access(op_kind kind, std::size_t length, const remote_place& 
     return made;
 }
 
-const char* why_not(const atomic_op& what, const remote_place& at, const void* before) {
-    if (!what.possible()) return "there is no such operation, or words of that size have none";
-    if (what.must_fetch() && before == nullptr) return "a swap needs to know where its answer goes";
-    if (at.address % what.size != 0) return "the address is no multiple of the size";
+const char* why_not(const atomic_op& change, const remote_place& place, const void* before) {
+    if (!change.possible()) return "there is no such operation, or words of that size have none";
+    if (change.must_fetch() && before == nullptr)
+        return "a swap needs to know where its answer goes";
+    if (place.address % change.size != 0) return "the address is no multiple of the size";
     return nullptr;
 }
 
 }  // namespace
 
-ucs_status_t paired_ep::admit_access(op which, std::size_t length, std::size_t limit,
+ucs_status_t paired_ep::admit_access(op operation, std::size_t length, std::size_t limit,
                                      const char* call) {
-    if (!iface_.attr().ops.has(which)) return UCS_ERR_UNSUPPORTED;
+    if (!iface_.attr().ops.has(operation)) return UCS_ERR_UNSUPPORTED;
     if (length > limit) return refuse(call, "length above the limit");
     return fabric_.admit(link_);
 }
@@ -97,12 +98,12 @@ ucs_status_t paired_ep::put_zcopy_and_tell(std::span<const iov> from, const remo
     if (fabric_.refuses_memory()) return UCS_ERR_NO_MEMORY;
     auto write = make_access(op_kind::put, length, to, done);
     write->pieces.assign(from.begin(), from.end());
-    auto word = std::make_shared<operation>();
-    word->id = id;
-    word->length = word->copied = message.size();
-    word->data.reset(new std::byte[message.size()]);
-    std::ranges::copy(message, word->data.get());
-    fabric_.post_both(link_, std::move(write), std::move(word));
+    auto notification = std::make_shared<operation>();
+    notification->id = id;
+    notification->length = notification->copied = message.size();
+    notification->data.reset(new std::byte[message.size()]);
+    std::ranges::copy(message, notification->data.get());
+    fabric_.post_both(link_, std::move(write), std::move(notification));
     count(length);
     return UCS_INPROGRESS;
 }
@@ -124,19 +125,19 @@ ucs_status_t paired_ep::move_pieces(op_kind kind, std::span<const iov> pieces,
     return UCS_INPROGRESS;
 }
 
-ucs_status_t paired_ep::atomic(const atomic_op& what, const remote_place& at, void* before,
+ucs_status_t paired_ep::atomic(const atomic_op& change, const remote_place& place, void* before,
                                completion* done) {
     if (!iface_.attr().ops.has(op::atomic)) return UCS_ERR_UNSUPPORTED;
     const auto log = [&](const char* why) {
         ucs::log::error(uct_log, "simrc: an atomic operation on {} bytes at {:#x} is refused: {}",
-                        what.size, at.address, why);
+                        change.size, place.address, why);
     };
-    if (const char* const why = why_not(what, at, before); why != nullptr) {
+    if (const char* const why = why_not(change, place, before); why != nullptr) {
         log(why);
         return UCS_ERR_INVALID_PARAM;
     }
-    const auto& memory = static_cast<const remote_region&>(*at.in);
-    if (!memory.covers(at.address, what.size)) {
+    const auto& memory = static_cast<const remote_region&>(*place.in);
+    if (!memory.covers(place.address, change.size)) {
         log("outside of the memory");
         return UCS_ERR_INVALID_ADDR;
     }
@@ -144,14 +145,14 @@ ucs_status_t paired_ep::atomic(const atomic_op& what, const remote_place& at, vo
         log("the memory is reached to be read only");
         return UCS_ERR_REJECTED;
     }
-    // Devices work on whole words of 64 bits.
-    if (!memory.covers(at.address & ~std::uint64_t{7}, 8)) return UCS_ERR_UNSUPPORTED;
+    // Devices access whole words of 64 bits.
+    if (!memory.covers(place.address & ~std::uint64_t{7}, 8)) return UCS_ERR_UNSUPPORTED;
     if (auto status = fabric_.admit(link_); status != UCS_OK) return status;
-    auto made = make_access(op_kind::atomic, what.size, at, done);
-    made->change = what;
-    if (before != nullptr) made->pieces.push_back({before, what.size});
+    auto made = make_access(op_kind::atomic, change.size, place, done);
+    made->change = change;
+    if (before != nullptr) made->pieces.push_back({before, change.size});
     fabric_.post(link_, std::move(made));
-    count(what.size);
+    count(change.size);
     return UCS_INPROGRESS;
 }
 

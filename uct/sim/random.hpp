@@ -1,12 +1,12 @@
-// Random numbers of a simulation.
+// Random number generator of a simulation.
 #pragma once
 
 #include <cstdint>
 
 namespace uct::sim {
 
-// The splitmix64 generator: the same numbers from the same seed with every compiler and library,
-// which the standard's distributions do not promise. Value type.
+// The splitmix64 generator. It gives the same numbers from the same seed with every compiler and
+// library, which the standard's distributions do not guarantee. Value type.
 class random {
 public:
     explicit random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -26,8 +26,8 @@ public:
         return low >= high ? low : low + below(high - low + 1);
     }
 
-    // True with the given probability. Draws a number only when the answer is open, so that a
-    // feature that is switched off does not change the schedule of the others.
+    // Returns true with the given probability. Draws a number only if the result is open, so that a
+    // disabled feature does not change the schedule of the others.
     bool chance(double probability) noexcept {
         if (probability <= 0) return false;
         if (probability >= 1) return true;

@@ -1,4 +1,4 @@
-// Memory that a simulated device knows.
+// Memory that is registered with a simulated device.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,25 @@
 
 namespace uct::sim {
 
-// What peers may do with a piece of memory, or want to. Atomic operations read and write.
+// Access rights of peers to a piece of memory, or the rights that an access needs. Atomic
+// operations read and write.
 struct peer_rights {
     bool reads;
     bool writes;
 };
 
-// Pieces of memory by their keys, and what peers may do with them. Shared by the domain, the
-// interfaces on it and whoever keeps a piece; one thread.
+// Registered memory by key, with the access rights of peers. Shared by the domain, the interfaces
+// on it and the keepers; one thread.
 class regions {
 public:
-    // False: that key is taken.
+    // Returns false if the key is in use.
     bool add(std::uint32_t key, std::span<const std::byte> bytes, peer_rights allowed) {
         return known_.try_emplace(key, region{bytes, allowed}).second;
     }
     void remove(std::uint32_t key) noexcept { known_.erase(key); }
     [[nodiscard]] std::size_t count() const noexcept { return known_.size(); }
 
-    // Whether peers may do that there.
+    // Returns true if peers may access that range in that way.
     [[nodiscard]] bool allows(std::uint32_t key, std::uint64_t address, std::size_t length,
                               peer_rights wanted) const noexcept {
         const auto found = known_.find(key);

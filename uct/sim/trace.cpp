@@ -42,9 +42,9 @@ const char* name_of(event_kind kind) noexcept {
             return "node died";
         case event_kind::woken:
             return "woken";
-        case event_kind::repeated:
+        case event_kind::retransmitted:
             return "repeated";
-        case event_kind::said_goodbye:
+        case event_kind::goodbye_arrived:
             return "said goodbye";
         case event_kind::node_cut:
             return "node cut off";

@@ -1,4 +1,4 @@
-// The last events of a simulation.
+// Trace of the last events of a simulation.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ enum class event_kind : std::uint8_t {
     node_left,
     node_died,
     woken,
-    repeated,
-    said_goodbye,
+    retransmitted,
+    goodbye_arrived,
     node_cut,
 };
 
@@ -38,11 +38,11 @@ struct trace_record {
     node_id from = 0;
     node_id to = 0;
     std::uint64_t link = 0;
-    std::uint64_t detail = 0;  // length, serial number or status, as the kind has it
+    std::uint64_t detail = 0;  // length, serial number or status, depending on the kind
 };
 
-// Ring of the newest records, and a digest over all of them by which two runs are compared.
-// Owned by the fabric.
+// Ring of the newest records, and a digest over all records, by which two runs are compared. Owned
+// by the fabric.
 class trace {
 public:
     explicit trace(std::size_t capacity = 256) : ring_(capacity) {}
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-    // The records that are kept, oldest first, a line each.
+    // The stored records, oldest first, one per line.
     [[nodiscard]] std::string text() const;
 
 private:

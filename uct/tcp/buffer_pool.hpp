@@ -19,7 +19,7 @@ public:
 
     [[nodiscard]] std::size_t buffer_size() const noexcept { return size_; }
 
-    // nullptr: no memory.
+    // Returns nullptr if there is no memory.
     [[nodiscard]] buffer take() noexcept {
         if (free_.empty()) return buffer(new (std::nothrow) std::byte[size_]);
         buffer taken = std::move(free_.back());

@@ -31,7 +31,8 @@ private:
     std::byte* at_;
 };
 
-// Takes fields from untrusted bytes: past the end it gives zeros and ok() turns false. Value type.
+// Reads fields from untrusted bytes. Past the end it returns zeros and ok() becomes false. Value
+// type.
 class field_reader {
 public:
     explicit field_reader(std::span<const std::byte> from) noexcept : rest_(from) {}

@@ -16,14 +16,14 @@ public:
         const auto options = ucs::config::load<tcp::settings>(config);
         const bool use_bridges = !options || options->use_bridges;
         listing found;
-        for (const tcp::device& one : tcp::list_devices()) {
-            std::string reason = one.why_unusable(use_bridges);
+        for (const tcp::device& device : tcp::list_devices()) {
+            std::string reason = device.why_unusable(use_bridges);
             if (!options) reason = "its options are wrong";
             if (reason.empty()) {
-                found.usable.push_back({name(), one.name, device_type::network, one.place});
+                found.usable.push_back({name(), device.name, device_type::network, device.place});
             } else {
                 found.unusable.push_back(
-                    {name(), one.name, device_type::network, std::move(reason)});
+                    {name(), device.name, device_type::network, std::move(reason)});
             }
         }
         return found;

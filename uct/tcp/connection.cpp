@@ -19,18 +19,18 @@ namespace uct::tcp {
 
 namespace {
 
-// After this time without endpoints a side proposes to close the connection.
-constexpr ucs::time::nanoseconds unused_before_parting = 1'000'000'000;
+// After this time without endpoints, a side proposes to close the connection.
+constexpr ucs::time::nanoseconds unused_before_closing = 1'000'000'000;
 
-// Most reads of what the peer sent before a connection that failed in sending is given up, and of
+// Limits the reads of what the peer sent before a connection that failed in sending ends, and of
 // what is dropped when the interface closes.
 constexpr unsigned last_reads = 1024;
 
 // A peer that has accepted the connection and does not answer the greeting is given up after so
-// many looks and so long a time. Its kernel answers for it, so nothing tells a peer that computes
-// from another process that has its port. It takes three keep-alive intervals, 60 s
-// by default, as with posix and with the clients of a listener.
-constexpr unsigned most_silent_looks = 12;
+// many checks and this time. The kernel of the peer's host answers keep-alive probes, so they
+// cannot distinguish a busy peer from another process that has its port. By default this takes
+// three keep-alive intervals, 60 s, as with posix and with the clients of a listener.
+constexpr unsigned max_silent_checks = 12;
 constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 
 }  // namespace
@@ -48,7 +48,7 @@ connection::~connection() {
     end_operations(UCS_ERR_CANCELED);
 }
 
-// No operation is left when the first completion is told.
+// All operations are removed before the first completion is called.
 void connection::end_operations(ucs_status_t status) {
     completion* sending = tx_.clear();
     std::vector<waiting_flush> flushes;
@@ -71,10 +71,10 @@ void connection::detach(ep& user) noexcept {
     users_.erase(users_.iterator_to(user));
     end_operations_of(user);
     if (!users_.empty()) return;
-    due_ = ucs::time::now() + unused_before_parting;
-    part_denied_ = false;
-    // A peer may leave the greeting unanswered for ever. Otherwise the peer is asked to part first,
-    // unless there is no time for that.
+    due_ = ucs::time::now() + unused_before_closing;
+    close_denied_ = false;
+    // The peer may never answer the greeting, so the connection counts as unused at once. Otherwise
+    // it first proposes to close, unless descriptors are scarce.
     if (state_ == state::greeting || ucs::sys::are_descriptors_scarce()) keep_as_unused();
     owner_.attend(*this);
 }
@@ -84,26 +84,26 @@ void connection::end_operations_of(const ep& user) {
     if (zcopy_user_ == &user) {
         zcopy_user_ = nullptr;
         if (!tx_.keep_zcopy(sending)) {
-            // Half of it has left: what would follow is no frame.
+            // A part of the message has been sent, so the next bytes would not be a frame.
             sending = tx_.clear();
             fail_for_memory("the rest of a message could not be kept");
         }
     }
     if (sending != nullptr) sending->finish(has_ended() ? failure_ : UCS_OK);
-    const auto of_user = [&user](const waiting_flush& flush) { return flush.user == &user; };
-    for (auto at = std::find_if(flushes_.begin(), flushes_.end(), of_user); at != flushes_.end();
-         at = std::find_if(flushes_.begin(), flushes_.end(), of_user)) {
-        completion* done = at->done;
-        flushes_.erase(at);
+    const auto is_of_user = [&user](const waiting_flush& flush) { return flush.user == &user; };
+    for (auto it = std::find_if(flushes_.begin(), flushes_.end(), is_of_user); it != flushes_.end();
+         it = std::find_if(flushes_.begin(), flushes_.end(), is_of_user)) {
+        completion* done = it->done;
+        flushes_.erase(it);
         done->finish(has_ended() ? failure_ : UCS_ERR_CANCELED);
     }
 }
 
-bool connection::move(event what) {
-    const auto next = next_state(state_, what);
+bool connection::move(event trigger) {
+    const auto next = next_state(state_, trigger);
     if (!next) {
         ucs::log::error(log, "connection to {}: '{}' must not happen when {}", peer_name(),
-                        name_of(what), name_of(state_));
+                        name_of(trigger), name_of(state_));
         return false;
     }
     ucs::log::trace(log, "connection to {}: {} -> {}", peer_name(), name_of(state_),
@@ -119,8 +119,8 @@ void connection::fail(ucs_status_t status) {
     owner_.attend(*this);
 }
 
-// A goodbye that the peer sent before tells more than an error of the socket. Messages are
-// delivered in progress only, so the end gets its status there.
+// If the peer sent a goodbye before, it explains more than an error of the socket. Messages are
+// delivered in progress only, so the final status is set there.
 void connection::fail_after_reading(ucs_status_t status) {
     if (has_ended()) return;
     if (state_ != state::established && state_ != state::parting) return fail(status);
@@ -129,15 +129,16 @@ void connection::fail_after_reading(ucs_status_t status) {
     owner_.attend(*this);
 }
 
-// Returns that there is no room: why, the caller is told when the failure is reported.
+// Returns UCS_ERR_NO_RESOURCE; the failure itself is reported later.
 ucs_status_t connection::fail_sending(int error) {
     ucs::log::diag(log, "send() to {}: {}", peer_name(), error_text(error));
     fail_after_reading(status_of_loss(error));
     return UCS_ERR_NO_RESOURCE;
 }
 
-ucs_status_t connection::fail_for_memory(const char* what) {
-    ucs::log::error(log, "the connection to {} is closed, out of memory: {}", peer_name(), what);
+ucs_status_t connection::fail_for_memory(const char* operation) {
+    ucs::log::error(log, "the connection to {} is closed, out of memory: {}", peer_name(),
+                    operation);
     fail(UCS_ERR_NO_MEMORY);
     return failure_;
 }
@@ -178,7 +179,7 @@ unsigned connection::on_socket(std::uint32_t epoll_events) {
             on_connected();
             return 1;
         case state::greeting:
-            read_answer();
+            read_greeting_reply();
             return 1;
         case state::established:
         case state::parting:
@@ -196,9 +197,9 @@ unsigned connection::on_socket(std::uint32_t epoll_events) {
 
 unsigned connection::settle() {
     if (state_ == state::draining) read_what_arrived();
-    if (state_ == state::failed) return failure_told_ ? 0 : finish_failure();
-    // Nobody waits for an attempt any more. Once greeted, the peer may send on the connection
-    // already, so that one is made and then parted.
+    if (state_ == state::failed) return failure_reported_ ? 0 : finish_failure();
+    // No endpoint waits for the attempt. Once greeted, the peer may already send on the connection,
+    // so in state greeting it is established first and then closed by agreement.
     if (!has_users() && (state_ == state::connecting || state_ == state::backing_off)) {
         fail(UCS_ERR_CANCELED);
     }
@@ -206,7 +207,7 @@ unsigned connection::settle() {
 }
 
 unsigned connection::finish_failure() {
-    failure_told_ = true;
+    failure_reported_ = true;
     close_socket();
     for (ep& user : users_)
         owner_.report(user, failure_);
@@ -241,28 +242,28 @@ void connection::on_control(unsigned kinds) {
         fail(UCS_ERR_NOT_CONNECTED);
         return;
     }
-    if (came(wire::frame_kind::part)) on_part();
-    if (came(wire::frame_kind::part_denied) && state_ == state::parting) {
-        move(event::part_denied);
-        part_denied_ = true;
+    if (came(wire::frame_kind::close_request)) on_close_request();
+    if (came(wire::frame_kind::close_denied) && state_ == state::parting) {
+        move(event::close_denied);
+        close_denied_ = true;
     }
-    if (came(wire::frame_kind::part_granted) && state_ == state::parting) part_now();
+    if (came(wire::frame_kind::close_granted) && state_ == state::parting) close_by_agreement();
 }
 
-void connection::on_part() {
+void connection::on_close_request() {
     if (state_ == state::parting) {
-        part_now();  // both asked at once
+        close_by_agreement();  // both sides proposed at once
     } else if (has_users() || !tx_.empty()) {
-        send_control(wire::frame_kind::part_denied);
+        send_control(wire::frame_kind::close_denied);
     } else {
-        send_control(wire::frame_kind::part_granted);
-        if (state_ == state::established) part_now();
+        send_control(wire::frame_kind::close_granted);
+        if (state_ == state::established) close_by_agreement();
     }
 }
 
-// Only control frames can be under way: a connection begins to part without messages, and takes
-// none until the peer has denied. So whatever a flush waits for has left.
-void connection::part_now() {
+// Only control frames can be queued: a connection proposes to close when it has no messages, and
+// accepts none until the peer has denied. So everything that a flush waits for has been sent.
+void connection::close_by_agreement() {
     if (!move(event::parted)) return;
     const std::uint64_t queued = tx_.queued();
     static_cast<void>(tx_.clear());
@@ -273,7 +274,7 @@ void connection::part_now() {
 
 void connection::on_end_of_stream() {
     if (state_ == state::parting && !has_users()) {
-        part_now();
+        close_by_agreement();
         return;
     }
     if (has_users()) {
@@ -282,7 +283,7 @@ void connection::on_end_of_stream() {
     fail(UCS_ERR_CONNECTION_RESET);
 }
 
-void connection::look_for_answer() noexcept {
+void connection::check_alive() noexcept {
     if (state_ != state::greeting && state_ != state::established && state_ != state::parting)
         return;
     const ucs::time::nanoseconds now = ucs::time::now();
@@ -295,8 +296,8 @@ void connection::look_for_answer() noexcept {
 }
 
 void connection::note_silence_in_greeting(ucs::time::nanoseconds now) {
-    if (silent_looks_ == 0) silent_since_ = now;
-    if (++silent_looks_ < most_silent_looks || now - silent_since_ < shortest_silence) return;
+    if (silent_checks_ == 0) silent_since_ = now;
+    if (++silent_checks_ < max_silent_checks || now - silent_since_ < shortest_silence) return;
     ucs::log::warn(log, "{} accepts connections and does not answer the greeting", peer_name());
     fail(UCS_ERR_ENDPOINT_TIMEOUT);
 }
@@ -311,8 +312,8 @@ void connection::on_tick(ucs::time::nanoseconds now) {
             if (move(event::retry)) start();
             break;
         case state::established:
-            if (!has_users() && !part_denied_ && tx_.empty() && move(event::ask_to_part)) {
-                send_control(wire::frame_kind::part);
+            if (!has_users() && !close_denied_ && tx_.empty() && move(event::propose_close)) {
+                send_control(wire::frame_kind::close_request);
                 keep_as_unused();
             }
             break;
@@ -321,7 +322,7 @@ void connection::on_tick(ucs::time::nanoseconds now) {
     }
 }
 
-// The peer may deny to part, or never answer.
+// The peer may refuse to close, or never answer.
 void connection::keep_as_unused() noexcept {
     if (!fd_ || has_ended()) return;
     was_readable_ = false;
@@ -336,7 +337,7 @@ std::array<std::byte, wire::frame_header_size> connection::control_frame(wire::f
 void connection::send_control(wire::frame_kind kind) {
     const auto frame = control_frame(kind);
     if (!tx_.has_room(frame.size())) {
-        owed_ = kind;
+        queued_control_ = kind;
         return;
     }
     const bool alone = tx_.empty();
@@ -362,7 +363,7 @@ void connection::drop_unread() noexcept {
     }
 }
 
-bool connection::has_spoken() const noexcept {
+bool connection::has_received() const noexcept {
     int unread = 0;
     return was_readable_ || (::ioctl(fd_.get(), FIONREAD, &unread) == 0 && unread > 0);
 }
@@ -376,12 +377,13 @@ bool connection::unsent() const noexcept {
 }
 
 bool connection::is_removable() const noexcept {
-    return !has_users() && (state_ == state::idle || (state_ == state::failed && failure_told_));
+    return !has_users() &&
+           (state_ == state::idle || (state_ == state::failed && failure_reported_));
 }
 
 bool connection::needs_ticks() const noexcept {
     return state_ == state::connecting || state_ == state::backing_off ||
-           (state_ == state::established && !has_users() && !part_denied_);
+           (state_ == state::established && !has_users() && !close_denied_);
 }
 
 void connection::watch(std::uint32_t events) {

@@ -23,12 +23,12 @@ ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t leng
                                     wire::frame_kind::message, wire::frame_mark};
     const std::size_t total = wire::frame_size(length);
     std::memcpy(frame, &header, sizeof header);
-    for (std::size_t at = wire::frame_header_size + length; at < total; ++at) {
-        frame[at] = std::byte{0};
+    for (std::size_t i = wire::frame_header_size + length; i < total; ++i) {
+        frame[i] = std::byte{0};
     }
-    // can_send() says that there is no zero-copy message.
+    // can_send() excludes a zero-copy message.
     if (tx_.has_bytes()) {
-        // What waits is in a buffer that is there.
+        // The queue holds bytes, so its buffer exists.
         return tx_.append({frame, total}) ? UCS_OK : fail_for_memory("a message is lost");
     }
     if (encrypted_ != nullptr) [[unlikely]]
@@ -90,11 +90,12 @@ unsigned connection::send_queued() {
             if (!would_block(errno)) fail_sending(errno);
             break;
         }
-        // At most one ends here, and the control frame behind it takes another round.
+        // At most one message ends here. The control frame after it takes another iteration.
         if (completion* const done = tx_.advance(static_cast<std::size_t>(sent)); done != nullptr)
             ended = done;
         if (static_cast<std::size_t>(sent) < wanted) break;
-        if (owed_ && !tx_.append(control_frame(*std::exchange(owed_, std::nullopt)))) {
+        if (queued_control_ &&
+            !tx_.append(control_frame(*std::exchange(queued_control_, std::nullopt)))) {
             fail_for_memory("a control frame could not be queued");
         }
     }
@@ -107,7 +108,7 @@ unsigned connection::send_queued() {
 
 unsigned connection::finish_flushes(std::uint64_t sent) {
     unsigned ended = 0;
-    // In the order in which they wait.
+    // Flushes end in the order in which they wait.
     for (; !flushes_.empty() && flushes_.front().until <= sent; ++ended) {
         completion* done = flushes_.front().done;
         flushes_.erase(flushes_.begin());
@@ -116,15 +117,15 @@ unsigned connection::finish_flushes(std::uint64_t sent) {
     return ended;
 }
 
-// What came stays in the kernel until there is memory to receive it.
+// Received bytes stay in the kernel until there is memory for them.
 unsigned connection::receive_later() {
     if (!std::exchange(waits_for_memory_, true)) {
-        ucs::log::error(log, "out of memory: what {} sends has to wait", peer_name());
+        ucs::log::error(log, "out of memory: messages of {} have to wait", peer_name());
     }
     return 0;
 }
 
-// `status` is from the receiver.
+// `status` comes from the receiver.
 void connection::fail_receiving(ucs_status_t status) {
     switch (status) {
         case UCS_ERR_NO_MEMORY:
@@ -134,13 +135,13 @@ void connection::fail_receiving(ucs_status_t status) {
             drop_unfinished_frame();
             break;
         default:
-            owner_.rejected().error(log, "{} sent what is no frame; the connection is closed",
+            owner_.rejected().error(log, "{} sent an invalid frame; the connection is closed",
                                     peer_name());
             fail(UCS_ERR_CONNECTION_RESET);
     }
 }
 
-// Deals with what a read of the socket returned. Inline: receiving a message calls it once.
+// Handles the result of a read of the socket. Inline, because receiving a message calls it once.
 inline unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
     if (got > 0) [[likely]] {
@@ -186,8 +187,8 @@ unsigned connection::receive() {
                              : ::readv(fd_.get(), space.data(), static_cast<int>(space.size())));
 }
 
-// Where there is encryption; see connection_encryption.cpp. Reads all that one read of the socket
-// brought: no event of the socket would tell of the rest.
+// Receives from an encrypted connection; see connection_encryption.cpp. Handles everything that one
+// read of the socket brought, because no event of the socket would announce the rest.
 unsigned connection::receive_encrypted() {
     unsigned events = 0;
     do {

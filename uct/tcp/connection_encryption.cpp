@@ -11,8 +11,8 @@ namespace uct::tcp {
 
 namespace {
 
-// Takes `count` bytes away from the front.
-std::span<iovec> without(std::span<iovec> pieces, std::size_t count) noexcept {
+// Removes the first `count` bytes from `pieces`.
+std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t count) noexcept {
     while (!pieces.empty() && count >= pieces[0].iov_len) {
         count -= pieces[0].iov_len;
         pieces = pieces.subspan(1);
@@ -35,8 +35,8 @@ void connection::begin_encryption(const ucs::security::key& session, bool connec
     }
 }
 
-// A byte counts as taken when the whole record that it is in has left. Until then the record is
-// kept here, and the caller keeps the bytes.
+// A byte counts as sent when the whole record that contains it has been sent. Until then the record
+// is kept here, and the caller keeps the bytes.
 ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
     encrypting_stream& out = encrypted_->out;
     std::array<iovec, send_queue::max_pieces> copy;
@@ -55,12 +55,12 @@ ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
         }
         const std::size_t plain = out.finish_record();
         taken += static_cast<ssize_t>(plain);
-        rest = without(rest, plain);
+        rest = drop_front(rest, plain);
     }
     return taken;
 }
 
-// A frame that stands alone: nothing waits before it.
+// Sends a frame while nothing is queued before it.
 ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
     const iovec whole{frame, length};
     const ssize_t sent = write_encrypted({&whole, 1});
@@ -72,13 +72,14 @@ ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
     return keep_rest(frame + gone, length - gone);
 }
 
-// EBADMSG: what came is not what the peer sent.
+// Fails with EBADMSG if the bytes are not what the peer sent.
 ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
     decrypting_stream& in = encrypted_->in;
     while (true) {
         const decrypting_stream::result read = in.read(into);
-        if (read.what == decrypting_stream::outcome::read) return static_cast<ssize_t>(read.count);
-        if (read.what == decrypting_stream::outcome::broken) {
+        if (read.status == decrypting_stream::outcome::read)
+            return static_cast<ssize_t>(read.count);
+        if (read.status == decrypting_stream::outcome::broken) {
             errno = EBADMSG;
             return -1;
         }
@@ -91,7 +92,7 @@ ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
 
 void connection::on_broken_encryption() {
     owner_.rejected().error(log,
-                            "what came from {} was changed on its way, or is not from the peer; "
+                            "the data from {} was changed in transit, or is not from the peer; "
                             "the connection is closed",
                             peer_name());
     fail(UCS_ERR_CONNECTION_RESET);

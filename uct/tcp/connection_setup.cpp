@@ -14,17 +14,19 @@ namespace {
 constexpr ucs::time::nanoseconds millisecond = 1'000'000;
 constexpr ucs::time::nanoseconds longest_pause = 1000 * millisecond;
 
-// Who lost a race waits for the winner's connection; when that does not come it tries again.
+// The side that lost a race waits for the winner's connection. If that does not come, it connects
+// again.
 constexpr ucs::time::nanoseconds race_pause = 1000 * millisecond;
 
-// The winner's connection comes after one lost race. A peer that says so again and again has none.
+// Normally the winner's connection comes after one lost race. A peer that claims to win again and
+// again makes none.
 constexpr unsigned most_lost_races = 10;
 
 ucs::time::nanoseconds in_nanoseconds(const ucs::config::duration& time) noexcept {
     return static_cast<ucs::time::nanoseconds>(std::min(time.seconds, 1e9) * 1e9);
 }
 
-// Errors that do not get better by trying the same again.
+// Errors that a repeated attempt cannot resolve.
 bool is_final(int error) noexcept {
     return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ||
            error == EACCES || error == EPERM || error == EAFNOSUPPORT || error == EINVAL;
@@ -42,12 +44,12 @@ void connection::start() {
         fail(UCS_ERR_UNREACHABLE);
         return;
     }
-    const reach::path& way = paths_[path_];
-    silent_looks_ = 0;
-    if (!open_socket(way)) return;
+    const reach::path& path = paths_[path_];
+    silent_checks_ = 0;
+    if (!open_socket(path)) return;
     due_ = ucs::time::now() + in_nanoseconds(owner_.options().connect_timeout);
     owner_.need_ticks();
-    const socket_address target(way.to.ip, way.to.port);
+    const socket_address target(path.to.ip, path.to.port);
     if (::connect(fd_.get(), target.data(), target.size()) == 0) {
         on_connected();
     } else if (errno == EINPROGRESS) {
@@ -57,8 +59,8 @@ void connection::start() {
     }
 }
 
-bool connection::open_socket(const reach::path& way) {
-    fd_ = open_stream(way.to.ip.family());
+bool connection::open_socket(const reach::path& path) {
+    fd_ = open_stream(path.to.ip.family());
     if (!fd_) {
         attempt_failed("socket()", errno);
         return false;
@@ -68,7 +70,7 @@ bool connection::open_socket(const reach::path& way) {
     const int yes = 1;
     static_cast<void>(
         ::setsockopt(fd_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes));
-    const socket_address source(way.from, 0);
+    const socket_address source(path.from, 0);
     if (::bind(fd_.get(), source.data(), source.size()) == 0) return true;
     attempt_failed("bind()", errno);
     return false;
@@ -92,17 +94,17 @@ void connection::on_connected() {
     }
 }
 
-// False: it could not be sent, and the attempt has failed.
+// Returns false if the greeting was not sent; then the attempt has failed.
 bool connection::send_greeting(const packed_greeting& greeting) {
     const std::span<const std::byte> bytes = greeting.bytes();
-    // The send buffer is empty, so it takes the greeting whole.
+    // The socket's send buffer is empty, so it takes the whole greeting.
     const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(bytes.size())) return true;
     attempt_failed("send() of the greeting", sent < 0 ? errno : EPIPE);
     return false;
 }
 
-void connection::read_answer() {
+void connection::read_greeting_reply() {
     const std::span<std::byte> space = handshake_->space();
     const ssize_t got = ::recv(fd_.get(), space.data(), space.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -183,24 +185,25 @@ void connection::on_refusal(wire::refusal_reason reason) {
     }
 }
 
-void connection::attempt_failed(const char* what, int error) {
+void connection::attempt_failed(const char* operation, int error) {
     close_socket();
     const bool final_error = is_final(error);
     if (final_error && path_ + 1 < paths_.size()) {
-        ucs::log::diag(log, "{} to {}: {}; the next address is tried", what, peer_name(),
+        ucs::log::diag(log, "{} to {}: {}; the next address is tried", operation, peer_name(),
                        error_text(error));
         ++path_;
         if (move(event::gave_way)) retry_after(0);
         return;
     }
     if (final_error || ++attempts_ > owner_.options().max_connect_attempts) {
-        ucs::log::error(log, "{} to {}: {}; given up after {} attempts", what, peer_name(),
+        ucs::log::error(log, "{} to {}: {}; given up after {} attempts", operation, peer_name(),
                         error_text(error), std::max(attempts_, 1U));
         fail(UCS_ERR_UNREACHABLE);
         return;
     }
     if (out_of_something(error) && attempts_ == 1) {
-        ucs::log::warn(log, "{} to {}: {}; trying again", what, peer_name(), error_text(error));
+        ucs::log::warn(log, "{} to {}: {}; trying again", operation, peer_name(),
+                       error_text(error));
     }
     if (move(event::gave_way)) {
         retry_after(std::min(longest_pause, (10 * millisecond) << std::min(attempts_, 7U)));
@@ -225,13 +228,13 @@ void connection::close_socket() noexcept {
     encrypted_.reset();
 }
 
-connection::verdict connection::judge(const wire::greeting& hello) const noexcept {
+connection::verdict connection::check_greeting(const wire::greeting& hello) const noexcept {
     switch (state_) {
         case state::greeting:
             return owner_.id() < hello.from ? verdict::lost_race : verdict::welcome;
         case state::established:
         case state::parting:
-            // Numbers wrap, so they are compared by their distance.
+            // Attempt numbers wrap around, so they are compared by their distance.
             return static_cast<std::int32_t>(hello.attempt - peer_attempt_) > 0 ? verdict::wait
                                                                                 : verdict::stale;
         case state::draining:
@@ -250,7 +253,7 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
     peer_attempt_ = peer_attempt;
     begin_encryption(session, false);
     note_connected();
-    part_denied_ = false;
+    close_denied_ = false;
     connected_to_ = remote_address(fd_.get());
     watch(EPOLLIN);
     due_ = ucs::time::now() + race_pause;

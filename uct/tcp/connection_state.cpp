@@ -8,7 +8,7 @@ namespace {
 
 struct transition {
     state from;
-    event what;
+    event trigger;
     state to;
 };
 
@@ -27,10 +27,10 @@ constexpr transition table[] = {
     {state::backing_off, event::retry, state::connecting},
     {state::backing_off, event::accepted, state::established},
     {state::backing_off, event::broken, state::failed},
-    {state::established, event::ask_to_part, state::parting},
+    {state::established, event::propose_close, state::parting},
     {state::established, event::parted, state::idle},
     {state::established, event::broken, state::failed},
-    {state::parting, event::part_denied, state::established},
+    {state::parting, event::close_denied, state::established},
     {state::parting, event::parted, state::idle},
     {state::parting, event::broken, state::failed},
     {state::established, event::send_failed, state::draining},
@@ -46,19 +46,19 @@ constexpr std::array event_names{"wanted",   "connected",   "welcomed",    "acce
 
 }  // namespace
 
-std::optional<state> next_state(state from, event what) noexcept {
+std::optional<state> next_state(state from, event trigger) noexcept {
     for (const transition& row : table) {
-        if (row.from == from && row.what == what) return row.to;
+        if (row.from == from && row.trigger == trigger) return row.to;
     }
     return std::nullopt;
 }
 
-const char* name_of(state which) noexcept {
-    return state_names[static_cast<std::size_t>(which)];
+const char* name_of(state value) noexcept {
+    return state_names[static_cast<std::size_t>(value)];
 }
 
-const char* name_of(event which) noexcept {
-    return event_names[static_cast<std::size_t>(which)];
+const char* name_of(event value) noexcept {
+    return event_names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace uct::tcp

@@ -1,4 +1,4 @@
-// The life of a connection as a table.
+// The states of a connection and their transitions, as a table.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,33 @@ namespace uct::tcp {
 enum class state : std::uint8_t {
     idle,         // no socket; the first send connects
     connecting,   // TCP handshake under way
-    greeting,     // our hello is out
-    backing_off,  // an attempt failed or gave way; a timer retries, or the peer connects
+    greeting,     // this side has sent its hello
+    backing_off,  // an attempt failed or lost a race; a timer retries, or the peer connects
     established,
-    parting,   // we asked whether the connection may close and send nothing until answered
-    draining,  // the socket takes nothing more; progress reads what arrived, then names the end
+    parting,   // this side proposed to close, and sends nothing until the peer answers
+    draining,  // the socket accepts no data; progress reads what arrived and then sets the final
+               // status
     failed,
 };
 
 enum class event : std::uint8_t {
-    wanted,       // something is to be sent
-    connected,    // the TCP handshake ended
-    welcomed,     // the peer answered our hello
-    accepted,     // we welcomed a hello of the peer
-    gave_way,     // the attempt lost a race or failed for now
-    retry,        // the timer of backing_off
-    ask_to_part,  // nobody uses this side any more
-    part_denied,
-    parted,       // both sides agreed, the socket closes
-    send_failed,  // or the peer fell silent: only what it sent before tells why
-    broken,       // for good
+    wanted,         // a send needs the connection
+    connected,      // the TCP handshake ended
+    welcomed,       // the peer accepted the hello of this side
+    accepted,       // this side accepted a hello of the peer
+    gave_way,       // the attempt lost a race or failed temporarily
+    retry,          // the timer of backing_off
+    propose_close,  // this side has no endpoints
+    close_denied,
+    parted,       // both sides agreed to close; the socket closes
+    send_failed,  // or the peer is silent; what it sent before tells the reason
+    broken,       // final failure
 };
 
-// State after `what` in `from`, or nothing: the pair must not happen.
-[[nodiscard]] std::optional<state> next_state(state from, event what) noexcept;
+// Returns the state after `trigger` in `from`, or nothing if the transition is not allowed.
+[[nodiscard]] std::optional<state> next_state(state from, event trigger) noexcept;
 
-[[nodiscard]] const char* name_of(state which) noexcept;
-[[nodiscard]] const char* name_of(event which) noexcept;
+[[nodiscard]] const char* name_of(state value) noexcept;
+[[nodiscard]] const char* name_of(event value) noexcept;
 
 }  // namespace uct::tcp

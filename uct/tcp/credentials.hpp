@@ -1,4 +1,5 @@
-// The secrets with which an interface proves its identity, and its demands on its peers.
+// The secrets by which an interface proves its identity, and the terms that it demands of its
+// peers.
 #pragma once
 
 #include <array>
@@ -11,30 +12,30 @@
 
 namespace uct::tcp {
 
-// The secret in the address of an interface, as a key that holds for exactly this address: with
+// Returns the secret in the address of an interface, as a key for exactly this address: with
 // another port, for example, it is another key.
 [[nodiscard]] ucs::security::key key_of_address(const address& whole) noexcept;
 
-// Tells addresses apart, also those that name the same interface, and does not tell the secret.
+// Distinguishes addresses, also those that name the same interface, and does not reveal the secret.
 using address_tag = ucs::security::tag;
 [[nodiscard]] address_tag tag_of_address(const ucs::security::key& key_of_address) noexcept;
 
-// Identity of an interface: it owns a key pair. Its id is the first 8 bytes of the public half, so
-// that nobody can connect or accept in the name of another interface, whoever knows the address of
-// that one. Each side shows its public half, and a tag over the exchange under the key that only
-// the owners of the two pairs can compute.
+// Identity of an interface: its key pair. The interface id is the first 8 bytes of the public key.
+// So a process that only knows the address of an interface cannot connect or accept in its name.
+// Each side shows its public key, and a tag over the exchange under the key that only the owners of
+// the two pairs can compute.
 class identity {
 public:
-    // The other side has shown `peer`; nothing when that is not the public key of the interface
-    // with that id. `session` is the key of the exchange.
+    // The other side has shown the public key `peer`. Returns nothing if that is not the key of the
+    // interface with that id. `session` is the key of the exchange.
     [[nodiscard]] static std::optional<identity> agree(const ucs::security::key_pair& own,
                                                        const ucs::security::public_key& peer,
                                                        std::uint64_t peer_id,
                                                        const ucs::security::key& session) noexcept;
-    // The tags of the two sides. The side that connects shows the tag of its own address as well.
+    // The tags of the two sides. The connecting side also shows the tag of its own address.
     [[nodiscard]] ucs::security::tag of_connecting(const address_tag& own_address) const noexcept;
     [[nodiscard]] ucs::security::tag of_accepting() const noexcept;
-    // The key of this connection, which nobody else can compute, whatever else it knows.
+    // The key of this connection. Only the owners of the two key pairs can compute it.
     [[nodiscard]] ucs::security::key session_key() const noexcept;
 
 private:
@@ -43,20 +44,20 @@ private:
     ucs::security::key agreed_;
 };
 
-// The credentials of one interface; immutable as soon as its address is known.
+// The credentials of one interface. Immutable once its address is set.
 class credentials {
 public:
-    // `job_key` may be null: there is none.
+    // `job_key` may be null if there is none.
     credentials(const ucs::security::key* job_key, bool encrypted) noexcept;
 
-    // The interface listens, and this is its whole address.
+    // Must be called when the interface listens and its whole address is known.
     void set_address(const address& whole) noexcept;
 
-    // The terms that both sides of a connection must have in common.
+    // The terms, which must be the same on both sides of a connection.
     [[nodiscard]] wire::terms terms() const noexcept { return terms_; }
-    // Goes into the packed address.
+    // The secret that is part of the packed address.
     [[nodiscard]] const ucs::security::worker_secret& secret() const noexcept { return secret_; }
-    // See key_of_address(); of an address without ports before set_address().
+    // See key_of_address(). Before set_address() it is the key of an address without ports.
     [[nodiscard]] const ucs::security::key& address_key() const noexcept { return address_key_; }
     [[nodiscard]] address_tag own_address_tag() const noexcept {
         return tag_of_address(address_key_);
@@ -64,7 +65,7 @@ public:
     [[nodiscard]] const ucs::security::key_pair& pair() const noexcept { return pair_; }
     // The id of the interface; never 0.
     [[nodiscard]] std::uint64_t id() const noexcept;
-    // The key of challenges where the interface accepts whose address has this key.
+    // Returns the key of challenges for a connection to the interface whose address has this key.
     [[nodiscard]] ucs::security::key shared_key(
         const ucs::security::key& accepting_address) const noexcept;
 

@@ -33,7 +33,7 @@ device_kind kind_of(const fs::path& folder, unsigned flags) {
     if (fs::exists(folder / "bridge", ignored)) return device_kind::bridge;
     if (fs::exists(folder / "tun_flags", ignored)) return device_kind::tunnel;
     if (fs::exists(folder / "device", ignored)) return device_kind::hardware;
-    // Ethernet made of other interfaces (bond, vlan, veth) is 1, loopback-like types are above.
+    // The type of virtual Ethernet (bond, vlan, veth) is 1; other types are loopback-like.
     return read_number(folder / "type", 1) == 1 ? device_kind::stacked : device_kind::tunnel;
 }
 
@@ -54,7 +54,7 @@ device describe(const ifaddrs& entry) {
 std::uint8_t prefix_of(const sockaddr* mask) {
     if (mask == nullptr) return 0;
     int bits = 0;
-    // A name, because bytes() looks into it: a temporary would be gone inside the loop.
+    // A named variable, because bytes() refers to it and a temporary would end before the loop.
     const ip_address as_address = ip_address::from(*mask);
     for (const std::byte byte : as_address.bytes())
         bits += std::popcount(std::to_integer<unsigned>(byte));
@@ -91,17 +91,17 @@ std::vector<device> list_devices() {
     const std::unique_ptr<ifaddrs, free_list> list(raw);
     std::vector<device> found;
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-        auto at = std::find_if(found.begin(), found.end(),
-                               [&](const device& d) { return d.name == entry->ifa_name; });
-        if (at == found.end()) at = found.insert(found.end(), describe(*entry));
-        if (entry->ifa_addr != nullptr) add_address(*at, *entry);
+        auto known = std::find_if(found.begin(), found.end(),
+                                  [&](const device& d) { return d.name == entry->ifa_name; });
+        if (known == found.end()) known = found.insert(found.end(), describe(*entry));
+        if (entry->ifa_addr != nullptr) add_address(*known, *entry);
     }
     return found;
 }
 
 device_cost estimate(device_kind kind, double speed) noexcept {
     constexpr double unknown_speed = 10e9 / 8;
-    // A tenth goes to frame and packet headers and to acknowledgements.
+    // A tenth is lost to frame and packet headers and to acknowledgements.
     const double wire = (speed > 0 ? speed : unknown_speed) * 0.9;
     switch (kind) {
         case device_kind::loopback:

@@ -7,14 +7,14 @@ namespace uct::tcp {
 
 namespace {
 
-// Room for some short records, or for one long one and the beginning of the next.
+// Space for several short records, or for a long one and the beginning of the next.
 constexpr std::size_t received_size = 2 * encrypted::longest_record;
 
 std::unique_ptr<std::byte[]> make_buffer(std::size_t size) {
     return std::unique_ptr<std::byte[]>(new std::byte[size]);
 }
 
-// Copies the first bytes of the pieces, at most `most`; returns how many.
+// Copies the first bytes of the pieces, at most `most`. Returns the number of copied bytes.
 std::size_t gather(std::span<const iovec> pieces, std::byte* into, std::size_t most) noexcept {
     std::size_t count = 0;
     for (const iovec& piece : pieces) {
@@ -26,7 +26,7 @@ std::size_t gather(std::span<const iovec> pieces, std::byte* into, std::size_t m
     return count;
 }
 
-// Copies to the pieces; returns how many bytes there was room for.
+// Copies to the pieces. Returns the number of copied bytes.
 std::size_t scatter(const std::byte* from, std::size_t length,
                     std::span<const iovec> pieces) noexcept {
     std::size_t count = 0;
@@ -58,7 +58,7 @@ encrypting_stream::~encrypting_stream() {
 }
 
 void encrypting_stream::encrypt(std::span<const iovec> pieces) noexcept {
-    // The header waits for the first record.
+    // The stream header is sent with the first record.
     if (begin_ == end_) begin_ = end_ = 0;
     const std::byte* plain = gathered_.get();
     if (!pieces.empty() && pieces[0].iov_len >= encrypted::most_plain) {
@@ -104,7 +104,7 @@ std::size_t decrypting_stream::record_size() const noexcept {
 bool decrypting_stream::is_complete() const noexcept {
     if (!decryptor_) return available() >= encrypted::header_size;
     const std::size_t size = record_size();
-    // An impossible length is complete as well: reading finds that the stream is broken.
+    // An invalid length counts as complete: reading it then finds that the stream is broken.
     return size > 0 && (available() >= size || size > encrypted::longest_record);
 }
 

@@ -61,7 +61,7 @@ ucs_status_t ep::flush(completion* done) {
 }
 
 void ep::check() noexcept {
-    link_.look_for_answer();
+    link_.check_alive();
 }
 
 std::uint64_t ep::received() const noexcept {
@@ -74,7 +74,7 @@ std::string ep::peer_name() const {
 
 void ep::describe(ucs::vfs::directory& into) const {
     base_ep::describe(into);
-    into.file("state", [this] { return std::string(name_of(link_.where())); });
+    into.file("state", [this] { return std::string(name_of(link_.current_state())); });
 }
 
 }  // namespace uct::tcp

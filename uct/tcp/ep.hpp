@@ -1,4 +1,4 @@
-// Sends over the connection to one peer interface.
+// Endpoint of the tcp transport.
 #pragma once
 
 #include "ucs/datastruct/intrusive.hpp"
@@ -9,8 +9,8 @@ namespace uct::tcp {
 class connection;
 class iface;
 
-// Attached to the connection of its pair of interfaces, which it may share with other endpoints.
-// Owner context.
+// Sends over the connection between its pair of interfaces, which it may share with other
+// endpoints. Owner context.
 class ep final : public base_ep {
 public:
     ep(iface& owner, connection& link) noexcept;

@@ -36,8 +36,9 @@ std::array<std::byte, wire::greeting_size> packed(const wire::greeting& value) n
     return bytes;
 }
 
-// A peer compares connections when this side has proven itself, and the peer does so before. A
-// process that has the port of a peer which ended must not keep this side trying.
+// A peer decides between connections only after both sides have proven themselves, and the peer
+// proves first. So an unproven refusal of this kind is not from the peer: a process that has taken
+// the port of an ended peer must not make this side retry for ever.
 bool needs_proof(wire::refusal_reason reason) noexcept {
     return reason == wire::refusal_reason::lost_race || reason == wire::refusal_reason::stale;
 }
@@ -171,9 +172,9 @@ accepting_handshake::step accepting_handshake::on_proof() noexcept {
     }
     identity_ = identity::agree(own_.pair(), reader_.public_key_at<ucs::security::proof_size>(),
                                 hello_.from, responder_->session_key());
-    constexpr std::size_t at = ucs::security::proof_size + sizeof(ucs::security::public_key);
-    std::ranges::copy(reader_.tail<at, sizeof(address_tag)>(), peer_address_.begin());
-    const auto shown = reader_.tail<at + sizeof(address_tag), ucs::security::tag_size>();
+    constexpr std::size_t offset = ucs::security::proof_size + sizeof(ucs::security::public_key);
+    std::ranges::copy(reader_.tail<offset, sizeof(address_tag)>(), peer_address_.begin());
+    const auto shown = reader_.tail<offset + sizeof(address_tag), ucs::security::tag_size>();
     if (!identity_ || !ucs::security::same_tag(shown, identity_->of_connecting(peer_address_))) {
         return step::impostor;
     }

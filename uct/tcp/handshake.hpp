@@ -12,25 +12,25 @@
 
 namespace uct::tcp {
 
-// Collects one greeting after the other from a byte stream.
+// Collects greetings from a byte stream, one after the other.
 class greeting_reader {
 public:
-    // Where the next bytes belong; never empty before a greeting is complete.
+    // Where to receive the next bytes. Not empty before a greeting is complete.
     [[nodiscard]] std::span<std::byte> space() noexcept {
         return std::span(bytes_).subspan(have_, wanted_ - have_);
     }
     enum class progress { incomplete, complete, other_version, malformed };
-    // Takes the first `count` bytes of space().
+    // Adds the first `count` received bytes of space().
     [[nodiscard]] progress take(std::size_t count) noexcept;
     // Begins with the next greeting.
     void next() noexcept;
 
-    // The value of a complete greeting, or of one of another version.
+    // The value of a complete greeting, or of a greeting of another version.
     [[nodiscard]] const wire::greeting& value() const noexcept { return value_; }
     [[nodiscard]] std::span<const std::byte, wire::greeting_size> head() const noexcept {
         return std::span(bytes_).first<wire::greeting_size>();
     }
-    // Bytes behind the head.
+    // Bytes after the fixed part of the greeting.
     template<std::size_t Offset, std::size_t Size>
     [[nodiscard]] std::span<const std::byte, Size> tail() const noexcept {
         return std::span<const std::byte, Size>(bytes_.data() + wire::greeting_size + Offset, Size);
@@ -64,14 +64,14 @@ private:
     std::size_t size_;
 };
 
-// The side that connects. Part of a connection until it stands; owner context.
+// The connecting side. Part of a connection until it is established; owner context.
 class connecting_handshake {
 public:
     // `to` is the id of the peer's interface, and `peer_address` the key of its address.
     connecting_handshake(const credentials& own, std::uint64_t to,
                          const ucs::security::key& peer_address, std::uint32_t attempt) noexcept;
 
-    // The first record.
+    // The first greeting.
     [[nodiscard]] packed_greeting hello() const noexcept;
 
     [[nodiscard]] std::span<std::byte> space() noexcept { return reader_.space(); }
@@ -79,10 +79,10 @@ public:
     enum class step {
         incomplete,  // receive more
         send_proof,  // send proof(), then receive more
-        welcomed,    // the connection stands; attempt() and session_key() are known
-        refused,     // by the peer; reason() has why
-        unproven,    // the peer proved nothing: send refusal() and close
-        foreign,     // no answer of this protocol
+        welcomed,    // the connection is established; attempt() and session_key() are valid
+        refused,     // the peer refused; reason() says why
+        unproven,    // the peer has proven nothing: send refusal() and close
+        foreign,     // no reply of this protocol
     };
     // Takes the first `count` bytes of space().
     [[nodiscard]] step take(std::size_t count) noexcept;
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] wire::refusal_reason reason() const noexcept { return reader_.value().reason; }
     // Number of the peer's last attempt.
     [[nodiscard]] std::uint32_t attempt() const noexcept { return reader_.value().attempt; }
-    // The key of this connection; caller must have been told to send the proof.
+    // The key of this connection. Requires that `take` has returned send_proof.
     [[nodiscard]] ucs::security::key session_key() const noexcept {
         return identity_->session_key();
     }
@@ -110,7 +110,7 @@ private:
     greeting_reader reader_;
 };
 
-// The side that accepts. Part of a pending connection; owner context.
+// The accepting side. Part of a pending connection; owner context.
 class accepting_handshake {
 public:
     explicit accepting_handshake(const credentials& own) noexcept : own_(own) {}
@@ -120,21 +120,22 @@ public:
     enum class step {
         incomplete,      // receive more
         send_challenge,  // send challenge(), then receive more
-        agreed,          // hello() is right and proven; welcome or refuse it
+        agreed,          // hello() is valid and proven; welcome or refuse it
         refuse,          // send a refusal with reason() and close
-        unproven,        // the peer says that it got no proof: close
-        impostor,        // it is not the interface that hello() names: close
+        unproven,        // the peer reports that this side's proof is wrong: close
+        impostor,        // the peer is not the interface that hello() names: close
         foreign,         // no greeting of this protocol: close
     };
     // Takes the first `count` bytes of space().
     [[nodiscard]] step take(std::size_t count) noexcept;
 
     [[nodiscard]] const wire::greeting& hello() const noexcept { return hello_; }
-    // The tag of the address by which others reach the peer; caller must have agreed.
+    // The tag of the peer's address. Requires that `take` has returned agreed.
     [[nodiscard]] const address_tag& peer_address() const noexcept { return peer_address_; }
     [[nodiscard]] packed_greeting challenge() const noexcept;
     [[nodiscard]] wire::refusal_reason reason() const noexcept { return reason_; }
-    // Lets the peer in; caller must have agreed. `attempt` is the number of the own last one.
+    // Accepts the peer. Requires that `take` has returned agreed. `attempt` is the number of this
+    // interface's last attempt.
     [[nodiscard]] packed_greeting welcome(std::uint32_t attempt) const noexcept;
     // The key of this connection; caller must have agreed.
     [[nodiscard]] ucs::security::key session_key() const noexcept {
@@ -155,11 +156,11 @@ private:
     greeting_reader reader_;
 };
 
-// Explains a refusal to the side that receives it: what is wrong, and what to do about it.
+// Returns the text for a received refusal: the reason, and what to do about it.
 [[nodiscard]] const char* explain_refusal(wire::refusal_reason reason) noexcept;
 
-// Explains to the side that sends it why a peer is refused, as the end of a sentence about the
-// peer. nullptr: the reason is an ordinary one and needs no line.
+// Returns the text for a refusal that this side sends, as the end of a sentence about the peer.
+// Returns nullptr if the reason is ordinary and needs no log line.
 [[nodiscard]] const char* explain_own_refusal(wire::refusal_reason reason) noexcept;
 
 }  // namespace uct::tcp

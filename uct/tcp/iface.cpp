@@ -29,7 +29,7 @@ std::size_t buffer_bytes(const settings& options) noexcept {
                     2 * wire::frame_size(std::max(tx_segment(options), short_payload + 8)));
 }
 
-// The device without the addresses whose families are not wanted.
+// Returns the device without addresses of unwanted families.
 device only_wanted(device own, const std::vector<int>& order) {
     const auto wanted = [&](int family) {
         return std::find(order.begin(), order.end(), family) != order.end();
@@ -52,13 +52,13 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
         return UCS_ERR_INVALID_PARAM;
     }
     const std::vector<device> all = list_devices();
-    const auto at = std::find_if(all.begin(), all.end(),
-                                 [&](const device& d) { return d.name == where.device; });
-    if (at == all.end()) {
+    const auto known = std::find_if(all.begin(), all.end(),
+                                    [&](const device& d) { return d.name == where.device; });
+    if (known == all.end()) {
         ucs::log::error(log, "there is no network interface {}", where.device);
         return UCS_ERR_NO_DEVICE;
     }
-    const device own = only_wanted(*at, options->families.order);
+    const device own = only_wanted(*known, options->families.order);
     if (const std::string reason = own.why_unusable(true); !reason.empty()) {
         ucs::log::error(log, "{} cannot be used: {}", where.device, reason);
         return UCS_ERR_NO_DEVICE;
@@ -70,7 +70,7 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
     }
     std::unique_ptr<iface> made(new iface(where, params, own, std::move(*options),
                                           security->tcp_encryption, std::move(epoll)));
-    if (const ucs_status_t status = made->open_door(); status != UCS_OK) return status;
+    if (const ucs_status_t status = made->open_listener(); status != UCS_OK) return status;
     return std::unique_ptr<uct::iface>(std::move(made));
 }
 
@@ -86,7 +86,7 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
           wire::frame_size(std::max(tx_segment(options_), short_payload + 8)))),
       epoll_(std::move(epoll)),
       unused_(where_.device, rejected()),
-      door_(*this, params.events) {
+      listener_(*this, params.events) {
     address_.iface_id = credentials_.id();
     address_.network_id = ucs::net::network_identity();
     std::ranges::copy(credentials_.secret().data(), address_.secret.begin());
@@ -115,14 +115,15 @@ void iface::set_attributes(const device& own) {
     attr_.keeps_descriptor = true;
 }
 
-ucs_status_t iface::open_door() {
-    if (const ucs_status_t status = door_.open(options_, address_.v4, address_.v6);
+ucs_status_t iface::open_listener() {
+    if (const ucs_status_t status = listener_.open(options_, address_.v4, address_.v6);
         status != UCS_OK) {
         return status;
     }
     credentials_.set_address(address_);
-    attr_.address_length = address_.packed_size();  // of the families that the door could open
-    // Sockets are served by progress; here they only wake a worker that sleeps.
+    attr_.address_length =
+        address_.packed_size();  // with the families on which the listener could be opened
+    // Progress serves the sockets; this event only wakes a sleeping worker.
     return events_.add(epoll_.get(), EPOLLIN, [](std::uint32_t) {});
 }
 
@@ -143,15 +144,15 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
                         bytes.size());
         return UCS_ERR_INVALID_ADDR;
     }
-    reach::answer way = reach_.to(*peer);
-    if (!way.why_not.empty()) {
-        ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, way.why_not);
+    reach::answer answer = reach_.to(*peer);
+    if (!answer.why_not.empty()) {
+        ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, answer.why_not);
         return UCS_ERR_UNREACHABLE;
     }
     const ucs::security::key key = key_of_address(*peer);
     connection& link = connection_to({peer->iface_id, tag_of_address(key)});
     auto made = std::make_unique<ep>(*this, link);
-    link.attach(*made, std::move(way.paths), key);
+    link.attach(*made, std::move(answer.paths), key);
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 
@@ -167,7 +168,7 @@ connection& iface::connection_to(const peer_key& peer) {
 
 connection& iface::connection_for_greeting(const peer_key& peer) {
     if (peer.interface_id != id()) return connection_to(peer);
-    // A send to itself has two ends here; peers_ holds the sending one.
+    // A send to this interface itself has two ends here; peers_ holds the sending one.
     others_.push_back(std::make_unique<connection>(*this, peer));
     return *others_.back();
 }
@@ -187,15 +188,15 @@ connection* iface::find(std::uint64_t number) noexcept {
 
 bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     connection* const ended = find(number);
-    if (ended == nullptr || ended->where() == state::failed) return false;
+    if (ended == nullptr || ended->current_state() == state::failed) return false;
     if (hot_ == ended) hot_ = nullptr;
-    ended->cut_off(status);
+    ended->end_now(status);
     return true;
 }
 
 void iface::append_connections(std::vector<std::uint64_t>& into) const {
     const auto append = [&into](const connection& link) {
-        if (link.where() != state::failed) into.push_back(link.number());
+        if (link.current_state() != state::failed) into.push_back(link.number());
     };
     for (const auto& [peer, link] : peers_)
         append(*link);

@@ -15,11 +15,11 @@ namespace {
 constexpr ucs::time::nanoseconds tick_interval = 10'000'000;
 constexpr unsigned most_events = 64;
 
-// The connection that spoke last is read without asking epoll first, which saves a system call
-// per message; after so many vain reads it is no longer expected to speak.
+// The connection that received last is read without epoll_wait, which saves a system call per
+// message. After so many reads without data it loses this preference.
 constexpr unsigned most_misses = 256;
 
-// Reads of the hot connection per look at all others.
+// Reads of the hot connection between two polls of all others.
 constexpr unsigned reads_per_poll_alone = 16;
 constexpr unsigned reads_per_poll = 2;
 
@@ -56,11 +56,12 @@ unsigned iface::poll_sockets() {
     const int count = ::epoll_wait(epoll_.get(), ready.data(), limit, 0);
     unsigned events = 0;
     for (int i = 0; i < count; ++i) {
-        const epoll_event& one = ready[static_cast<std::size_t>(i)];
-        auto& link = *static_cast<connection*>(one.data.ptr);
-        events += link.on_socket(one.events);
-        const bool talks = link.where() == state::established || link.where() == state::parting;
-        if ((one.events & EPOLLIN) != 0 && talks) {
+        const epoll_event& event = ready[static_cast<std::size_t>(i)];
+        auto& link = *static_cast<connection*>(event.data.ptr);
+        events += link.on_socket(event.events);
+        const bool talks =
+            link.current_state() == state::established || link.current_state() == state::parting;
+        if ((event.events & EPOLLIN) != 0 && talks) {
             link.note_readable();
             hot_ = &link;
             hot_misses_ = 0;
@@ -84,8 +85,8 @@ void iface::watch(int fd, int operation, std::uint32_t events, connection& link)
 void iface::forget_socket(int fd, const connection& link) noexcept {
     if (hot_ == &link) hot_ = nullptr;
     if (!link.is_watched()) return;
-    // Closing is not enough where a child of this process holds the socket, too: events of one that
-    // is not closed everywhere would still name the connection.
+    // Closing the descriptor is not enough if a child of this process also holds the socket: epoll
+    // would still report events for the connection.
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr));
     --sockets_;
 }
@@ -98,7 +99,7 @@ void iface::attend(connection& link) noexcept {
 
 unsigned iface::settle_all() {
     unsigned events = 0;
-    // What is attended from here on waits for the next call, so that this one ends.
+    // Connections attended from now on wait for the next call, so that this one ends.
     attended_list now;
     now.swap(attended_);
     while (!now.empty()) {
@@ -113,8 +114,9 @@ unsigned iface::settle_all() {
 
 void iface::remove_if_over(connection& link) {
     if (!link.is_removable()) return;
-    if (const auto at = peers_.find(link.peer()); at != peers_.end() && at->second.get() == &link) {
-        peers_.erase(at);
+    if (const auto known = peers_.find(link.peer());
+        known != peers_.end() && known->second.get() == &link) {
+        peers_.erase(known);
         return;
     }
     std::erase_if(others_, [&](const auto& other) { return other.get() == &link; });
@@ -144,17 +146,17 @@ void iface::on_tick() {
 }
 
 iface::~iface() {
-    close_gently();
+    close_with_goodbye();
     if (ticking_) events_.remove_timer(timer_);
     events_.remove(epoll_.get());
     attended_.clear();
 }
 
-void iface::close_gently() {
+void iface::close_with_goodbye() {
     for (const auto& [peer, link] : peers_)
         link->say_goodbye();
-    const auto patience = static_cast<ucs::time::nanoseconds>(options_.linger.seconds * 1e9);
-    const ucs::time::nanoseconds end = ucs::time::now() + patience;
+    const auto linger = static_cast<ucs::time::nanoseconds>(options_.linger.seconds * 1e9);
+    const ucs::time::nanoseconds end = ucs::time::now() + linger;
     while (wait_for_some_unsent() && ucs::time::now() < end) {
         for (const auto& [peer, link] : peers_) {
             if (link->unsent()) link->send_queued();
@@ -164,7 +166,7 @@ void iface::close_gently() {
         link->drop_unread();
 }
 
-// Waits a little for sockets that have something to send; false when there are none.
+// Waits a short time for sockets with unsent bytes. Returns false if there are none.
 bool iface::wait_for_some_unsent() const {
     std::array<pollfd, most_events> waiting;
     std::size_t count = 0;

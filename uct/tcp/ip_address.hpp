@@ -1,4 +1,4 @@
-// The addresses of sockets, under the names that they have here.
+// Names of socket addresses in this transport.
 #pragma once
 
 #include "ucs/net/ip_address.hpp"

@@ -8,8 +8,8 @@ namespace uct::tcp {
 
 namespace {
 
-// The buffer of a long frame grows by this factor when the bytes that have arrived need it. So the
-// memory follows what the peer has sent, not the length that it has announced.
+// The buffer of a long frame grows by this factor when received bytes need it. So the memory
+// follows what the peer has sent, not the length that it has announced.
 constexpr std::size_t growth = 4;
 
 }  // namespace
@@ -33,13 +33,13 @@ std::span<iovec> receiver::landing_space() {
             ? nullptr
             : static_cast<std::byte*>(handler.locate(handler.arg, header_.data(), payload_length_));
     if (place == nullptr) {
-        // The rest is read over itself in the buffer and forgotten.
+        // The rest is received into the buffer and dropped.
         dropping_ = true;
         pieces_[0] = {buffer_.get(), std::min(missing, capacity_)};
         return std::span(pieces_).first(1);
     }
     pieces_[0] = {place + landed_, missing};
-    // What follows the message starts where the frame behind the padding is aligned again.
+    // The bytes after the message start so that the next frame after the padding is aligned again.
     begin_ = end_ = (8 - padding_) % 8;
     pieces_[1] = {buffer_.get() + begin_, std::min(landing_tail, capacity_ - begin_)};
     return std::span(pieces_);
@@ -111,8 +111,9 @@ bool receiver::try_to_land(const wire::frame_header& frame) {
     if (asked_ || handler.locate == nullptr || frame.kind != wire::frame_kind::message)
         return false;
     if (header > max_landing_header || frame.length <= header) return false;
-    const std::size_t here = available() - wire::frame_header_size;
-    if (here < header || here >= frame.length) return false;  // the latter waits for padding only
+    const std::size_t present = available() - wire::frame_header_size;
+    if (present < header || present >= frame.length)
+        return false;  // in the latter case only padding is missing
 
     asked_ = true;
     const std::byte* body = buffer_.get() + begin_ + wire::frame_header_size;
@@ -121,13 +122,13 @@ bool receiver::try_to_land(const wire::frame_header& frame) {
     if (place == nullptr) return false;
 
     std::memcpy(header_.data(), body, header);
-    std::memcpy(place, body + header, here - header);
+    std::memcpy(place, body + header, present - header);
     landing_ = true;
     dropping_ = false;
     asked_ = false;
     landing_id_ = frame.id;
     payload_length_ = payload;
-    landed_ = here - header;
+    landed_ = present - header;
     padding_ = wire::frame_size(frame.length) - wire::frame_header_size - frame.length;
     begin_ = end_ = 0;
     return true;

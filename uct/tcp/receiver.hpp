@@ -1,4 +1,4 @@
-// Cuts the byte stream of a connection into frames.
+// Parser that splits the byte stream of a connection into frames.
 #pragma once
 
 #include <sys/uio.h>
@@ -15,21 +15,21 @@
 
 namespace uct::tcp {
 
-// Says where the next bytes of a stream belong and delivers the messages that they complete: in
-// place from its buffer, or landed in the memory that am_handler::locate names. Knows no socket.
-// The bytes are untrusted. Part of a connection; owner context.
+// Provides the space for the next bytes of a stream, and delivers complete messages: in place from
+// its buffer, or landed in the memory that am_handler::locate returns. Has no socket. The bytes are
+// untrusted. Part of a connection; owner context.
 class receiver {
 public:
     using handlers = std::span<const am_handler, am_id_count>;
 
-    // Longest am_handler::landing_header for which messages are received in place.
+    // Longest am_handler::landing_header of messages that are received in place.
     static constexpr std::size_t max_landing_header = 256;
 
-    // Room behind a landing message for what follows it. Short, so that the next large message
-    // lands as well and is not copied.
+    // Space after a landing message for the bytes that follow it. Short, so that the next large
+    // message also lands and is not copied.
     static constexpr std::size_t landing_tail = 4096;
 
-    // `limit` counts the memory of long frames; `owner` stands for this connection there.
+    // `limit` limits the memory of long frames; `owner` stands for this connection there.
     receiver(buffer_pool& pool, handlers table, unfinished_frames& limit,
              unfinished_frames::frame_owner& owner) noexcept
         : pool_(pool), handlers_(table), limit_(limit), owner_(owner) {}
@@ -37,34 +37,34 @@ public:
     receiver& operator=(const receiver&) = delete;
     ~receiver() { drop_buffer(); }
 
-    // Where to receive next: one or two pieces, never empty in sum. No piece: there is no memory to
-    // receive into now.
+    // Where to receive the next bytes: one or two pieces, not empty in sum. No piece if there is no
+    // memory.
     [[nodiscard]] std::span<iovec> space();
 
-    // Takes the first `count` bytes that were received into space(), count > 0. Handlers run in
-    // here. `events` is raised by the number of messages. UCS_ERR_INVALID_PARAM: the peer does
-    // not speak the protocol. UCS_ERR_NO_MEMORY: a message needs more than there is.
-    // UCS_ERR_EXCEEDS_LIMIT: unfinished frames take too much, and this one was begun first. Nothing
-    // more may be received then.
+    // Handles the first `count` bytes that were received into space(), count > 0. Calls handlers.
+    // Adds the number of messages to `events`. Returns UCS_ERR_INVALID_PARAM if the peer violates
+    // the protocol, UCS_ERR_NO_MEMORY if there is no memory for a message, and
+    // UCS_ERR_EXCEEDS_LIMIT if unfinished frames take too much memory and the frame of this
+    // connection is the oldest one. After an error nothing more may be received.
     ucs_status_t consume(std::size_t count, unsigned& events);
 
     // Control frames that came since the last call, as bits 1 << frame_kind.
     [[nodiscard]] unsigned take_control() noexcept { return std::exchange(control_, 0U); }
 
-    // Gives the buffer back when nothing unfinished is in it.
+    // Returns the buffer to the pool if it holds no unfinished frame.
     void rest() noexcept;
 
-    // Forgets what is unfinished: the stream ended, the next one starts with a frame.
+    // Drops unfinished frames: the stream has ended, and the next one starts with a frame.
     void reset() noexcept;
 
-    // Returns whether a message that is being delivered lies there.
+    // Returns true if `place` lies in a message that is being delivered from the buffer.
     [[nodiscard]] bool has_in_buffer(const std::byte* place) const noexcept {
         const std::less<const std::byte*> before;
         return buffer_ != nullptr && !before(place, buffer_.get()) &&
                before(place, buffer_.get() + capacity_);
     }
 
-    // A message has begun and is not complete.
+    // Returns true if a message has begun and is incomplete.
     [[nodiscard]] bool in_the_middle() const noexcept {
         return landing_ || end_ > begin_ || padding_ > 0;
     }
@@ -87,13 +87,13 @@ private:
     unfinished_frames::frame_owner& owner_;
     buffer buffer_;
     std::size_t capacity_ = 0;
-    std::size_t begin_ = 0;  // of bytes not yet parsed; a frame starts at a multiple of 8
+    std::size_t begin_ = 0;  // start of unparsed bytes; a frame starts at a multiple of 8
     std::size_t end_ = 0;
     std::size_t padding_ = 0;  // bytes to skip before the next frame
     unsigned control_ = 0;
-    bool asked_ = false;  // the handler did not want to land the frame at begin_
+    bool asked_ = false;  // the handler declined to land the frame at begin_
     bool landing_ = false;
-    bool dropping_ = false;  // the place of the landing message went away
+    bool dropping_ = false;  // the destination of the landing message is gone
     am_id landing_id_ = 0;
     std::size_t payload_length_ = 0;
     std::size_t landed_ = 0;

@@ -8,7 +8,7 @@ namespace uct::tcp {
 
 namespace {
 
-// Hosts that come and go under ever new addresses must not fill the memory.
+// Limits the cache, because hosts may come and go with ever new addresses.
 constexpr std::size_t most_known = 1024;
 
 }  // namespace
@@ -19,20 +19,20 @@ reach::reach(const device& own, std::uint64_t network_id, std::vector<int> famil
 
 reach::answer reach::to(const address& peer) {
     const key host{peer.network_id, peer.loopback, peer.v4.ip, peer.v6.ip};
-    if (const auto at = known_.find(host); at != known_.end()) {
+    if (const auto cached = known_.find(host); cached != known_.end()) {
         answer made;
-        for (const way& each : at->second)
+        for (const address_pair& each : cached->second)
             made.paths.push_back({each.from, each.to == peer.v4.ip ? peer.v4 : peer.v6});
         return made;
     }
     answer found = decide(peer);
-    // A host that could not be reached is asked for again: a cable may be back.
+    // Failures are not cached: the next call looks again, because a cable may be back.
     if (!found.why_not.empty()) return found;
     if (known_.size() >= most_known) known_.clear();
-    std::vector<way> ways;
+    std::vector<address_pair> pairs;
     for (const path& each : found.paths)
-        ways.push_back({each.from, each.to.ip});
-    known_.emplace(host, std::move(ways));
+        pairs.push_back({each.from, each.to.ip});
+    known_.emplace(host, std::move(pairs));
     return found;
 }
 
@@ -68,7 +68,7 @@ reach::answer reach::decide(const address& peer) {
     return made;
 }
 
-// The peer says that this is an address of lo. Another one would lead out of the host.
+// The peer claims that this is an address of lo. Any other address would leave the host.
 std::string reach::why_not_by_lo(const ip_address& source, const ip_address& target) {
     if (target == source) return {};
     switch (routes_.find(source, target, 0).type) {
@@ -93,11 +93,11 @@ std::string reach::why_not(const ip_address& source, const listen_point& target,
     const route found = routes_.find(source, target.ip, 0);
     switch (found.type) {
         case route::kind::unknown:
-            return {};  // connecting will show
+            return {};  // the attempt to connect finds out
         case route::kind::none:
             return fmt::format("there is no route to {}: {}", to, found.error);
         case route::kind::local:
-            // Every host may have a docker0 with the same address.
+            // Many hosts may have a docker0 with the same address.
             if (!same_network) return fmt::format("{} is an address of this host as well", to);
             if (target.ip == source) return {};
             return fmt::format("{} belongs to another interface of this host than {}", to,

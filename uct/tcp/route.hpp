@@ -1,4 +1,4 @@
-// Can an interface reach an address, by the kernel's routing table.
+// Reachability of a peer's addresses from one interface, by the kernel's routing table.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ namespace uct::tcp {
 using ucs::net::route;
 using ucs::net::route_source;
 
-// Decides whether the peers of one interface can be reached, and by which address. Answers of the
-// kernel are cached per host: ports do not matter to routes, and every new client has a new one.
+// Decides whether the interface can reach a peer, and by which address. The kernel's results are
+// cached per host, not per port: ports do not matter to routes, and each new client has a new one.
 // Owned by the interface; owner context.
 class reach {
 public:
     reach(const device& own, std::uint64_t network_id, std::vector<int> families,
           route_source& routes);
 
-    // Own and peer's address to connect with, in the order to try; or why there is none.
+    // Own and peer's address to connect with, in the order to try; or the reason if there is none.
     struct path {
         ip_address from;
         listen_point to;
@@ -33,7 +33,7 @@ public:
     };
     [[nodiscard]] answer to(const address& peer);
 
-    // Forgets the cached answers: routes may have changed.
+    // Drops the cached results, because routes may have changed.
     void forget() noexcept { known_.clear(); }
 
 private:
@@ -51,8 +51,8 @@ private:
         ip_address v4, v6;
         auto operator<=>(const key&) const noexcept = default;
     };
-    // Pairs of addresses that lead to the host, in the order to try.
-    struct way {
+    // Pairs of addresses that reach the host, in the order to try.
+    struct address_pair {
         ip_address from, to;
     };
 
@@ -60,7 +60,7 @@ private:
     std::uint64_t network_id_;
     std::vector<int> families_;
     route_source& routes_;
-    std::map<key, std::vector<way>> known_;
+    std::map<key, std::vector<address_pair>> known_;
 };
 
 }  // namespace uct::tcp

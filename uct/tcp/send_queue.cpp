@@ -87,8 +87,8 @@ completion* send_queue::advance(std::size_t count) noexcept {
     return std::exchange(zcopy_->done, nullptr);
 }
 
-bool send_queue::keep_zcopy(completion*& told) noexcept {
-    told = nullptr;
+bool send_queue::keep_zcopy(completion*& completed) noexcept {
+    completed = nullptr;
     if (!zcopy_active_) return true;
     zcopy_message& message = *zcopy_;
     std::unique_ptr<std::byte[]> kept(new (std::nothrow) std::byte[message.bytes]);
@@ -103,7 +103,7 @@ bool send_queue::keep_zcopy(completion*& told) noexcept {
     message.first = 0;
     message.count = 1;
     message.kept = std::move(kept);
-    told = std::exchange(message.done, nullptr);
+    completed = std::exchange(message.done, nullptr);
     return true;
 }
 

@@ -1,4 +1,4 @@
-// What a connection still has to hand to its socket.
+// Bytes and messages that a connection still has to write to its socket.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,32 +14,33 @@
 
 namespace uct::tcp {
 
-// Longest header and most pieces of one zero-copy message.
+// Longest header and highest number of pieces of a zero-copy message.
 inline constexpr std::size_t max_zcopy_header = 256;
 inline constexpr std::size_t max_zcopy_pieces = 16;
 
-// A message that goes from the caller's memory: frame header and message header (copied), the
-// caller's pieces, padding. Reused for one message after the other.
+// A message that is sent from the caller's memory: frame header and message header (copied), the
+// caller's pieces, padding. The object is reused for the next message.
 struct zcopy_message {
     static constexpr std::size_t max_parts = max_zcopy_pieces + 2;
 
     alignas(8) std::array<std::byte, wire::frame_header_size + max_zcopy_header> prefix;
     std::array<iovec, max_parts> parts;
-    std::size_t first = 0;  // parts before it are sent
+    std::size_t first = 0;  // index of the first unsent part
     std::size_t count = 0;
-    std::size_t bytes = 0;              // that are not sent
-    std::unique_ptr<std::byte[]> kept;  // the rest of a message whose memory was given back
+    std::size_t bytes = 0;  // unsent bytes
+    std::unique_ptr<std::byte[]>
+        kept;  // the rest of a message whose memory was returned to the caller
     completion* done = nullptr;
 
     void compose(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
                  std::size_t length, completion* when_sent) noexcept;
 };
 
-// Bytes that the socket did not take, then at most one zero-copy message behind them. Knows no
-// socket. Part of a connection; owner context.
+// Bytes that the socket did not take, followed by at most one zero-copy message. Has no socket.
+// Part of a connection; owner context.
 class send_queue {
 public:
-    // Most pieces that pieces() names.
+    // Highest number of pieces that pieces() returns.
     static constexpr std::size_t max_pieces = zcopy_message::max_parts + 1;
 
     explicit send_queue(buffer_pool& pool) noexcept : pool_(pool) {}
@@ -49,38 +50,41 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_ && !zcopy_active_; }
 
-    // Bytes wait; while there is no zero-copy message that is the opposite of empty().
+    // Returns true if bytes are queued. Without a zero-copy message this is the opposite of
+    // empty().
     [[nodiscard]] bool has_bytes() const noexcept { return begin_ != end_; }
 
-    // A frame of that many bytes can be appended.
+    // Returns true if a frame of that many bytes can be appended.
     [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
         return !zcopy_active_ && bytes <= pool_.buffer_size() - (end_ - begin_);
     }
     [[nodiscard]] bool has_zcopy() const noexcept { return zcopy_active_; }
 
-    // Appends frames or the rest of one; needs has_room. False: no memory, nothing is appended.
+    // Appends frames or the rest of one; requires has_room. Returns false if there is no memory;
+    // then nothing is appended.
     [[nodiscard]] bool append(std::span<const std::byte> bytes) noexcept;
 
-    // The zero-copy message that may be composed and sent next; needs !has_zcopy(). nullptr: no
-    // memory.
+    // The zero-copy message that may be composed and sent next; requires !has_zcopy(). Returns
+    // nullptr if there is no memory.
     [[nodiscard]] zcopy_message* next_zcopy() noexcept;
     void start_zcopy() noexcept { zcopy_active_ = true; }
 
-    // What to send next, in order.
+    // The bytes to send next, in order.
     [[nodiscard]] std::span<iovec> pieces() noexcept;
 
-    // Takes out the first `count` bytes, which the socket took. Returns the completion of the
-    // zero-copy message if that ended and has one; the caller tells it last.
+    // Removes the first `count` bytes, which the socket has taken. Returns the completion of the
+    // zero-copy message if that has ended and has one. The caller calls it last.
     [[nodiscard]] completion* advance(std::size_t count) noexcept;
 
-    // Copies the rest of the zero-copy message, so that the caller's memory is free. `told` is
-    // the completion that has to hear so, or nullptr. False: there is no memory for the copy.
-    [[nodiscard]] bool keep_zcopy(completion*& told) noexcept;
+    // Copies the rest of the zero-copy message, so that the caller may reuse its memory. Sets
+    // `completed` to the completion that must be called, or nullptr. Returns false if there is no
+    // memory for the copy.
+    [[nodiscard]] bool keep_zcopy(completion*& completed) noexcept;
 
-    // Forgets everything; returns the completion that has to be told of it, or nullptr.
+    // Drops everything. Returns the completion that must be called, or nullptr.
     [[nodiscard]] completion* clear() noexcept;
 
-    // All bytes ever queued; flush waits until sent() reaches what queued() was.
+    // All bytes ever queued. A flush waits until sent() reaches the value of queued().
     [[nodiscard]] std::uint64_t queued() const noexcept { return sent_ + waiting(); }
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
     [[nodiscard]] std::size_t waiting() const noexcept {

@@ -89,18 +89,18 @@ ucs::config::table make_table() {
         {
             make_option<&settings::tx_segment>(
                 "TCP_TX_SEG_SIZE", "16k",
-                "Longest message that is copied into a send buffer. Longer ones are sent from "
-                "where they are. Rounded down to a multiple of 8; an address of any length fits "
+                "Longest message that is copied into a send buffer. Longer ones are sent without a "
+                "copy. Rounded down to a multiple of 8; an address of any length fits "
                 "the least.",
                 between("2k", "1m").or_auto().or_limited()),
             make_option<&settings::rx_segment>(
                 "TCP_RX_SEG_SIZE", "64k",
-                "How much one read takes from a connection when no large message is on its way; at "
+                "How much one read takes from a connection when no large message is in flight; at "
                 "least two messages of TCP_TX_SEG_SIZE, so that one always fits.",
                 between("1k", "16m").or_auto().or_limited()),
             make_option<&settings::max_zcopy>("TCP_MAX_ZCOPY", "1m",
-                                              "Longest message that is sent in one piece from "
-                                              "where it is; at least TCP_TX_SEG_SIZE.",
+                                              "Longest message that is sent without a copy; at "
+                                              "least TCP_TX_SEG_SIZE.",
                                               between("2k", "8m")),
             make_option<&settings::max_pieces>(
                 "TCP_MAX_IOV", "8", "Most pieces of memory that one message may be gathered from.",
@@ -146,24 +146,24 @@ ucs::config::table make_table() {
                 "How long one connection attempt may wait for the peer's host.", at_least("1ms")),
             make_option<&settings::greeting_timeout>(
                 "TCP_HANDSHAKE_TIMEOUT", "10s",
-                "How long somebody who connected may take to say who it is.", at_least("1ms")),
+                "How long a new connection may take to prove which peer it is.", at_least("1ms")),
             make_option<&settings::linger>(
                 "TCP_LINGER", "1s",
-                "How long closing an interface waits for peers to take what was sent to them.",
+                "How long closing an interface waits for peers to receive sent messages.",
                 between("0", "1m")),
             make_option<&settings::keep_idle>(
                 "TCP_KEEPIDLE", "10s",
-                "Silence after which the kernel asks whether the peer's host still lives, rounded "
-                "up to seconds; inf: "
-                "never; auto: what the kernel has for all.",
+                "Silence after which the kernel probes the peer's host, rounded up to seconds; "
+                "inf: "
+                "never; auto: the kernel's value.",
                 between("1ms", "32767s").or_inf().or_auto().or_limited()),
             make_option<&settings::keep_interval>("TCP_KEEPINTVL", "2s",
-                                                  "Time between two such questions, rounded up to "
+                                                  "Time between two such probes, rounded up to "
                                                   "seconds; auto leaves it to the kernel.",
                                                   between("1ms", "32767s").or_auto().or_limited()),
             make_option<&settings::keep_count>(
                 "TCP_KEEPCNT", "3",
-                "Unanswered questions after which the connection is dead; auto "
+                "Unanswered probes after which the connection is dead; auto "
                 "or 0 leaves it to the kernel.",
                 between("0", "127").or_auto().or_limited()),
         },

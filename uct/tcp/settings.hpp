@@ -5,7 +5,7 @@
 
 namespace uct::tcp {
 
-// Ports that may be listened on; 0-0 leaves the choice to the system.
+// Ports on which the interface may listen; 0-0 leaves the choice to the kernel.
 struct port_range {
     std::uint16_t first = 0;
     std::uint16_t last = 0;

@@ -1,4 +1,4 @@
-// Making sockets the way this transport uses them.
+// Creation and options of the sockets of this transport.
 #pragma once
 
 #include "ucs/log/log.hpp"
@@ -12,20 +12,21 @@ namespace uct::tcp {
 
 extern const ucs::log::component log;
 
-// "Connection refused" for an errno.
+// Returns the text of an errno, as "Connection refused".
 [[nodiscard]] const char* error_text(int error) noexcept;
 
-// Non-blocking stream socket of a family, or -1 and errno.
+// Returns a non-blocking stream socket of the family, or -1 and errno.
 [[nodiscard]] ucs::unique_fd open_stream(int family) noexcept;
 
-// Options of a connection: no delay, keep-alive, buffer sizes. What the kernel refuses is logged
-// and left as it is. `loopback`: the connection stays within the loopback device.
+// Sets the options of a connection: no delay, keep-alive, buffer sizes. Options that the kernel
+// refuses are logged and keep their values. `loopback`: the connection stays within the loopback
+// device.
 void tune(int fd, const settings& options, bool loopback) noexcept;
 
-// A socket that listens on `ip`, at a port of the configured range. Errors are logged.
+// Returns a socket that listens on `ip`, at a port of the configured range. Errors are logged.
 [[nodiscard]] ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& options);
 
-// How an endpoint ends whose connection broke with this errno.
+// Returns the status with which endpoints end if their connection broke with this errno.
 [[nodiscard]] ucs_status_t status_of_loss(int error) noexcept;
 
 // The socket's own address.

@@ -1,4 +1,4 @@
-// Messages over TCP sockets, one interface per network device of the host.
+// The tcp transport: messages over TCP sockets, one interface per network device of the host.
 #pragma once
 
 #include "uct/api/component.hpp"

@@ -1,4 +1,4 @@
-// Limits the memory of long frames that have begun to arrive and are not complete.
+// Limit of the memory for long frames that have begun to arrive and are not complete.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace uct::tcp {
 
 // Counts the buffers that the connections of one interface have grown for frames which do not fit
-// an ordinary buffer. A process that was told the address may open any number of connections, begin
-// a frame on each and never complete it. When the buffers together pass the limit, the frame that
-// was begun first is dropped and its connection ends. It may be one of
-// a peer in order, if others have sent that many bytes since then. Frames that fit an ordinary
-// buffer never come here. Owner context.
+// an ordinary buffer. A process that knows the address may open any number of connections, begin a
+// frame on each and never complete it. When the buffers together exceed the limit, the oldest frame
+// is dropped and its connection ends. The frame may belong to a well-behaved peer if others have
+// sent that many bytes since then. Frames that fit an ordinary buffer are not counted. Owner
+// context.
 class unfinished_frames {
 public:
-    // One connection as far as its unfinished frame is concerned.
+    // The part of a connection that owns an unfinished frame.
     class frame_owner {
     public:
         frame_owner(const frame_owner&) = delete;
@@ -38,23 +38,23 @@ public:
     explicit unfinished_frames(std::uint64_t most = ucs::sys::most_for_peers()) noexcept
         : most_(most) {}
 
-    // Changes how many bytes all connections may take up.
+    // Sets the limit, in bytes, for all connections together.
     void set_most(std::uint64_t bytes) noexcept { most_ = bytes; }
     [[nodiscard]] std::uint64_t most() const noexcept { return most_; }
     [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
 
-    // The buffer of `grower` is to have `bytes` bytes. Drops the oldest frames of others as long as
-    // the limit is passed. Returns false if the frame of `grower` is the oldest one: its connection
-    // has to end.
+    // The buffer of `grower` grows to `bytes` bytes. Drops the oldest frames of other connections
+    // while the limit is exceeded. Returns false if the frame of `grower` itself is the oldest one:
+    // then its connection must end.
     [[nodiscard]] bool grow(frame_owner& grower, std::uint64_t bytes) noexcept;
 
-    // The connection has no grown buffer any more. Does nothing if it had none.
+    // The connection has no grown buffer any more. Without one this does nothing.
     void release(frame_owner& former) noexcept;
 
 private:
     std::uint64_t used_ = 0;
     std::uint64_t most_;
-    // In the order in which their frames were begun.
+    // In the order in which their frames began.
     ucs::datastruct::list<frame_owner, &frame_owner::hook_> owners_;
 };
 

@@ -9,7 +9,7 @@ namespace uct::tcp {
 
 namespace {
 
-// A quarter of the descriptors for one host, half of them for all.
+// A quarter of the descriptors for one host, and half of them for all hosts.
 ucs::net::admission_limits limits_of_process() noexcept {
     return {.most = ucs::net::descriptor_share(2, 64, 16384),
             .most_per_origin = ucs::net::descriptor_share(4, 32, 1024),
@@ -26,7 +26,7 @@ unused_connections::unused_connections(const std::string& device,
                                        ucs::log::throttle& rejected) noexcept
     : device_(device), rejected_(rejected), places_(limits_of_process()) {}
 
-void unused_connections::add(place& fresh, int socket) noexcept {
+void unused_connections::add(entry& fresh, int socket) noexcept {
     if (fresh.is_added()) return;
     const ucs::time::nanoseconds now = ucs::time::now();
     const ucs::net::origin from = ucs::net::origin::host(remote_address(socket).ip());
@@ -35,24 +35,24 @@ void unused_connections::add(place& fresh, int socket) noexcept {
         return;
     }
     while (ucs::net::admission::candidate* const surplus = places_.excess(now)) {
-        auto& which = static_cast<place&>(*surplus);
-        if (which.is_preferred() || is_silent(which)) end(which);
+        auto& candidate = static_cast<entry&>(*surplus);
+        if (candidate.is_preferred() || is_silent(candidate)) end(candidate);
     }
     if (places_.size() <= most_if_scarce() || !ucs::sys::are_descriptors_scarce()) return;
     for (;;) {
-        auto& least = static_cast<place&>(*places_.least());
+        auto& least = static_cast<entry&>(*places_.least());
         if (least.is_preferred()) return;
         if (is_silent(least)) return end(least);
     }
 }
 
-bool unused_connections::is_silent(place& which) noexcept {
-    if (!which.connection_.has_spoken()) return true;
-    places_.prefer(which);
+bool unused_connections::is_silent(entry& candidate) noexcept {
+    if (!candidate.connection_.has_received()) return true;
+    places_.prefer(candidate);
     return false;
 }
 
-void unused_connections::end(place& surplus) noexcept {
+void unused_connections::end(entry& surplus) noexcept {
     if (!std::exchange(has_reported_, true)) {
         rejected_.warn(log,
                        "{}: {} peers are connected and nothing here has an endpoint to them; the "

@@ -1,4 +1,4 @@
-// Limits how many connections peers keep open that serve no endpoint on this side.
+// Limit of the connections that peers keep open and that serve no endpoint on this side.
 #pragma once
 
 #include "ucs/log/throttle.hpp"
@@ -8,18 +8,18 @@ namespace uct::tcp {
 
 class connection;
 
-// The connections of one interface to which no endpoint is attached: those that were accepted, and
-// those that have lost their endpoints and are to be closed. A peer of the job can make any number
-// of interfaces up and connect in the name of each, so each host has a quota. Where there are more,
-// the oldest connection of this host ends that has sent nothing, or the oldest. As soon as
-// descriptors are scarce, each further one ends the oldest one that has sent nothing, as long as
-// there are more than one for 32 descriptors of the limit. Owner context.
+// The connections of one interface to which no endpoint is attached: accepted ones, and ones that
+// have lost their endpoints and wait to be closed. A peer of the job can invent any number of
+// interfaces and connect in the name of each, so each host has a quota. When a host exceeds it, its
+// oldest connection that has sent nothing ends, or its oldest one if all have sent something. While
+// descriptors are scarce, each further connection ends the oldest one that has sent nothing, as
+// long as there are more than one for 32 descriptors of the limit. Owner context.
 class unused_connections {
 public:
-    // The place of one connection; empty while an endpoint is attached.
-    class place final : public ucs::net::admission::candidate {
+    // The entry of one connection. Not added while an endpoint is attached.
+    class entry final : public ucs::net::admission::candidate {
     public:
-        explicit place(connection& of) noexcept : connection_(of) {}
+        explicit entry(connection& link) noexcept : connection_(link) {}
 
     private:
         friend class unused_connections;
@@ -29,16 +29,17 @@ public:
     // `device` and `rejected` are for log lines.
     unused_connections(const std::string& device, ucs::log::throttle& rejected) noexcept;
 
-    // No endpoint is attached to the connection with this socket. Ends another one if there are too
-    // many. Does nothing if it was added before.
-    void add(place& fresh, int socket) noexcept;
-    // An endpoint was attached, or the connection has ended.
-    void remove(place& which) noexcept { places_.remove(which); }
+    // Adds a connection to which no endpoint is attached. Ends another one if there are too many.
+    // Without effect if it was added before.
+    void add(entry& fresh, int socket) noexcept;
+    // Removes a connection, because an endpoint was attached or it has ended.
+    void remove(entry& entry) noexcept { places_.remove(entry); }
 
 private:
-    // Returns whether the connection has sent nothing; else it is preferred from now on.
-    [[nodiscard]] bool is_silent(place& which) noexcept;
-    void end(place& surplus) noexcept;
+    // Returns true if the peer has sent nothing over the connection. Otherwise prefers it from now
+    // on.
+    [[nodiscard]] bool is_silent(entry& candidate) noexcept;
+    void end(entry& surplus) noexcept;
 
     const std::string& device_;
     ucs::log::throttle& rejected_;

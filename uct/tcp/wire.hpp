@@ -1,4 +1,4 @@
-// What goes over a connection.
+// Wire format of a tcp connection.
 //
 // First greetings, 40 bytes and a tail:
 //   0  u64  magic                     16 u64  interface id of the sender
@@ -55,20 +55,20 @@ inline constexpr std::uint16_t last_greeting_kind = 5;
 
 enum class refusal_reason : std::uint32_t {
     none = 0,
-    not_me = 1,     // another interface owns this port now
-    lost_race = 2,  // both connected at once and the other connection was chosen
+    not_me = 1,     // another interface has this port now
+    lost_race = 2,  // both sides connected at once and the other connection was chosen
     other_version = 3,
     stale = 4,               // a newer connection of the same pair exists
     key_missing = 5,         // only the sender of the refusal has a job key
     key_unexpected = 6,      // only the receiver of the refusal has a job key
-    keys_differ = 7,         // a proof is wrong
+    keys_differ = 7,         // a proof is invalid
     encryption_differs = 8,  // only one side encrypts
 };
 inline constexpr std::uint32_t last_refusal_reason = 8;
 
-// How a connection is protected; both sides must want the same.
+// How a connection is protected; must be equal on both sides.
 struct terms {
-    bool job_key = false;    // proofs are made with the job's key, too
+    bool job_key = false;    // proofs also depend on the job's key
     bool encrypted = false;  // needs a job key
     bool operator==(const terms&) const noexcept = default;
 };
@@ -97,17 +97,18 @@ struct parsed_greeting {
 
 enum class frame_kind : std::uint8_t {
     message = 0,
-    part = 1,          // "I have no use for this connection; may it close?" Nothing follows it
-    part_granted = 2,  // answer: yes, neither side sends any more
-    part_denied = 3,   // answer: no, go on
-    leave = 4,         // the interface of the sender closes; nothing follows
+    close_request =
+        1,  // the sender proposes to close the connection, and sends nothing until the reply
+    close_granted = 2,  // reply: agreed, neither side sends any more
+    close_denied = 3,   // reply: refused, the connection stays
+    leave = 4,          // the interface of the sender closes; nothing follows
 };
 inline constexpr std::uint8_t last_frame_kind = 4;
 
 inline constexpr std::size_t frame_header_size = 8;
 inline constexpr std::uint16_t frame_mark = 0x5748;
 
-// The longest body that any receiver accepts.
+// The longest body that a receiver accepts.
 inline constexpr std::size_t max_body = std::size_t{16} << 20;
 
 struct frame_header {

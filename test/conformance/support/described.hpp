@@ -1,4 +1,4 @@
-// What objects show of themselves in the object tree.
+// Reads what objects show in the object tree.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace conformance {
 
-// What a folder of that name says of itself.
+// Returns the content of the folder of that name.
 inline ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_view name) {
     ucs::vfs::directory found;
     for (const ucs::vfs::directory::entry& each : in.entries()) {
@@ -17,16 +17,17 @@ inline ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_
     return found;
 }
 
-// The text of a file in `of`, by its path, without the end of its line; empty: there is none.
+// Returns the text of a file in `object`, by its path, without the end of its line; empty if there
+// is none.
 template<class Object>
-[[nodiscard]] std::string shown(const Object& of, std::string_view path) {
-    ucs::vfs::directory at;
-    of.describe(at);
+[[nodiscard]] std::string shown(const Object& object, std::string_view path) {
+    ucs::vfs::directory folder;
+    object.describe(folder);
     for (std::size_t end = path.find('/'); end != path.npos; end = path.find('/')) {
-        at = folder_of(at, path.substr(0, end));
+        folder = folder_of(folder, path.substr(0, end));
         path.remove_prefix(end + 1);
     }
-    for (const ucs::vfs::directory::entry& each : at.entries()) {
+    for (const ucs::vfs::directory::entry& each : folder.entries()) {
         if (each.name != path || !each.read) continue;
         std::string text = each.read();
         if (text.ends_with('\n')) text.pop_back();

@@ -1,4 +1,4 @@
-// What a transport needs so that the suite can run on it.
+// Environment of a transport for the conformance suite.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace conformance {
 
-// One way to run the suite: a component, the resource to open and its options. Made anew for every
-// test case and outlives everything that the case opens.
+// One configuration of the suite: a component, the resource to open and its options. Created anew
+// for every test case, and outlives everything that the case opens.
 class environment {
 public:
     virtual ~environment() = default;
@@ -25,19 +25,20 @@ public:
     // Message handlers take long messages in place (am_handler::locate).
     [[nodiscard]] virtual bool landing() const { return false; }
 
-    // Called when no interface found anything to do: lets virtual time pass. False: time is real.
+    // Called when no interface has work: lets virtual time pass. Returns false if time is real.
     virtual bool pass_time() { return false; }
-    // Remote memory that is not mapped is found out by the system, not by a crash.
+    // The system reports access to unmapped remote memory as an error; the process does not crash.
     [[nodiscard]] virtual bool checks_remote_memory() const { return false; }
-    // Whether get and put can be refused between the first and the second interface, and do it.
+    // Whether get and put can be refused between the first and the second interface; and the
+    // function that does so.
     [[nodiscard]] virtual bool can_refuse_rma() const { return false; }
     virtual void refuse_rma_of_first_pair() {}
-    // What helps to understand a failed case (seed, last events).
+    // Text that helps to understand a failed case (seed, last events).
     [[nodiscard]] virtual std::string report() const { return {}; }
 };
 
-// A row of the table of transports. When the transport cannot work here, `make` is empty and
-// `why_not` says why.
+// A row of the table of transports. If the transport cannot work here, `make` is empty and
+// `why_not` has the reason.
 struct transport_row {
     std::string name;
     std::function<std::unique_ptr<environment>()> make;

@@ -1,4 +1,4 @@
-// Messages whose bytes say who sent them and where they belong.
+// Messages whose bytes identify their sender and their position.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ inline std::byte pattern(std::uint64_t word, std::size_t position) noexcept {
 }
 
 // A message of `length` bytes; below 8 bytes it has a part of the tag only.
-inline bytes make_message(tag who, std::size_t length) {
+inline bytes make_message(tag id, std::size_t length) {
     bytes message(length);
-    const std::uint64_t word = who.word();
+    const std::uint64_t word = id.word();
     const std::size_t of_tag = std::min(length, sizeof word);
     if (of_tag != 0) std::memcpy(message.data(), &word, of_tag);
     for (std::size_t i = of_tag; i < length; ++i)

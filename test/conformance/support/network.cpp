@@ -32,7 +32,7 @@ unsigned network::progress() {
 }
 
 void network::wait(std::size_t turn) {
-    // Where the kernel carries the data it may need the processor that this loop uses, but on a
+    // If the kernel transfers the data, it may need the processor that this loop uses, but on a
     // busy machine each yield costs milliseconds.
     if (!where_.pass_time() && turn % turns_per_yield == 0) sched_yield();
 }

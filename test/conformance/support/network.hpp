@@ -7,12 +7,12 @@
 
 namespace conformance {
 
-// Sides and their progress. Where a worker reaches only itself, all numbers name the one side.
+// Sides and their progress. If a worker reaches only itself, all numbers name the one side.
 class network {
 public:
     explicit network(environment& where) : where_(where) {}
 
-    // The side of that number, opened with the first use.
+    // Returns the side of that number, which is opened with the first use.
     side& at(std::size_t number);
     [[nodiscard]] bool one_side() const { return where_.reaches_only_itself(); }
     [[nodiscard]] environment& where() { return where_; }
@@ -20,17 +20,17 @@ public:
     // Closes and forgets a side.
     void remove(std::size_t number);
 
-    // One progress of each side; 0 when nothing was there for anybody.
+    // Calls progress of each side once. Returns 0 if there were no events.
     unsigned progress();
 
-    // Progress until `done`. When nothing happens virtual time passes; the number of turns is
+    // Progresses until `done`. If nothing happens, virtual time passes. The number of turns is
     // bounded, so a transport that hangs fails the case and does not hang it.
     [[nodiscard]] bool run_until(const std::function<bool()>& done);
-    // Progress until nobody found anything for a while.
+    // Progresses until there were no events for a while.
     void settle();
 
 private:
-    // Nobody found anything to do in this turn.
+    // Called after a turn without events.
     void wait(std::size_t turn);
 
     environment& where_;

@@ -1,4 +1,4 @@
-// Memory of one side as another one reaches it, by a key where the transport wants one.
+// Memory of one side that another side can access, by a key if the transport requires one.
 #pragma once
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ public:
     [[nodiscard]] uct::remote_place at(std::uint64_t offset) const {
         return {base_ + offset, there_.get()};
     }
-    // The owner shares it no more.
+    // The owner stops sharing the memory.
     void withdraw() { owner_ = {}; }
 
 private:

@@ -1,4 +1,4 @@
-// Registers every case with Catch2, once per transport that has what it needs.
+// Registers each case with Catch2, once for each transport with the required features.
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
@@ -11,8 +11,8 @@ std::vector<suite_case>& suite() {
 unsigned offers(environment& where) {
     network net(where);
     const uct::iface_attr& attr = net.at(0).attr();
-    const auto flag = [&attr](uct::op which, unsigned need) {
-        return attr.ops.has(which) ? need : 0U;
+    const auto flag = [&attr](uct::op operation, unsigned need) {
+        return attr.ops.has(operation) ? need : 0U;
     };
     unsigned all =
         flag(uct::op::am_short, needs::am_short | needs::messages | needs::copied_messages) |
@@ -36,18 +36,18 @@ namespace {
 
 class case_on_transport final : public Catch::ITestInvoker {
 public:
-    case_on_transport(transport_row where, suite_case what)
-        : where_(std::move(where)), what_(what) {}
+    case_on_transport(transport_row where, suite_case test_case)
+        : where_(std::move(where)), case_(test_case) {}
 
     void invoke() const override {
         const std::unique_ptr<environment> env = where_.make();
         network net(*env);
         try {
-            what_.body(net);
+            case_.body(net);
         } catch (const std::exception& broken) {
             FAIL(broken.what());
         } catch (...) {
-            // A failed REQUIRE: say what led to it before the report of the case is closed.
+            // A failed REQUIRE: print the report before the case is closed.
             if (const std::string story = env->report(); !story.empty()) WARN(story);
             throw;
         }
@@ -55,7 +55,7 @@ public:
 
 private:
     const transport_row where_;
-    const suite_case what_;
+    const suite_case case_;
 };
 
 class left_out final : public Catch::ITestInvoker {
@@ -67,8 +67,8 @@ private:
     const std::string why_;
 };
 
-void add(Catch::ITestInvoker* what, const std::string& name) {
-    Catch::AutoReg(what, CATCH_INTERNAL_LINEINFO, Catch::StringRef(),
+void add(Catch::ITestInvoker* test, const std::string& name) {
+    Catch::AutoReg(test, CATCH_INTERNAL_LINEINFO, Catch::StringRef(),
                    Catch::NameAndTags{Catch::StringRef(name), Catch::StringRef("[conformance]")});
 }
 
@@ -76,7 +76,7 @@ void add(Catch::ITestInvoker* what, const std::string& name) {
 
 }  // namespace conformance
 
-// Called by main (test/support/test_main.cpp), once all cases have added themselves.
+// Called by main (test/support/test_main.cpp) after all cases have added themselves.
 void register_test_cases() {
     using namespace conformance;
     for (const transport_row& row : transport_table()) {

@@ -19,7 +19,7 @@ std::size_t pack_all(void* arg, void* into, std::size_t capacity) {
     return length;
 }
 
-// The payload in pieces of uneven lengths, one of them empty.
+// Cuts the payload into pieces of uneven lengths, one of them empty.
 std::vector<uct::iov> cut(std::span<std::byte> payload, std::size_t max_pieces) {
     std::vector<uct::iov> pieces;
     if (max_pieces >= 3) {
@@ -42,8 +42,8 @@ std::vector<uct::op> message_ops(const uct::iface_attr& attr) {
     return found;
 }
 
-length_range lengths(const uct::iface_attr& attr, uct::op which) {
-    switch (which) {
+length_range lengths(const uct::iface_attr& attr, uct::op operation) {
+    switch (operation) {
         case uct::op::am_short:
             return {header_size, header_size + attr.max_short};
         case uct::op::am_bcopy:
@@ -85,17 +85,18 @@ void outgoing::spoil() noexcept {
     std::fill(message_.begin(), message_.end(), std::byte{0xdd});
 }
 
-ucs_status_t sender::try_send(side& from, uct::ep& via, uct::op which, uct::am_id id,
+ucs_status_t sender::try_send(side& from, uct::ep& via, uct::op operation, uct::am_id id,
                               const bytes& message) {
-    auto fresh = std::make_unique<outgoing>(which, id, message);
+    auto fresh = std::make_unique<outgoing>(operation, id, message);
     last_ = fresh->post(via, from.attr());
     if (last_ == UCS_OK) messages_.push_back(std::move(fresh));
     return last_;
 }
 
-bool sender::send(side& from, uct::ep& via, uct::op which, uct::am_id id, const bytes& message) {
+bool sender::send(side& from, uct::ep& via, uct::op operation, uct::am_id id,
+                  const bytes& message) {
     const bool over = net_.run_until(
-        [&] { return try_send(from, via, which, id, message) != UCS_ERR_NO_RESOURCE; });
+        [&] { return try_send(from, via, operation, id, message) != UCS_ERR_NO_RESOURCE; });
     return over && last_ == UCS_OK;
 }
 
@@ -104,9 +105,9 @@ bool sender::all_ended() const {
                        [](const auto& m) { return m->ended(); });
 }
 
-bool sender::each_told_once() const {
+bool sender::each_called_once() const {
     return std::all_of(messages_.begin(), messages_.end(),
-                       [](const auto& m) { return m->told() == (m->was_in_flight() ? 1U : 0U); });
+                       [](const auto& m) { return m->calls() == (m->was_in_flight() ? 1U : 0U); });
 }
 
 }  // namespace conformance

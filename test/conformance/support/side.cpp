@@ -31,13 +31,14 @@ side::side(environment& where, std::uint64_t worker_uid)
     for (uct::am_id id = 0; id < recorded_ids; ++id)
         record(id);
     iface_->set_error_handler({.failed =
-                                   [](void* arg, uct::ep& which, ucs_status_t status) {
+                                   [](void* arg, uct::ep& failed_ep, ucs_status_t status) {
                                        auto* self = static_cast<side*>(arg);
-                                       const auto gone = std::erase_if(
-                                           self->others_,
-                                           [&](const auto& each) { return each.get() == &which; });
+                                       const auto gone =
+                                           std::erase_if(self->others_, [&](const auto& each) {
+                                               return each.get() == &failed_ep;
+                                           });
                                        if (gone > 0) return;
-                                       self->failures.push_back({&which, status});
+                                       self->failures.push_back({&failed_ep, status});
                                        if (self->on_failure) {
                                            self->on_failure(self->failures.back());
                                        }
@@ -49,7 +50,7 @@ side::~side() = default;
 
 unsigned side::progress() {
     if (iface_ == nullptr) return 0;
-    const unsigned slow = hear();
+    const unsigned slow = poll_events();
     return slow + iface_->progress();
 }
 
@@ -70,8 +71,8 @@ bytes side::address() const {
 }
 
 std::unique_ptr<uct::ep> side::connect(side& to) {
-    const auto create = [](side& here, const side& there) {
-        auto created = here.iface_->create_ep(there.address());
+    const auto create = [](side& from, const side& to_side) {
+        auto created = from.iface_->create_ep(to_side.address());
         if (!created) {
             throw std::runtime_error(std::string("cannot create an endpoint: ") +
                                      ucs_status_string(created.status()));
@@ -81,9 +82,9 @@ std::unique_ptr<uct::ep> side::connect(side& to) {
     auto made = create(*this, to);
     if (attr().connection_length == 0) return made;
     auto other = create(to, *this);
-    const auto tell = [length = attr().connection_length](uct::ep& one, const uct::ep& about) {
+    const auto tell = [length = attr().connection_length](uct::ep& one, const uct::ep& other_ep) {
         bytes data(length);
-        about.pack_connection(data);
+        other_ep.pack_connection(data);
         if (one.connect_to(data) != UCS_OK) throw std::runtime_error("cannot connect an endpoint");
     };
     tell(*other, *made);
@@ -93,8 +94,8 @@ std::unique_ptr<uct::ep> side::connect(side& to) {
 }
 
 void side::record(uct::am_id id) {
-    slot& mine = slots_.insert_or_assign(id, slot{this, id}).first->second;
-    uct::am_handler handler{.deliver = deliver, .arg = &mine};
+    slot& own_slot = slots_.insert_or_assign(id, slot{this, id}).first->second;
+    uct::am_handler handler{.deliver = deliver, .arg = &own_slot};
     if (landing_) {
         handler.landing_header = sizeof(std::uint64_t);
         handler.locate = locate;
@@ -112,21 +113,21 @@ std::size_t side::count(std::uint32_t stream) const {
 void side::take(received&& message) {
     inbox.push_back(std::move(message));
     if (on_message) {
-        // The callback may make the inbox grow.
+        // The callback may enlarge the inbox.
         const received copy = inbox.back();
         on_message(copy);
     }
 }
 
 void side::deliver(void* arg, void* data, std::size_t length) {
-    const slot& mine = *static_cast<slot*>(arg);
+    const slot& own_slot = *static_cast<slot*>(arg);
     const auto* first = static_cast<const std::byte*>(data);
-    mine.owner->take({.id = mine.id,
-                      .data = bytes(first, first + length),
-                      .aligned = reinterpret_cast<std::uintptr_t>(data) % 8 == 0,
-                      .landed = false,
-                      .connection = mine.owner->iface_->connection_of({data, length})});
-    // Whoever is called owns the buffer for the call: writing to it must hurt nobody.
+    own_slot.owner->take({.id = own_slot.id,
+                          .data = bytes(first, first + length),
+                          .aligned = reinterpret_cast<std::uintptr_t>(data) % 8 == 0,
+                          .landed = false,
+                          .connection = own_slot.owner->iface_->connection_of({data, length})});
+    // The handler owns the buffer during the call, so writing to it must be harmless.
     if (length > 0) std::memset(data, 0xee, length);
 }
 
@@ -134,7 +135,7 @@ void* side::locate(void* arg, const void* header, std::size_t payload_length) {
     side& self = *static_cast<slot*>(arg)->owner;
     std::uint64_t word = 0;
     std::memcpy(&word, header, sizeof word);
-    // Long ones only, so that both ways of delivery are used side by side.
+    // Only long messages land, so that both ways of delivery are tested.
     constexpr std::size_t long_enough = 24;
     if (payload_length < long_enough) return nullptr;
     bytes& room = self.landing_now_[word];
@@ -143,16 +144,17 @@ void* side::locate(void* arg, const void* header, std::size_t payload_length) {
 }
 
 void side::landed(void* arg, const void* header, std::size_t payload_length) {
-    const slot& mine = *static_cast<slot*>(arg);
+    const slot& own_slot = *static_cast<slot*>(arg);
     std::uint64_t word = 0;
     std::memcpy(&word, header, sizeof word);
-    const bytes payload = std::move(mine.owner->landing_now_[word]);
-    mine.owner->landing_now_.erase(word);
-    received message{.id = mine.id, .data = bytes(sizeof word), .aligned = true, .landed = true};
+    const bytes payload = std::move(own_slot.owner->landing_now_[word]);
+    own_slot.owner->landing_now_.erase(word);
+    received message{
+        .id = own_slot.id, .data = bytes(sizeof word), .aligned = true, .landed = true};
     std::memcpy(message.data.data(), &word, sizeof word);
     message.data.insert(message.data.end(), payload.begin(), payload.end());
     if (payload.size() != payload_length) message.data.clear();
-    mine.owner->take(std::move(message));
+    own_slot.owner->take(std::move(message));
 }
 
 }  // namespace conformance

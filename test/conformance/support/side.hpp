@@ -1,4 +1,4 @@
-// One worker of a conformance test: its event loop, its interface and what it received.
+// One worker of a conformance test: its event loop, its interface and its received messages.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ namespace conformance {
 struct received {
     uct::am_id id = 0;
     bytes data;
-    bool aligned = true;  // on 8 bytes; a landed message is where the test wanted it
+    bool aligned = true;  // to 8 bytes; a landed message has the alignment that the test chose
     bool landed = false;
-    std::uint64_t connection = 0;  // of one that did not land, see uct::iface::connection_of
+    std::uint64_t connection = 0;  // of a message that did not land, see uct::iface::connection_of
 };
 
 struct failure {
@@ -24,7 +24,7 @@ struct failure {
     ucs_status_t status;
 };
 
-// Opens an interface and records all that is told to it. Created by `network`.
+// Opens an interface and records its messages and failures. Created by `network`.
 class side {
 public:
     side(environment& where, std::uint64_t worker_uid);
@@ -33,18 +33,19 @@ public:
     side& operator=(const side&) = delete;
 
     unsigned progress();
-    // What the device, the system and timers say by themselves; no progress of the interface.
-    unsigned hear() { return events_->poll(0); }
-    // As a worker does before it sleeps: UCS_OK, UCS_ERR_BUSY or UCS_ERR_UNSUPPORTED.
+    // Handles events of the device, the system and timers, without progress of the interface.
+    unsigned poll_events() { return events_->poll(0); }
+    // Prepares for sleep as a worker does: UCS_OK, UCS_ERR_BUSY or UCS_ERR_UNSUPPORTED.
     [[nodiscard]] ucs_status_t arm();
-    // Sleeps until woken; false: nobody did, within `timeout_ms`.
+    // Sleeps until woken. Returns false if nothing happened within `timeout_ms`.
     [[nodiscard]] bool sleep(int timeout_ms) const;
     [[nodiscard]] uct::iface& iface() { return *iface_; }
     [[nodiscard]] const uct::iface_attr& attr() { return iface_->attr(); }
     [[nodiscard]] bytes address() const;
-    // Where endpoints come in pairs, the other side's is made, too, and stays as long as that side.
+    // If endpoints are paired, the other side's endpoint is created, too, and stays as long as that
+    // side.
     [[nodiscard]] std::unique_ptr<uct::ep> connect(side& to);
-    // The one that was made here last for another side's.
+    // The endpoint that was created last as the partner of another side's.
     [[nodiscard]] uct::ep& newest_partner() { return *others_.back(); }
 
     // Closes the interface while the rest stays.
@@ -84,7 +85,8 @@ private:
     std::map<uct::am_id, slot> slots_;
     std::map<std::uint64_t, bytes> landing_now_;  // by the first 8 bytes of the message
     std::unique_ptr<uct::iface> iface_;
-    std::vector<std::unique_ptr<uct::ep>> others_;  // ends of peers' endpoints, until those go
+    std::vector<std::unique_ptr<uct::ep>>
+        others_;  // partners of peers' endpoints, until these are destroyed
 };
 
 }  // namespace conformance

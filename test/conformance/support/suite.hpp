@@ -8,7 +8,7 @@
 
 namespace conformance {
 
-// What a case takes for granted; it is registered for the transports that have all of it.
+// Features that a case requires; it is registered for the transports that have all of them.
 namespace needs {
 enum : unsigned {
     nothing = 0,
@@ -33,7 +33,7 @@ enum : unsigned {
 };
 }
 
-// What the transport of an environment has, from the flags of an interface.
+// Returns the features of the transport of an environment, from the flags of an interface.
 [[nodiscard]] unsigned offers(environment& where);
 
 // A case of the suite.

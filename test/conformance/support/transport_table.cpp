@@ -1,4 +1,4 @@
-// Every transport that the suite runs on. A new transport adds its rows here.
+// Table of all transports that the suite runs on. A new transport adds its rows here.
 #include <array>
 
 #include "test/conformance/support/environment.hpp"
@@ -22,9 +22,9 @@ struct variant {
     std::vector<setting> settings{};
 };
 
-ucs::config::source source_of(const variant& how) {
+ucs::config::source source_of(const variant& options) {
     ucs::config::source config = ucs::config::source::empty();
-    for (const setting& each : how.settings)
+    for (const setting& each : options.settings)
         config.set(each.name, each.text);
     return config;
 }
@@ -32,20 +32,20 @@ ucs::config::source source_of(const variant& how) {
 // A transport of the registry on one of its devices.
 class built_in final : public environment {
 public:
-    built_in(const uct::component& transport, uct::resource where, variant how)
-        : transport_(transport), where_(std::move(where)), how_(std::move(how)) {}
+    built_in(const uct::component& transport, uct::resource where, variant options)
+        : transport_(transport), where_(std::move(where)), options_(std::move(options)) {}
 
     const uct::component& transport() const override { return transport_; }
     uct::resource where() const override { return where_; }
-    ucs::config::source config() const override { return source_of(how_); }
-    bool reaches_only_itself() const override { return how_.only_itself; }
-    bool landing() const override { return how_.landing; }
-    bool checks_remote_memory() const override { return how_.checks_remote_memory; }
+    ucs::config::source config() const override { return source_of(options_); }
+    bool reaches_only_itself() const override { return options_.only_itself; }
+    bool landing() const override { return options_.landing; }
+    bool checks_remote_memory() const override { return options_.checks_remote_memory; }
 
 private:
     const uct::component& transport_;
     const uct::resource where_;
-    const variant how_;
+    const variant options_;
 };
 
 // `Component`: sim_component or paired_component.
@@ -77,16 +77,16 @@ private:
 
 void add_built_in(std::vector<transport_row>& table, const std::string& row,
                   const std::string& transport, const std::string& device,
-                  const variant& how = {}) {
-    const ucs::config::source config = source_of(how);
+                  const variant& options = {}) {
+    const ucs::config::source config = source_of(options);
     for (const uct::component* candidate : uct::builtin_components()) {
         if (candidate->name() != transport) continue;
         const uct::listing devices = candidate->query(config);
         for (const uct::resource& found : devices.usable) {
             if (!device.empty() && found.device != device) continue;
             table.push_back({row,
-                             [candidate, found, how] {
-                                 return std::make_unique<built_in>(*candidate, found, how);
+                             [candidate, found, options] {
+                                 return std::make_unique<built_in>(*candidate, found, options);
                              },
                              {}});
             return;
@@ -100,11 +100,11 @@ void add_built_in(std::vector<transport_row>& table, const std::string& row,
     table.push_back({row, {}, "it is not built in"});
 }
 
-// Each row allows one address family; without an address of it on lo the row is left out.
+// Each row allows one address family. If lo has no address of it, the row is skipped.
 void add_tcp(std::vector<transport_row>& table) {
     const setting v4{"TCP_AF_PRIO", "inet"};
     const setting v6{"TCP_AF_PRIO", "inet6"};
-    // Small segments bring the borders of buffers into the reach of small messages.
+    // Small segments, so that small messages reach the limits of buffers.
     const setting small_tx{"TCP_TX_SEG_SIZE", "2k"};
     const setting small_rx{"TCP_RX_SEG_SIZE", "1k"};
     add_built_in(table, "tcp v4", "tcp", "lo", {.settings = {v4}});
@@ -181,12 +181,12 @@ std::vector<transport_row> transport_table() {
     add_built_in(table, "posix", "posix", "");
     add_built_in(table, "cma", "cma", "", {.checks_remote_memory = true});
     add_tcp(table);
-    // Peers are lost sooner than programs want it.
+    // Peers are given up sooner than by default.
     const setting impatient{"RC_VERBS_TIMEOUT", "60ms"};
     add_built_in(table, "rc_verbs", "rc_verbs", "",
                  {.checks_remote_memory = true, .settings = {impatient}});
-    // Credits and queues that are always nearly used up, devices that carry little in a request,
-    // and memory that is registered for each use.
+    // Credits and queues that are always nearly used up, devices with little inline data, and
+    // memory that is registered for each use.
     add_built_in(table, "rc_verbs small", "rc_verbs", "",
                  {.checks_remote_memory = true,
                   .settings = {impatient,
@@ -199,10 +199,11 @@ std::vector<transport_row> transport_table() {
                                {"RC_VERBS_SEG_SIZE", "2k"},
                                {"RC_VERBS_FC_WND_SIZE", "4"},
                                {"IB_RCACHE_ENABLE", "n"}}});
-    // A side that closes does not wait for one that nobody progresses meanwhile.
+    // A closing side does not wait long for one without progress.
     const setting brief{"UD_VERBS_LINGER", "20ms"};
     add_built_in(table, "ud_verbs", "ud_verbs", "", {.settings = {brief}});
-    // Short paths, so that messages have parts, and queues that are always nearly used up.
+    // A small path MTU, so that messages have several parts, and queues that are always nearly used
+    // up.
     const std::vector<setting> small{brief,
                                      {"UD_VERBS_PATH_MTU", "256"},
                                      {"UD_VERBS_TX_QUEUE_LEN", "4"},

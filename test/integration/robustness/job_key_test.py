@@ -237,7 +237,7 @@ class Encryption(Pairs):
             one.hear()
             other.hear()
             self.assertFalse(proxy.change_next)
-            self.assertEqual(len(other.lines("was changed on its way")), 1, other.log())
+            self.assertEqual(len(other.lines("was changed in transit")), 1, other.log())
             self.assertEqual(other.errors(0), 1)
             self.assertEqual(other.state("in").wrong, 0)
 

@@ -36,9 +36,9 @@ public:
         }
         pair_.emplace(*uct::ud::queue_pair::create(
             {*on_, path_, options_, sends_->get(), sends_->get(), *receives_}));
-        ibv_ah_attr path = uct::ib::way_to(to_.port, path_);
-        way_.reset(ibv_create_ah(&on_->pd(), &path));
-        REQUIRE(way_ != nullptr);
+        ibv_ah_attr path = uct::ib::address_vector_to(to_.port, path_);
+        address_handle_.reset(ibv_create_ah(&on_->pd(), &path));
+        REQUIRE(address_handle_ != nullptr);
     }
 
     // The greeting of a correct interface on this queue pair.
@@ -47,15 +47,15 @@ public:
         made.from = {to_.port, pair_->number(), pair_->key()};
         made.from.port.iface_id = 1;
         made.connection = connection;
-        made.question = 1;
-        made.patience = 30;
+        made.request_number = 1;
+        made.timeout = 30;
         return made;
     }
 
     void send(uct::ud::wire::kind kind, const uct::ud::wire::hello& body) {
         uct::ud::wire::header head{};
         head.version = uct::ud::wire::version;
-        head.what = kind;
+        head.type = kind;
         head.to = kind == uct::ud::wire::kind::goodbye ? 1 : 0;
         std::array<std::byte, uct::ud::wire::header_size + uct::ud::wire::hello::size> bytes;
         std::memcpy(bytes.data(), &head, sizeof head);
@@ -66,7 +66,7 @@ public:
         request.num_sge = 1;
         request.opcode = IBV_WR_SEND;
         request.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
-        request.wr.ud.ah = way_.get();
+        request.wr.ud.ah = address_handle_.get();
         request.wr.ud.remote_qpn = to_.pair;
         request.wr.ud.remote_qkey = to_.key;
         ibv_send_wr* bad = nullptr;
@@ -86,7 +86,7 @@ private:
     std::optional<uct::ib::completion_queue> sends_;
     uct::ib::receive_queue_handle receives_;
     std::optional<uct::ud::queue_pair> pair_;
-    uct::ib::address_handle way_;
+    uct::ib::address_handle address_handle_;
 };
 
 }  // namespace conformance

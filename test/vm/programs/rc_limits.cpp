@@ -130,7 +130,7 @@ public:
         port.mtu = static_cast<ibv_mtu>(own_data.mtu);
         const auto options = ucs::config::load<uct::rc::settings>(ucs::config::source::empty());
         const auto peer = uct::ib::address::parse(its_address);
-        for (uct::rc::step each :
+        for (uct::rc::transition each :
              {to_init(port, true), to_receive(port, *options, *peer, *peer_data),
               to_send(port, *options, *peer, own_data)})
             REQUIRE(ibv_modify_qp(pair_.get(), &each.attr, each.mask) == 0);
@@ -467,7 +467,7 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
             return started != UCS_ERR_NO_RESOURCE;
         }));
         if (started != UCS_INPROGRESS) return started;
-        REQUIRE(in.net.run_until([&] { return done.told == 1; }));
+        REQUIRE(in.net.run_until([&] { return done.calls == 1; }));
         return done.result;
     };
     for (const bool puts : {true, false, true}) {
@@ -619,7 +619,8 @@ TEST_CASE("the device's event adds receive buffers before any call of progress")
     CHECK(received_buffers(b, "buffers") == "8");
     const std::uint32_t sent = fill(out, a, *via, 1);
     REQUIRE(sent > 64);
-    CHECK(becomes_true([&] { return b.hear() > 0 && received_buffers(b, "buffers") == "64"; }));
+    CHECK(becomes_true(
+        [&] { return b.poll_events() > 0 && received_buffers(b, "buffers") == "64"; }));
     CHECK(received_buffers(b, "shortages") == "3");  // 8, 16, 32
     CHECK(b.inbox.empty());
     REQUIRE(net.run_until([&] { return b.count(1) == sent; }));

@@ -1,15 +1,10 @@
-// How peers find a port of an RDMA device.
+// Packed address of a port of an RDMA device.
 //
-// Layout, little-endian, 32 bytes:
-//   0  u8   version, now 1
-//   1  u8   link: 0 InfiniBand, 1 RoCE v1, 2 RoCE v2
-//   2  u16  LID (InfiniBand; else 0)
-//   4  u8   path MTU as a code of verbs (1 to 5)
-//   5  u8   reads and atomics of a peer that are served at a time, per connection; never 0
-//   6  u16  partition key
-//   8  16   GID
-//   24 u64  identity of the interface, random, never 0
-// Another version is another transport: peers with it are unreachable.
+// Layout, little-endian, 32 bytes: 0 u8 version, now 1 1 u8 link: 0 InfiniBand, 1 RoCE v1, 2 RoCE
+// v2 2 u16 LID (InfiniBand; else 0) 4 u8 path MTU as a code of verbs (1 to 5) 5 u8 reads and
+// atomics of a peer that are served at a time, per connection; never 0 6 u16 partition key 8 16 GID
+// 24 u64 identity of the interface, random, never 0 Peers whose addresses have another version are
+// unreachable.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +15,8 @@
 
 namespace uct::ib {
 
-// Of a partition key: may talk to all members, others only to these.
+// Bit of a partition key: a full member may talk to all members, a limited one only to full
+// members.
 inline constexpr std::uint16_t full_member = 0x8000;
 
 struct address {

@@ -17,20 +17,20 @@ ucs::result<std::shared_ptr<ibv_ah>> address_handles::get(const address& peer,
     const key wanted = needs_route(peer) ? key{.gid = peer.gid} : key{.lid = peer.lid};
     if (const auto known = handles_.find(wanted); known != handles_.end()) {
         known->second.unused_since.reset();
-        return known->second.way;
+        return known->second.handle;
     }
-    ibv_ah_attr way = way_to(peer, from_);
-    address_handle made(ibv_create_ah(&domain_.pd(), &way));
+    ibv_ah_attr handle = address_vector_to(peer, from_);
+    address_handle made(ibv_create_ah(&domain_.pd(), &handle));
     if (made == nullptr) return errno == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_UNREACHABLE;
     drop_unused(sends);
     return handles_.emplace(wanted, entry{std::shared_ptr<ibv_ah>(std::move(made))})
-        .first->second.way;
+        .first->second.handle;
 }
 
 void address_handles::drop_unused(const send_credits& sends) noexcept {
     std::size_t count = 0;
     for (auto& [place, each] : handles_) {
-        if (each.way.use_count() > 1) continue;
+        if (each.handle.use_count() > 1) continue;
         ++count;
         if (!each.unused_since) each.unused_since = sends.newest();
     }

@@ -8,7 +8,7 @@ namespace uct::ib {
 
 ucs::result<completion_queue> completion_queue::create(domain& on, unsigned size,
                                                        ibv_comp_channel* channel,
-                                                       event_inbox& told) {
+                                                       event_inbox& inbox) {
     const auto most = static_cast<unsigned>(std::max(1, on.attr().max_cqe));
     ibv_cq* const made =
         ibv_create_cq(&on.context(), static_cast<int>(std::min(size, most)), nullptr, channel, 0);
@@ -17,7 +17,7 @@ ucs::result<completion_queue> completion_queue::create(domain& on, unsigned size
                         std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    return completion_queue(queue_handle(made), told);
+    return completion_queue(queue_handle(made), inbox);
 }
 
 bool completion_queue::moderate(domain& on, unsigned count, unsigned microseconds) noexcept {
@@ -38,12 +38,12 @@ void completion_queue::note_broken() noexcept {
     if (broken_) return;
     broken_ = true;
     ucs::log::error(ib_log, "a completion queue cannot be read any more");
-    // As if the device had found it out itself.
-    told_->put({.type = IBV_EVENT_CQ_ERR, .queue = queue_.get()});
+    // The same event that the device reports for a broken queue.
+    inbox_->put({.type = IBV_EVENT_CQ_ERR, .queue = queue_.get()});
 }
 
-ucs_status_t status_of(ibv_wc_status how) noexcept {
-    switch (how) {
+ucs_status_t status_of(ibv_wc_status status) noexcept {
+    switch (status) {
         case IBV_WC_SUCCESS:
             return UCS_OK;
         case IBV_WC_RETRY_EXC_ERR:

@@ -1,4 +1,4 @@
-// Completions of work requests.
+// Completion queues.
 #pragma once
 
 #include <array>
@@ -9,26 +9,26 @@
 
 namespace uct::ib {
 
-// What the end of a work request means for its connection.
-[[nodiscard]] ucs_status_t status_of(ibv_wc_status how) noexcept;
+// Returns the status of a connection after a work request has ended this way.
+[[nodiscard]] ucs_status_t status_of(ibv_wc_status status) noexcept;
 
-// A completion queue, read in batches. What has_entries found is kept for the next batch. Owned by
-// an interface; owner context.
+// A completion queue, read in batches. The entries that has_entries finds are kept for the next
+// batch. Owned by an interface; owner context.
 class completion_queue {
 public:
-    // `size` entries at least; `channel` may be nullptr. `told` is put an event when the queue
-    // breaks. Failures are logged.
+    // `size`: least number of entries. `channel` may be nullptr. `inbox` receives an event when the
+    // queue breaks. Failures are logged.
     static ucs::result<completion_queue> create(domain& on, unsigned size,
-                                                ibv_comp_channel* channel, event_inbox& told);
+                                                ibv_comp_channel* channel, event_inbox& inbox);
 
-    // The device wakes whoever sleeps only for so many completions, or after so long. False: it
-    // cannot do that, and wakes for each.
+    // Lets the device wake a sleeping thread only after so many completions, or after so long.
+    // Returns false if the device cannot do that and wakes for each completion.
     [[nodiscard]] bool moderate(domain& on, unsigned count, unsigned microseconds) noexcept;
 
     static constexpr unsigned most_in_batch = 16;
 
-    // What has completed since, in order; empty: nothing, or the queue is broken.
-    // Valid until the next call.
+    // Returns the completions since the last call, in order. Empty if there are none, or the queue
+    // is broken. Valid until the next call.
     [[nodiscard]] std::span<const ibv_wc> poll() noexcept {
         if (count_ == 0) fill();
         const std::span<const ibv_wc> batch(entries_.data(), count_);
@@ -36,7 +36,7 @@ public:
         count_ = 0;
         return batch;
     }
-    // What the last call of poll() has returned, if nobody has looked for more since.
+    // Returns the result of the last poll(), unless the queue was read since.
     [[nodiscard]] std::span<const ibv_wc> last_batch() const noexcept {
         return {entries_.data(), count_ == 0 ? last_count_ : 0};
     }
@@ -45,15 +45,15 @@ public:
         return count_ > 0;
     }
 
-    // The channel becomes readable with the next completion. False: the queue is broken.
+    // Makes the channel readable with the next completion. Returns false if the queue is broken.
     [[nodiscard]] bool arm() noexcept { return ibv_req_notify_cq(queue_.get(), 0) == 0; }
 
     [[nodiscard]] ibv_cq& get() const noexcept { return *queue_; }
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(queue_->cqe); }
 
 private:
-    completion_queue(queue_handle queue, event_inbox& told) noexcept
-        : queue_(std::move(queue)), told_(&told) {}
+    completion_queue(queue_handle queue, event_inbox& inbox) noexcept
+        : queue_(std::move(queue)), inbox_(&inbox) {}
     void fill() noexcept {
         const int found =
             ibv_poll_cq(queue_.get(), static_cast<int>(entries_.size()), entries_.data());
@@ -66,16 +66,16 @@ private:
     [[gnu::cold]] void note_broken() noexcept;
 
     queue_handle queue_;
-    event_inbox* told_;
+    event_inbox* inbox_;
     std::size_t count_ = 0;
     std::size_t last_count_ = 0;
     bool broken_ = false;
     std::array<ibv_wc, most_in_batch> entries_{};
 };
 
-// Calls `receive`, which reads a batch of `from` and returns how many messages it has taken, until
-// nothing more has arrived. Bounded by what the queue holds, so a sender cannot keep the caller.
-// Returns how many messages were taken in all.
+// Calls `receive`, which reads a batch of `from` and returns its number of messages, until no more
+// have arrived. The size of the queue bounds the loop, so a sender cannot keep the caller busy.
+// Returns the number of messages in total.
 template<class Receive>
 unsigned receive_all(const completion_queue& from, const Receive& receive) {
     unsigned taken = 0;

@@ -60,15 +60,16 @@ ucs::result<context_handle> open_device(const std::string& name) {
         ::fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
         return context;
     }
-    // The kernel may know it all the same, see list_ports.
+    // The kernel may still list the device, see list_ports.
     ucs::log::error(ib_log, "there is no RDMA device {}, or libibverbs has no driver for it", name);
     return UCS_ERR_NO_DEVICE;
 }
 
 listing list_ports(const char* name, const std::string& root) {
     listing found;
-    const auto unusable = [&](std::string what, std::string reason) {
-        found.unusable.push_back({name, std::move(what), device_type::network, std::move(reason)});
+    const auto unusable = [&](std::string device, std::string reason) {
+        found.unusable.push_back(
+            {name, std::move(device), device_type::network, std::move(reason)});
     };
     const std::vector<device_entry> devices = device_entries(root);
     for (const device_entry& device : devices) {
@@ -91,7 +92,7 @@ listing list_ports(const char* name, const std::string& root) {
 
 listing list_ports(const char* name) {
     listing found = list_ports(name, "/");
-    // Most hosts have none; they need not load a library to know.
+    // Most hosts have no device, so the library is not loaded to find that out.
     if (found.usable.empty()) return found;
     std::string why_not;
     if (load_verbs(why_not)) return found;

@@ -1,4 +1,4 @@
-// RDMA devices of this host.
+// List and opening of the RDMA devices of this host.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 
 namespace uct::ib {
 
-// A port of a device: a resource of every transport on verbs. "mlx5_0:1"
+// A port of a device, which is a resource of every transport on verbs. Written as "mlx5_0:1".
 struct port_name {
     std::string device;
     std::uint8_t port = 1;
 
     [[nodiscard]] std::string text() const { return device + ":" + std::to_string(port); }
-    // Nothing when it is no such name.
+    // Returns nothing if the text is no such name.
     [[nodiscard]] static std::optional<port_name> parse(std::string_view text);
 };
 
-// Failures are logged. The context does not block when events are read from it.
+// Failures are logged. Reading events from the context does not block.
 ucs::result<context_handle> open_device(const std::string& name);
 
-// Every port of every device, for the transport `name`, as the kernel's files describe them: no
-// device is opened, which takes a card some 10 ms and memory of its driver. What only libibverbs
-// could tell, that it has no driver for a device, therefore shows when the device is opened.
+// Lists every port of every device, for the transport `name`, from the kernel's files. No device is
+// opened, because opening a card takes some 10 ms and memory of its driver. If libibverbs has no
+// driver for a device, this shows only when the device is opened.
 [[nodiscard]] listing list_ports(const char* name);
-// The same without looking for libibverbs, by the files below a folder.
+// The same without looking for libibverbs, from the files below a folder.
 [[nodiscard]] listing list_ports(const char* name, const std::string& root);
 
 }  // namespace uct::ib

@@ -69,24 +69,24 @@ event_scope scope_of(ibv_event_type type) noexcept {
 }
 
 event_meaning meaning_of(ibv_event_type type) noexcept {
-    using deed = event_meaning::deed;
+    using action = event_meaning::action;
     switch (type) {
         case IBV_EVENT_PORT_ACTIVE:
-            return {deed::port_up};
+            return {action::port_up};
         case IBV_EVENT_PORT_ERR:
-            return {deed::port_down};
+            return {action::port_down};
         case IBV_EVENT_SRQ_LIMIT_REACHED:
-            return {deed::refill};
+            return {action::refill};
         case IBV_EVENT_QP_FATAL:
-            return {deed::fail_pair, UCS_ERR_IO_ERROR};
+            return {action::fail_pair, UCS_ERR_IO_ERROR};
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR:
-            return {deed::fail_pair, UCS_ERR_REJECTED};
+            return {action::fail_pair, UCS_ERR_REJECTED};
         case IBV_EVENT_SRQ_ERR:
-            return {deed::fail_all, UCS_ERR_IO_ERROR};
+            return {action::fail_all, UCS_ERR_IO_ERROR};
         case IBV_EVENT_CQ_ERR:
         case IBV_EVENT_DEVICE_FATAL:
-            return {deed::abandon_all, UCS_ERR_IO_ERROR};
+            return {action::abandon_all, UCS_ERR_IO_ERROR};
         default:
             return {};
     }
@@ -115,7 +115,7 @@ void event_inbox::put(const device_event& event) noexcept {
     try {
         events_.push_back(event);
     } catch (const std::bad_alloc&) {
-        // What broke shows in completions, too, only later.
+        // The failure also shows in completions, only later.
         ucs::log::error(ib_log, "out of memory: an event of a device ({}) is lost",
                         ibv_event_type_str(event.type));
         return;
@@ -138,7 +138,7 @@ void device_events::distribute() noexcept {
     ibv_async_event event{};
     while (ibv_get_async_event(&device_, &event) == 0) {
         const device_event made = plain(event);
-        // At once: who destroys what the event is about would wait for it.
+        // Acknowledged at once, because the destruction of the event's object waits for that.
         ibv_ack_async_event(&event);
         for (event_inbox* each : readers_)
             each->put(made);

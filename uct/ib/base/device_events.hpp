@@ -1,4 +1,4 @@
-// What a device tells by itself: ports that go down, queue pairs that break.
+// Asynchronous events of a device: ports that go down, queue pairs that break.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ namespace uct::ib {
 // One event, in plain form.
 struct device_event {
     ibv_event_type type;
-    std::uint32_t qp_number = 0;  // of events about a queue pair
-    const void* queue = nullptr;  // of events about a shared receive queue or a completion queue
-    std::uint8_t port = 0;        // of events about a port
+    std::uint32_t qp_number = 0;  // for events of a queue pair
+    const void* queue = nullptr;  // for events of a shared receive queue or a completion queue
+    std::uint8_t port = 0;        // for events of a port
 };
 
-// Whether it is about the whole device, a port, a queue pair, or a queue. Pure.
+// Tells what an event is about. Pure.
 enum class event_scope : std::uint8_t {
     device,
     port,
@@ -31,26 +31,26 @@ enum class event_scope : std::uint8_t {
 };
 [[nodiscard]] event_scope scope_of(ibv_event_type type) noexcept;
 
-// What an event asks of an interface that it concerns, and with which status that fails which has
-// to. Pure.
+// The action that an event requires of an interface, and the status of the failures that it causes.
+// Pure.
 struct event_meaning {
-    enum class deed : std::uint8_t {
+    enum class action : std::uint8_t {
         nothing,
         port_up,
         port_down,
         refill,      // receive buffers run short
         fail_pair,   // one queue pair is broken
         fail_all,    // nothing can be received any more
-        abandon_all  // neither does anything that is under way end by itself
+        abandon_all  // nothing can be received, and operations in progress do not end by themselves
     };
-    deed what = deed::nothing;
+    action wanted = action::nothing;
     ucs_status_t status = UCS_OK;
     friend bool operator==(const event_meaning&, const event_meaning&) = default;
 };
 [[nodiscard]] event_meaning meaning_of(ibv_event_type type) noexcept;
 
-// Keeps the events of a device for one of its interfaces until that looks; its descriptor is
-// readable while there are some. Filled by any thread, emptied by the owner.
+// Queue of a device's events for one of its interfaces. Its descriptor is readable while it holds
+// events. Filled by any thread, emptied by the owner.
 class event_inbox {
 public:
     static ucs::result<std::unique_ptr<event_inbox>> create();
@@ -67,8 +67,8 @@ private:
     std::vector<device_event> events_;
 };
 
-// Hands the events of one device to all of its interfaces: whoever finds the device's descriptor
-// readable reads for the others, too. Part of a domain; any thread.
+// Distributes the events of one device to all of its interfaces. The first interface that finds the
+// device's descriptor readable reads for all of them. Part of a domain; any thread.
 class device_events {
 public:
     explicit device_events(ibv_context& device) noexcept : device_(device) {}

@@ -24,25 +24,25 @@ std::vector<std::byte> key_to(std::span<std::byte> bytes, std::uint32_t number,
     return packed;
 }
 
-// The kernel looks at the descriptor only if the device's driver has the call.
-bool has_dmabuf(ibv_pd& of) noexcept {
+// The kernel looks at the descriptor only if the device's driver supports the call.
+bool has_dmabuf(ibv_pd& pd) noexcept {
     constexpr std::size_t page = 4096;
     constexpr int no_descriptor = -1;
     const region_handle none(
-        ibv_reg_dmabuf_mr(&of, 0, page, 0, no_descriptor, IBV_ACCESS_LOCAL_WRITE));
+        ibv_reg_dmabuf_mr(&pd, 0, page, 0, no_descriptor, IBV_ACCESS_LOCAL_WRITE));
     return none == nullptr && errno == EBADF;
 }
 
-// The rights that memory is kept registered with: no more than are needed, because a device may not
-// write to the pages of constants, and nothing that a peer could use by the key of the region.
-// Memory that is used in another way later is registered once more, with the rights of both.
-unsigned kept_rights(memory_access how, memory_user by) noexcept {
-    const unsigned own = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
-    return by == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;
+// The rights of cached registrations: no more than needed, because a device may not write to the
+// pages of constants, and no right that a peer could use with the key of the region. Memory that is
+// used in another way later is registered again, with both rights.
+unsigned kept_rights(memory_access access, memory_user user) noexcept {
+    const unsigned own = access == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
+    return user == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;
 }
 
-// A peer that writes a message may not read what lay there before.
-unsigned lent_rights(memory_access allowed) noexcept {
+// A peer that writes a message must not read the previous content.
+unsigned exposed_rights(memory_access allowed) noexcept {
     return allowed == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
 }
 
@@ -55,7 +55,8 @@ void warn_of_no_windows(const std::string& device, const char* why) {
         device, why);
 }
 
-// The kernel's devices (rxe) check the rights of a window, but its place only against the region.
+// The kernel's devices (rxe) check the rights of a window, but check its bounds only against the
+// region.
 bool uses_windows(const settings& options, const std::string& device, const ibv_device_attr& attr) {
     const bool is_demanded = options.memory_windows == ucs::config::ternary::yes;
     if (options.memory_windows == ucs::config::ternary::no) return false;
@@ -127,8 +128,8 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
     ibv_mr* const made = ibv_reg_mr(pd_.get(), address, length, access);
     if (made != nullptr) return region_handle(made);
     const int error = errno;
-    // The kernel takes that right for one to write, which constants refuse: they are registered in
-    // another way, see lend.
+    // The kernel treats that right as a right to write, which constants refuse. They are registered
+    // in another way, see lend.
     if (error == EFAULT && (access & IBV_ACCESS_MW_BIND) != 0) return UCS_ERR_INVALID_ADDR;
     const char* advice = "";
     if (error == ENOMEM || error == EAGAIN || error == EPERM) {
@@ -139,7 +140,7 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
     return error == EFAULT || error == EINVAL ? UCS_ERR_INVALID_ADDR : UCS_ERR_NO_MEMORY;
 }
 
-// On-demand paging is for pages of the processor's.
+// On-demand paging works only for pages of the processor's memory.
 ucs::result<region_handle> domain::register_dmabuf(const ucs::memory::dmabuf& buffer, void* address,
                                                    std::size_t length, unsigned access) noexcept {
     const auto rights = static_cast<int>(access & ~unsigned{IBV_ACCESS_ON_DEMAND});
@@ -174,8 +175,8 @@ ucs::result<shared_memory> domain::register_for_peer(std::span<std::byte> bytes,
                          std::make_shared<region_handle>(std::move(*region))};
 }
 
-// nullptr: the bytes are registered for each operation. Memory of another device is registered by a
-// call that knows no windows.
+// Returns nullptr if the bytes are registered for each operation. Memory of another device is
+// registered by a call without windows.
 memory_windows* domain::windows_for(std::span<const std::byte> bytes) const noexcept {
     memory_windows* const windows = windows_.load(std::memory_order_acquire);
     const bool is_usable = windows != nullptr && windows->are_usable() && cache_.is_caching();
@@ -185,19 +186,20 @@ memory_windows* domain::windows_for(std::span<const std::byte> bytes) const noex
 
 ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
     if (memory_windows* const windows = windows_for(bytes); windows != nullptr) {
-        auto lent = lend_window(*windows, bytes, allowed);
+        auto lent = expose_window(*windows, bytes, allowed);
         if (lent) return lent;
     }
     return register_for_peer(bytes, allowed,
-                             kept_rights(allowed, memory_user::own) | lent_rights(allowed));
+                             kept_rights(allowed, memory_user::own) | exposed_rights(allowed));
 }
 
-ucs::result<shared_memory> domain::lend_window(memory_windows& windows, std::span<std::byte> bytes,
-                                               memory_access allowed) {
+ucs::result<shared_memory> domain::expose_window(memory_windows& windows,
+                                                 std::span<std::byte> bytes,
+                                                 memory_access allowed) {
     auto held = cache_.get(bytes.data(), bytes.size(), kept_rights(allowed, memory_user::peer));
     if (!held) return held.status();
     auto& region = *static_cast<ibv_mr*>(held->handle());
-    auto bound = windows.bind(region, bytes, lent_rights(allowed));
+    auto bound = windows.bind(region, bytes, exposed_rights(allowed));
     if (!bound) return bound.status();
     struct both {
         ucs::memory::registration region;
@@ -215,24 +217,24 @@ void domain::use_windows(memory_windows::queues made) noexcept {
     windows_.store(windows_owner_.get(), std::memory_order_release);
 }
 
-ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access how) noexcept {
+ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access access) noexcept {
     if (!cache_.is_caching()) return UCS_OK;
-    return use(bytes.data(), bytes.size(), how).status();
+    return use(bytes.data(), bytes.size(), access).status();
 }
 
-preparation domain::preparation_of(std::span<const std::byte> bytes, memory_access how,
-                                   memory_user by) noexcept {
+preparation domain::preparation_of(std::span<const std::byte> bytes, memory_access access,
+                                   memory_user user) noexcept {
     const bool is_kept =
-        by == memory_user::own ? cache_.is_caching() : windows_for(bytes) != nullptr;
+        user == memory_user::own ? cache_.is_caching() : windows_for(bytes) != nullptr;
     if (!is_kept) return {price_.of(bytes.size()), false};
-    if (cache_.holds(bytes.data(), bytes.size(), kept_rights(how, by))) return {};
+    if (cache_.holds(bytes.data(), bytes.size(), kept_rights(access, user))) return {};
     return {price_.of(bytes.size())};
 }
 
 ucs::result<shared_memory> domain::allocate(std::size_t length) {
     auto pages = ucs::memory::mapped::anonymous(length);
     if (!pages) return pages.status();
-    // The words of the device's atomic operations have 8 bytes.
+    // The device's atomic operations work on words of 8 bytes.
     const std::size_t words = (length + 7) & ~std::size_t{7};
     auto made = share(pages->bytes().first(words), memory_access::change);
     if (!made) return made.status();
@@ -258,9 +260,9 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
 }
 
 ucs::result<local_region> domain::use(const void* address, std::size_t length,
-                                      memory_access how) noexcept {
+                                      memory_access access) noexcept {
     try {
-        auto held = cache_.get(address, length, kept_rights(how, memory_user::own));
+        auto held = cache_.get(address, length, kept_rights(access, memory_user::own));
         if (!held) return held.status();
         return local_region(std::move(*held));
     } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// A device that is open, and the memory that it knows.
+// Memory domain: an open device, its protection domain and its registered memory.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace uct::ib {
 
-// A peer's memory: what a work request names it by. Immutable; any thread.
+// A peer's memory, as work requests name it. Immutable; any thread.
 class remote_region final : public remote_memory {
 public:
     remote_region(const memory_key& key, memory_access allowed) noexcept
@@ -36,7 +36,7 @@ private:
     const memory_access allowed_;
 };
 
-// Local memory that the device may read and write as long as this is kept. Move only.
+// Registration of local memory, which the device may access while this object exists. Move only.
 class local_region {
 public:
     local_region() noexcept = default;
@@ -49,9 +49,9 @@ private:
     ucs::memory::registration held_;
 };
 
-// One device, opened once for all interfaces on it, with its protection domain. What was shared is
-// registered with the device, byte by byte; local memory of operations is, too, in whole pages that
-// stay registered for the next operation, without any right of a peer's. Any thread.
+// One device, opened once for all interfaces on it, with its protection domain. Shared memory is
+// registered exactly. Local memory of operations is registered in whole pages, which stay
+// registered for the next operation and give peers no rights. Any thread.
 class domain final : public memory_domain, private ucs::memory::registrar {
 public:
     // Failures are logged.
@@ -61,25 +61,26 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
-    ucs_status_t prepare(std::span<const std::byte> bytes, memory_access how) noexcept override;
-    [[nodiscard]] preparation preparation_of(std::span<const std::byte> bytes, memory_access how,
-                                             memory_user by) noexcept override;
+    ucs_status_t prepare(std::span<const std::byte> bytes, memory_access access) noexcept override;
+    [[nodiscard]] preparation preparation_of(std::span<const std::byte> bytes, memory_access access,
+                                             memory_user user) noexcept override;
     ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;
 
-    // Lent memory gets its keys by windows where the domain wants them and some interface has given
-    // it what they need, else by a registration each. What the first interface gives serves all.
+    // Exposed memory gets its keys by memory windows if the domain wants them and an interface has
+    // provided the queues for them, otherwise by a registration each. The queues of the first
+    // interface serve all.
     [[nodiscard]] bool wants_windows() const noexcept {
         return wants_windows_ && windows_.load(std::memory_order_relaxed) == nullptr;
     }
     void use_windows(memory_windows::queues made) noexcept;
 
-    // For the pieces of an operation that reads or changes them. Failures are logged.
+    // Registers a piece of an operation, which reads or writes it. Failures are logged.
     [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length,
-                                                memory_access how) noexcept;
-    // Memory of the library itself, which nobody unmaps meanwhile.
+                                                memory_access access) noexcept;
+    // Registers memory of the library itself, which stays mapped.
     [[nodiscard]] ucs::result<region_handle> use_own(void* address, std::size_t length) noexcept {
         return register_region(address, length, IBV_ACCESS_LOCAL_WRITE);
     }
@@ -96,9 +97,9 @@ private:
            unsigned access_to_all, bool wants_windows,
            const ucs::memory::registration_cache::settings& cache);
     [[nodiscard]] memory_windows* windows_for(std::span<const std::byte> bytes) const noexcept;
-    [[nodiscard]] ucs::result<shared_memory> lend_window(memory_windows& windows,
-                                                         std::span<std::byte> bytes,
-                                                         memory_access allowed);
+    [[nodiscard]] ucs::result<shared_memory> expose_window(memory_windows& windows,
+                                                           std::span<std::byte> bytes,
+                                                           memory_access allowed);
     [[nodiscard]] ucs::result<shared_memory> register_for_peer(std::span<std::byte> bytes,
                                                                memory_access allowed,
                                                                unsigned access);
@@ -113,15 +114,15 @@ private:
     const context_handle context_;
     const domain_handle pd_;
     const ibv_device_attr attr_;
-    const unsigned access_to_all_;  // besides its own, of all memory of programs
+    const unsigned access_to_all_;  // additional rights of all registered memory of programs
     const bool wants_windows_;
     const bool takes_dmabuf_;
     const registration_price price_;
     device_events events_;
-    // Keys come from peers. Its count may fall short where several threads are wrong at a time.
+    // Keys come from peers. The count may be too low if several threads count at the same time.
     ucs::log::throttle rejected_;
     ucs::memory::registration_cache cache_;
-    std::mutex windows_lock_;  // for setting them, once
+    std::mutex windows_lock_;  // for setting `windows_owner_`, once
     std::unique_ptr<memory_windows> windows_owner_;
     std::atomic<memory_windows*> windows_ = nullptr;
 };

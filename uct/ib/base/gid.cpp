@@ -22,9 +22,9 @@ gid_type type_of(std::uint32_t code) noexcept {
     }
 }
 
-// More is better.
-auto rank(const gid_entry& of) noexcept {
-    return std::make_tuple(of.is_here, of.type, !of.is_link_local(), of.is_ipv4());
+// A higher rank is better.
+auto rank(const gid_entry& entry) noexcept {
+    return std::make_tuple(entry.is_local, entry.type, !entry.is_link_local(), entry.is_ipv4());
 }
 
 }  // namespace
@@ -69,32 +69,32 @@ std::vector<gid_entry> read_gids(ibv_context& device, std::uint8_t port, bool et
     std::vector<gid_entry> found;
     for (ssize_t i = 0; i < count; ++i) {
         const ibv_gid_entry& each = table[static_cast<std::size_t>(i)];
-        // Paths name an entry in 8 bits.
+        // Address vectors have 8 bits for the index of an entry.
         if (each.port_num != port || each.gid_index > 255) continue;
         gid_entry entry;
         std::memcpy(entry.gid.data(), each.gid.raw, entry.gid.size());
         entry.index = each.gid_index;
         entry.interface_index = each.ndev_ifindex;
         entry.type = type_of(each.gid_type);
-        // Kernels of old call every entry of an Ethernet port one of InfiniBand.
+        // Old kernels report every entry of an Ethernet port as InfiniBand.
         if (ethernet && entry.type == gid_type::infiniband) entry.type = gid_type::roce_v1;
         found.push_back(entry);
     }
     return found;
 }
 
-void find_own(std::span<gid_entry> among, ucs::net::route_source& routes) {
+void find_own(std::span<gid_entry> entries, ucs::net::route_source& routes) {
     using kind = ucs::net::route::kind;
-    for (gid_entry& each : among) {
+    for (gid_entry& each : entries) {
         if (each.empty()) continue;
         const kind found = routes.find({}, each.address(), each.interface_index).type;
-        each.is_here = found == kind::local || found == kind::unknown;
+        each.is_local = found == kind::local || found == kind::unknown;
     }
 }
 
-std::optional<gid_entry> choose_gid(std::span<const gid_entry> among) noexcept {
+std::optional<gid_entry> choose_gid(std::span<const gid_entry> entries) noexcept {
     const gid_entry* best = nullptr;
-    for (const gid_entry& each : among) {
+    for (const gid_entry& each : entries) {
         if (each.empty()) continue;
         if (best == nullptr || rank(each) > rank(*best)) best = &each;
     }

@@ -9,8 +9,8 @@
 
 namespace uct::ib {
 
-// Objects go in the order in which they need each other: the library refuses to destroy what
-// others still use, which would be a mistake of ours and is told in the log.
+// Owners must destroy objects before the objects that these use. The library refuses to destroy an
+// object in use, which would be a mistake of Hawser and is logged.
 template<auto Destroy>
 struct destroyer {
     template<class Object>
@@ -21,7 +21,7 @@ struct destroyer {
         }
     }
 };
-// Static functions in a header of verbs, which have no linkage that a type could be made of.
+// Wrapper of a static function of the verbs header, which cannot be a template argument.
 inline int free_window(ibv_mw* window) noexcept {
     return ibv_dealloc_mw(window);
 }

@@ -51,10 +51,10 @@ ucs::result<gid_entry> find_gid(domain& on, std::uint8_t port, bool ethernet,
                                 const settings& options) {
     std::vector<gid_entry> all = read_gids(on.context(), port, ethernet);
     if (!options.gid_index.is_auto()) {
-        const auto at = std::find_if(all.begin(), all.end(), [&](const gid_entry& each) {
+        const auto found = std::find_if(all.begin(), all.end(), [&](const gid_entry& each) {
             return each.index == options.gid_index.value;
         });
-        if (at != all.end() && !at->empty()) return *at;
+        if (found != all.end() && !found->empty()) return *found;
         ucs::log::error(ib_log, "{}:{}: UCX_IB_GID_INDEX={} names no GID of this port", on.name(),
                         port, options.gid_index.value);
         return UCS_ERR_INVALID_PARAM;
@@ -64,7 +64,7 @@ ucs::result<gid_entry> find_gid(domain& on, std::uint8_t port, bool ethernet,
         find_own(all, routes);
     }
     if (const auto best = choose_gid(all)) return *best;
-    if (!ethernet) return gid_entry{};  // the LID is enough in one subnet
+    if (!ethernet) return gid_entry{};  // the LID is sufficient within a subnet
     ucs::log::error(ib_log, "{}:{}: the port has no GID: give its network interface an address",
                     on.name(), port);
     return UCS_ERR_NO_DEVICE;
@@ -137,16 +137,16 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     return made;
 }
 
-void iface::moderate_events(parts& of) noexcept {
-    const unsigned count = of.options.event_count;
-    const auto period = static_cast<unsigned>(of.options.event_period.seconds * 1e6);
-    const bool done = of.sends->moderate(*of.domain, count, period) &&
-                      of.receives->moderate(*of.domain, count, period);
+void iface::moderate_events(parts& made) noexcept {
+    const unsigned count = made.options.event_count;
+    const auto period = static_cast<unsigned>(made.options.event_period.seconds * 1e6);
+    const bool done = made.sends->moderate(*made.domain, count, period) &&
+                      made.receives->moderate(*made.domain, count, period);
     if (done || !ucs::config::first_time("completion events are not moderated")) return;
     ucs::log::warn(ib_log,
                    "{}: UCX_IB_CQ_EVENT_COUNT has no effect, because the device cannot gather "
                    "completions; it wakes a program that sleeps for each",
-                   of.domain->name());
+                   made.domain->name());
 }
 
 iface::iface(const resource& where, const iface_params& params, parts made)
@@ -174,7 +174,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     set_path(port_attr_.active_mtu, 1);
 }
 
-// What is not watched wakes nobody, and a device's events would be lost.
+// Descriptors must be watched, or they would wake no thread and the device's events would be lost.
 ucs_status_t iface::start() {
     device_fd_ = ucs::unique_fd(::fcntl(domain_->events().fd(), F_DUPFD_CLOEXEC, 0));
     if (!device_fd_) {
@@ -190,7 +190,7 @@ ucs_status_t iface::start() {
             events_.add(inbox_->fd(), EPOLLIN, [this](std::uint32_t) { take_device_events(); });
     }
     if (status == UCS_OK && channel_ != nullptr) {
-        // Completions are found by progress; here they only wake a worker that sleeps.
+        // Progress finds the completions; this event only wakes a sleeping worker.
         status = events_.add(channel_->fd, EPOLLIN, [this](std::uint32_t) { take_events(); });
     }
     return status;
@@ -220,27 +220,27 @@ void iface::set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept {
 reachability iface::check_reachable(std::span<const std::byte> bytes) const {
     const auto peer = address::parse(bytes);
     if (!peer) return {"its RDMA address is malformed, or of another version"};
-    if (std::string why_not = why_apart(address_, *peer); !why_not.empty()) {
+    if (std::string why_not = reason_apart(address_, *peer); !why_not.empty()) {
         return {std::move(why_not)};
     }
     if (gid_.type != gid_type::roce_v2) return {};
-    gid_entry theirs;
-    theirs.gid = peer->gid;
-    return {reach_.why_not(theirs)};
+    gid_entry peer_gid;
+    peer_gid.gid = peer->gid;
+    return {reach_.why_not(peer_gid)};
 }
 
 void iface::take_events() noexcept {
-    ibv_cq* which = nullptr;
+    ibv_cq* queue = nullptr;
     void* context = nullptr;
-    while (ibv_get_cq_event(channel_.get(), &which, &context) == 0)
-        ibv_ack_cq_events(which, 1);
+    while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0)
+        ibv_ack_cq_events(queue, 1);
 }
 
 ucs_status_t iface::arm() noexcept {
     if (channel_ == nullptr) return UCS_ERR_UNSUPPORTED;
     take_events();
     if (!sends_.arm() || !receives_.arm()) return UCS_ERR_IO_ERROR;
-    // What completed before the queues were armed is announced to nobody.
+    // Completions from before the queues were armed produce no event.
     return fall_asleep();
 }
 

@@ -1,4 +1,4 @@
-// What all interfaces on RDMA devices have: a port, an address, completion queues.
+// Base of all interfaces on RDMA devices: a port, an address, completion queues.
 #pragma once
 
 #include "ucs/net/kernel_routes.hpp"
@@ -15,13 +15,13 @@ namespace uct::ib {
 // A port of a device as a transport uses it. Owner context.
 class iface : public base_iface {
 public:
-    // What is gathered before an interface can exist. In the order of destruction, last first.
+    // Resources that are acquired before the interface is constructed. Destroyed in reverse order.
     struct parts {
         settings options;
         std::shared_ptr<ib::domain> domain;
         std::uint8_t port = 1;
         ibv_port_attr attr{};
-        bool software = false;  // the device
+        bool software = false;  // the device is software
         gid_entry gid;
         std::uint16_t pkey = 0;
         std::uint16_t pkey_index = 0;
@@ -50,29 +50,31 @@ protected:
     // Failures are logged.
     static ucs::result<parts> gather(const resource& where, const iface_params& params,
                                      const queue_sizes& sizes);
-    static void moderate_events(parts& of) noexcept;
+    static void moderate_events(parts& made) noexcept;
     iface(const resource& where, const iface_params& params, parts made);
-    // Watches the device; right after the constructor. Failures are logged.
+    // Starts to watch the device. Must be called right after the constructor. Failures are logged.
     [[nodiscard]] ucs_status_t start();
-    // Of the interface's own options: what both sides of a connection need to know of each other.
+    // Sets the parameters that both sides of a connection need, from the interface's options.
     void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
 
-    // What the device says by itself, from the event loop, is dealt with here but for these. An
-    // error of a queue pair, of the transport or of another one:
+    // Events of the device are handled in this class, in the event loop, except for the following
+    // ones.
+    // An error of a queue pair of this interface or of another one:
     virtual void on_broken_pair(const device_event& event, ucs_status_t status) noexcept = 0;
-    // Nothing can be sent or received any more. Whether the device still tells what of that which
-    // is under way has ended: where not, nobody waits for it.
+    // The device has failed: nothing can be sent or received any more. `go_on`: the device still
+    // reports the end of operations in progress. `end`: it does not, so they end here.
     enum class completions : std::uint8_t { go_on, end };
     virtual void fail_all(ucs_status_t status, completions then) noexcept = 0;
     [[nodiscard]] virtual receive_pool& pool() noexcept = 0;
 
-    // Whether progress looks at the completions of sends now, having found so many messages. While
-    // those come the program is better served by hearing of them, unless somebody waits for room;
-    // now and then in any case, because operations end with completions.
+    // Returns true if progress should poll the completions of sends now, having received `arrived`
+    // messages. While messages arrive, handling them first serves the program better, unless a
+    // sender waits for credits. Sends are still polled now and then, because operations end with
+    // completions.
     [[nodiscard]] bool sends_are_due(unsigned arrived) noexcept {
-        if (arrived != 0 && !waits_for_room() && ++looks_without_sends_ < most_looks_without_sends)
+        if (arrived != 0 && !waits_for_room() && ++skipped_send_polls_ < max_skipped_send_polls)
             return false;
-        looks_without_sends_ = 0;
+        skipped_send_polls_ = 0;
         return true;
     }
 
@@ -89,14 +91,15 @@ protected:
     const path_setup path_;
     const channel_handle channel_;
     const std::unique_ptr<event_inbox> inbox_;
-    // A descriptor of its own: interfaces of one worker on one device watch it in one event loop.
+    // A duplicate of the device's descriptor, because several interfaces of one worker on one
+    // device watch it in one event loop.
     ucs::unique_fd device_fd_;
     completion_queue sends_;
     completion_queue receives_;
     address address_;
 
 private:
-    // Answers are remembered.
+    // Results are cached.
     mutable ucs::net::kernel_routes routes_;
     mutable reach reach_;
     void take_events() noexcept;
@@ -106,9 +109,9 @@ private:
     void watch_port() noexcept;
     void port_stayed_down() noexcept;
 
-    static constexpr unsigned most_looks_without_sends = 8;
-    unsigned looks_without_sends_ = 0;
-    ucs::async::event_loop::timer_id port_timer_ = 0;  // while it is down
+    static constexpr unsigned max_skipped_send_polls = 8;
+    unsigned skipped_send_polls_ = 0;
+    ucs::async::event_loop::timer_id port_timer_ = 0;  // runs while the port is down
 };
 
 }  // namespace uct::ib

@@ -1,4 +1,4 @@
-// What the device says by itself, for interfaces of any transport.
+// Handling of asynchronous device events for interfaces of all transports.
 #include <cmath>
 #include <utility>
 
@@ -12,7 +12,7 @@ void iface::take_device_events() noexcept {
     }
 }
 
-// Of queue pairs each transport knows its own.
+// Each transport knows its own queue pairs.
 bool iface::concerns(const device_event& event) noexcept {
     switch (scope_of(event.type)) {
         case event_scope::port:
@@ -30,32 +30,32 @@ bool iface::concerns(const device_event& event) noexcept {
 }
 
 void iface::on_device_event(const device_event& event) noexcept {
-    using deed = event_meaning::deed;
+    using action = event_meaning::action;
     const char* const text = ibv_event_type_str(event.type);
     const event_meaning meaning = meaning_of(event.type);
-    switch (meaning.what) {
-        case deed::nothing:
+    switch (meaning.wanted) {
+        case action::nothing:
             return ucs::log::debug(ib_log, "{}: {}", where().device, text);
-        case deed::port_up:
+        case action::port_up:
             ucs::log::warn(ib_log, "{}: {}", where().device, text);
             return events_.remove_timer(std::exchange(port_timer_, 0));
-        case deed::port_down:
+        case action::port_down:
             ucs::log::warn(ib_log, "{}: {}", where().device, text);
             return watch_port();
-        case deed::refill:
+        case action::refill:
             return pool().ran_short();
-        case deed::fail_pair:
+        case action::fail_pair:
             return on_broken_pair(event, meaning.status);
-        case deed::fail_all:
-        case deed::abandon_all:
+        case action::fail_all:
+        case action::abandon_all:
             break;
     }
     ucs::log::error(ib_log, "{}: {}: all connections over it fail", where().device, text);
     fail_all(meaning.status,
-             meaning.what == deed::abandon_all ? completions::end : completions::go_on);
+             meaning.wanted == action::abandon_all ? completions::end : completions::go_on);
 }
 
-// Requests are repeated for a while, so a short interruption hurts nobody.
+// The device retries requests for a while, so a short interruption does no harm.
 void iface::watch_port() noexcept {
     if (port_timer_ != 0 || std::isinf(ib_options_.port_down.seconds)) return;
     port_timer_ = events_.add_timer(
@@ -67,7 +67,7 @@ void iface::port_stayed_down() noexcept {
     port_timer_ = 0;
     ibv_port_attr now{};
     if (ibv_query_port(&domain_->context(), port_, &now) == 0 && now.state == IBV_PORT_ACTIVE) {
-        return;  // its event was lost
+        return;  // the event that the port is up was lost
     }
     ucs::log::error(ib_log, "{}: the port is down for {} s: all connections over it fail",
                     where().device, ib_options_.port_down.seconds);

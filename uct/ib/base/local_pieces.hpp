@@ -8,17 +8,17 @@
 
 namespace uct::ib {
 
-// Pieces of memory that the device may use until they are let go. Owned by a descriptor; owner
-// context.
+// Registered pieces of memory, which the device may use until `release`. Owned by a descriptor;
+// owner context.
 class local_pieces {
 public:
     static constexpr std::size_t most = 16;
 
-    // Makes the memory known to the device and fills `into`; empty pieces are left out. On failure
-    // the caller lets go of what was taken.
-    ucs_status_t use(domain& on, std::span<const iov> pieces, memory_access how,
+    // Registers the memory and fills `into`; empty pieces are left out. On failure the caller must
+    // call `release`.
+    ucs_status_t use(domain& on, std::span<const iov> pieces, memory_access access,
                      std::span<ibv_sge> into) noexcept;
-    void let_go() noexcept;
+    void release() noexcept;
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
 private:

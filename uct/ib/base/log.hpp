@@ -1,4 +1,4 @@
-// Where the transports on RDMA devices log.
+// Log component of the transports on RDMA devices.
 #pragma once
 
 #include "ucs/log/log.hpp"

@@ -1,14 +1,10 @@
-// What a peer has to know to reach memory that is registered with a device.
+// Packed key by which a peer accesses memory that is registered with a device.
 //
-// Layout, little-endian, 24 bytes:
-//   0  u64  address of the first byte, as its owner has it
-//   8  u64  length in bytes; the end does not wrap around
-//   16 u32  the owner's device knows the memory by this number (rkey)
-//   20 u8   version, now 1
-//   21 u8   what may be done with it: 0 read, 1 read and change
-//   22 u16  0
-// The owner's device checks the number, the place and what is done on its own, by what it has
-// registered or bound under the number.
+// Layout, little-endian, 24 bytes: 0 u64 address of the first byte, as its owner has it 8 u64
+// length in bytes; the end does not wrap around 16 u32 the owner's device knows the memory by this
+// number (rkey) 20 u8 version, now 1 21 u8 what may be done with it: 0 read, 1 read and change 22
+// u16 0 The owner's device checks the number, the range and the operation itself, against the
+// registration or the window of that number.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ ucs::result<memory_windows::binding> memory_windows::bind(ibv_mr& region,
     return binding(*this, std::move(window), region);
 }
 
-// A window that cannot be unbound, or kept, is freed: that ends its key as well.
+// If a window cannot be unbound or stored, it is freed, which also ends its key.
 void memory_windows::unbind(window_handle window, ibv_mr& region) noexcept {
     const std::scoped_lock guard(lock_);
     if (!are_usable() || !rebind(*window, region, {}, 0)) return;
@@ -61,7 +61,7 @@ bool memory_windows::rebind(ibv_mw& window, ibv_mr& region, std::span<std::byte>
     return false;
 }
 
-// Returns when the request has ended: nullptr, or why it failed.
+// Waits until the request has ended. Returns nullptr, or the reason why it failed.
 const char* memory_windows::await_request() noexcept {
     const ucs::time::nanoseconds end = ucs::time::now() + longest_wait;
     do {

@@ -1,4 +1,4 @@
-// Keys that reach the bytes of one operation, and nothing after it.
+// Memory windows: keys that give access to the bytes of one operation, and expire after it.
 #pragma once
 
 #include <atomic>
@@ -14,25 +14,24 @@
 namespace uct::ib {
 
 // Memory windows of type 1 (InfiniBand Architecture Specification, volume 1, chapter 10.6): a
-// window is bound to some bytes of a registered region, with rights of its own, by a request in a
-// send queue. Binding gives it a new key, and binding it to nothing ends that key, so a window
-// costs two requests where registering the bytes would cost system calls and pinned pages. Any
-// thread.
+// request in a send queue binds a window to some bytes of a registered region, with its own rights.
+// Binding creates a new key, and binding it to nothing ends that key. So a window costs two
+// requests, while registering the bytes would cost system calls and pinned pages. Any thread.
 class memory_windows {
 public:
-    // Requests to bind are sent with these: a queue pair that is connected to itself and ready to
-    // send, with queues that nothing else uses. In the order of destruction, last first.
+    // Queues for the bind requests: a queue pair that is connected to itself and ready to send,
+    // with queues that nothing else uses. Destroyed in reverse order.
     struct queues {
         queue_handle completions;
         receive_queue_handle receives;
         pair_handle pair;
     };
-    // `device`: its name, for the log, which has to live longer.
+    // `device`: its name for log lines. The string must outlive this object.
     memory_windows(const char* device, ibv_pd& domain, queues made) noexcept
         : device_(device), domain_(domain), queues_(std::move(made)) {}
 
-    // A window that is bound. The key dies with this, before the destructor returns. Move only; the
-    // windows and the region must live longer.
+    // A bound window. Its key is invalid when the destructor returns. Move only; the windows and
+    // the region must live longer.
     class binding {
     public:
         binding(binding&& other) noexcept
@@ -53,15 +52,15 @@ public:
         ibv_mr& region_;
     };
 
-    // False once a request has failed.
+    // Returns false once a request has failed.
     [[nodiscard]] bool are_usable() const noexcept {
         return !broken_.load(std::memory_order_relaxed);
     }
 
-    // `rights`: those of a peer, IBV_ACCESS_REMOTE_*. `region` covers the bytes and is registered
-    // with IBV_ACCESS_MW_BIND, and with IBV_ACCESS_LOCAL_WRITE if the peer may write.
-    // UCS_ERR_NO_MEMORY: the device has no more windows now. UCS_ERR_IO_ERROR: a request failed, so
-    // that no window can be bound any more, which is logged the first time.
+    // `rights`: the rights of a peer, IBV_ACCESS_REMOTE_*. `region` covers the bytes and is
+    // registered with IBV_ACCESS_MW_BIND, and with IBV_ACCESS_LOCAL_WRITE if the peer may write.
+    // Returns UCS_ERR_NO_MEMORY if the device has no more windows now. Returns UCS_ERR_IO_ERROR if
+    // a request failed; then no window can be bound any more, which is logged the first time.
     [[nodiscard]] ucs::result<binding> bind(ibv_mr& region, std::span<std::byte> bytes,
                                             unsigned rights) noexcept;
 
@@ -76,8 +75,8 @@ private:
     ibv_pd& domain_;
     const queues queues_;
     std::mutex lock_;
-    // Bound to nothing. The one that has been free for longest is taken: a driver changes only 8
-    // bits of a window's key, so keys come again.
+    // Unbound windows. The one that has been free for longest is used first: a driver changes only
+    // 8 bits of a window's key, so keys are reused.
     std::deque<window_handle> free_;
     std::atomic<bool> broken_ = false;
 };

@@ -18,10 +18,11 @@ constexpr ability write{IBV_ODP_SUPPORT_WRITE, "write"};
 constexpr ability read{IBV_ODP_SUPPORT_READ, "read"};
 constexpr ability atomic{IBV_ODP_SUPPORT_ATOMIC, "atomic"};
 
-void require(std::string& missing, const char* transport, std::uint32_t can, const ability& what) {
-    if ((can & what.bit) != 0) return;
+void require(std::string& missing, const char* transport, std::uint32_t can,
+             const ability& needed) {
+    if ((can & needed.bit) != 0) return;
     if (!missing.empty()) missing += ", ";
-    missing.append(transport).append(": ").append(what.name);
+    missing.append(transport).append(": ").append(needed.name);
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ ibv_odp_caps on_demand_abilities(ibv_context& device) noexcept {
     return ibv_query_device_ex(&device, nullptr, &all) == 0 ? all.odp_caps : ibv_odp_caps{};
 }
 
-// What is received lies in memory of our own, which is pinned.
+// Received messages lie in the library's own memory, which is pinned.
 std::string missing_on_demand(const ibv_odp_caps& can, bool with_atomics) {
     if ((can.general_caps & IBV_ODP_SUPPORT) == 0) return "all of it";
     std::string missing;
@@ -50,9 +51,9 @@ bool registers_on_demand(ucs::config::ternary wanted, ibv_context& device, bool 
     const std::string missing = missing_on_demand(on_demand_abilities(device), with_atomics);
     if (missing.empty()) return true;
     // Devices are opened several times.
-    static std::atomic_flag told;
-    const bool tell = wanted == ucs::config::ternary::yes && !told.test_and_set();
-    ucs::log::log(ib_log, tell ? ucs::log::level::warn : ucs::log::level::debug,
+    static std::atomic_flag logged;
+    const bool log_failure = wanted == ucs::config::ternary::yes && !logged.test_and_set();
+    ucs::log::log(ib_log, log_failure ? ucs::log::level::warn : ucs::log::level::debug,
                   "{}: UCX_IB_ODP has no effect, because the device cannot page on demand ({}); "
                   "memory is pinned",
                   name, missing);

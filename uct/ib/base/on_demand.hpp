@@ -1,4 +1,4 @@
-// On-demand paging (ODP): memory that the device reaches without its pages being pinned.
+// On-demand paging (ODP): registered memory whose pages are not pinned.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,15 +9,16 @@
 
 namespace uct::ib {
 
-// What the device says it can do; nothing where it does not say.
+// Returns the abilities that the device reports; none if it reports nothing.
 [[nodiscard]] ibv_odp_caps on_demand_abilities(ibv_context& device) noexcept;
 
-// What is missing of all that the transports do with a program's memory, for people: "RC: send".
-// Empty: nothing is. Atomic operations count where `with_atomics` says that the device has any.
+// Returns what is missing for all uses that the transports make of a program's memory, as text:
+// "RC: send". Empty if nothing is missing. Atomic operations count if `with_atomics` is set, which
+// means that the device has any.
 [[nodiscard]] std::string missing_on_demand(const ibv_odp_caps& can, bool with_atomics);
 
-// Whether a program's memory is registered so. Of those that were told to and cannot, the first
-// says so in the log; they pin it.
+// Returns true if a program's memory is registered with on-demand paging. If it was requested and
+// is not possible, the memory is pinned, and the first such device is logged.
 [[nodiscard]] bool registers_on_demand(ucs::config::ternary wanted, ibv_context& device,
                                        bool with_atomics, const std::string& name);
 

@@ -27,7 +27,7 @@ path_setup path_from(std::uint8_t port, std::uint16_t pkey_index, const gid_entr
     return made;
 }
 
-ibv_ah_attr way_to(const address& peer, const path_setup& from) noexcept {
+ibv_ah_attr address_vector_to(const address& peer, const path_setup& from) noexcept {
     ibv_ah_attr made{};
     made.port_num = from.number;
     made.sl = from.service_level;

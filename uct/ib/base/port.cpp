@@ -9,9 +9,9 @@ namespace {
 
 struct speed {
     std::uint8_t code;
-    double gigabits;  // of one lane, on the wire
-    double payload;   // part of the bits that is left by the encoding
-    double latency;   // that cards of that generation have, in seconds
+    double gigabits;  // of one lane, including the encoding
+    double payload;   // fraction of the bits that remains after the encoding
+    double latency;   // of cards of that generation, in seconds
 };
 constexpr double eight_of_ten = 0.8;
 constexpr double fec = 64.0 / 66.0;
@@ -69,8 +69,8 @@ ibv_mtu mtu_code(std::size_t bytes) noexcept {
 }
 
 double link_bandwidth(std::uint8_t width_code, std::uint8_t speed_code) noexcept {
-    const speed* const of = find_speed(speed_code);
-    return of == nullptr ? 0 : lanes(width_code) * of->gigabits * 1e9 / 8 * of->payload;
+    const speed* const known = find_speed(speed_code);
+    return known == nullptr ? 0 : lanes(width_code) * known->gigabits * 1e9 / 8 * known->payload;
 }
 
 std::size_t packet_overhead(bool ethernet) noexcept {
@@ -81,20 +81,21 @@ std::size_t packet_overhead(bool ethernet) noexcept {
     return base_header + extended_header + checksum + (ethernet ? routed : infiniband);
 }
 
-port_cost estimate(const port_facts& of) noexcept {
-    const auto payload = static_cast<double>(mtu_bytes(of.mtu));
-    const auto around = static_cast<double>(packet_overhead(of.ethernet));
-    const double link = link_bandwidth(of.width_code, of.speed_code) * payload / (payload + around);
-    if (of.software) {
+port_cost estimate(const port_facts& facts) noexcept {
+    const auto payload = static_cast<double>(mtu_bytes(facts.mtu));
+    const auto around = static_cast<double>(packet_overhead(facts.ethernet));
+    const double link =
+        link_bandwidth(facts.width_code, facts.speed_code) * payload / (payload + around);
+    if (facts.software) {
         // A system call for each doorbell, the kernel's network stack for each packet on both
         // sides, and a checksum over all of it; slower than its own tcp.
         constexpr double per_packet = 4e-6;
         return {20e-6, std::min(link, payload / per_packet), 4e-6};
     }
     constexpr double of_ethernet = 0.4e-6;
-    const speed* const known = find_speed(of.speed_code);
+    const speed* const known = find_speed(facts.speed_code);
     const double latency = known != nullptr ? known->latency : speeds.back().latency;
-    return {latency + (of.ethernet ? of_ethernet : 0), link, 75e-9};
+    return {latency + (facts.ethernet ? of_ethernet : 0), link, 75e-9};
 }
 
 std::string why_port_unusable(const ibv_port_attr& port) {

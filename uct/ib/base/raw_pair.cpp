@@ -19,7 +19,7 @@ ucs::result<raw_pair> make_pair(const pair_request& wanted) {
     init.cap.max_send_sge = std::min(wanted.pieces, static_cast<std::uint32_t>(device.max_sge));
     init.cap.max_inline_data = wanted.inline_bytes;
     pair_handle pair(ibv_create_qp(&wanted.on.pd(), &init));
-    if (pair == nullptr && errno == EINVAL) {  // devices refuse what they cannot put inline
+    if (pair == nullptr && errno == EINVAL) {  // devices refuse more than they can put inline
         init.cap = {};
         init.cap.max_send_wr = room;
         init.cap.max_send_sge = wanted.fewest_pieces;
@@ -30,7 +30,7 @@ ucs::result<raw_pair> make_pair(const pair_request& wanted) {
                         wanted.title, room, std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    init.cap.max_send_wr = room;  // more than was asked for is not counted on
+    init.cap.max_send_wr = room;  // extra entries are not used
     return raw_pair{std::move(pair), init.cap};
 }
 

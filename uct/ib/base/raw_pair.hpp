@@ -1,4 +1,4 @@
-// Making a queue pair, of whichever type.
+// Creation of queue pairs of all types.
 #pragma once
 
 #include "ucs/type/result.hpp"
@@ -6,10 +6,10 @@
 
 namespace uct::ib {
 
-// What is asked of the device. It gives less where its limits are lower.
+// Requested properties. If the limits of the device are lower, it provides less.
 struct pair_request {
     ibv_qp_type type;
-    const char* title;  // for people: "queue pair"
+    const char* title;  // for log lines: "queue pair"
     domain& on;
     ibv_cq& sends;
     ibv_cq& receives;
@@ -17,10 +17,11 @@ struct pair_request {
     std::uint32_t send_room;      // work requests
     std::uint32_t pieces;         // of one of them
     std::uint32_t inline_bytes;   // of data in one of them
-    std::uint32_t fewest_pieces;  // that do where the device refuses so much inline data
+    std::uint32_t fewest_pieces;  // sufficient if the device refuses so much inline data
 };
 
-// In state reset, with what the device gave: not more room for sends than was asked for.
+// A queue pair in state reset, with the properties that the device provided. Its send queue counts
+// no more entries than requested.
 struct raw_pair {
     pair_handle pair;
     ibv_qp_cap got;

@@ -1,4 +1,4 @@
-// Whether packets find their way to a peer.
+// Reachability of peers over a port.
 #pragma once
 
 #include <set>
@@ -8,22 +8,23 @@
 
 namespace uct::ib {
 
-// Why two ports are no neighbours, by what their addresses say: other links, partitions, families
-// of addresses or InfiniBand subnets. In words for people; empty: nothing speaks against it.
-// Peers in another InfiniBand subnet would need a path record of the subnet's manager, which
-// nobody asks for here, and their LIDs name other ports in this one. Pure.
-[[nodiscard]] std::string why_apart(const address& own, const address& peer);
+// Returns why two ports cannot reach each other according to their addresses: other links,
+// partitions, families of addresses or InfiniBand subnets. The result is text for log lines, empty
+// if no reason was found. Peers in another InfiniBand subnet would need a path record of the subnet
+// manager, which Hawser does not query, and their LIDs name other ports in this subnet. Pure.
+[[nodiscard]] std::string reason_apart(const address& own, const address& peer);
 
-// RoCE v2 is UDP: the kernel looks the peer's address up in its routing table when a queue pair
-// connects, among the routes of the network interface below the port, and refuses or waits for an
-// answer of the neighbour. The table says so before. Ways that were found are remembered, others
-// are asked for again: a cable may be back. Owned by the interface; owner context.
+// RoCE v2 is UDP: when a queue pair connects, the kernel looks the peer's address up in its routing
+// table, among the routes of the network interface below the port, and then resolves the neighbour.
+// This class consults the routing table in advance. Found routes are cached; failures are not,
+// because a cable may be back. Owned by the interface; owner context.
 class reach {
 public:
     reach(const gid_entry& own, ucs::net::route_source& routes) noexcept
         : own_(own), routes_(routes) {}
 
-    // In words for people; empty: there is a way, or nobody may ask.
+    // Returns the reason as text for log lines. Empty if there is a route, or routes cannot be
+    // queried.
     [[nodiscard]] std::string why_not(const gid_entry& peer);
 
 private:

@@ -8,7 +8,7 @@
 namespace uct::ib {
 namespace {
 
-// Bytes between a buffer's head and what the device writes.
+// Bytes between the header of a buffer and the memory that the device writes.
 constexpr std::size_t pad_of(std::size_t front) noexcept {
     return (8 - front % 8) % 8;
 }
@@ -46,7 +46,7 @@ receive_pool::receive_pool(domain& on, const setup& with, receive_queue_handle q
       queue_(std::move(queue)) {}
 
 receive_pool::~receive_pool() {
-    queue_.reset();  // the device lets go of its buffers
+    queue_.reset();  // the device releases its buffers
     for (receive_buffer* each : buffers_)
         ucs::memory::mpool::put(each);
 }
@@ -125,17 +125,18 @@ void receive_pool::ran_short() noexcept {
     ++shortages_;
     const std::uint32_t before = all();
     add(std::min(before, most_ - before));
-    // What cannot grow now, because there is a limit of locked memory, would be tried in each round
-    // of progress, with a line for each.
+    // If the pool cannot grow because of a limit of locked memory, further attempts in each
+    // progress would fail and log a line each. So it stops growing.
     if (all() == before) most_ = before;
     ask_for_event();
 }
 
 void receive_pool::ask_for_event() noexcept {
-    if (all() == most_) return;  // nothing could be done about it
+    if (all() == most_) return;  // the pool cannot grow
     ibv_srq_attr limit{};
     limit.srq_limit = all() / 4;
-    ibv_modify_srq(queue_.get(), &limit, IBV_SRQ_LIMIT);  // without it progress sees it later
+    ibv_modify_srq(queue_.get(), &limit,
+                   IBV_SRQ_LIMIT);  // without this event progress notices it later
 }
 
 void receive_pool::describe(ucs::vfs::directory& into) const {

@@ -1,4 +1,4 @@
-// Buffers that messages of all peers arrive in.
+// Shared receive queue with the buffers for the messages of all peers.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace uct::ib {
 
-// One buffer and the work request that hands it to the device. The bytes follow.
+// One buffer and the work request that passes it to the device. The bytes follow this header.
 struct receive_buffer {
     ibv_recv_wr request;
     ibv_sge piece;
 
-    // What the device writes; where a message begins in it, is a multiple of 8.
+    // The memory that the device writes. A message in it begins at a multiple of 8.
     [[nodiscard]] std::byte* data() const noexcept {
         return reinterpret_cast<std::byte*>(piece.addr);
     }
@@ -24,19 +24,19 @@ struct receive_buffer {
 };
 static_assert(sizeof(receive_buffer) % 8 == 0);
 
-// A shared receive queue with its buffers: some at first, more when the device says that they run
-// short, or when it shows. Owned by the interface; owner context.
+// A shared receive queue with its buffers. It grows when the device reports that few are left, or
+// when progress notices that. Owned by the interface; owner context.
 class receive_pool {
 public:
     struct setup {
         const char* name;
         std::size_t segment;  // bytes of one buffer
-        std::size_t front;    // of them in front of where a message begins
-        std::uint32_t most;   // buffers in the end
+        std::size_t front;    // of these, before the begin of a message
+        std::uint32_t most;   // maximum number of buffers
         std::uint32_t first;  // buffers at first
-        std::uint32_t batch;  // of them that are handed to the device at a time
+        std::uint32_t batch;  // buffers that are posted at a time
     };
-    // Has no more buffers than completions of them fit, and than the device offers. Failures are
+    // The number of buffers is limited by the completion queue and by the device. Failures are
     // logged.
     static ucs::result<std::unique_ptr<receive_pool>> create(domain& on, unsigned completions,
                                                              const setup& wanted);
@@ -44,23 +44,23 @@ public:
     receive_pool(const receive_pool&) = delete;
     receive_pool& operator=(const receive_pool&) = delete;
 
-    // The device has filled one; its content is the caller's until give_back.
+    // The device has filled a buffer. The caller owns it until give_back.
     void taken() noexcept { --posted_; }
     void give_back(receive_buffer& empty) noexcept {
         empty.request.next = returned_;
         returned_ = &empty.request;
         if (++returned_count_ >= batch_) post_returned();
     }
-    // At the end of a round of progress: buffers go to the device while it has few.
+    // To be called at the end of progress: posts buffers if the device has few.
     void refill() noexcept {
         if (posted_ < low_) [[unlikely]]
             replenish();
     }
-    // The device says that few are left.
+    // The device has reported that few buffers are left.
     void ran_short() noexcept;
 
     [[nodiscard]] ibv_srq& queue() const noexcept { return *queue_; }
-    // Buffers there are.
+    // The number of buffers.
     [[nodiscard]] std::uint32_t all() const noexcept {
         return static_cast<std::uint32_t>(buffers_.size());
     }
@@ -77,11 +77,11 @@ private:
     const std::size_t segment_;
     const std::size_t front_;
     const std::uint32_t batch_;
-    std::uint32_t most_;  // buffers there may be
+    std::uint32_t most_;  // maximum number of buffers
     registered_chunks chunks_;
     ucs::memory::mpool pool_;
     receive_queue_handle queue_;
-    std::vector<receive_buffer*> buffers_;  // all that were taken from the pool
+    std::vector<receive_buffer*> buffers_;  // all buffers taken from the pool
     ibv_recv_wr* returned_ = nullptr;
     std::uint32_t returned_count_ = 0;
     std::uint32_t posted_ = 0;  // at the device

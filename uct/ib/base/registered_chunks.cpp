@@ -20,9 +20,9 @@ void* registered_chunks::allocate(std::size_t& size) noexcept {
 }
 
 void registered_chunks::release(void* memory, std::size_t) noexcept {
-    const auto at = std::find_if(chunks_.begin(), chunks_.end(),
-                                 [&](const auto& each) { return each.pages.data() == memory; });
-    if (at != chunks_.end()) chunks_.erase(at);
+    const auto found = std::find_if(chunks_.begin(), chunks_.end(),
+                                    [&](const auto& each) { return each.pages.data() == memory; });
+    if (found != chunks_.end()) chunks_.erase(found);
 }
 
 std::size_t registered_chunks::bytes() const noexcept {

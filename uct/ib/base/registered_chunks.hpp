@@ -1,4 +1,4 @@
-// Memory of pools whose elements a device reads and writes.
+// Registered memory for pools whose elements a device reads and writes.
 #pragma once
 
 #include <new>
@@ -10,7 +10,8 @@
 
 namespace uct::ib {
 
-// Pages, registered chunk by chunk. Owned next to the pool, before it; owner context.
+// Allocates pages and registers them chunk by chunk. Owned next to the pool, before it; owner
+// context.
 class registered_chunks final : public ucs::memory::chunk_source {
 public:
     explicit registered_chunks(domain& on) noexcept : on_(on) {}
@@ -18,20 +19,22 @@ public:
     void* allocate(std::size_t& size) noexcept override;
     void release(void* memory, std::size_t size) noexcept override;
 
-    // Of the chunk that was allocated last; a pool constructs its elements right then.
+    // Returns the key of the chunk that was allocated last. A pool constructs the elements of a
+    // chunk right after its allocation.
     [[nodiscard]] std::uint32_t newest_key() const noexcept { return chunks_.back().region->lkey; }
     [[nodiscard]] std::size_t bytes() const noexcept;
 
 private:
     struct chunk {
         ucs::memory::mapped pages;
-        region_handle region;  // goes first
+        region_handle region;  // destroyed first
     };
     domain& on_;
     std::vector<chunk> chunks_;
 };
 
-// Of a pool whose descriptors know the key of the memory that they lie in, in a member `key`.
+// Returns the parameters of a pool whose descriptors store the key of their memory in a member
+// `key`.
 template<class Descriptor>
 [[nodiscard]] ucs::memory::mpool::parameters pool_of(const char* name, registered_chunks& chunks,
                                                      std::size_t size) {

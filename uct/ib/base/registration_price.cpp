@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t short_piece = 4096;
 constexpr std::size_t long_piece = std::size_t{1} << 20U;
 constexpr int repeats = 3;
-// Of devices in servers of these years.
+// Usual values of devices in present servers.
 constexpr registration_price usual{10e-6, 50e-12};
 
-// The least of some, because anything else is somebody else's work.
+// Takes the minimum of several measurements, because anything above it is other work of the host.
 std::optional<double> seconds_for(ibv_pd& with, std::span<std::byte> pages,
                                   unsigned access) noexcept {
     std::optional<double> least;
@@ -39,7 +39,7 @@ std::optional<double> seconds_for(ibv_pd& with, std::span<std::byte> pages,
 registration_price registration_price::measured(ibv_pd& with, unsigned access) noexcept {
     const auto pages = ucs::memory::mapped::anonymous(long_piece);
     if (!pages) return usual;
-    std::memset(pages->bytes().data(), 1, long_piece);  // pages of programs are there, too
+    std::memset(pages->bytes().data(), 1, long_piece);  // pages of programs are populated, too
     const auto brief = seconds_for(with, pages->bytes().first(short_piece), access);
     const auto lengthy = seconds_for(with, pages->bytes(), access);
     if (!brief || !lengthy) return usual;

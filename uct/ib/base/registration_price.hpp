@@ -1,4 +1,4 @@
-// What registering memory with a device costs.
+// Cost of registering memory with a device.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,23 @@
 
 namespace uct::ib {
 
-// Registering and deregistering takes a start and so much for each byte, because of the pages that
-// are pinned. Immutable; any thread.
+// Registering and deregistering takes a fixed time plus a time per byte, because pages are pinned.
+// Immutable; any thread.
 class registration_price {
 public:
     constexpr registration_price(double start, double per_byte) noexcept
         : start_(start), per_byte_(per_byte) {}
 
-    // By registering pages of its own, in a fraction of a millisecond; where that fails a usual
-    // figure. `access`: flags that all memory of programs is registered with.
+    // Measures the cost by registering own pages, in a fraction of a millisecond. If that fails,
+    // returns usual values. `access`: flags with which all memory of programs is registered.
     [[nodiscard]] static registration_price measured(ibv_pd& with, unsigned access) noexcept;
 
-    // From the seconds that a short piece took and those of a long one.
+    // Computes the cost from the seconds of a short and of a long piece.
     [[nodiscard]] static registration_price between(std::size_t short_bytes, double short_seconds,
                                                     std::size_t long_bytes,
                                                     double long_seconds) noexcept;
 
-    // Seconds.
+    // Returns the seconds for so many bytes.
     [[nodiscard]] double of(std::size_t bytes) const noexcept {
         return start_ + per_byte_ * static_cast<double>(bytes);
     }

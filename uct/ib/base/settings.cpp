@@ -19,12 +19,12 @@ ucs::config::table make_table() {
                                               "link only.",
                                               between("0", "255").or_auto()),
             make_option<&settings::service_level>("IB_SL", "auto",
-                                                  "Service level of what is sent; auto is 0.",
+                                                  "Service level of sent packets; auto is 0.",
                                                   between("0", "15").or_auto()),
             make_option<&settings::traffic_class>(
                 "IB_TRAFFIC_CLASS", "auto",
-                "Traffic class (on RoCE: differentiated services) of what is sent; auto is 106 on "
-                "RoCE v2, which switches commonly take for lossless, and 0 elsewhere.",
+                "Traffic class (on RoCE: differentiated services) of sent packets; auto is 106 on "
+                "RoCE v2, which switches commonly treat as lossless, and 0 elsewhere.",
                 between("0", "255").or_auto()),
             make_option<&settings::hop_limit>(
                 "IB_HOP_LIMIT", "255", "How many routers a packet may pass.", between("0", "255")),
@@ -43,20 +43,21 @@ ucs::config::table make_table() {
                 at_least("0").or_inf()),
             make_option<&settings::cached_bytes>(
                 "IB_RCACHE_MAX_SIZE", "inf",
-                "How much memory is kept registered; what is in use may be more.",
+                "How much memory is kept registered; the memory in use may be more.",
                 at_least("0").or_inf()),
             make_option<&settings::on_demand>(
                 "IB_ODP", "n",
                 "Let the device fetch pages of a program's memory when it needs them (on-demand "
                 "paging) instead of pinning them with a registration: registering takes no time "
-                "and no locked memory, the first access to each page takes longer. try: where the "
-                "device can; so does auto."),
+                "and no locked memory, but the first access to each page takes longer. try and "
+                "auto: "
+                "if the device can."),
             make_option<&settings::memory_windows>(
                 "IB_MEMORY_WINDOWS", "auto",
-                "Let a peer reach the memory of a long message, which it reads or writes until the "
-                "message ends, by a memory window on memory that is kept registered. Where not, "
-                "the bytes are registered for each message. auto, or try: where the device has "
-                "windows, but for devices of the kernel (rxe), which do not check their bounds."),
+                "Give a peer access to the memory of a long message by a memory window on memory "
+                "that is kept registered. Otherwise the bytes are registered for each message. "
+                "auto, or try: if the device has windows, except devices of the kernel (rxe), "
+                "which do not check their bounds."),
             make_option<&settings::event_count>(
                 "IB_CQ_EVENT_COUNT", "1",
                 "Completions that the device gathers before it wakes a program that sleeps, unless "
@@ -69,7 +70,8 @@ ucs::config::table make_table() {
             make_option<&settings::port_down>(
                 "IB_PORT_DOWN_TIMEOUT", "10s",
                 "How long a port may be down before everything that is connected over it fails. "
-                "inf: never, retries decide, and who only receives learns nothing.",
+                "inf: never; then retries decide, and an endpoint that only receives notices "
+                "nothing.",
                 at_least("0").or_inf()),
         },
     };

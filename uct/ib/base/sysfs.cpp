@@ -47,7 +47,7 @@ std::string why_no_adapter(const std::string& folder) {
     return "it is no InfiniBand or RoCE adapter, but of type " + type->name;
 }
 
-// The device that programs open is another file, which a container may lack.
+// Programs open another device file, which a container may lack.
 std::string why_no_access(const std::string& name, const std::string& root) {
     const std::string folder = root + "/sys/class/infiniband_verbs";
     for (const std::string& each : list_folder(folder)) {
@@ -73,7 +73,7 @@ std::string why_port_unusable(const std::string& port) {
     const auto state = read_coded(port + "/state");
     if (!state) return "the kernel does not tell its state";
     if (state->code != active) return "the port is " + state->name;
-    // InfiniBand does without one in a single subnet.
+    // InfiniBand needs no GID within a subnet.
     if (read_text(port + "/link_layer") == "Ethernet" && !has_gid(port)) {
         return "the port has no GID: give its network interface an address";
     }
@@ -85,7 +85,7 @@ ucs::topology::place place_of(const std::string& folder, const std::optional<std
     if (const auto hardware = ucs::sys::real_path(folder + "/device")) {
         return ucs::topology::place::read(*hardware);
     }
-    // Software devices are where the network interface below them is.
+    // A software device has the location of the network interface below it.
     const auto below = parent ? ucs::topology::net_device::read(*parent, root) : std::nullopt;
     return below ? below->where : ucs::topology::place{};
 }
@@ -96,7 +96,7 @@ device_entry device_entry::read(const std::string& name, const std::string& root
     const std::string folder = root + "/sys/class/infiniband/" + name;
     device_entry made;
     made.name = name;
-    // Only drivers on top of a network interface name it so.
+    // Only drivers on top of a network interface have this file.
     const auto parent = read_text(folder + "/parent");
     const auto place = ucs::sys::real_path(folder);
     made.is_software = parent || (place && place->find("/devices/virtual/") != place->npos);
@@ -130,7 +130,7 @@ void describe_counters(const std::string& device, std::uint8_t port, ucs::vfs::d
     const std::string folder = root + "/sys/class/infiniband/" + device + "/ports/" +
                                std::to_string(port) + "/hw_counters";
     for (const std::string& each : list_folder(folder)) {
-        if (each == "lifespan") continue;  // how often the kernel asks the device
+        if (each == "lifespan") continue;  // the interval at which the kernel reads the device
         into.file(each, [place = folder + "/" + each] { return read_text(place).value_or(""); });
     }
 }

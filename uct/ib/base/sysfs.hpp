@@ -1,4 +1,4 @@
-// RDMA devices as the kernel describes them in files: what can be known without opening any.
+// RDMA devices as described by the kernel's files, without opening any.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace uct::ib {
 
-// A port, or why it cannot be used, in words.
+// A port, with the reason if it is unusable.
 struct port_entry {
     std::uint8_t number = 1;
     std::string why_unusable;
 };
 
-// What ROOT/sys/class/infiniband/NAME says. Immutable value, any thread.
+// Content of ROOT/sys/class/infiniband/NAME. Immutable value, any thread.
 struct device_entry {
     std::string name;
-    std::string why_unusable;  // none of its ports, whatever they say
+    std::string why_unusable;  // if not empty, none of its ports is usable
     std::vector<port_entry> ports;
     ucs::topology::place place = {};
 
-    // A driver does what the hardware of others does: soft RoCE and the like.
+    // A software device, such as soft RoCE: a driver does the work of the hardware.
     bool is_software = false;
 
     [[nodiscard]] static device_entry read(const std::string& name, const std::string& root = "/");
@@ -32,8 +32,8 @@ struct device_entry {
 // All devices, sorted by name.
 [[nodiscard]] std::vector<device_entry> device_entries(const std::string& root = "/");
 
-// A file for each counter that the device keeps by itself for a port, whoever uses that. Which
-// there are depends on its driver.
+// Adds a file for each counter that the device keeps for a port, for all of the port's users. The
+// set of counters depends on the driver.
 void describe_counters(const std::string& device, std::uint8_t port, ucs::vfs::directory& into,
                        const std::string& root = "/");
 

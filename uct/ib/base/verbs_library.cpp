@@ -46,7 +46,7 @@
     X(ibv_port_state_str)         \
     X(ibv_fork_init)
 
-// Those that older versions of it do not have, and that have an answer of their own then.
+// Functions that older versions of the library lack, with a fallback result.
 #define UCT_IB_NEWER_VERBS_FUNCTIONS(X) X(ibv_reg_dmabuf_mr)
 
 namespace uct::ib {
@@ -62,7 +62,7 @@ struct functions {
 #undef UCT_IB_MEMBER
 };
 
-// Written once, by load_verbs; who calls one of them has called that before.
+// Written once, by load_verbs, which runs before any of the functions is called.
 functions real;
 
 struct name_and_place {
@@ -75,11 +75,11 @@ const name_and_place places[] = {UCT_IB_VERBS_FUNCTIONS(UCT_IB_PLACE)};
 const name_and_place newer_places[] = {UCT_IB_NEWER_VERBS_FUNCTIONS(UCT_IB_PLACE)};
 #undef UCT_IB_PLACE
 
-// Kernels before 5.12 copy a page for whichever process writes to it first after a fork, pinned or
-// not; then the parent may have the copy, and the device the page. The library keeps registered
-// memory away from children there.
+// In kernels before 5.12, after a fork, the first process that writes to a page gets a copy, even
+// of a pinned page. So the parent may get the copy while the device still has the page. The library
+// keeps registered memory away from children on these kernels.
 void prepare_for_fork(void* library) noexcept {
-    // Not in every version of it.
+    // Not present in every version of the library.
     const auto status = reinterpret_cast<decltype(&::ibv_is_fork_initialized)>(
         ::dlsym(library, "ibv_is_fork_initialized"));
     if (status != nullptr && status() == IBV_FORK_UNNEEDED) return;
@@ -117,7 +117,7 @@ bool load_verbs(std::string& why_not) {
 
 }  // namespace uct::ib
 
-// The parentheses around names keep macros of the header away.
+// The parentheses around the names prevent the expansion of macros of the header.
 extern "C" {
 
 ibv_device**(ibv_get_device_list)(int* count) {

@@ -13,20 +13,21 @@ namespace uct::rdmacm {
 
 namespace {
 
-// For each step; who waits for the connection has a limit of its own for all of them.
+// Limit of each step. A caller that waits for the connection has a limit of its own for all of
+// them.
 constexpr int step_limit_ms = 5000;
 
 bool unblock(int fd) noexcept {
     return ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-// The kernel's own errors are negative, reasons of a refusal are positive. Where librdmacm itself
-// could not go on, because there are no descriptors left for example, it says -1.
+// Errors of the kernel are negative, reasons of a refusal are positive. If librdmacm itself fails,
+// for example for want of descriptors, it reports -1.
 int error_in(const rdma_cm_event& event) noexcept {
     if (event.status == -1) return EIO;
     switch (event.event) {
         case RDMA_CM_EVENT_REJECTED:
-            return ECONNREFUSED;  // nobody listens there
+            return ECONNREFUSED;  // no listener
         case RDMA_CM_EVENT_UNREACHABLE:
             return event.status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH;
         default:
@@ -37,7 +38,7 @@ int error_in(const rdma_cm_event& event) noexcept {
 rdma_conn_param parameters() noexcept {
     rdma_conn_param wanted{};
     wanted.retry_count = 7;
-    // There is room for all that either side may say.
+    // There are buffers for everything that either side may send.
     wanted.rnr_retry_count = 3;
     return wanted;
 }
@@ -85,7 +86,7 @@ connection::attempt connection::prepare(const library& with, std::size_t longest
 
 connection::~connection() {
     if (id_ == nullptr || id_->qp == nullptr) return;
-    use_.disconnect(id_.get());  // fails when the other side did so first
+    use_.disconnect(id_.get());  // fails if the other side has disconnected first
     use_.destroy_qp(id_.get());
 }
 
@@ -106,19 +107,19 @@ int connection::begin(const ucs::net::socket_address& to,
     rdma_cm_id* fresh = nullptr;
     if (use_.create_id(events_.get(), &fresh, this, RDMA_PS_TCP) != 0) return errno;
     id_ = id_handle(fresh, {&use_});
-    // The library only reads them.
+    // The library only reads the addresses.
     auto* const source =
         from.data()->sa_family == AF_UNSPEC ? nullptr : const_cast<sockaddr*>(from.data());
     auto* const target = const_cast<sockaddr*>(to.data());
     return use_.resolve_addr(id_.get(), source, target, step_limit_ms) == 0 ? 0 : errno;
 }
 
-int connection::accept(rdma_cm_id* who) {
-    id_ = id_handle(who, {&use_});
-    int error = use_.migrate_id(who, events_.get()) == 0 ? open_pair() : errno;
+int connection::accept(rdma_cm_id* id) {
+    id_ = id_handle(id, {&use_});
+    int error = use_.migrate_id(id, events_.get()) == 0 ? open_pair() : errno;
     rdma_conn_param wanted = parameters();
-    if (error == 0 && use_.accept(who, &wanted) != 0) error = errno;
-    if (error != 0) use_.reject(who, nullptr, 0);
+    if (error == 0 && use_.accept(id, &wanted) != 0) error = errno;
+    if (error != 0) use_.reject(id, nullptr, 0);
     return error;
 }
 
@@ -151,7 +152,7 @@ int connection::open_pair() {
     return ibv_req_notify_cq(queue_.get(), 0);
 }
 
-int connection::ask() noexcept {
+int connection::request_connection() noexcept {
     int error = ENOMEM;
     try {
         error = open_pair();
@@ -188,7 +189,7 @@ int connection::progress() noexcept {
     }
     if (queue_ != nullptr) take_completions();
     if (error_ != 0) return error_;
-    return stands_ ? 0 : EINPROGRESS;
+    return established_ ? 0 : EINPROGRESS;
 }
 
 void connection::take_event(const rdma_cm_event& event) noexcept {
@@ -197,10 +198,10 @@ void connection::take_event(const rdma_cm_event& event) noexcept {
             if (use_.resolve_route(id_.get(), step_limit_ms) != 0) end(errno);
             return;
         case RDMA_CM_EVENT_ROUTE_RESOLVED:
-            if (const int error = ask(); error != 0) end(error);
+            if (const int error = request_connection(); error != 0) end(error);
             return;
         case RDMA_CM_EVENT_ESTABLISHED:
-            stands_ = true;
+            established_ = true;
             return;
         case RDMA_CM_EVENT_DISCONNECTED:
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -221,7 +222,7 @@ void connection::take_completions() noexcept {
     void* context = nullptr;
     while (ibv_get_cq_event(completions_.get(), &from, &context) == 0)
         ibv_ack_cq_events(from, 1);
-    // What completes after the last look shows on the channel.
+    // Completions after the last poll make the channel readable.
     if (ibv_req_notify_cq(queue_.get(), 0) != 0) end(EIO);
     std::array<ibv_wc, most_completions> found;
     int count = 0;
@@ -243,15 +244,15 @@ void connection::take(const ibv_wc& done) noexcept {
         ++free_sends_;
         return;
     }
-    // Nobody who keeps to the protocol says nothing; and only sends have a length to be trusted.
+    // Messages of the protocol are not empty, and only sends have a trustworthy length.
     if (done.opcode != IBV_WC_RECV || done.byte_len == 0 || done.byte_len > longest_)
         return end(EPROTO);
-    stands_ = true;  // its message came before the news of it
+    established_ = true;  // the message came before the event that reports the connection
     arrived_[arrived_count_++] = {static_cast<unsigned>(done.wr_id), done.byte_len};
 }
 
 bool connection::send(std::span<const std::byte> message) noexcept {
-    if (error_ != 0 || !stands_ || free_sends_ == 0 || message.size() > longest_) return false;
+    if (error_ != 0 || !established_ || free_sends_ == 0 || message.size() > longest_) return false;
     const unsigned slot = most_receives + next_send_;
     ibv_sge where = piece(slot, message.size());
     std::memcpy(reinterpret_cast<void*>(where.addr), message.data(), message.size());
@@ -270,9 +271,9 @@ bool connection::send(std::span<const std::byte> message) noexcept {
     return true;
 }
 
-// Writes no bytes, which needs no memory there.
+// Writes 0 bytes, which needs no memory at the peer.
 void connection::check() noexcept {
-    if (error_ != 0 || !stands_ || checking_) return;
+    if (error_ != 0 || !established_ || checking_) return;
     ibv_send_wr request{};
     request.wr_id = check_id;
     request.opcode = IBV_WR_RDMA_WRITE;
@@ -301,8 +302,8 @@ ucs::net::socket_address connection::local() const noexcept {
 }
 
 ucs::net::socket_address connection::remote() const noexcept {
-    const sockaddr& other = *rdma_get_peer_addr(id_.get());
-    return {&other, sizeof(sockaddr_storage)};
+    const sockaddr& peer = *rdma_get_peer_addr(id_.get());
+    return {&peer, sizeof(sockaddr_storage)};
 }
 
 }  // namespace uct::rdmacm

@@ -20,7 +20,8 @@ struct events_closer {
 };
 using events_handle = std::unique_ptr<rdma_event_channel, events_closer>;
 
-// Its descriptor does not block. Empty: errno says why there is none.
+// Creates an event channel whose descriptor does not block. If the result is empty, errno has the
+// reason.
 [[nodiscard]] events_handle open_event_channel(const library& with) noexcept;
 
 struct id_closer {
@@ -29,46 +30,47 @@ struct id_closer {
 };
 using id_handle = std::unique_ptr<rdma_cm_id, id_closer>;
 
-// What its two sides say to each other before they have a better way, in few short messages. The
-// connection manager of the kernel finds the device that an address belongs to and exchanges what
-// two queue pairs need to know of each other; then this side's queue pair carries the messages.
-// Like a non-blocking socket: it has one descriptor, and is moved on by looking at it. Owner
-// context, which may change: it shares nothing.
+// Carries few short messages between two sides, such as their connection data for other transports.
+// The kernel's connection manager finds the device of an address and exchanges the data of two
+// queue pairs; then the queue pair carries the messages. It works like a non-blocking socket: it
+// has one descriptor, and `progress` advances it. Owner context, which may change: it shares
+// nothing.
 class connection {
 public:
     struct attempt {
         std::unique_ptr<connection> made;
-        int error = 0;  // why not
+        int error = 0;  // an errno; 0: none
     };
-    // To a socket address, from another one unless that is empty. Messages have `longest` bytes at
-    // most. ENODEV: there is no librdmacm, or no RDMA device. May throw std::bad_alloc.
+    // Connects to a socket address, from another one unless that is empty. Messages have at most
+    // `longest` bytes. ENODEV: there is no librdmacm, or no RDMA device. May throw std::bad_alloc.
     static attempt connect(const ucs::net::socket_address& to, const ucs::net::socket_address& from,
                            std::size_t longest);
-    // One that has its descriptors, for the next who asks; and its acceptance of who does. The
-    // latter returns 0 or an errno; then who asked is refused.
+    // `prepare` creates a connection with its descriptors for the next request; `accept` accepts a
+    // request. It returns 0 or an errno; then the request is refused.
     static attempt prepare(const library& with, std::size_t longest);
-    int accept(rdma_cm_id* who);
+    int accept(rdma_cm_id* id);
 
-    // Ends it; what was sent and has not arrived may be lost.
+    // Ends the connection. Sent messages that have not arrived may be lost.
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
 
-    // Readable when progress() would find something.
+    // Readable when progress() has work.
     [[nodiscard]] int fd() const noexcept { return watched_.get(); }
-    // 0: it stands. EINPROGRESS: it is being made. Else why it cannot be, or has ended; what was
-    // received before can still be read.
+    // Returns 0 if the connection is established, EINPROGRESS while it is being made, and otherwise
+    // the reason why it failed or ended. Messages that were received before can still be read.
     int progress() noexcept;
 
-    // False: it does not stand, or two messages are on their way already.
+    // Returns false if the connection is not established, or two messages are in flight.
     [[nodiscard]] bool send(std::span<const std::byte> message) noexcept;
-    // Asks the other side's device whether it is there; progress() finds that it is not.
+    // Checks that the other side's device is there. If it is not, progress() reports that.
     void check() noexcept;
-    // The other side's device does not have all of it yet.
+    // Returns true while the other side's device has not acknowledged all messages.
     [[nodiscard]] bool is_sending() const noexcept {
         return free_sends_ < most_sends && error_ == 0;
     }
-    // The next bytes of messages, which need not be read as they were sent. 0: there are none now.
+    // Reads the next bytes of the received messages. The boundaries of messages are not kept.
+    // Returns 0 if there are none now.
     [[nodiscard]] std::size_t receive(std::span<std::byte> into) noexcept;
 
     [[nodiscard]] ucs::net::socket_address local() const noexcept;
@@ -84,7 +86,7 @@ private:
     int open_events() noexcept;
     int begin(const ucs::net::socket_address& to, const ucs::net::socket_address& from) noexcept;
     int open_pair();
-    int ask() noexcept;
+    int request_connection() noexcept;
     void take_event(const rdma_cm_event& event) noexcept;
     void take_completions() noexcept;
     void take(const ibv_wc& done) noexcept;
@@ -97,15 +99,15 @@ private:
     const library& use_;
     const std::size_t longest_;
     ucs::unique_fd watched_;  // an epoll descriptor: the kernel's events, and completions
-    ucs::unique_fd spare_;    // kept for completions_
+    ucs::unique_fd spare_;    // reserves a descriptor for completions_
     events_handle events_;
     id_handle id_;
     ib::channel_handle completions_;
     ib::queue_handle queue_;
-    // Places of messages: received ones first, then those that are sent.
+    // Buffers of messages: received ones first, then those that are sent.
     std::vector<std::byte> memory_;
     ib::region_handle region_;
-    bool stands_ = false;
+    bool established_ = false;
     bool checking_ = false;
     int error_ = 0;
     unsigned free_sends_ = most_sends;
@@ -119,7 +121,7 @@ private:
     std::size_t arrived_count_ = 0;
 };
 
-// Sockets of this family and address may belong to an RDMA device.
+// Returns true if an address of this kind may belong to an RDMA device.
 [[nodiscard]] bool may_reach(const ucs::net::socket_address& to) noexcept;
 
 }  // namespace uct::rdmacm

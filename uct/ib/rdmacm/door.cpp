@@ -7,7 +7,7 @@
 
 namespace uct::rdmacm {
 
-door::attempt door::open(const ucs::net::socket_address& at, std::size_t longest) {
+door::attempt door::open(const ucs::net::socket_address& address, std::size_t longest) {
     std::string why_not;
     const library* const with = load(why_not);
     if (with == nullptr) {
@@ -20,7 +20,7 @@ door::attempt door::open(const ucs::net::socket_address& at, std::size_t longest
     if (with->create_id(events.get(), &fresh, nullptr, RDMA_PS_TCP) != 0) return {nullptr, errno};
     id_handle id(fresh, {with});
     // The library only reads the address.
-    if (with->bind_addr(fresh, const_cast<sockaddr*>(at.data())) != 0 ||
+    if (with->bind_addr(fresh, const_cast<sockaddr*>(address.data())) != 0 ||
         with->listen(fresh, SOMAXCONN) != 0) {
         return {nullptr, errno};
     }
@@ -32,11 +32,11 @@ request::~request() {
 }
 
 ucs::net::socket_address request::remote() const noexcept {
-    const sockaddr& other = *rdma_get_peer_addr(id_.get());
-    return {&other, sizeof(sockaddr_storage)};
+    const sockaddr& peer = *rdma_get_peer_addr(id_.get());
+    return {&peer, sizeof(sockaddr_storage)};
 }
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int door::prepare() {
     if (next_ != nullptr) return 0;
     connection::attempt ready = connection::prepare(use_, longest_);
@@ -64,8 +64,8 @@ connection::attempt door::accept(std::unique_ptr<request> from) {
         if (error == 0) return {std::move(made)};
     }
     not_served_.warn(ib::ib_log,
-                     "{} over RDMA: who asks for a connection is refused: {}; the limits of "
-                     "locked memory and of the device's queue pairs are what it may need",
+                     "{} over RDMA: a request for a connection is refused: {}; raise the limits "
+                     "of locked memory or of the device's queue pairs if they are reached",
                      address().text(), std::strerror(error));
     return {nullptr, error};
 }

@@ -1,4 +1,4 @@
-// Where others ask for connections by socket address between RDMA devices.
+// Listener for connections by socket address between RDMA devices.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace uct::rdmacm {
 
-// A peer that asks for a connection and was not answered. It costs an id of the kernel, no queue
-// pair and no descriptor. Refused when it is destroyed, which must be before its door is.
+// A request of a peer for a connection that is not answered yet. It costs an id of the kernel, but
+// no queue pair and no descriptor. It is refused when it is destroyed, which must be before its
+// listener is.
 class request {
 public:
     request(const library& with, id_handle id) noexcept : use_(with), id_(std::move(id)) {}
@@ -31,24 +32,26 @@ class door {
 public:
     struct attempt {
         std::unique_ptr<door> made;
-        int error = 0;  // why not; ENODEV: no RDMA device has the address, or there is no librdmacm
+        int error =
+            0;  // the reason; ENODEV: no RDMA device has the address, or there is no librdmacm
     };
-    // Messages have `longest` bytes at most. May throw std::bad_alloc.
-    static attempt open(const ucs::net::socket_address& at, std::size_t longest);
+    // Messages have at most `longest` bytes. May throw std::bad_alloc.
+    static attempt open(const ucs::net::socket_address& address, std::size_t longest);
 
     door(const door&) = delete;
     door& operator=(const door&) = delete;
 
-    // Readable when somebody may be there.
+    // Readable when there may be a request.
     [[nodiscard]] int fd() const noexcept { return events_->fd; }
     struct arrival {
         std::unique_ptr<request> made;
-        int error = 0;  // why there is none
+        int error = 0;  // the reason why there is none
     };
-    // Takes the next request. nullptr: none is there (EAGAIN), or the peers that ask have to wait,
-    // for want of descriptors. May throw std::bad_alloc.
+    // Takes the next request. Returns nullptr if there is none (EAGAIN), or if descriptors are
+    // short, so that requests have to wait. May throw std::bad_alloc.
     [[nodiscard]] arrival next();
-    // Answers a request. nullptr: it cannot be served, and is refused. May throw std::bad_alloc.
+    // Accepts a request. Returns nullptr if it cannot be served; then it is refused. May throw
+    // std::bad_alloc.
     [[nodiscard]] connection::attempt accept(std::unique_ptr<request> from);
 
     [[nodiscard]] ucs::net::socket_address address() const noexcept;

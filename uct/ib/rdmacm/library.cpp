@@ -41,7 +41,7 @@ outcome load_all() {
 const library* load(std::string& why_not) {
     static const outcome made = load_all();
     why_not = made.problem;
-    // It keeps devices open that are of no use to the child of a process.
+    // The library keeps devices open that a forked child cannot use.
     if (why_not.empty() && made.process != ::getpid())
         why_not = "it was used before this process was forked";
     return why_not.empty() ? &made.functions : nullptr;

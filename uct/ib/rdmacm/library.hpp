@@ -7,7 +7,7 @@
 
 namespace uct::rdmacm {
 
-// Its functions that are called here, one X each.
+// The functions of the library that are called here, one X each.
 #define UCT_RDMACM_FUNCTIONS(X) \
     X(create_event_channel)     \
     X(destroy_event_channel)    \
@@ -33,8 +33,9 @@ struct library {
 #undef UCT_RDMACM_MEMBER
 };
 
-// nullptr: it cannot be used, and `why_not` says why; so it is in children of a process that has
-// used it. It stays loaded. Any thread; the first call takes some milliseconds.
+// Loads the library. Returns nullptr if it cannot be used; then `why_not` has the reason. Children
+// of a process that has used it cannot use it. It stays loaded. Any thread; the first call takes
+// some milliseconds.
 [[nodiscard]] const library* load(std::string& why_not);
 
 }  // namespace uct::rdmacm

@@ -5,7 +5,8 @@
 namespace uct::sm {
 namespace {
 
-// Process ids are positive ints; anything else would mean "a group" or "everybody" to the kernel.
+// Process ids are positive ints; the kernel gives other values a special meaning ("a group",
+// "all").
 constexpr std::uint32_t max_pid = 0x7fffffff;
 
 template<class Address>

@@ -1,7 +1,7 @@
 // Wire format of the addresses of shared memory transports.
 //
-// Both are read on the host that wrote them or found foreign by `host`, so numbers are in native
-// byte order. Version rule: byte 0 is the version, a reader accepts only its own.
+// Numbers are in native byte order, because readers are on the host that wrote the address, or find
+// by `host` that it is foreign. Version rule: byte 0 is the version, a reader accepts only its own.
 //
 // posix, 56 bytes                         cma, 40 bytes
 //   0  u8   version (3)                     0  u8   version (3)
@@ -28,9 +28,9 @@ namespace uct::sm {
 
 inline constexpr std::uint8_t address_version = 3;
 
-// Where the listening socket of a posix interface is found.
+// Names the listening socket of a posix interface.
 struct posix_address {
-    // Its worker may sleep, so whoever sends to it has to look whether to wake it.
+    // The interface's worker may sleep, so senders must check whether they have to wake it.
     static constexpr std::uint8_t may_sleep = 1;
 
     std::uint8_t version = address_version;
@@ -48,7 +48,7 @@ struct posix_address {
     std::array<std::byte, 16> secret{};
 };
 
-// Which process's memory a cma interface offers, and how to make sure that it is that one.
+// Names the process whose memory a cma interface offers, with a cookie that identifies it.
 struct cma_address {
     std::uint8_t version = address_version;
     std::uint8_t zero[3] = {};
@@ -64,7 +64,7 @@ static_assert(sizeof(posix_address) == 56 &&
               std::has_unique_object_representations_v<posix_address>);
 static_assert(sizeof(cma_address) == 40 && std::has_unique_object_representations_v<cma_address>);
 
-// The parsed address, or nothing when it is malformed or of another version. Pure; any thread.
+// Return the parsed address, or nothing if it is malformed or of another version. Pure; any thread.
 [[nodiscard]] std::optional<posix_address> parse_posix_address(std::span<const std::byte> from);
 [[nodiscard]] std::optional<cma_address> parse_cma_address(std::span<const std::byte> from);
 

@@ -1,4 +1,4 @@
-// How transports inside a host show themselves.
+// Resource list of the transports within a host.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace uct::sm {
 
-// The one resource of such a transport, usable unless there is a reason why not.
+// Returns the one resource of such a transport, usable unless there is a reason against it.
 [[nodiscard]] inline listing list_memory(const char* transport, std::string why_not) {
     constexpr const char* device = "memory";
     if (why_not.empty()) {

@@ -49,7 +49,7 @@ std::string why_not_memory(int fd, std::size_t size) {
     if (seals < 0 || (seals & size_seals) != size_seals) {
         return "its segment is not sealed against resizing";
     }
-    // Huge pages can run out on first touch, which would raise SIGBUS here.
+    // Huge pages can run out on first access, which would raise SIGBUS here.
     if (::fstatfs(fd, &system) != 0 || system.f_type != tmpfs_magic) {
         return "its segment is not ordinary memory";
     }

@@ -1,4 +1,4 @@
-// Reads and writes the memory of one process.
+// Endpoint of the cma transport.
 #pragma once
 
 #include "ucs/time/clock.hpp"
@@ -8,9 +8,10 @@
 
 namespace uct::cma {
 
-// Endpoint of the cma transport: single copy by the kernel, done when the call returns. A peer
-// that does not let us in makes every operation return UCS_ERR_UNSUPPORTED from then on, which is
-// no failure: the caller copies in another way. Owned by the protocol layer, owner context.
+// Reads and writes the memory of one process: single copy by the kernel, done when the call
+// returns. If the peer's memory is not accessible, all further operations return
+// UCS_ERR_UNSUPPORTED, which is no failure: the caller copies in another way. Owned by the protocol
+// layer, owner context.
 class cma_ep final : public base_ep {
 public:
     cma_ep(base_iface& owner, const sm::cma_address& peer, std::size_t limit) noexcept;
@@ -25,15 +26,15 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
 private:
-    ucs_status_t judge(const copy_outcome& outcome, const char* call, std::uint64_t remote_address,
-                       std::size_t length);
+    ucs_status_t check_outcome(const copy_outcome& outcome, const char* call,
+                               std::uint64_t remote_address, std::size_t length);
 
-    [[nodiscard]] bool is_in_new_hands() noexcept;
+    [[nodiscard]] bool has_pid_been_reused() noexcept;
 
     const remote_process peer_;
     const std::size_t limit_;
-    std::uint64_t start_time_ = 0;  // of the process that it is bound to
-    ucs::time::nanoseconds next_look_ = 0;
+    std::uint64_t start_time_ = 0;  // of the process that the endpoint is bound to
+    ucs::time::nanoseconds next_check_ = 0;
     bool refused_ = false;
 };
 

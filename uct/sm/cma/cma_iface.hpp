@@ -1,4 +1,4 @@
-// Offers this process's memory to peers, and reaches theirs.
+// Interface of the cma transport: offers this process's memory to peers.
 #pragma once
 
 #include "uct/base/base_iface.hpp"
@@ -7,16 +7,16 @@
 
 namespace uct::cma {
 
-// Interface of the cma transport: remote memory only, nothing to receive and nothing to poll. Its
-// address holds a random cookie by which peers make sure that they read the right process. Owned
-// by the worker, owner context.
+// It only gives access to remote memory: nothing is received or polled. Its address holds a random
+// cookie by which peers make sure that they access the right process. Owned by the worker, owner
+// context.
 class cma_iface final : public base_iface {
 public:
     static ucs::result<std::unique_ptr<iface>> open(const resource& where,
                                                     const iface_params& params);
 
     unsigned progress() override { return dispatch_waiting(); }
-    // Every operation ends in its call: nobody has to be woken.
+    // Each operation ends in its call, so no peer has to be woken.
     [[nodiscard]] ucs_status_t arm() noexcept override { return fall_asleep(); }
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;

@@ -6,7 +6,7 @@
 
 namespace uct::cma {
 
-// What UCX_CMA_* says. Plain value, read once per interface.
+// The values of UCX_CMA_*. Plain value, read once per interface.
 struct config {
     static constexpr std::size_t default_segment = std::size_t{1} << 20;
     static constexpr double default_bandwidth = 11.0 * (std::size_t{1} << 30);

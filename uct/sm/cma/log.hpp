@@ -1,4 +1,4 @@
-// Where the cma transport logs.
+// Log component of the cma transport.
 #pragma once
 
 #include "ucs/log/log.hpp"

@@ -24,7 +24,7 @@ bool has_ptrace_capability() noexcept {
     return (data[0].effective & (1U << CAP_SYS_PTRACE)) != 0;
 }
 
-// A filter (a container's, for example) refuses the call even on the own process.
+// A filter (of a container, for example) refuses the call even for the own process.
 int try_on_itself() noexcept {
     std::uint64_t source = 0x5a5a5a5a5a5a5a5aU;
     std::uint64_t target = 0;
@@ -66,7 +66,7 @@ std::string why_not_here(bool allow_peers) {
 }
 
 void allow_peers() noexcept {
-    // EINVAL: a kernel without Yama, where nothing needs to be allowed.
+    // EINVAL: a kernel without Yama, which needs no permission.
     if (::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) != 0 && errno != EINVAL) {
         ucs::log::warn(cma_log, "prctl(PR_SET_PTRACER, ANY) failed: {}", std::strerror(errno));
     }

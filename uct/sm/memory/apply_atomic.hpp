@@ -1,4 +1,4 @@
-// Carrying out an atomic operation on memory that is mapped here.
+// Atomic operations on mapped memory.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@ namespace uct::sm {
 
 namespace detail {
 template<class Word>
-Word apply_word(std::byte* at, const atomic_op& op) noexcept {
-    const std::atomic_ref<Word> memory(*reinterpret_cast<Word*>(at));
+Word apply_word(std::byte* word, const atomic_op& op) noexcept {
+    const std::atomic_ref<Word> memory(*reinterpret_cast<Word*>(word));
     const auto operand = static_cast<Word>(op.operand);
     switch (op.what) {
         case atomic_kind::add:
@@ -32,14 +32,14 @@ Word apply_word(std::byte* at, const atomic_op& op) noexcept {
 }
 }  // namespace detail
 
-// What was there before. `at` is a multiple of the size. Every process of the host that has the
-// memory mapped, and the owner for those who have not, use the same instructions.
-inline std::uint64_t apply_atomic(std::byte* at, const atomic_op& op) noexcept {
-    return op.size == 8 ? detail::apply_word<std::uint64_t>(at, op)
-                        : detail::apply_word<std::uint32_t>(at, op);
+// Performs the operation and returns the old value. `word` is a multiple of the size. All processes
+// that have mapped the memory, and the owner on behalf of the others, use the same instructions.
+inline std::uint64_t apply_atomic(std::byte* word, const atomic_op& op) noexcept {
+    return op.size == 8 ? detail::apply_word<std::uint64_t>(word, op)
+                        : detail::apply_word<std::uint32_t>(word, op);
 }
 
-// All that apply_atomic can do, with and without an answer.
+// Returns all operations of apply_atomic, with and without a result.
 [[nodiscard]] constexpr atomic_support processor_atomics() noexcept {
     atomic_kinds_of_size all;
     for (unsigned kind = 0; kind < atomic_kinds; ++kind) {

@@ -1,12 +1,12 @@
-// The memory domain of transports between the processes of a host.
+// Memory domain of transports between the processes of a host.
 #pragma once
 
 #include "uct/api/memory.hpp"
 
 namespace uct::sm {
 
-// Memory is shared as blocks that peers map (shared_block.hpp), so only what was allocated for that
-// can be shared. Without state: any number of them are one. Any thread.
+// Memory is shared as blocks that peers map (shared_block.hpp), so only memory that was allocated
+// for that can be shared. Stateless: all instances are equivalent. Any thread.
 class block_domain final : public memory_domain {
 public:
     ucs::result<shared_memory> allocate(std::size_t length) override;

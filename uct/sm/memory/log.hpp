@@ -1,4 +1,4 @@
-// Where shared memory for users logs.
+// Log component of shared memory for users.
 #pragma once
 
 #include "ucs/log/log.hpp"

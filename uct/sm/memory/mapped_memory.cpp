@@ -11,7 +11,7 @@
 namespace uct::sm {
 namespace {
 
-// The key: only processes of this host read it, so numbers are in their own form.
+// The key. Only processes of this host read it, so numbers are in native byte order.
 struct packed_key {
     std::uint64_t base;
     std::uint64_t length;
@@ -28,8 +28,8 @@ ucs::result<shared_memory> share_block(std::size_t length) {
     if (!made) return made.status();
     const block_name& name = (*made)->name();
     if (name.empty()) {
-        ucs::log::error(memory_log, "{} bytes of memory cannot be shared: nobody would find them",
-                        length);
+        ucs::log::error(memory_log,
+                        "{} bytes of memory cannot be shared: peers could not find them", length);
         return UCS_ERR_UNSUPPORTED;
     }
     const packed_key key{reinterpret_cast<std::uint64_t>((*made)->base()), length, pack(name),
@@ -58,26 +58,26 @@ ucs::result<std::unique_ptr<remote_memory>> mapped_memory::attach(std::span<cons
         new mapped_memory(std::move(found.block), known.base, wanted));
 }
 
-ucs_status_t mapped_memory::check(const atomic_op& what, std::uint64_t owners_address,
+ucs_status_t mapped_memory::check(const atomic_op& change, std::uint64_t owners_address,
                                   const void* before) const noexcept {
     const auto refuse = [&](ucs_status_t status, const char* why) {
         ucs::log::error(memory_log, "an atomic operation on {} bytes at {:#x} is refused: {}",
-                        what.size, owners_address, why);
+                        change.size, owners_address, why);
         return status;
     };
-    if (!what.possible()) {
+    if (!change.possible()) {
         return refuse(UCS_ERR_INVALID_PARAM,
                       "there is no such operation, or numbers of that size have none");
     }
-    if (what.must_fetch() && before == nullptr) {
+    if (change.must_fetch() && before == nullptr) {
         return refuse(UCS_ERR_INVALID_PARAM, "a swap needs to know where its answer belongs");
     }
-    if (owners_address % what.size != 0) {
+    if (owners_address % change.size != 0) {
         return refuse(UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
     }
     const std::uint64_t offset = owners_address - owners_base_;
     if (owners_address < owners_base_ || offset > block_->length() ||
-        block_->length() - offset < what.size) {
+        block_->length() - offset < change.size) {
         return refuse(UCS_ERR_INVALID_ADDR, "outside of the memory");
     }
     if (allowed_ == memory_access::read) {
@@ -86,12 +86,13 @@ ucs_status_t mapped_memory::check(const atomic_op& what, std::uint64_t owners_ad
     return UCS_OK;
 }
 
-ucs_status_t mapped_memory::atomic(const atomic_op& what, std::uint64_t owners_address,
+ucs_status_t mapped_memory::atomic(const atomic_op& change, std::uint64_t owners_address,
                                    void* before) const noexcept {
-    const ucs_status_t status = check(what, owners_address, before);
+    const ucs_status_t status = check(change, owners_address, before);
     if (status != UCS_OK) return status;
-    const std::uint64_t was = apply_atomic(block_->base() + (owners_address - owners_base_), what);
-    if (before != nullptr) std::memcpy(before, &was, what.size);
+    const std::uint64_t was =
+        apply_atomic(block_->base() + (owners_address - owners_base_), change);
+    if (before != nullptr) std::memcpy(before, &was, change.size);
     return UCS_OK;
 }
 

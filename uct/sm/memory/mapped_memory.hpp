@@ -1,4 +1,4 @@
-// A peer's block as the endpoints of a shared memory transport work on it.
+// A peer's block as mapped for the endpoints of a shared memory transport.
 #pragma once
 
 #include "ucs/type/result.hpp"
@@ -8,20 +8,21 @@
 
 namespace uct::sm {
 
-// Memory of zeros that processes of the host can map; UCS_ERR_UNSUPPORTED where they could not find
-// it. Failures are logged.
+// Allocates memory, filled with zeros, that processes of the host can map. Returns
+// UCS_ERR_UNSUPPORTED if they could not find it. Failures are logged.
 [[nodiscard]] ucs::result<shared_memory> share_block(std::size_t length);
 
 // A mapping of the owner's block. Immutable; any thread.
 class mapped_memory final : public remote_memory {
 public:
-    // Takes a key of share_block, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
-    // UCS_ERR_UNREACHABLE: the block cannot be mapped here. Both are logged.
+    // Maps the block of a key of share_block. The key is untrusted. Returns UCS_ERR_INVALID_PARAM
+    // if it is malformed, or UCS_ERR_UNREACHABLE if the block cannot be mapped here. Both are
+    // logged.
     static ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                               memory_access wanted);
 
     // See ep::atomic.
-    [[nodiscard]] ucs_status_t atomic(const atomic_op& what, std::uint64_t owners_address,
+    [[nodiscard]] ucs_status_t atomic(const atomic_op& change, std::uint64_t owners_address,
                                       void* before) const noexcept;
 
 private:
@@ -29,7 +30,7 @@ private:
                   memory_access allowed) noexcept
         : block_(std::move(block)), owners_base_(owners_base), allowed_(allowed) {}
 
-    [[nodiscard]] ucs_status_t check(const atomic_op& what, std::uint64_t owners_address,
+    [[nodiscard]] ucs_status_t check(const atomic_op& change, std::uint64_t owners_address,
                                      const void* before) const noexcept;
 
     const std::shared_ptr<const shared_block> block_;

@@ -1,4 +1,4 @@
-// How the name of a block lies in the keys that are given to other processes of the host.
+// Packed name of a block, as part of keys for other processes of the host.
 //
 // at  bytes
 //  0  8  host
@@ -38,7 +38,7 @@ static_assert(sizeof(name_words) == packed_name_size);
                                                          name.pid_namespace, name.pid, name.fd});
 }
 
-// The bytes may be anything, and so may the name then.
+// The bytes are untrusted, and so is the name.
 [[nodiscard]] inline block_name unpack(const packed_name& bytes) noexcept {
     const auto words = std::bit_cast<detail::name_words>(bytes);
     return {std::bit_cast<std::uint64_t>(words.host), std::bit_cast<std::uint64_t>(words.tag),

@@ -26,7 +26,7 @@ std::size_t page_size() noexcept {
     return size;
 }
 
-// The length of the file; 0: more than an address space holds.
+// Returns the length of the file; 0 if it exceeds the address space.
 std::size_t whole_pages(std::size_t length) noexcept {
     const std::size_t page = page_size();
     if (length > std::numeric_limits<std::ptrdiff_t>::max() - page) return 0;
@@ -45,10 +45,10 @@ struct unmapper {
     std::size_t size;
     void operator()(std::byte* base) const noexcept { ::munmap(base, size); }
 };
-// What no block has taken over yet.
+// A mapping that no block owns yet.
 using mapping = std::unique_ptr<std::byte, unmapper>;
 
-// An older kernel takes MAP_FIXED_NOREPLACE for a wish.
+// Older kernels treat MAP_FIXED_NOREPLACE as a hint.
 mapping map(std::size_t size, int protection, int flags, int fd, void* wanted, bool exactly) {
     if (exactly) flags |= MAP_FIXED_NOREPLACE;
     void* base = ::mmap(wanted, size, protection, flags, fd, 0);
@@ -61,7 +61,7 @@ mapping map(std::size_t size, int protection, int flags, int fd, void* wanted, b
     return {static_cast<std::byte*>(base), {size}};
 }
 
-// A sealed file of that size, or a descriptor of -1: then the memory has no name.
+// Returns a sealed file of that size, or a descriptor of -1: then the memory has no name.
 ucs::unique_fd make_file(std::size_t size, std::uint64_t tag) {
     ucs::unique_fd file = make_memfd(ucs::sys::tagged_file_name(kind, tag).c_str());
     const char* call = file ? size_and_seal(file.get(), size) : "memfd_create";
@@ -73,9 +73,9 @@ ucs::unique_fd make_file(std::size_t size, std::uint64_t tag) {
 
 std::string why_not_here(const block_name& name) {
     if (name.empty()) return "it has no name";
-    const host_identity here = read_host_identity();
-    if (name.host != here.host) return "it is on another host";
-    if (name.pid_namespace == 0 || name.pid_namespace != here.pid_namespace) {
+    const host_identity own = read_host_identity();
+    if (name.host != own.host) return "it is on another host";
+    if (name.pid_namespace == 0 || name.pid_namespace != own.pid_namespace) {
         return "its owner is in another process id namespace";
     }
     return {};
@@ -107,10 +107,10 @@ ucs::result<std::shared_ptr<const shared_block>> shared_block::allocate(std::siz
     const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     mapping base = map(size, PROT_READ | PROT_WRITE, flags, file.get(), wanted, exactly);
     if (base == nullptr) return failed(length, "mmap", errno);
-    const host_identity here = read_host_identity();
-    if (file && here.host != 0 && here.pid_namespace != 0) {
-        name.host = here.host;
-        name.pid_namespace = here.pid_namespace;
+    const host_identity own = read_host_identity();
+    if (file && own.host != 0 && own.pid_namespace != 0) {
+        name.host = own.host;
+        name.pid_namespace = own.pid_namespace;
         name.pid = static_cast<std::uint32_t>(::getpid());
         name.fd = static_cast<std::uint32_t>(file.get());
     } else {
@@ -134,7 +134,7 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
     const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
     mapping base = map(size, protection, MAP_SHARED, opened.file.get(), nullptr, false);
     if (base == nullptr) return {nullptr, fmt::format("mmap failed: {}", std::strerror(errno))};
-    // The descriptor is not needed any more: others find the block by its owner's.
+    // The descriptor is not needed any more: others find the block by the descriptor of its owner.
     std::unique_ptr<shared_block> made(new shared_block(base.get(), length, {}, name));
     static_cast<void>(base.release());
     return {std::move(made), {}};

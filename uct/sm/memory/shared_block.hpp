@@ -1,4 +1,4 @@
-// Memory that other processes of the host can map.
+// Memory blocks that other processes of the host can map.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace uct::sm {
 
-// How another process of the host finds a block: as a descriptor of its owner. The tag is random
-// and part of the file's name, so whoever does not know it cannot make us map anything. All 0: the
-// block cannot be found.
+// Name by which another process of the host finds a block: a descriptor of its owner. The random
+// tag is part of the file's name, so a process that does not know it cannot make this process map
+// anything. All 0: the block cannot be found.
 struct block_name {
     std::uint64_t host = 0;
     std::uint64_t tag = 0;
@@ -25,24 +25,24 @@ struct block_name {
     friend bool operator==(const block_name&, const block_name&) = default;
 };
 
-// One mapping of a block: of the process that allocated it, or of one that found it. The memory is
-// a sealed anonymous file, which nobody can shrink, so touching it never raises SIGBUS; it lives as
-// long as somebody has it mapped, also when its owner is dead. Immutable; any thread.
+// One mapping of a block, in the process that allocated it or in one that attached it. The memory
+// is a sealed anonymous file, which cannot shrink, so accessing it never raises SIGBUS. It exists
+// as long as a process has it mapped, even after the death of its owner. Immutable; any thread.
 class shared_block {
 public:
     ~shared_block();
     shared_block(const shared_block&) = delete;
     shared_block& operator=(const shared_block&) = delete;
 
-    // New memory of zeros, at `wanted` if that is not nullptr: exactly there, or UCS_ERR_NO_ELEM
-    // when the place is not free; otherwise it is a wish. Without descriptors the memory is
-    // private, and its name is empty. UCS_ERR_INVALID_PARAM: not the beginning of a page. Failures
-    // are logged.
+    // Allocates memory, filled with zeros. If `wanted` is not nullptr, it is the preferred address;
+    // with `exactly` the required one, and the result is UCS_ERR_NO_ELEM if that is not free. If
+    // there are no descriptors, the memory is private and its name is empty. Returns
+    // UCS_ERR_INVALID_PARAM if `wanted` is not the beginning of a page. Failures are logged.
     static ucs::result<std::shared_ptr<const shared_block>> allocate(std::size_t length,
                                                                      void* wanted, bool exactly);
 
     struct attached;
-    // Maps the block of that name, which may be anything: it is looked at before it is mapped.
+    // Maps the block of that name. The name is untrusted: the file is checked before it is mapped.
     static attached attach(const block_name& name, std::size_t length, bool writable);
 
     [[nodiscard]] std::byte* base() const noexcept { return base_; }
@@ -54,11 +54,11 @@ private:
 
     std::byte* base_;
     std::size_t length_;
-    ucs::unique_fd file_;  // kept open: others find the block by it
+    ucs::unique_fd file_;  // kept open, because others find the block by it
     block_name name_;
 };
 
-// `why_not` says in words why there is none.
+// `why_not` has the reason if there is no block.
 struct shared_block::attached {
     std::shared_ptr<const shared_block> block;
     std::string why_not;

@@ -7,7 +7,7 @@
 
 namespace uct::posix {
 
-// What UCX_POSIX_* says. Plain value, read once per interface.
+// The values of UCX_POSIX_*. Plain value, read once per interface.
 struct config {
     unsigned fifo_size = 0;
     ucs::config::memunits seg_size;
@@ -20,7 +20,7 @@ struct config {
 
     [[nodiscard]] static const ucs::config::table& options();
 
-    // The ring that these options describe.
+    // Returns the geometry of the rings for these options.
     [[nodiscard]] ring_geometry geometry() const noexcept;
 };
 

@@ -16,15 +16,15 @@
 namespace uct::posix {
 
 namespace {
-// Per look at the socket, so that a flood of connections does not keep messages waiting. Those of
-// other users are closed at once. They may keep the queue full, which senders do not take for
-// silence.
+// Connections accepted per event of the socket, so that a flood of connections does not delay
+// messages. Connections of other users are closed at once. They may keep the queue full, which
+// senders do not treat as silence.
 constexpr unsigned accepts_at_once = 64;
-// Limits the connections of processes of this user that have not proven the secret yet.
+// Limit of the connections of this user's processes that have not proven the secret yet.
 constexpr std::size_t most_connecting = 512;
 }  // namespace
 
-// False also where a connection stays in the queue of the socket: then looking at it pauses.
+// Also false if a connection stays in the queue of the socket; then accepting pauses.
 bool posix_iface::accept_some() {
     for (unsigned i = 0; i < accepts_at_once; ++i) {
         if (ucs::sys::closes_too_many()) {
@@ -45,11 +45,11 @@ bool posix_iface::accept_some() {
     return true;
 }
 
-// Senders that have been silent for long make room. False: there are none.
+// Closes senders that have been silent for long, to make room. Returns false if there are none.
 bool posix_iface::drop_silent() noexcept {
     return 0 < std::erase_if(connecting_, [this](const auto& each) {
                if (!each->is_silent()) return false;
-               rejected().warn(posix_log, "pid {} has connected and says nothing: it makes room",
+               rejected().warn(posix_log, "pid {} has connected and is silent: it makes room",
                                each->peer().pid);
                events_.remove(each->socket());
                each->end(packet_kind::refused);
@@ -68,16 +68,15 @@ void posix_iface::wait_for_silent() noexcept {
 }
 
 void posix_iface::accept_the_rest() {
-    // Later senders are refused by the kernel, so that the queue has an end.
+    // The kernel refuses later senders, so the queue ends.
     static_cast<void>(::shutdown(listener_.get(), SHUT_RD));
     while (accept_some()) {
     }
 }
 
 void posix_iface::accept_failed(int error) {
-    // The connection stays in the queue of the socket and is tried again after a pause, so one line
-    // is enough until the queue is empty.
-    // EINVAL: the queue of a socket that was shut down is empty.
+    // The connection stays in the queue of the socket and is retried after a pause, so one line is
+    // enough until the queue is empty.
     const bool empty = error == EAGAIN || error == EINVAL;
     if (empty) accept_complained_ = false;
     if (empty || error == EINTR || error == ECONNABORTED) return;
@@ -120,7 +119,7 @@ void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials&
         connecting_.pop_back();
         return;
     }
-    on_socket_event(from);  // the challenge is usually there already
+    on_socket_event(from);  // the challenge has usually arrived already
 }
 
 void posix_iface::on_socket_event(incoming& from) noexcept {
@@ -145,22 +144,22 @@ void posix_iface::on_socket_event(incoming& from) noexcept {
 }
 
 void posix_iface::open_ring(incoming& from) noexcept {
-    const auto at = std::find_if(connecting_.begin(), connecting_.end(),
-                                 [&](const auto& each) { return each.get() == &from; });
+    const auto found = std::find_if(connecting_.begin(), connecting_.end(),
+                                    [&](const auto& each) { return each.get() == &from; });
     try {
-        rings_.push_back(std::move(*at));
+        rings_.push_back(std::move(*found));
     } catch (const std::bad_alloc&) {
         ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory",
                         from.peer().pid);
         return from.end(packet_kind::refused);
     }
-    connecting_.erase(at);
+    connecting_.erase(found);
     listening_.resume();
 }
 
-void posix_iface::turn_away(std::uint64_t answer_to) noexcept {
+void posix_iface::refuse_sender(std::uint64_t reply_socket) noexcept {
     for (const auto& from : rings_) {
-        if (from->now() != incoming::state::open || from->answer_to() != answer_to) continue;
+        if (from->now() != incoming::state::open || from->reply_socket() != reply_socket) continue;
         from->end(packet_kind::refused);
         events_.remove(from->socket());
         need_attention();  // progress drops it

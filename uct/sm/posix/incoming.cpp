@@ -20,15 +20,15 @@ void incoming::on_socket_event() {
 void incoming::take(packet& got) {
     if (state_ == state::connected) return answer(got.content());
     if (state_ == state::challenged) return greet(got);
-    if (is_wake_up_call(got.content())) return;  // its ring says why
+    if (is_wake_up_call(got.content())) return;  // the reason for the call is in its ring
     refuse("it said something after its hello");
 }
 
 void incoming::answer(std::span<const std::byte> received) {
     const auto said = parse_challenge(received);
     if (!said.value) return refuse(said.why_not);
-    answer_to_ = said.value->answer_to;
-    const connection_name name{.receiver = own_.socket_id, .sender = answer_to_};
+    reply_socket_ = said.value->reply_socket;
+    const connection_name name{.receiver = own_.socket_id, .sender = reply_socket_};
     exchange_.emplace(own_.secret.as_key(), name.as_bytes(), said.value->nonce);
     const reply proof{.content = exchange_->answer()};
     if (send_packet(socket_.get(), proof) != 0) return refuse("it takes no reply");
@@ -38,7 +38,7 @@ void incoming::answer(std::span<const std::byte> received) {
 void incoming::greet(packet& got) {
     const auto said = parse_hello(got.content());
     if (!said.value) return refuse(said.why_not);
-    // A sender that has the address of this interface knows its secret.
+    // A sender with the address of this interface knows its secret.
     if (!exchange_->accepts(said.value->proof))
         return refuse("it does not know the secret of this process");
     if (!got.fd) return refuse("its hello came without a segment");
@@ -49,7 +49,7 @@ void incoming::greet(packet& got) {
     exchange_.reset();
     state_ = state::open;
     ucs::log::debug(posix_log, "pid {} (socket {:016x}) sends through a ring of {} slots",
-                    peer_.pid, answer_to_, said.value->slots);
+                    peer_.pid, reply_socket_, said.value->slots);
 }
 
 void incoming::refuse(const std::string& why_not) {

@@ -1,4 +1,4 @@
-// The receiver's half of a connection.
+// The receiving side of a connection.
 #pragma once
 
 #include <optional>
@@ -19,15 +19,15 @@ struct receiver_identity {
     std::uint64_t socket_id;
 };
 
-// One sender, from its connect to the last message of its ring. Owned by the interface, owner
-// context.
+// One sender, from its connection until its last message is delivered. Owned by the interface,
+// owner context.
 class incoming {
 public:
     enum class state {
-        connected,   // nothing was received yet
-        challenged,  // both sides' proofs are under way
+        connected,   // nothing was received
+        challenged,  // the proofs of both sides are being exchanged
         open,        // its ring is polled
-        draining,    // the sender is gone, what it left is still delivered
+        draining,    // the sender is gone; its remaining messages are delivered
         ended,       // to be dropped
     };
 
@@ -40,25 +40,26 @@ public:
           rejected_(rejected),
           since_(ucs::time::now()) {}
 
-    // Reads the socket: answers the challenge, takes the hello, or notices that the sender is gone
-    // or misbehaves. Refusals are logged.
+    // Reads the socket: replies to the challenge, takes the hello, or notices that the sender is
+    // gone or misbehaves. Refusals are logged.
     void on_socket_event();
 
-    // Everything that the sender left has been delivered.
+    // All messages of the sender have been delivered.
     void drained() noexcept { state_ = state::ended; }
 
-    // The sender sleeps, and there is room again.
+    // Wakes the sleeping sender, because there is room again.
     void wake() const noexcept { send_wake_up_call(socket_.get()); }
 
-    // Ends it and tells the sender why.
+    // Ends the connection and sends the sender the reason.
     void end(packet_kind goodbye) noexcept;
 
     [[nodiscard]] state now() const noexcept { return state_; }
-    // Its ring is not there yet.
+    // Its ring is not open yet.
     [[nodiscard]] bool is_connecting() const noexcept {
         return state_ == state::connected || state_ == state::challenged;
     }
-    // Has owed its challenge or its hello for so long that it may make room for others.
+    // Returns true if its challenge or hello has been due for so long that the connection may be
+    // closed to make room.
     [[nodiscard]] bool is_silent() const noexcept {
         constexpr ucs::time::nanoseconds time_to_say = 60 * ucs::time::second;
         return is_connecting() && ucs::time::now() - since_ > time_to_say;
@@ -67,8 +68,8 @@ public:
     // See iface::connection_of.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] const ucs::sys::peer_credentials& peer() const noexcept { return peer_; }
-    // The socket on which its sender receives, as it says.
-    [[nodiscard]] std::uint64_t answer_to() const noexcept { return answer_to_; }
+    // The socket on which the sender receives, as it claims.
+    [[nodiscard]] std::uint64_t reply_socket() const noexcept { return reply_socket_; }
     [[nodiscard]] bool has_in_ring(const std::byte* place) const noexcept {
         return memory_.holds(place);
     }
@@ -83,7 +84,7 @@ private:
 
     ring_reader ring_;
     state state_ = state::connected;
-    std::uint64_t answer_to_ = 0;
+    std::uint64_t reply_socket_ = 0;
     segment memory_;
     ucs::unique_fd socket_;
     ucs::sys::peer_credentials peer_;

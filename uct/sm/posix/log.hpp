@@ -1,4 +1,4 @@
-// Where the posix transport logs.
+// Log component of the posix transport.
 #pragma once
 
 #include "ucs/log/log.hpp"

@@ -14,8 +14,8 @@
 namespace uct::posix {
 namespace {
 
-// The receiver's queues are full, or this user has too many descriptors on the way
-// (ETOOMANYREFS): that passes as peers accept.
+// The receiver's queues are full, or this user has too many descriptors in flight (ETOOMANYREFS),
+// which ends when peers accept.
 bool is_full(int error) noexcept {
     return error == EAGAIN || error == EINTR || error == ETOOMANYREFS;
 }
@@ -87,9 +87,9 @@ ucs_status_t outgoing::connect() {
     return status;
 }
 
-ucs_status_t outgoing::note_silence() {
+ucs_status_t outgoing::check_reply() {
     if (step_ == step::connect) return note_full_queue();
-    if (++silent_looks_ < most_silent_looks) return UCS_OK;
+    if (++silent_checks_ < max_silent_checks) return UCS_OK;
     ucs::log::warn(posix_log, "pid {}: does not accept the connection for too long", receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
@@ -103,13 +103,13 @@ ucs_status_t outgoing::note_full_queue() {
                        receiver_.pid);
         return UCS_ERR_UNREACHABLE;
     }
-    if (++looks_at_full_queue_ < most_looks_at_full_queue) return UCS_OK;
+    if (++full_queue_checks_ < max_full_queue_checks) return UCS_OK;
     ucs::log::warn(posix_log, "pid {}: the queue of its socket is full for too long",
                    receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
-// Before anything is sent. Root may be the listener of everybody.
+// Checks the listener before anything is sent. Root may own the listener on behalf of all users.
 ucs_status_t outgoing::check_listener() {
     const auto found = peer_of(socket_.get());
     if (!found) return found.status();
@@ -126,7 +126,7 @@ ucs_status_t outgoing::check_listener() {
 }
 
 ucs_status_t outgoing::send_challenge() {
-    const challenge said{.answer_to = own_socket_id_, .nonce = exchange_.challenge()};
+    const challenge said{.reply_socket = own_socket_id_, .nonce = exchange_.challenge()};
     const int error = send_packet(socket_.get(), said);
     if (is_full(error)) return UCS_INPROGRESS;
     if (error != 0) return lost("sendmsg(challenge)", error);
@@ -176,7 +176,7 @@ ucs_status_t outgoing::ended_by(packet_kind goodbye) const {
     return in_order ? UCS_ERR_NOT_CONNECTED : UCS_ERR_REJECTED;
 }
 
-// The receiver may have said why before it went.
+// The receiver may have sent the reason before it closed.
 ucs_status_t outgoing::lost(const char* call, int error) const {
     const packet got = receive_packet(socket_.get());
     if (const auto goodbye = parse_goodbye(got.content())) return ended_by(*goodbye);
@@ -186,7 +186,7 @@ ucs_status_t outgoing::lost(const char* call, int error) const {
 ucs_status_t outgoing::failed(const char* call, int error) const {
     ucs::log::warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
                    receiver_.socket_id,
-                   error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
+                   error == ECONNREFUSED ? "there is no listener, the peer has closed or died"
                                          : std::strerror(error));
     return status_of_errno(error);
 }

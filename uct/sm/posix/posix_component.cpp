@@ -13,7 +13,7 @@
 namespace uct::posix {
 namespace {
 
-// Empty when everything is there that the transport needs.
+// Returns an empty text if everything that the transport needs is there.
 std::string why_not(const ucs::config::source& from) {
     if (!make_memfd()) return fmt::format("memfd_create failed: {}", std::strerror(errno));
     if (!make_socket()) {
@@ -22,7 +22,7 @@ std::string why_not(const ucs::config::source& from) {
     if (sm::read_host_identity().net_namespace == 0)
         return "/proc does not tell the network namespace";
     const auto options = ucs::config::load<config>(from);
-    if (!options) return {};  // opening the interface says what is wrong with them
+    if (!options) return {};  // opening the interface reports the wrong options
     return ucs::sys::why_too_large(options->geometry().segment_size());
 }
 

@@ -1,4 +1,4 @@
-// Active messages through shared memory of one host.
+// The posix transport: active messages through shared memory of one host.
 #pragma once
 
 #include "uct/api/component.hpp"

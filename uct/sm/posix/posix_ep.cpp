@@ -41,7 +41,7 @@ const posix_iface& posix_ep::owner() const noexcept {
 ucs_status_t posix_ep::connect() noexcept {
     auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_);
     if (!made) {
-        owner().turn_away(receiver_.socket_id);
+        owner().refuse_sender(receiver_.socket_id);
         fail(made.status());
         return error_;
     }
@@ -56,7 +56,7 @@ ucs_status_t posix_ep::connect() noexcept {
     return UCS_OK;
 }
 
-// As outgoing::introduce. From the challenge on the event loop has the socket.
+// Like outgoing::introduce. From the challenge on the event loop watches the socket.
 ucs_status_t posix_ep::go_on() {
     const ucs_status_t status = connection_->introduce();
     if (status == UCS_OK) owner().finish_later(connection_->take_flushes(), UCS_OK);
@@ -74,7 +74,7 @@ bool posix_ep::retry() {
 
 void posix_ep::check() noexcept {
     if (connection_ == nullptr || connection_->introduced()) return;
-    const ucs_status_t status = connection_->note_silence();
+    const ucs_status_t status = connection_->check_reply();
     if (status != UCS_OK) fail(status);
 }
 
@@ -97,7 +97,8 @@ void posix_ep::on_socket_event() noexcept {
     }
     const packet got = receive_packet(connection_->socket());
     if (got.type == packet::kind::nothing_yet) return;
-    if (is_wake_up_call(got.content())) return;  // there is room, and progress sends what waits
+    if (is_wake_up_call(got.content()))
+        return;  // there is room, and progress sends the queued messages
     on_goodbye(got);
 }
 
@@ -109,7 +110,7 @@ void posix_ep::on_goodbye(const packet& got) noexcept {
         return fail(UCS_ERR_NOT_CONNECTED);
     }
     if (!reason) {
-        ucs::log::diag(posix_log, "{}: is gone without a goodbye", peer_name());
+        ucs::log::diag(posix_log, "{}: has ended without a goodbye", peer_name());
     } else {
         ucs::log::warn(posix_log, "{}: {}", peer_name(),
                        reason == packet_kind::refused ? "refused the connection"
@@ -118,7 +119,7 @@ void posix_ep::on_goodbye(const packet& got) noexcept {
     fail(reason == packet_kind::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
 }
 
-// The mark in the ring says that the reader has the ring, so the socket is connected.
+// The reader has set its mark, so it has the ring and the socket is connected.
 void posix_ep::wake_reader() noexcept {
     send_wake_up_call(connection_->socket());
 }

@@ -1,4 +1,4 @@
-// Sends to one peer through a ring of its own.
+// Endpoint of the posix transport.
 #pragma once
 
 #include <boost/intrusive/list_hook.hpp>
@@ -13,9 +13,9 @@ namespace uct::posix {
 
 class posix_iface;
 
-// Endpoint of the posix transport. Until the first send it has no ring, no descriptor and no
-// connection. Messages go into the ring at once, whether or not the peer has accepted it yet. The
-// socket tells when the peer is gone. Owned by the protocol layer, owner context.
+// Sends to one peer through a ring of its own. Until the first send it has no ring, no descriptor
+// and no connection. Messages are written to the ring at once, whether the peer has accepted it or
+// not. The socket reports when the peer is gone. Owned by the protocol layer, owner context.
 class posix_ep final : public base_ep {
 public:
     posix_ep(posix_iface& owner, const sm::posix_address& peer,
@@ -26,15 +26,16 @@ public:
                           std::size_t length) override;
     ssize_t am_bcopy(am_id id, pack_function pack, void* arg) override;
 
-    // By the processor, on the peer's block that is mapped here: done when the call returns.
-    ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+    // Performed by the processor on the mapped block of the peer, and complete when the call
+    // returns.
+    ucs_status_t atomic(const atomic_op& change, const remote_place& place, void* before,
                         completion* done) override;
 
-    // What is in the ring reaches the peer even when this process ends, so a flush waits only
-    // while the peer has not been given the ring: until it has proven that it is the peer.
+    // Messages in the ring reach the peer even if this process ends, so a flush waits only until
+    // the peer has been given the ring, for which it must have proven its identity.
     ucs_status_t flush(completion* done) override;
 
-    // A peer that was given the ring owes nothing. Before, it owes the proof.
+    // A peer that has the ring owes no reply. Before that, its proof is due.
     void check() noexcept override;
 
     [[nodiscard]] std::uint64_t received() const noexcept override;
@@ -42,16 +43,17 @@ public:
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 
-    // Before the worker sleeps while sends wait here. False: there is room.
+    // To be called before the worker sleeps while sends wait. Returns false if there is room.
     [[nodiscard]] bool sleep() noexcept { return writer_.sleep(); }
 
-    // Goes on handing the ring to the peer. True: the socket tells when to go on, or it is over.
+    // Continues to pass the ring to the peer. Returns true if the socket tells when to continue, or
+    // the attempt is over.
     bool retry();
 
     [[nodiscard]] std::uint64_t peer_socket() const noexcept { return receiver_.socket_id; }
     [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
 
-    // Hook for the interface's list of endpoints whose ring the peer does not have yet.
+    // Hook for the interface's list of endpoints whose peer does not have the ring yet.
     ucs::datastruct::list_hook retry_hook;
     // Hook for its list of endpoints that failed and are not reported yet.
     ucs::datastruct::auto_unlink_hook ended_hook;
@@ -77,7 +79,7 @@ private:
 
     ring_writer writer_;
     std::unique_ptr<outgoing> connection_;
-    // Small members behind it lie in its padding.
+    // Small members after it lie in its padding.
     [[no_unique_address]] const listener_identity receiver_;
     const bool reader_may_sleep_;
     ucs_status_t error_ = UCS_OK;

@@ -11,7 +11,7 @@ constexpr std::size_t inline_payload = inline_message - sizeof(std::uint64_t);
 
 ucs_status_t posix_ep::am_short(am_id id, std::uint64_t header, const void* payload,
                                 std::size_t length) {
-    // An endpoint without connection, closed or failed has a writer without slots.
+    // The writer of an unconnected, closed or failed endpoint has no slots.
     if (length <= inline_payload && writer_.has_slot() && !must_queue()) [[likely]] {
         if (writer_.put_inline(id, header, payload, length)) [[unlikely]]
             wake_reader();
@@ -52,12 +52,12 @@ ssize_t posix_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     return static_cast<ssize_t>(length);
 }
 
-ucs_status_t posix_ep::atomic(const atomic_op& what, const remote_place& at, void* before,
+ucs_status_t posix_ep::atomic(const atomic_op& change, const remote_place& place, void* before,
                               completion*) {
     if (error_ != UCS_OK) return error_;
-    const auto& memory = static_cast<const sm::mapped_memory&>(*at.in);
-    const ucs_status_t status = memory.atomic(what, at.address, before);
-    if (status == UCS_OK) count(what.size);
+    const auto& memory = static_cast<const sm::mapped_memory&>(*place.in);
+    const ucs_status_t status = memory.atomic(change, place.address, before);
+    if (status == UCS_OK) count(change.size);
     return status;
 }
 

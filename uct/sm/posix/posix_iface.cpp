@@ -69,10 +69,10 @@ void posix_iface::set_attributes(const config& options) {
 
 posix_iface::~posix_iface() {
     linger();
-    // Senders that wait in the queue get the goodbye that tells an orderly end from a death.
+    // Senders that wait in the queue get the goodbye, which distinguishes closing from a death.
     accept_the_rest();
     listening_.stop();
-    ucs::sys::close_aside(std::move(listener_));  // with what is still in its queue
+    ucs::sys::close_aside(std::move(listener_));  // together with the connections in its queue
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&connecting_, &rings_}) {
         for (const auto& from : *list) {
@@ -88,7 +88,7 @@ posix_iface::~posix_iface() {
     }
 }
 
-// Peers that connect meanwhile are served: they may be waiting in here as well.
+// Peers that connect meanwhile are served, because they may be waiting here, too.
 void posix_iface::linger() {
     const ucs::time::nanoseconds end = ucs::time::now() + linger_;
     while (true) {
@@ -98,7 +98,7 @@ void posix_iface::linger() {
     }
 }
 
-// Waits for a moment, then accepts and answers.
+// Waits for a moment, then accepts connections and replies.
 void posix_iface::serve_connections() {
     constexpr int moment_ms = 1;
     pollfd waits{orphans_->socket(), POLLIN, 0};
@@ -129,7 +129,7 @@ reachability posix_iface::check_reachable(std::span<const std::byte> address) co
     if (peer->net_namespace == 0 || peer->net_namespace != host_.net_namespace) {
         return {"it is in another network namespace, where its socket cannot be reached"};
     }
-    // User ids of another user namespace say nothing; there the peer's own check decides.
+    // User ids of another user namespace cannot be compared; there the peer's own check decides.
     const std::uint32_t own = ::geteuid();
     if (peer->user_namespace == host_.user_namespace && peer->uid != own && own != 0) {
         return {fmt::format("it belongs to user {} and this process to user {}", peer->uid, own)};
@@ -158,7 +158,7 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
     return std::unique_ptr<ep>(std::make_unique<posix_ep>(*this, *peer, identity_of(*peer)));
 }
 
-// Few messages are asked about, so the others pay nothing for it.
+// Only few messages are queried, so the others pay nothing for it.
 const incoming* posix_iface::sender_of(const peer_bytes& message) const noexcept {
     const auto sender = std::ranges::find_if(
         rings_, [&](const auto& from) { return from->has_in_ring(message.payload()); });
@@ -176,7 +176,7 @@ std::uint64_t posix_iface::connection_of(const peer_bytes& message) const noexce
     return sender == nullptr ? 0 : sender->number();
 }
 
-// A ring has one direction: endpoints of this interface have rings of their own.
+// A ring has one direction; endpoints of this interface have rings of their own.
 bool posix_iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
     const auto ended =
         std::ranges::find_if(rings_, [&](const auto& from) { return from->number() == number; });
@@ -191,18 +191,18 @@ void posix_iface::append_connections(std::vector<std::uint64_t>& into) const {
         if (from->now() != incoming::state::ended) into.push_back(from->number());
 }
 
-void posix_iface::endpoint_failed(posix_ep& which) noexcept {
-    ended_.push_back(which);
+void posix_iface::endpoint_failed(posix_ep& endpoint) noexcept {
+    ended_.push_back(endpoint);
     need_attention();
 }
 
-void posix_iface::add_retry(posix_ep& which) {
-    if (!which.retry_hook.is_linked()) retry_.push_back(which);
+void posix_iface::add_retry(posix_ep& endpoint) {
+    if (!endpoint.retry_hook.is_linked()) retry_.push_back(endpoint);
     need_attention();
 }
 
-void posix_iface::forget_retry(posix_ep& which) noexcept {
-    if (which.retry_hook.is_linked()) retry_.erase(retry_.iterator_to(which));
+void posix_iface::forget_retry(posix_ep& endpoint) noexcept {
+    if (endpoint.retry_hook.is_linked()) retry_.erase(retry_.iterator_to(endpoint));
 }
 
 void posix_iface::adopt(std::unique_ptr<outgoing> orphan) noexcept {
@@ -223,10 +223,11 @@ bool posix_iface::expect_flush() noexcept {
     return true;
 }
 
-void posix_iface::finish_later(const std::vector<completion*>& what, ucs_status_t status) noexcept {
-    for (completion* done : what)
+void posix_iface::finish_later(const std::vector<completion*>& completions,
+                               ucs_status_t status) noexcept {
+    for (completion* done : completions)
         finished_.emplace_back(done, status);
-    if (!what.empty()) need_attention();
+    if (!completions.empty()) need_attention();
 }
 
 void posix_iface::describe(ucs::vfs::directory& into) const {

@@ -1,4 +1,4 @@
-// Receives for one worker through shared memory.
+// Interface of the posix transport.
 #pragma once
 
 #include <vector>
@@ -14,12 +14,12 @@
 
 namespace uct::posix {
 
-// Interface of the posix transport: a listening socket for senders and the rings that they
-// brought. Sockets are looked at by the worker's event loop, rings by progress, which makes no
-// system call. Owned by the worker, owner context.
+// Receives for one worker: a listening socket for senders, and the rings of these. The worker's
+// event loop serves the sockets. Progress serves the rings and makes no system call. Owned by the
+// worker, owner context.
 class posix_iface final : public base_iface {
 public:
-    // What is gathered before an interface can exist.
+    // Resources that are acquired before the interface is constructed.
     struct parts {
         config options;
         ring_geometry geometry;
@@ -50,26 +50,26 @@ public:
     [[nodiscard]] const ring_geometry& geometry() const noexcept { return geometry_; }
     [[nodiscard]] std::uint64_t socket_id() const noexcept { return identity_.socket_id; }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return events_; }
-    // Nothing can be sent to the peer that receives there, for want of memory or descriptors: a
-    // sender that would wait for answers is told so.
-    void turn_away(std::uint64_t answer_to) noexcept;
-    // Returns how many messages have come from the peer that receives there, as it says, counting
-    // one that is being delivered.
+    // Refuses a sender, because this process has no memory or descriptors to send to it: a sender
+    // that would wait for replies is notified.
+    void refuse_sender(std::uint64_t reply_socket) noexcept;
+    // Returns how many messages have come from the peer that claims to receive on that socket,
+    // including one that is being delivered.
     [[nodiscard]] std::uint64_t received_from(std::uint64_t sender) const noexcept;
-    void endpoint_failed(posix_ep& which) noexcept;
-    void add_retry(posix_ep& which);
-    void forget_retry(posix_ep& which) noexcept;
+    void endpoint_failed(posix_ep& endpoint) noexcept;
+    void add_retry(posix_ep& endpoint);
+    void forget_retry(posix_ep& endpoint) noexcept;
     void adopt(std::unique_ptr<outgoing> orphan) noexcept;
-    // Makes sure that finish_later has room for one more; false: no memory.
+    // Reserves room in finish_later for one more completion. Returns false if there is no memory.
     [[nodiscard]] bool expect_flush() noexcept;
     void forget_flushes(std::size_t count) noexcept { flushes_ -= count; }
-    // Ends completions from progress, so that no operation calls back.
-    void finish_later(const std::vector<completion*>& what, ucs_status_t status) noexcept;
+    // Calls completions from progress, so that no operation calls back.
+    void finish_later(const std::vector<completion*>& completions, ucs_status_t status) noexcept;
 
 private:
     posix_iface(const resource& where, const iface_params& params, parts made);
     void set_attributes(const config& options);
-    // The sender of a message that is being delivered, or nullptr.
+    // Returns the sender of a message that is being delivered, or nullptr.
     [[nodiscard]] const incoming* sender_of(const peer_bytes& message) const noexcept;
     [[nodiscard]] listener_identity identity_of(const sm::posix_address& peer) const noexcept;
 
@@ -86,33 +86,32 @@ private:
     void open_ring(incoming& from) noexcept;
     void remove(incoming& from) noexcept;
 
-    // Messages (posix_iface_datapath.cpp).
-    // The rest of progress, once there is something to do: most calls find nothing, and save no
-    // registers for it.
+    // Messages (posix_iface_datapath.cpp). The rest of progress, when there is work. Most calls
+    // find none, and a separate function spares them saving registers.
     [[gnu::noinline]] unsigned serve();
     unsigned receive(incoming& from);
-    [[gnu::noinline]] unsigned attend();
+    [[gnu::noinline]] unsigned handle_attention();
     void need_attention() noexcept;
     void retry_connections();
-    // True: some have to be tried again after a while.
+    // Returns true if some must be retried after a while.
     [[nodiscard]] bool introduce_orphans();
     [[nodiscard]] bool watch(outgoing& orphan) noexcept;
     // Before the interface closes.
     void linger();
     void serve_connections();
     void drop_drained();
-    void tell_ended();
+    void report_ended();
     void read_ring_of(std::uint64_t sender);
     unsigned finish_completions();
 
     using retry_list = ucs::datastruct::list<posix_ep, &posix_ep::retry_hook>;
 
     std::vector<std::unique_ptr<incoming>> rings_;  // open or draining
-    std::size_t first_ = 0;                         // where the next round begins
+    std::size_t first_ = 0;                         // index at which the next round begins
     unsigned budget_;
-    bool attention_ = false;     // progress has more to do than to look at rings
-    bool retries_only_ = false;  // and that is only to try again what may still not work
-    ucs::async::event_loop::timer_id retry_timer_ = 0;  // wakes who sleeps meanwhile
+    bool attention_ = false;     // progress has other work than polling rings
+    bool retries_only_ = false;  // and the only work is to retry connections
+    ucs::async::event_loop::timer_id retry_timer_ = 0;  // wakes a sleeping worker for that
     bool accept_complained_ = false;
     const bool may_sleep_;
 
@@ -122,7 +121,7 @@ private:
     // Endpoints that failed; what their peers had sent is delivered before they are reported.
     ucs::datastruct::auto_list<posix_ep, &posix_ep::ended_hook> ended_;
     const ucs::time::nanoseconds linger_;
-    std::size_t flushes_ = 0;  // that wait or are in finished_
+    std::size_t flushes_ = 0;  // waiting or in finished_
     std::vector<std::pair<completion*, ucs_status_t>> finished_;
     const ring_geometry geometry_;
     sm::block_domain blocks_;

@@ -31,11 +31,11 @@ unsigned posix_iface::serve() {
     }
     count += dispatch_waiting();
     if (attention_) [[unlikely]]
-        count += attend();
+        count += handle_attention();
     return count;
 }
 
-// Handlers may create and destroy endpoints but cannot change the rings: those come and go only
+// Handlers may create and destroy endpoints but cannot change the list of rings, which changes only
 // with socket events and at the end of progress.
 unsigned posix_iface::receive(incoming& from) {
     ring_reader& ring = from.ring();
@@ -75,7 +75,7 @@ ucs_status_t posix_iface::arm() noexcept {
     for_each_waiting(
         [&](base_ep& sender) { busy = !static_cast<posix_ep&>(sender).sleep() || busy; });
     if (busy) return UCS_ERR_BUSY;
-    // No descriptor tells when a full accept queue has room again.
+    // No descriptor reports when a full accept queue has room again.
     if (attention_ && retry_timer_ == 0) {
         retry_timer_ = events_.add_timer(
             retry_pause, [this] { retry_timer_ = 0; }, true);
@@ -84,19 +84,19 @@ ucs_status_t posix_iface::arm() noexcept {
     return fall_asleep();
 }
 
-unsigned posix_iface::attend() {
+unsigned posix_iface::handle_attention() {
     attention_ = retries_only_ = false;
     retry_connections();
-    tell_ended();
+    report_ended();
     drop_drained();
-    // Queued sends of a failed endpoint end before its failure is told.
+    // Queued sends of a failed endpoint end before its failure is reported.
     const unsigned count = dispatch_waiting();
     return count + finish_completions() + report_failures();
 }
 
-// The socket of an endpoint may tell that its peer is gone before the peer's ring has been read:
-// answers to operations of the endpoint may be in it.
-void posix_iface::tell_ended() {
+// The socket of an endpoint may report that its peer is gone before the peer's ring has been read,
+// which may contain replies to the endpoint's operations.
+void posix_iface::report_ended() {
     if (ended_.empty()) return;
     accept_some();
     while (!ended_.empty()) {
@@ -110,10 +110,10 @@ void posix_iface::tell_ended() {
     }
 }
 
-// At most what fits in the ring: a sender that is alive may go on writing.
+// Reads at most as much as the ring holds, because a living sender may continue to write.
 void posix_iface::read_ring_of(std::uint64_t sender) {
     for (const auto& from : rings_) {
-        if (from->answer_to() != sender) continue;
+        if (from->reply_socket() != sender) continue;
         unsigned count = 0;
         while (from->now() != incoming::state::ended && from->ring().ready() &&
                count < from->ring().slots()) {
@@ -125,15 +125,15 @@ void posix_iface::read_ring_of(std::uint64_t sender) {
 std::uint64_t posix_iface::received_from(std::uint64_t sender) const noexcept {
     std::uint64_t count = 0;
     for (const auto& from : rings_) {
-        if (from->answer_to() != sender) continue;
-        // The ring still shows a message that is being delivered.
+        if (from->reply_socket() != sender) continue;
+        // The ring still contains a message that is being delivered.
         count += from->ring().received() + (from->ring().ready() ? 1 : 0);
     }
     return count;
 }
 
 unsigned posix_iface::finish_completions() {
-    // What ends may flush again; the room is kept for those that still wait.
+    // A completion may start a new flush; the reserved room is for flushes that still wait.
     const std::size_t count = finished_.size();
     for (std::size_t i = 0; i < count; ++i) {
         const auto [done, status] = finished_[i];
@@ -148,9 +148,9 @@ void posix_iface::retry_connections() {
     retry_list taken;
     taken.swap(retry_);
     while (!taken.empty()) {
-        posix_ep& which = taken.front();
+        posix_ep& endpoint = taken.front();
         taken.pop_front();
-        if (!which.retry()) retry_.push_back(which);
+        if (!endpoint.retry()) retry_.push_back(endpoint);
     }
     if (introduce_orphans() || !retry_.empty()) attention_ = retries_only_ = true;
 }
@@ -170,7 +170,7 @@ bool posix_iface::introduce_orphans() {
     return try_again;
 }
 
-// False: its socket does not tell when to go on.
+// Returns false if its socket does not report when to continue.
 bool posix_iface::watch(outgoing& orphan) noexcept {
     if (!orphan.awaits_reply()) return false;
     if (!orphan.watched) {

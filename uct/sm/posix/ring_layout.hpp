@@ -1,4 +1,4 @@
-// Memory layout of a ring: what lies where in the segment that two processes share.
+// Memory layout of a ring in the segment that two processes share.
 //
 //   0     sender's line: closed marker, whether it sleeps until there is room
 //   128   receiver's line: slots consumed, bulk bytes consumed (both count up for ever)
@@ -11,9 +11,10 @@
 // up for ever, its low bits are the offset). The phase is 1 in the first lap, 0 in the second, and
 // so on: the sender publishes a slot by storing its word last, the receiver never writes to it.
 //
-// Waking: who goes to sleep sets its mark and then looks once more whether there is something; the
-// other side publishes and then looks at the mark. All four are sequentially consistent, so one
-// of the two sees the other. Who finds the mark clears it and calls, so each sleep costs one call.
+// Waking: a side that goes to sleep sets its mark and then checks once more for work. The other
+// side publishes and then checks the mark. All four accesses are sequentially consistent, so one of
+// the two sees the other. The side that finds the mark clears it and sends a wake-up call, so each
+// sleep costs one call.
 #pragma once
 
 #include <atomic>
@@ -36,20 +37,20 @@ struct alignas(cache_line) slot {
 
 // Two lines apart: the hardware fetches lines in pairs.
 struct ring_control {
-    alignas(128) std::uint64_t closed;  // by the sender: it closed in order
+    alignas(128) std::uint64_t closed;  // set by the sender when it closes
     std::uint64_t sender_sleeps;
     alignas(128) std::uint64_t slots_consumed;
     std::uint64_t bulk_consumed;
-    // Senders to workers that may sleep read it with each message, so nothing else lies there.
+    // Senders to workers that may sleep read this with each message, so it has its own line.
     alignas(128) std::uint64_t receiver_sleeps;
 };
 static_assert(sizeof(slot) == cache_line && sizeof(ring_control) == 384);
 
-// Sets the mark of a side that goes to sleep; whether it was set before.
+// Sets the mark of a side that goes to sleep. Returns true if it was set before.
 [[nodiscard]] inline bool set_sleeper(std::uint64_t& mark) noexcept {
     return std::atomic_ref(mark).exchange(1, std::memory_order_seq_cst) != 0;
 }
-// True: that side sleeps, and the caller has to call it.
+// Clears the mark. Returns true if that side sleeps, so that the caller must wake it.
 [[nodiscard]] inline bool take_sleeper(std::uint64_t& mark) noexcept {
     const std::atomic_ref flag(mark);
     if (flag.load(std::memory_order_seq_cst) == 0) [[likely]]

@@ -15,9 +15,9 @@ struct ring_message {
     std::size_t length = 0;
 };
 
-// Takes messages out of a segment that an untrusted process writes: every number is read once and
-// checked before use, so garbage gives an error and never an access outside the segment. The
-// bytes of a message may still change while they are looked at. Owner context.
+// Reads messages from a segment that an untrusted process writes. Each number is read once and
+// checked before use, so invalid data gives an error and never an access outside the segment. The
+// bytes of a message may still change while they are read. Owner context.
 class ring_reader {
 public:
     ring_reader() noexcept = default;
@@ -30,12 +30,13 @@ public:
           control_(reinterpret_cast<ring_control*>(segment)),
           bulk_size_(geometry.bulk_size) {}
 
-    // Whether the next slot has been published.
+    // Returns true if the next slot has been published.
     [[nodiscard]] bool ready() const noexcept {
         return ((std::atomic_ref(next_->word).load(std::memory_order_relaxed) ^ phase_) & 1) == 0;
     }
 
-    // Reads the next message. Needs ready. False: the sender wrote nonsense, give the ring up.
+    // Reads the next message. Requires ready. Returns false if the sender wrote invalid data; then
+    // the ring must be given up.
     [[nodiscard]] bool take(ring_message& message) noexcept {
         const std::uint64_t word = std::atomic_ref(next_->word).load(std::memory_order_acquire);
         message.id = slot_word::id(word);
@@ -47,34 +48,36 @@ public:
         return take_bulk(word, message);
     }
 
-    // Gives the place of the message taken last back to the sender, who is told now and then.
-    // True: the sender sleeps until there is room, and has to be called.
+    // Returns the space of the last message to the sender, and publishes that now and then. Returns
+    // true if the sender sleeps until there is room, and must be woken.
     [[nodiscard]] bool release() noexcept {
         ++consumed_;
         if (++next_ == slots_end_) {
             next_ = slots_;
             phase_ ^= 1;
         }
-        if ((consumed_ & publish_mask_) == 0 || bulk_consumed_ - bulk_told_ >= bulk_size_ / 4) {
-            return tell();
+        if ((consumed_ & publish_mask_) == 0 ||
+            bulk_consumed_ - bulk_published_ >= bulk_size_ / 4) {
+            return publish_consumed();
         }
         return false;
     }
 
-    // Before the reader sleeps: the sender will call with its next message. False: there is a
-    // message already.
+    // To be called before the reader sleeps: the sender will wake it with its next message. Returns
+    // false if there is a message already.
     [[nodiscard]] bool sleep() noexcept {
         const bool slept_before = set_sleeper(control_->receiver_sleeps);
         const std::uint64_t word = std::atomic_ref(next_->word).load(std::memory_order_seq_cst);
         if (((word ^ phase_) & 1) != 0) return true;
-        // The mark of an earlier sleep stays: in another thread that may still go on.
+        // The mark of an earlier sleep stays, because another thread may still sleep with it.
         if (!slept_before) {
             std::atomic_ref(control_->receiver_sleeps).store(0, std::memory_order_relaxed);
         }
         return false;
     }
 
-    // Whether the sender said that it closes. Meaningful once its process is known to be gone.
+    // Returns true if the sender has marked the ring as closed. Meaningful once its process is
+    // known to be gone.
     [[nodiscard]] bool closed_in_order() const noexcept {
         return std::atomic_ref(control_->closed).load(std::memory_order_acquire) == 1;
     }
@@ -100,10 +103,10 @@ private:
         return true;
     }
 
-    [[nodiscard]] bool tell() noexcept {
+    [[nodiscard]] bool publish_consumed() noexcept {
         std::atomic_ref(control_->bulk_consumed).store(bulk_consumed_, std::memory_order_release);
         std::atomic_ref(control_->slots_consumed).store(consumed_, std::memory_order_seq_cst);
-        bulk_told_ = bulk_consumed_;
+        bulk_published_ = bulk_consumed_;
         return take_sleeper(control_->sender_sleeps);
     }
 
@@ -113,8 +116,8 @@ private:
     slot* slots_end_ = nullptr;
     std::uint64_t consumed_ = 0;
     std::uint64_t publish_mask_ = 0;
-    std::uint64_t bulk_consumed_ = 0;  // moves with take, told with release
-    std::uint64_t bulk_told_ = 0;
+    std::uint64_t bulk_consumed_ = 0;  // advanced by take, published by release
+    std::uint64_t bulk_published_ = 0;
     std::byte* bulk_ = nullptr;
     ring_control* control_ = nullptr;
     std::uint64_t bulk_size_ = 0;

@@ -10,13 +10,13 @@
 
 namespace uct::posix {
 
-// Writes messages into a segment that another process reads. The counters of the reader are
-// untrusted and looked at only when room runs out. Owned by an endpoint, owner context. A default
-// constructed writer has no room, ever.
+// Writes messages into a segment that another process reads. The reader's counters are untrusted
+// and read only when room runs out. Owned by an endpoint, owner context. A default constructed
+// writer never has room.
 class ring_writer {
 public:
     ring_writer() noexcept = default;
-    // With `reader_may_sleep` each message looks whether the reader has to be called.
+    // With `reader_may_sleep` the writer checks with each message whether the reader must be woken.
     ring_writer(const ring_geometry& geometry, std::byte* segment,
                 bool reader_may_sleep = false) noexcept
         : slots_(reinterpret_cast<slot*>(segment + sizeof(ring_control))),
@@ -30,8 +30,8 @@ public:
 
     [[nodiscard]] bool has_slot() const noexcept { return tail_ != limit_; }
 
-    // Needs has_slot. `length` is at most inline_message - 8. True, here and from commit: the
-    // reader sleeps and has to be called.
+    // Requires has_slot. `length` is at most inline_message - 8. Returns true, like commit, if the
+    // reader sleeps and must be woken.
     [[nodiscard]] bool put_inline(am_id id, std::uint64_t header, const void* payload,
                                   std::size_t length) noexcept {
         slot& into = slots_[tail_ & slot_mask_];
@@ -41,7 +41,8 @@ public:
         return publish(into, id, 0, sizeof header + length);
     }
 
-    // Room for a message of up to `capacity` bytes in one piece, or nullptr. Taken by commit.
+    // Returns space for a message of up to `capacity` contiguous bytes, or nullptr. `commit` takes
+    // it.
     [[nodiscard]] std::byte* reserve(std::size_t capacity) noexcept {
         const std::uint64_t offset = bulk_tail_ & (bulk_size_ - 1);
         const std::uint64_t padding = offset + capacity > bulk_size_ ? bulk_size_ - offset : 0;
@@ -50,11 +51,11 @@ public:
         return bulk_ + (bulk_tail_ & (bulk_size_ - 1));
     }
 
-    // Sends what was written at the last reserve. Needs has_slot.
+    // Publishes the bytes that were written after the last reserve. Requires has_slot.
     [[nodiscard]] bool commit(am_id id, std::size_t length) noexcept {
         slot& into = slots_[tail_ & slot_mask_];
         if (length <= inline_message) {
-            // One line less to move, and the bulk bytes stay free.
+            // This saves a cache line, and the bulk bytes stay free.
             ucs::memory::copy_small<inline_message>(
                 into.body, bulk_ + (bulk_tail_ & (bulk_size_ - 1)), length);
             return publish(into, id, 0, length);
@@ -64,7 +65,7 @@ public:
         return publish(into, id, slot_word::bulk_flag, length);
     }
 
-    // Looks how far the reader has come. False when its counters are impossible.
+    // Reads the reader's counters. Returns false if they are impossible.
     [[nodiscard]] bool refresh() noexcept {
         if (control_ == nullptr) return true;
         const std::uint64_t slots =
@@ -78,19 +79,19 @@ public:
         return true;
     }
 
-    // Before the writer sleeps: the reader will call when it has made room. False: it has made some
-    // since the last refresh.
+    // To be called before the writer sleeps: the reader will wake it when there is room. Returns
+    // false if the reader has made room since the last refresh.
     [[nodiscard]] bool sleep() noexcept {
         if (control_ == nullptr) return true;
         static_cast<void>(set_sleeper(control_->sender_sleeps));
         const std::uint64_t slots =
             std::atomic_ref(control_->slots_consumed).load(std::memory_order_seq_cst);
         if (slots + slot_mask_ + 1 == limit_) return true;
-        static_cast<void>(refresh());  // impossible counters are found with the next message
+        static_cast<void>(refresh());  // impossible counters are reported with the next message
         return false;
     }
 
-    // Marks an orderly end: whoever sees the sender gone knows that it meant it.
+    // Marks the ring as closed, which distinguishes closing from the death of the sender.
     void close() noexcept {
         if (control_ != nullptr) {
             std::atomic_ref(control_->closed).store(1, std::memory_order_release);
@@ -116,9 +117,9 @@ private:
     std::uint32_t phase_shift_ = 0;
     bool reader_may_sleep_ = false;
     std::uint64_t tail_ = 0;   // slots written
-    std::uint64_t limit_ = 0;  // where room ends, as far as known
+    std::uint64_t limit_ = 0;  // end of the free slots, as far as known
     std::byte* bulk_ = nullptr;
-    std::uint64_t bulk_tail_ = 0;      // where the next message goes
+    std::uint64_t bulk_tail_ = 0;      // position of the next message
     std::uint64_t bulk_consumed_ = 0;  // as far as known
     ring_control* control_ = nullptr;
     std::uint64_t bulk_size_ = 0;

@@ -1,4 +1,4 @@
-// A piece of memory that two processes share.
+// A memory segment that two processes share.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace uct::posix {
 
-// Owns one shared mapping. The memory is a sealed memfd: nobody can shrink it, so touching it
-// cannot raise SIGBUS, and it vanishes with its last user. Move only; owner context.
+// Owns one shared mapping. The memory is a sealed memfd: it cannot shrink, so accessing it cannot
+// raise SIGBUS, and it disappears with its last user. Move only; owner context.
 class segment {
 public:
     segment() noexcept = default;
@@ -27,7 +27,7 @@ public:
     ~segment();
 
     struct created;
-    // Makes `size` bytes of zeros; no page is touched. Failures are logged.
+    // Creates `size` bytes of zeros without touching a page. Failures are logged.
     static ucs::result<created> create(std::size_t size);
 
     struct attached;
@@ -47,19 +47,19 @@ private:
     std::size_t size_ = 0;
 };
 
-// A new segment and the descriptor to pass on.
+// A new segment, and its descriptor for the peer.
 struct segment::created {
     segment memory;
     ucs::unique_fd fd;
 };
 
-// A peer's segment; `why_not` says in words what is wrong with it when there is none.
+// A peer's segment, or the reason why it is refused.
 struct segment::attached {
     segment memory;
     std::string why_not;
 };
 
-// A sealable memfd, or a descriptor of -1 with errno set.
+// Returns a sealable memfd, or a descriptor of -1 with errno set.
 [[nodiscard]] ucs::unique_fd make_memfd() noexcept;
 
 using sm::status_of_errno;

@@ -20,7 +20,8 @@ struct socket_name {
 
     explicit socket_name(std::uint64_t id) noexcept {
         address.sun_family = AF_UNIX;
-        // A leading zero byte: an abstract name, in no file system, gone with the socket.
+        // A leading zero byte makes an abstract name, which is in no file system and disappears
+        // with the socket.
         const auto end = fmt::format_to_n(address.sun_path + 1, sizeof address.sun_path - 1,
                                           "hawser-posix-{:016x}", id);
         length = static_cast<socklen_t>(end.out - reinterpret_cast<char*>(&address));
@@ -62,8 +63,8 @@ int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noe
     return ucs::sys::send_with_descriptor(socket, bytes, descriptor);
 }
 
-// When a goodbye does not get through, the end of the connection says nearly as much; a socket that
-// takes no wake-up call has something to read, which wakes as well.
+// If a goodbye is not delivered, the end of the connection tells nearly as much. A socket that
+// takes no wake-up call has unread data, which wakes the peer, too.
 void send_plain_packet(int socket, packet_kind kind) noexcept {
     const packet_header said{.kind = kind};
     (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,4 +1,4 @@
-// Sockets of the posix transport: how a ring gets from the sender to the receiver.
+// Sockets of the posix transport, by which a sender passes its ring to the receiver.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace uct::posix {
 
-// A non-blocking SOCK_SEQPACKET socket, or a descriptor of -1 with errno set.
+// Returns a non-blocking SOCK_SEQPACKET socket, or a descriptor of -1 with errno set.
 [[nodiscard]] ucs::unique_fd make_socket() noexcept;
 
-// Listens on the name made of `id`. Failures are logged.
+// Listens on the name for `id`. Failures are logged.
 [[nodiscard]] ucs::result<ucs::unique_fd> listen_on(std::uint64_t id);
 
-// The calls below never block and return errno, 0 for success.
+// The following calls never block and return an errno, 0 for success.
 [[nodiscard]] int connect_to(int socket, std::uint64_t id) noexcept;
 [[nodiscard]] int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noexcept;
 template<class Packet>
 [[nodiscard]] int send_packet(int socket, const Packet& said, int descriptor = -1) noexcept {
     return send_bytes(socket, std::as_bytes(std::span(&said, 1)), descriptor);
 }
-// One that may be lost: a goodbye, after which the connection ends, or a wake-up call.
+// Sends a packet that may be lost: a goodbye, after which the connection ends, or a wake-up call.
 void send_plain_packet(int socket, packet_kind kind) noexcept;
 inline void send_wake_up_call(int socket) noexcept {
     send_plain_packet(socket, packet_kind::wake_up_call);
 }
 
-// The process at the other end. UCS_ERR_IO_ERROR is logged.
+// Returns the process at the other end. UCS_ERR_IO_ERROR is logged.
 [[nodiscard]] ucs::result<ucs::sys::peer_credentials> peer_of(int socket) noexcept;
 
 // One packet and the descriptor that came with it.

@@ -32,7 +32,7 @@ parsed<Packet> parse(std::span<const std::byte> from, const char* name) {
     return {read, {}};
 }
 
-// Parses a packet that is nothing but a header.
+// Parses a packet that consists of a header only.
 std::optional<packet_kind> plain_kind(std::span<const std::byte> from) {
     packet_header said;
     if (from.size() != sizeof said) return std::nullopt;

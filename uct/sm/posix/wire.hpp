@@ -1,9 +1,9 @@
 // Wire format of the posix transport's socket.
 //
 // A sender connects to the abstract SOCK_SEQPACKET socket "hawser-posix-<16 hex digits>" of the
-// receiver, and looks which process listens there. Then both prove to each other that they know the
-// secret in the receiver's address (ucs/security/challenge.hpp), because by now the name may belong
-// to another process. Only after the receiver's proof the sender passes its ring on:
+// receiver, and checks which process listens there. Then both prove to each other that they know
+// the secret in the receiver's address (ucs/security/challenge.hpp), because by now the name may
+// belong to another process. Only after the receiver's proof the sender passes its ring on:
 //
 //   sender                                   receiver
 //   challenge                            ->
@@ -11,14 +11,14 @@
 //   hello, with the sender's proof and   ->  maps the ring
 //   one descriptor, the memfd of its ring
 //
-// Instead of a reply, and at any time later, the receiver may say goodbye. From the hello on the
-// open socket is how each side notices the other's end, and how it wakes the other when that
-// sleeps: the sender after it put a message into the ring, the receiver after it made room.
+// Instead of a reply, and at any time later, the receiver may send a goodbye. From the hello on,
+// the open socket shows each side the end of the other one. Each side also uses it to wake the
+// other: the sender after it has put a message into the ring, the receiver after it has made room.
 // Numbers are in native byte order: both ends are one host.
 // Version rule: magic and version stay where they are for ever; a reader accepts only its version.
 //
 // every packet                  challenge, 32 bytes         hello, 48 bytes
-//   0  u32  magic                 8  u64  answer to: the      8  u32  pid
+//   0  u32  magic                 8  u64  reply socket: the   8  u32  pid
 //   4  u16  version                       sender's own       12  u32  slots
 //   6  u16  kind                          receiving socket   16  u32  bulk size
 //                                16  nonce                   20  u32  largest message
@@ -44,9 +44,9 @@ inline constexpr std::uint32_t wire_magic = 0x52575348;  // "HSWR"
 inline constexpr std::uint16_t wire_version = 3;
 
 enum class packet_kind : std::uint16_t {
-    closing = 1,    // goodbye: the receiver closed in order
+    closing = 1,    // goodbye: the receiver has closed
     refused = 2,    // goodbye: wrong user, secret, version or segment, or no memory
-    corrupted = 3,  // goodbye: the ring has garbage
+    corrupted = 3,  // goodbye: the ring contains invalid data
     wake_up_call = 4,
     challenge = 5,
     reply = 6,
@@ -62,7 +62,7 @@ static_assert(sizeof(packet_header) == 8);
 
 struct challenge {
     packet_header header{.kind = packet_kind::challenge};
-    std::uint64_t answer_to = 0;
+    std::uint64_t reply_socket = 0;
     ucs::security::nonce nonce{};
 };
 static_assert(sizeof(challenge) == 32 && std::has_unique_object_representations_v<challenge>);
@@ -88,7 +88,7 @@ struct hello {
 };
 static_assert(sizeof(hello) == 48 && std::has_unique_object_representations_v<hello>);
 
-// The packet that was read, or the reason in words that it is refused.
+// The parsed packet, or the reason why it is refused.
 template<class Packet>
 struct parsed {
     std::optional<Packet> value;
@@ -98,11 +98,11 @@ struct parsed {
 [[nodiscard]] parsed<reply> parse_reply(std::span<const std::byte> from);
 [[nodiscard]] parsed<hello> parse_hello(std::span<const std::byte> from);
 
-// Nothing: it is no goodbye.
+// Returns nothing if the packet is no goodbye.
 [[nodiscard]] std::optional<packet_kind> parse_goodbye(std::span<const std::byte> from);
 [[nodiscard]] bool is_wake_up_call(std::span<const std::byte> from);
 
-// The connection that proofs are about: no other one has the same two sockets.
+// Identifies the connection to which proofs are bound: no other one has the same two sockets.
 struct connection_name {
     char purpose[16] = "posix rings";
     std::uint64_t receiver = 0;

@@ -14,7 +14,7 @@ public:
     std::string peer_name() const override { return "nobody"; }
 };
 
-// Opens what transports use of the base.
+// Makes the protected functions of the base accessible.
 class fake_iface final : public uct::base_iface {
 public:
     using base_iface::base_iface;
@@ -41,7 +41,7 @@ struct fixture {
     fake_iface iface;
 };
 
-// Notes its number when it is progressed, and refuses as often as it is told.
+// Records its number when it is progressed, and refuses as often as configured.
 struct waiting : uct::pending_request {
     waiting(std::vector<int>& l, int n, unsigned refuse = 0)
         : uct::pending_request{.progress = run, .pending_hook = {}},
@@ -64,7 +64,7 @@ struct waiting : uct::pending_request {
 
 }  // namespace
 
-TEST_CASE("queued sends of an endpoint go out in order, a refused one stays first") {
+TEST_CASE("queued sends of an endpoint are sent in order, a refused one stays first") {
     fixture f;
     fake_ep ep(f.iface);
     std::vector<int> log;
@@ -121,7 +121,7 @@ TEST_CASE("an endpoint may be destroyed while another one's queue is dispatched"
     CHECK(log.empty());
 }
 
-TEST_CASE("a purge hands every request back, and what it queues again stays") {
+TEST_CASE("a purge returns every request, and requests queued by it stay") {
     fixture f;
     fake_ep ep(f.iface);
     std::vector<int> log;
@@ -137,7 +137,7 @@ TEST_CASE("a purge hands every request back, and what it queues again stays") {
     CHECK(log == std::vector<int>{1, 2});
 }
 
-TEST_CASE("a failure is told once, and not for an endpoint that was destroyed before") {
+TEST_CASE("a failure is reported once, and not for an endpoint that was destroyed before") {
     fixture f;
     std::vector<std::pair<uct::ep*, ucs_status_t>> told;
     f.iface.set_error_handler({.failed =

@@ -9,7 +9,7 @@
 using uct::ib::completion_credits;
 using uct::ib::send_credits;
 
-TEST_CASE("a send queue keeps one place back for its last request") {
+TEST_CASE("a send queue reserves one entry for its last request") {
     send_credits queue(4, 64);
     CHECK(queue.any());
     queue.post(false);
@@ -23,7 +23,7 @@ TEST_CASE("a send queue keeps one place back for its last request") {
     CHECK_FALSE(queue.last());
 }
 
-TEST_CASE("one completion stands for all requests before it") {
+TEST_CASE("one completion implies all requests before it") {
     send_credits queue(64, 8);
     for (int i = 0; i < 10; ++i)
         queue.post(i == 6);
@@ -35,7 +35,7 @@ TEST_CASE("one completion stands for all requests before it") {
     CHECK(queue.complete(7) == 0);
 }
 
-TEST_CASE("a completion that cannot be changes nothing") {
+TEST_CASE("an impossible completion changes nothing") {
     send_credits queue(8, 4);
     queue.post(true);
     CHECK(queue.complete(2) == 0);
@@ -43,22 +43,22 @@ TEST_CASE("a completion that cannot be changes nothing") {
     CHECK(queue.outstanding() == 1);
 }
 
-TEST_CASE("numbers of requests may wrap") {
+TEST_CASE("numbers of requests may wrap around") {
     send_credits queue(4, 1);
-    // 2^32 posts would take a while: near the end by completing in step.
+    // 2^32 posts would take too long, so the numbers advance by completions.
     std::uint32_t number = 0;
     for (int i = 0; i < 1000; ++i) {
         number = queue.post(true);
         REQUIRE(queue.complete(number) == 1);
     }
     CHECK(queue.outstanding() == 0);
-    // What decides is the distance, whatever the sign of the difference.
+    // The distance decides, whatever the sign of the difference.
     queue.post(true);
     CHECK_FALSE(queue.is_complete(number + 1));
     CHECK(queue.is_complete(number - 0x40000000U));
 }
 
-TEST_CASE("the last request that fits asks for its completion, and every Nth does") {
+TEST_CASE("the last request that fits is signaled, and every Nth is") {
     const std::uint32_t moderation = GENERATE(1U, 2U, 7U, 64U);
     send_credits queue(16, moderation);
     std::uint32_t without = 0;
@@ -95,7 +95,7 @@ struct sharing_pair {
 
 }  // namespace
 
-TEST_CASE("queue pairs that never complete anything leave room for others") {
+TEST_CASE("queue pairs that never complete a request leave room for others") {
     const std::uint32_t queue_size = GENERATE(8U, 256U, 32768U);
     CAPTURE(queue_size);
     completion_credits shared(4096);
@@ -106,7 +106,7 @@ TEST_CASE("queue pairs that never complete anything leave room for others") {
         sharing_pair honest{send_credits(queue_size, 1), shared};
         REQUIRE(honest.has_room(2));
     }
-    // Each that does complete goes on for ever.
+    // Each queue pair that completes requests continues for ever.
     sharing_pair honest{send_credits(queue_size, 64), shared};
     for (int i = 0; i < 1000; ++i) {
         REQUIRE(honest.fill() > 0);
@@ -114,7 +114,7 @@ TEST_CASE("queue pairs that never complete anything leave room for others") {
     }
 }
 
-TEST_CASE("busy queue pairs have all their room as long as there is plenty") {
+TEST_CASE("busy queue pairs have all their room while credits are plenty") {
     completion_credits shared(4096);
     std::vector<sharing_pair> busy(8, {send_credits(256, 64), shared});
     for (sharing_pair& each : busy)
@@ -136,7 +136,7 @@ TEST_CASE("queue pairs that are busy at the same time get the same share of near
         CHECK(each.queue.outstanding() >= 170);
 }
 
-TEST_CASE("a queue pair without a share finds room when what it waits for completes") {
+TEST_CASE("a queue pair without a share finds room when its requests complete") {
     completion_credits shared(64);
     sharing_pair one{send_credits(256, 64), shared};
     const std::uint32_t posted = one.fill();
@@ -148,15 +148,15 @@ TEST_CASE("a queue pair without a share finds room when what it waits for comple
         others.back().fill();
     }
     CHECK_FALSE(one.has_room());
-    // The last one that asked for its completion: those behind it do not show.
+    // Completes the last signaled request; later ones do not show.
     const std::uint32_t unnoticed = one.queue.unsignaled();
     shared.give_back(one.queue.complete(one.queue.newest() - unnoticed));
     CHECK(one.has_room());
 }
 
 TEST_CASE("queue pairs that share a completion queue neither overrun it nor starve") {
-    // Random posts and completions, in the order that a device gives them; at random a queue pair
-    // fails, and then each of its requests has a completion.
+    // Random posts and completions, in the order of a device. A queue pair fails at random, and
+    // then each of its requests produces a completion.
     std::mt19937 dice(GENERATE(1U, 2U, 3U, 4U, 5U));
     const auto size = static_cast<std::uint32_t>(4 + dice() % 12);
     completion_credits shared(size);
@@ -175,7 +175,7 @@ TEST_CASE("queue pairs that share a completion queue neither overrun it nor star
             shared.take();
             ++one.posted;
         } else if (!one.under_way.empty()) {
-            // The device completes some, which shows with the first that asked for it.
+            // The device completes some, which shows with the first signaled one.
             std::size_t last = one.under_way.size();
             for (std::size_t i = 0; i < one.under_way.size() && last == one.under_way.size(); ++i) {
                 if (one.under_way[i].second) last = i;
@@ -194,12 +194,13 @@ TEST_CASE("queue pairs that share a completion queue neither overrun it nor star
             for (const auto& request : each.under_way)
                 own = own || request.second;
             shows = shows || own;
-            // One that gets no more waits for a completion of its own, unless nothing is left.
+            // A queue pair that gets no credits waits for a completion of its own, unless nothing
+            // is outstanding.
             if (shared.any() && !shared.may_take(each.queue.awaited())) REQUIRE(own);
         }
         REQUIRE(outstanding == shared.used());
         REQUIRE(outstanding <= size);
-        // Who has to wait for room waits for something.
+        // A queue pair that waits for room has something to wait for.
         if (!shared.any()) REQUIRE(shows);
     }
     for (const pair& each : all)

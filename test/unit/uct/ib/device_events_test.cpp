@@ -16,7 +16,7 @@ bool readable(int fd) {
 
 }  // namespace
 
-TEST_CASE("events of a device are about something") {
+TEST_CASE("events of a device have a scope") {
     CHECK(scope_of(IBV_EVENT_DEVICE_FATAL) == event_scope::device);
     CHECK(scope_of(IBV_EVENT_PORT_ERR) == event_scope::port);
     CHECK(scope_of(IBV_EVENT_GID_CHANGE) == event_scope::port);
@@ -26,29 +26,29 @@ TEST_CASE("events of a device are about something") {
     CHECK(scope_of(IBV_EVENT_WQ_FATAL) == event_scope::other);
 }
 
-TEST_CASE("an event asks for something, or for nothing") {
-    using deed = event_meaning::deed;
+TEST_CASE("an event requires an action, or none") {
+    using action = event_meaning::action;
     struct row {
         ibv_event_type type;
         event_meaning meaning;
     };
     const row table[] = {
-        {IBV_EVENT_CQ_ERR, {deed::abandon_all, UCS_ERR_IO_ERROR}},
-        {IBV_EVENT_QP_FATAL, {deed::fail_pair, UCS_ERR_IO_ERROR}},
-        {IBV_EVENT_QP_REQ_ERR, {deed::fail_pair, UCS_ERR_REJECTED}},
-        {IBV_EVENT_QP_ACCESS_ERR, {deed::fail_pair, UCS_ERR_REJECTED}},
+        {IBV_EVENT_CQ_ERR, {action::abandon_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_QP_FATAL, {action::fail_pair, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_QP_REQ_ERR, {action::fail_pair, UCS_ERR_REJECTED}},
+        {IBV_EVENT_QP_ACCESS_ERR, {action::fail_pair, UCS_ERR_REJECTED}},
         {IBV_EVENT_COMM_EST, {}},
         {IBV_EVENT_SQ_DRAINED, {}},
         {IBV_EVENT_PATH_MIG, {}},
         {IBV_EVENT_PATH_MIG_ERR, {}},
-        {IBV_EVENT_DEVICE_FATAL, {deed::abandon_all, UCS_ERR_IO_ERROR}},
-        {IBV_EVENT_PORT_ACTIVE, {deed::port_up}},
-        {IBV_EVENT_PORT_ERR, {deed::port_down}},
+        {IBV_EVENT_DEVICE_FATAL, {action::abandon_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_PORT_ACTIVE, {action::port_up}},
+        {IBV_EVENT_PORT_ERR, {action::port_down}},
         {IBV_EVENT_LID_CHANGE, {}},
         {IBV_EVENT_PKEY_CHANGE, {}},
         {IBV_EVENT_SM_CHANGE, {}},
-        {IBV_EVENT_SRQ_ERR, {deed::fail_all, UCS_ERR_IO_ERROR}},
-        {IBV_EVENT_SRQ_LIMIT_REACHED, {deed::refill}},
+        {IBV_EVENT_SRQ_ERR, {action::fail_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_SRQ_LIMIT_REACHED, {action::refill}},
         {IBV_EVENT_QP_LAST_WQE_REACHED, {}},
         {IBV_EVENT_CLIENT_REREGISTER, {}},
         {IBV_EVENT_GID_CHANGE, {}},
@@ -60,7 +60,7 @@ TEST_CASE("an event asks for something, or for nothing") {
     }
 }
 
-TEST_CASE("an inbox is readable while it has something, and gives each event once, in order") {
+TEST_CASE("an inbox is readable while it holds events, and returns each once, in order") {
     auto inbox = event_inbox::create();
     REQUIRE(inbox.ok());
     CHECK_FALSE(readable((*inbox)->fd()));

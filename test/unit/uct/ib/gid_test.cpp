@@ -20,7 +20,7 @@ constexpr raw_gid ipv6{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
 }  // namespace
 
-TEST_CASE("the GID that reaches farthest is chosen") {
+TEST_CASE("the most routable GID is chosen") {
     const gid_entry table[] = {
         entry(0, gid_type::roce_v1, link_local), entry(1, gid_type::roce_v2, link_local),
         entry(2, gid_type::roce_v1, ipv4),       entry(3, gid_type::roce_v2, ipv6),
@@ -36,7 +36,7 @@ TEST_CASE("the GID that reaches farthest is chosen") {
     CHECK_FALSE(choose_gid(nothing).has_value());
 }
 
-TEST_CASE("GIDs are printed as the addresses that they are") {
+TEST_CASE("GIDs are printed as addresses") {
     CHECK(entry(0, gid_type::roce_v2, ipv4).text() == "10.9.0.1");
     CHECK(entry(0, gid_type::roce_v2, ipv6).text() == "fd00::1");
     CHECK(entry(0, gid_type::roce_v2, ipv4).is_ipv4());

@@ -17,7 +17,7 @@ TEST_CASE("closed endpoints may hold a quarter of all requests") {
     CHECK(load.is_excessive());
 }
 
-TEST_CASE("only so many closed endpoints may owe messages") {
+TEST_CASE("only so many closed endpoints may have unsent messages") {
     lingering_load load(1U << 20U);
     for (std::size_t i = 0; i < lingering_load::most_connections; ++i)
         load.add(1);
@@ -28,7 +28,7 @@ TEST_CASE("only so many closed endpoints may owe messages") {
     CHECK_FALSE(load.is_excessive());
 }
 
-TEST_CASE("the smallest completion queue leaves a closed endpoint its messages") {
+TEST_CASE("the smallest completion queue lets a closed endpoint keep its messages") {
     lingering_load load(4);
     load.add(2);
     CHECK_FALSE(load.is_excessive());

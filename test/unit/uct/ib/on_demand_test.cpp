@@ -16,7 +16,7 @@ ibv_odp_caps caps(std::uint32_t rc, std::uint32_t ud) {
 
 }  // namespace
 
-TEST_CASE("memory is paged on demand where the device can do all that is asked of it") {
+TEST_CASE("memory is paged on demand if the device supports all operations") {
     CHECK(missing_on_demand(caps(everything, IBV_ODP_SUPPORT_SEND), true).empty());
     CHECK(
         missing_on_demand(
@@ -24,7 +24,7 @@ TEST_CASE("memory is paged on demand where the device can do all that is asked o
             .empty());
 }
 
-TEST_CASE("what a device cannot page on demand is named") {
+TEST_CASE("operations that a device cannot page on demand are named") {
     CHECK(missing_on_demand({}, false) == "all of it");
     ibv_odp_caps silent = caps(everything, everything);
     silent.general_caps = IBV_ODP_SUPPORT_IMPLICIT;

@@ -16,7 +16,7 @@ TEST_CASE("path MTUs have codes") {
     CHECK(mtu_code(1) == IBV_MTU_256);
 }
 
-TEST_CASE("the bandwidth of a link is what its encoding leaves") {
+TEST_CASE("the bandwidth of a link excludes its encoding") {
     CHECK(link_bandwidth(2, 4) == Approx(4e9));      // 4x QDR: 32 Gb/s of data
     CHECK(link_bandwidth(2, 32) == Approx(12.5e9));  // 4x EDR: 100 Gb/s
     CHECK(link_bandwidth(1, 1) == Approx(2.5e9 / 8 * 0.8));
@@ -24,7 +24,7 @@ TEST_CASE("the bandwidth of a link is what its encoding leaves") {
     CHECK(link_bandwidth(2, 3) == 0);
 }
 
-TEST_CASE("what a port costs follows from its speed, its packets and who makes them") {
+TEST_CASE("the cost of a port follows from its speed, its packets and software overhead") {
     const auto cost = [](std::uint8_t speed, bool ethernet, bool software,
                          ibv_mtu mtu = IBV_MTU_4096) {
         return estimate({2, speed, mtu, ethernet, software});
@@ -36,7 +36,7 @@ TEST_CASE("what a port costs follows from its speed, its packets and who makes t
     CHECK(cost(32, true, false).latency > edr.latency);
     CHECK(cost(1, false, false).latency > cost(4, false, false).latency);
     CHECK(cost(4, false, false).latency > edr.latency);
-    CHECK(cost(99, false, false).latency == edr.latency);  // a speed of later cards
+    CHECK(cost(99, false, false).latency == edr.latency);  // unknown code of a later card
     // Soft RoCE on the same link: neither latency nor bandwidth is the link's.
     const port_cost soft = cost(32, true, true);
     CHECK(soft.latency > 10 * edr.latency);
@@ -46,7 +46,7 @@ TEST_CASE("what a port costs follows from its speed, its packets and who makes t
     CHECK(cost(1, true, true, IBV_MTU_1024).bandwidth < link_bandwidth(2, 1));
 }
 
-TEST_CASE("timers are rounded up to what a device has") {
+TEST_CASE("timers are rounded up to values of the device") {
     CHECK(timeout_code(4.096e-6 * 2) == 1);
     CHECK(timeout_code(1) == 18);
     CHECK(std::ldexp(4.096e-6, timeout_code(0.06)) >= 0.06);

@@ -1,4 +1,4 @@
-// What a queue pair is told on its way, without a device.
+// Unit tests: transitions of a queue pair, without a device.
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 #include <catch2/catch.hpp>
@@ -28,11 +28,11 @@ uct::ib::address peer_on_ethernet() {
 
 }  // namespace
 
-TEST_CASE("the way to init allows what peers may do") {
+TEST_CASE("the transition to init allows the operations of peers") {
     port_setup port;
     port.number = 2;
     port.pkey_index = 5;
-    const step plain = to_init(port, false);
+    const transition plain = to_init(port, false);
     CHECK(plain.attr.qp_state == IBV_QPS_INIT);
     CHECK(plain.attr.port_num == 2);
     CHECK(plain.attr.pkey_index == 5);
@@ -40,7 +40,7 @@ TEST_CASE("the way to init allows what peers may do") {
     CHECK((to_init(port, true).attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC) != 0);
 }
 
-TEST_CASE("the way to receive takes the peer's data and the smaller MTU") {
+TEST_CASE("the transition to receive uses the peer's data and the smaller MTU") {
     port_setup port;
     port.mtu = IBV_MTU_2048;
     port.gid_index = 3;
@@ -48,8 +48,8 @@ TEST_CASE("the way to receive takes the peer's data and the smaller MTU") {
     port.traffic_class = 106;
     port.read_resources = 7;
     const settings options = with({{"RC_VERBS_RNR_TIMEOUT", "10ms"}});
-    wire::connection_data theirs{0x11, 0x22, 0, 0, 0, IBV_MTU_1024};
-    const step made = to_receive(port, options, peer_on_ethernet(), theirs);
+    wire::connection_data peer_data{0x11, 0x22, 0, 0, 0, IBV_MTU_1024};
+    const transition made = to_receive(port, options, peer_on_ethernet(), peer_data);
     CHECK(made.attr.path_mtu == IBV_MTU_1024);
     CHECK(made.attr.dest_qp_num == 0x11);
     CHECK(made.attr.rq_psn == 0x22);
@@ -60,25 +60,26 @@ TEST_CASE("the way to receive takes the peer's data and the smaller MTU") {
     CHECK(made.attr.ah_attr.grh.hop_limit == 9);
     CHECK(made.attr.ah_attr.grh.traffic_class == 106);
     CHECK(std::memcmp(made.attr.ah_attr.grh.dgid.raw, peer_on_ethernet().gid.data(), 16) == 0);
-    theirs.mtu = IBV_MTU_4096;
-    CHECK(to_receive(port, options, peer_on_ethernet(), theirs).attr.path_mtu == IBV_MTU_2048);
+    peer_data.mtu = IBV_MTU_4096;
+    CHECK(to_receive(port, options, peer_on_ethernet(), peer_data).attr.path_mtu == IBV_MTU_2048);
 }
 
-TEST_CASE("inside an InfiniBand subnet the LID is the way") {
+TEST_CASE("within an InfiniBand subnet the LID is the address") {
     uct::ib::address peer;
     peer.lid = 12;
-    const step made = to_receive({}, with({}), peer, {1, 2, 0, 0, 0, IBV_MTU_1024});
+    const transition made = to_receive({}, with({}), peer, {1, 2, 0, 0, 0, IBV_MTU_1024});
     CHECK(made.attr.ah_attr.is_global == 0);
     CHECK(made.attr.ah_attr.dlid == 12);
 }
 
-TEST_CASE("the way to send has the options of retrying, and the depth that both sides have") {
+TEST_CASE("the transition to send has the retry options, and the depth of both sides") {
     port_setup port;
     port.read_depth = 16;
     const settings options = with({{"RC_VERBS_TIMEOUT", "60ms"},
                                    {"RC_VERBS_RETRY_COUNT", "3"},
                                    {"RC_VERBS_RNR_RETRY_COUNT", "5"}});
-    const step made = to_send(port, options, peer_on_ethernet(), {1, 0x777, 0, 0, 0, IBV_MTU_1024});
+    const transition made =
+        to_send(port, options, peer_on_ethernet(), {1, 0x777, 0, 0, 0, IBV_MTU_1024});
     CHECK(made.attr.qp_state == IBV_QPS_RTS);
     CHECK(made.attr.sq_psn == 0x777);
     CHECK(made.attr.timeout == 14);
@@ -91,22 +92,22 @@ TEST_CASE("packets are marked as the user wants, and RoCE v2 as switches expect 
     uct::ib::gid_entry gid;
     gid.index = 3;
     gid.type = uct::ib::gid_type::roce_v2;
-    const auto of = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
+    const auto path_with = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
         return uct::ib::path_from(2, 5, gid, with<uct::ib::settings>(values));
     };
-    CHECK(of({}).traffic_class == 106);
-    CHECK(of({}).service_level == 0);
-    CHECK(of({}).gid_index == 3);
-    CHECK(of({}).pkey_index == 5);
-    CHECK(of({}).number == 2);
-    CHECK(of({{"IB_TRAFFIC_CLASS", "32"}}).traffic_class == 32);
-    CHECK(of({{"IB_SL", "7"}}).service_level == 7);
-    CHECK(of({{"IB_HOP_LIMIT", "1"}}).hop_limit == 1);
+    CHECK(path_with({}).traffic_class == 106);
+    CHECK(path_with({}).service_level == 0);
+    CHECK(path_with({}).gid_index == 3);
+    CHECK(path_with({}).pkey_index == 5);
+    CHECK(path_with({}).number == 2);
+    CHECK(path_with({{"IB_TRAFFIC_CLASS", "32"}}).traffic_class == 32);
+    CHECK(path_with({{"IB_SL", "7"}}).service_level == 7);
+    CHECK(path_with({{"IB_HOP_LIMIT", "1"}}).hop_limit == 1);
     gid.type = uct::ib::gid_type::roce_v1;
-    CHECK(of({}).traffic_class == 0);
+    CHECK(path_with({}).traffic_class == 0);
 }
 
-TEST_CASE("both sides take the connection options that they have in common") {
+TEST_CASE("both sides use their common connection options") {
     using uct::rc::wire::connection_data;
     constexpr std::uint32_t vendor = 0x2c9;
     const connection_data some{.ece_vendor = vendor, .ece_options = 0b1101, .ece_mask = 0b1};

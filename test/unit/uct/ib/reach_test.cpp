@@ -30,9 +30,9 @@ public:
         ++asked;
         last_source = source;
         last_through = through;
-        const auto at = table.find(target.text());
-        return at == table.end() ? route{route::kind::none, 0, {}, "Network is unreachable"}
-                                 : at->second;
+        const auto found = table.find(target.text());
+        return found == table.end() ? route{route::kind::none, 0, {}, "Network is unreachable"}
+                                    : found->second;
     }
     std::map<std::string, route> table;
     unsigned asked = 0;
@@ -42,7 +42,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a RoCE peer is reached where the port's interface has a route to its address") {
+TEST_CASE("a RoCE peer is reachable if the port's interface has a route to its address") {
     known_routes routes;
     routes.table["10.9.0.2"] = {route::kind::forward, 2, "net0", {}};
     routes.table["10.9.0.1"] = {route::kind::local, 2, "net0", {}};
@@ -56,7 +56,7 @@ TEST_CASE("a RoCE peer is reached where the port's interface has a route to its 
                    Catch::EndsWith("Network is unreachable"));
 }
 
-TEST_CASE("ways to RoCE peers are remembered, and what there was none to is asked again") {
+TEST_CASE("routes to RoCE peers are cached, and failures are looked up again") {
     known_routes routes;
     reach from(gid_of_ipv4(0, 1), routes);
     CHECK_FALSE(from.why_not(gid_of_ipv4(0, 2)).empty());
@@ -67,7 +67,7 @@ TEST_CASE("ways to RoCE peers are remembered, and what there was none to is aske
     CHECK(routes.asked == 2);
 }
 
-TEST_CASE("where routes cannot be asked for, RoCE peers are tried") {
+TEST_CASE("if routes cannot be looked up, RoCE peers count as reachable") {
     known_routes routes;
     routes.table["10.9.0.2"] = {route::kind::unknown, 0, {}, {}};
     reach from(gid_of_ipv4(0, 1), routes);
@@ -83,53 +83,53 @@ TEST_CASE("addresses of a link and of a network do not reach each other") {
     CHECK(from.why_not(gid_of_ipv6(0xfe, 0x80)).empty());
 }
 
-TEST_CASE("GIDs of other network namespaces are known, and taken only where there is no other") {
+TEST_CASE("GIDs of other network namespaces are used only if there is no other") {
     known_routes routes;
     routes.table["10.9.0.1"] = {route::kind::local, 2, "net0", {}};
     routes.table["10.9.1.1"] = {route::kind::forward, 2, "net0", {}};
     gid_entry table[] = {gid_of_ipv4(1, 1), gid_of_ipv6(0xfd, 0), gid_of_ipv4(0, 1)};
     for (std::uint32_t i = 0; i < 3; ++i)
         table[i].index = i;
-    table[2].type = gid_type::roce_v1;  // less far, but the only one that can be sent from
+    table[2].type = gid_type::roce_v1;  // less routable, but the only local one
     find_own(table, routes);
-    CHECK_FALSE(table[0].is_here);
-    CHECK_FALSE(table[1].is_here);
-    CHECK(table[2].is_here);
+    CHECK_FALSE(table[0].is_local);
+    CHECK_FALSE(table[1].is_local);
+    CHECK(table[2].is_local);
     CHECK(choose_gid(table)->index == 2);
     CHECK(choose_gid(std::span(table).first(2))->index == 0);
 }
 
-TEST_CASE("ports of another link, partition, family or InfiniBand subnet are apart") {
+TEST_CASE("ports of another link, partition, family or InfiniBand subnet are unreachable") {
     address own;
     own.link = gid_type::roce_v2;
     own.pkey = 0xffff;
     own.gid = gid_of_ipv4(0, 1).gid;
     address peer = own;
     peer.gid = gid_of_ipv4(7, 2).gid;
-    CHECK(why_apart(own, peer).empty());  // the routing table may know more
+    CHECK(reason_apart(own, peer).empty());  // the routing table may know more
 
     peer.gid = gid_of_ipv6(0xfd, 0).gid;
-    CHECK(why_apart(own, peer) == "its address fd00::1 is of another family than 10.9.0.1");
+    CHECK(reason_apart(own, peer) == "its address fd00::1 is of another family than 10.9.0.1");
     peer = own;
     peer.link = gid_type::roce_v1;
-    CHECK(why_apart(own, peer) == "its port is RoCE v1, and this one RoCE v2");
+    CHECK(reason_apart(own, peer) == "its port is RoCE v1, and this one RoCE v2");
     peer = own;
     peer.pkey = 0x7fff;
-    CHECK(why_apart(own, peer).empty());
-    CHECK_FALSE(why_apart(peer, peer).empty());  // limited members only talk to full ones
+    CHECK(reason_apart(own, peer).empty());
+    CHECK_FALSE(reason_apart(peer, peer).empty());  // limited members only talk to full ones
     peer.pkey = 0x8001;
-    CHECK(why_apart(own, peer) == "its partition is 0x8001, and this one's 0xffff");
+    CHECK(reason_apart(own, peer) == "its partition is 0x8001, and this one's 0xffff");
 }
 
-TEST_CASE("another InfiniBand subnet is out of reach, whichever its prefix") {
+TEST_CASE("another InfiniBand subnet is unreachable, whatever its prefix") {
     address own;
     own.pkey = 0xffff;
     own.gid = gid_of_ipv6(0xfe, 0x80).gid;
     address peer = own;
     peer.gid.back() = 9;
-    CHECK(why_apart(own, peer).empty());
+    CHECK(reason_apart(own, peer).empty());
     peer.gid = gid_of_ipv6(0xfe, 0xc0).gid;
-    CHECK(why_apart(own, peer) == "it is in another InfiniBand subnet");
+    CHECK(reason_apart(own, peer) == "it is in another InfiniBand subnet");
     own.gid = gid_of_ipv6(0xfe, 0xc1).gid;
-    CHECK(why_apart(own, peer) == "it is in another InfiniBand subnet");
+    CHECK(reason_apart(own, peer) == "it is in another InfiniBand subnet");
 }

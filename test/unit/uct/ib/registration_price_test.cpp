@@ -4,7 +4,7 @@
 
 using uct::ib::registration_price;
 
-TEST_CASE("a price is made of a short piece and a long one") {
+TEST_CASE("a cost is computed from a short piece and a long one") {
     const auto price = registration_price::between(4096, 12e-6, 1 << 20, 112e-6);
     CHECK(price.of(4096) == Approx(12e-6));
     CHECK(price.of(1 << 20) == Approx(112e-6));
@@ -12,8 +12,8 @@ TEST_CASE("a price is made of a short piece and a long one") {
     CHECK(price.text() == "11.6 us and 100.4 us per MB");
 }
 
-TEST_CASE("a price is never negative, whatever was measured") {
-    // The long piece was faster than the short one; and the short one took nothing.
+TEST_CASE("a cost is never negative") {
+    // The long piece was faster than the short one; or the short one took no time.
     CHECK(registration_price::between(4096, 50e-6, 1 << 20, 40e-6).of(1 << 24) == Approx(50e-6));
     CHECK(registration_price::between(4096, 0, 1 << 20, 40e-6).of(0) == 0);
 }

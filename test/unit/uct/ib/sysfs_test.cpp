@@ -11,7 +11,7 @@ using namespace uct::ib;
 
 namespace {
 
-// A kernel's files with one card, of which everything works.
+// A kernel's files with one working card.
 struct kernel {
     kernel() {
         add("mlx5_0", "1: CA", "uverbs0");
@@ -43,8 +43,8 @@ struct kernel {
     test::temp_dir files;
 };
 
-std::string only_reason(const kernel& of) {
-    const uct::listing found = of.list();
+std::string only_reason(const kernel& files_of) {
+    const uct::listing found = files_of.list();
     REQUIRE(found.usable.empty());
     REQUIRE(found.unusable.size() == 1);
     return found.unusable.front().device + ": " + found.unusable.front().reason;
@@ -52,11 +52,11 @@ std::string only_reason(const kernel& of) {
 
 }  // namespace
 
-TEST_CASE("ports are listed from files, and nothing is opened") {
-    const kernel here;
-    here.add_port("mlx5_0", "2", "1: DOWN", "InfiniBand");
-    here.add_port("mlx5_0", "10", "4: ACTIVE", "InfiniBand");
-    const uct::listing found = here.list();
+TEST_CASE("ports are listed from files, and no device is opened") {
+    const kernel host;
+    host.add_port("mlx5_0", "2", "1: DOWN", "InfiniBand");
+    host.add_port("mlx5_0", "10", "4: ACTIVE", "InfiniBand");
+    const uct::listing found = host.list();
     REQUIRE(found.usable.size() == 2);
     CHECK(found.usable[0].device == "mlx5_0:1");
     CHECK(found.usable[0].transport == "rc_verbs");
@@ -67,7 +67,7 @@ TEST_CASE("ports are listed from files, and nothing is opened") {
     CHECK(found.unusable[0].reason == "the port is DOWN");
 }
 
-TEST_CASE("a host without devices says so") {
+TEST_CASE("a host without devices is reported") {
     const test::temp_dir nothing;
     const uct::listing found = list_ports("rc_verbs", nothing.path());
     CHECK(found.usable.empty());
@@ -75,70 +75,70 @@ TEST_CASE("a host without devices says so") {
     CHECK(found.unusable[0].reason == "there is no RDMA device");
 }
 
-TEST_CASE("devices of other kinds are left out with their reason") {
-    kernel here;
-    here.files.write(kernel::folder("mlx5_0") + "/node_type", "4: RNIC\n");
-    CHECK(only_reason(here) == "mlx5_0: iWARP devices are not supported");
-    here.files.write(kernel::folder("mlx5_0") + "/node_type", "7: unspecified\n");
-    CHECK(only_reason(here) ==
+TEST_CASE("devices of other kinds are skipped with a reason") {
+    kernel host;
+    host.files.write(kernel::folder("mlx5_0") + "/node_type", "4: RNIC\n");
+    CHECK(only_reason(host) == "mlx5_0: iWARP devices are not supported");
+    host.files.write(kernel::folder("mlx5_0") + "/node_type", "7: unspecified\n");
+    CHECK(only_reason(host) ==
           "mlx5_0: it is no InfiniBand or RoCE adapter, but of type unspecified");
 }
 
-TEST_CASE("a device whose file is not there for programs is left out") {
-    kernel here;
-    REQUIRE(std::remove((here.files / "dev/infiniband/uverbs0").c_str()) == 0);
-    CHECK(only_reason(here) ==
+TEST_CASE("a device without a device file for programs is skipped") {
+    kernel host;
+    REQUIRE(std::remove((host.files / "dev/infiniband/uverbs0").c_str()) == 0);
+    CHECK(only_reason(host) ==
           "mlx5_0: /dev/infiniband/uverbs0 cannot be opened: No such file or directory");
-    here.files.write("sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_1\n");
-    CHECK(only_reason(here).find("offers it to no program") != std::string::npos);
+    host.files.write("sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_1\n");
+    CHECK(only_reason(host).find("offers it to no program") != std::string::npos);
 }
 
 TEST_CASE("a port on Ethernet needs a GID") {
-    kernel here;
-    here.add_port("mlx5_0", "1", "4: ACTIVE", "Ethernet");
-    CHECK(only_reason(here) ==
+    kernel host;
+    host.add_port("mlx5_0", "1", "4: ACTIVE", "Ethernet");
+    CHECK(only_reason(host) ==
           "mlx5_0:1: the port has no GID: give its network interface an address");
-    here.add_gid("mlx5_0", "1", "1", "0000:0000:0000:0000:0000:ffff:0a09:0001");
-    CHECK(here.list().usable.size() == 1);
+    host.add_gid("mlx5_0", "1", "1", "0000:0000:0000:0000:0000:ffff:0a09:0001");
+    CHECK(host.list().usable.size() == 1);
 }
 
-TEST_CASE("devices in software are known, and lie where their network interface does") {
-    kernel here;
-    CHECK_FALSE(device_entry::read("mlx5_0", here.files.path()).is_software);
-    here.add("rxe0", "1: CA", "uverbs1");
-    here.files.write(kernel::folder("rxe0") + "/parent", "eth0\n");
-    here.files.write("sys/devices/pci0000:00/0000:00:01.0/numa_node", "3\n");
-    here.files.write("sys/devices/pci0000:00/0000:00:01.0/net/eth0/operstate", "up\n");
-    here.files.link("sys/devices/pci0000:00/0000:00:01.0/net/eth0/device",
-                    here.files / "sys/devices/pci0000:00/0000:00:01.0");
-    here.files.link("sys/class/net/eth0",
-                    here.files / "sys/devices/pci0000:00/0000:00:01.0/net/eth0");
-    const device_entry found = device_entry::read("rxe0", here.files.path());
+TEST_CASE("software devices are recognized, and have the location of their network interface") {
+    kernel host;
+    CHECK_FALSE(device_entry::read("mlx5_0", host.files.path()).is_software);
+    host.add("rxe0", "1: CA", "uverbs1");
+    host.files.write(kernel::folder("rxe0") + "/parent", "eth0\n");
+    host.files.write("sys/devices/pci0000:00/0000:00:01.0/numa_node", "3\n");
+    host.files.write("sys/devices/pci0000:00/0000:00:01.0/net/eth0/operstate", "up\n");
+    host.files.link("sys/devices/pci0000:00/0000:00:01.0/net/eth0/device",
+                    host.files / "sys/devices/pci0000:00/0000:00:01.0");
+    host.files.link("sys/class/net/eth0",
+                    host.files / "sys/devices/pci0000:00/0000:00:01.0/net/eth0");
+    const device_entry found = device_entry::read("rxe0", host.files.path());
     CHECK(found.is_software);
     CHECK(found.place.numa_node == 3);
     CHECK(found.why_unusable == "it has no port");
-    // As siw has it: no parent, but no hardware either.
-    here.files.write("sys/devices/virtual/infiniband/siw0/node_type", "1: CA\n");
-    here.files.link("sys/class/infiniband/siw0",
-                    here.files / "sys/devices/virtual/infiniband/siw0");
-    CHECK(device_entry::read("siw0", here.files.path()).is_software);
+    // As with siw: no parent, but no hardware either.
+    host.files.write("sys/devices/virtual/infiniband/siw0/node_type", "1: CA\n");
+    host.files.link("sys/class/infiniband/siw0",
+                    host.files / "sys/devices/virtual/infiniband/siw0");
+    CHECK(device_entry::read("siw0", host.files.path()).is_software);
 }
 
-TEST_CASE("counters of a port are shown as they are when somebody looks") {
-    const kernel here;
+TEST_CASE("counters of a port are read when they are shown") {
+    const kernel host;
     const std::string folder = kernel::folder("mlx5_0") + "/ports/1/hw_counters";
-    here.files.write(folder + "/out_of_sequence", "3\n");
-    here.files.write(folder + "/local_ack_timeout_err", "0\n");
-    here.files.write(folder + "/lifespan", "10\n");
+    host.files.write(folder + "/out_of_sequence", "3\n");
+    host.files.write(folder + "/local_ack_timeout_err", "0\n");
+    host.files.write(folder + "/lifespan", "10\n");
     ucs::vfs::directory shown;
-    describe_counters("mlx5_0", 1, shown, here.files.path());
+    describe_counters("mlx5_0", 1, shown, host.files.path());
     REQUIRE(shown.entries().size() == 2);
     CHECK(shown.entries()[0].name == "local_ack_timeout_err");
     CHECK(shown.entries()[1].name == "out_of_sequence");
     CHECK(shown.entries()[1].read() == "3");
-    here.files.write(folder + "/out_of_sequence", "4\n");
+    host.files.write(folder + "/out_of_sequence", "4\n");
     CHECK(shown.entries()[1].read() == "4");
     ucs::vfs::directory nothing;
-    describe_counters("mlx5_0", 2, nothing, here.files.path());
+    describe_counters("mlx5_0", 2, nothing, host.files.path());
     CHECK(nothing.entries().empty());
 }

@@ -24,14 +24,14 @@ uct::ib::address some_address() {
 
 }  // namespace
 
-TEST_CASE("an RDMA address survives packing, and others are refused") {
+TEST_CASE("an RDMA address survives packing, and invalid ones are refused") {
     std::array<std::byte, uct::ib::address::size> packed{};
     some_address().pack(packed);
     REQUIRE(uct::ib::address::parse(packed) == some_address());
     CHECK_FALSE(uct::ib::address::parse(std::span(packed).first(31)).has_value());
-    const auto refused = [&](std::size_t at, unsigned value) {
+    const auto refused = [&](std::size_t position, unsigned value) {
         auto wrong = packed;
-        wrong[at] = static_cast<std::byte>(value);
+        wrong[position] = static_cast<std::byte>(value);
         return !uct::ib::address::parse(wrong).has_value();
     };
     CHECK(refused(0, 2));  // version
@@ -47,20 +47,20 @@ TEST_CASE("an RDMA address survives packing, and others are refused") {
     CHECK_FALSE(uct::ib::address::parse(nowhere).has_value());
 }
 
-TEST_CASE("a key to memory survives packing, and others are refused") {
+TEST_CASE("a key to memory survives packing, and invalid ones are refused") {
     using uct::ib::memory_key;
     const memory_key made{0x7f00'1234'5000, 4096, 0xabcdef, uct::memory_access::change};
     std::array<std::byte, memory_key::size> packed{};
     made.pack(packed);
     REQUIRE(memory_key::parse(packed) == made);
     CHECK_FALSE(memory_key::parse(std::span(packed).first(23)).has_value());
-    const auto refused = [&](std::size_t at, unsigned value) {
+    const auto refused = [&](std::size_t position, unsigned value) {
         auto wrong = packed;
-        wrong[at] = static_cast<std::byte>(value);
+        wrong[position] = static_cast<std::byte>(value);
         return !memory_key::parse(wrong).has_value();
     };
     CHECK(refused(20, 2));  // version
-    CHECK(refused(21, 2));  // a right that there is not
+    CHECK(refused(21, 2));  // an unknown right
     CHECK(refused(22, 1));
     auto too_long = packed;
     std::memset(too_long.data() + 8, 0xff, 8);
@@ -76,15 +76,15 @@ TEST_CASE("memory of a peer covers its bytes and no others") {
     CHECK_FALSE(region.covers(0x1020, ~std::uint64_t{0}));
 }
 
-TEST_CASE("connection data survives packing, and other data is refused") {
+TEST_CASE("connection data survives packing, and invalid data is refused") {
     using uct::rc::wire::connection_data;
     const connection_data made{0x123456, 0xfedcba, 1, 2, 3, IBV_MTU_4096};
     std::array<std::byte, connection_data::size> packed{};
     made.pack(packed);
     REQUIRE(connection_data::parse(packed) == made);
-    const auto refused = [&](std::size_t at, unsigned value) {
+    const auto refused = [&](std::size_t position, unsigned value) {
         auto wrong = packed;
-        wrong[at] = static_cast<std::byte>(value);
+        wrong[position] = static_cast<std::byte>(value);
         return !connection_data::parse(wrong).has_value();
     };
     CHECK(refused(3, 1));   // a queue pair number of more than 24 bits

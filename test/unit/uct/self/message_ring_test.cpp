@@ -9,7 +9,7 @@
 
 namespace {
 
-// Puts a message whose bytes are all `fill`; false when there is no room.
+// Adds a message whose bytes are all `fill`. Returns false if there is no room.
 bool put(uct::message_ring& ring, std::size_t length, std::uint8_t fill) {
     uct::message_ring::record* place = ring.reserve(length);
     if (place == nullptr) return false;
@@ -51,7 +51,7 @@ TEST_CASE("message_ring returns messages in order, with their bytes, whatever th
     }
 }
 
-TEST_CASE("message_ring refuses what does not fit and takes it when there is room") {
+TEST_CASE("message_ring refuses a message that does not fit and takes it when there is room") {
     uct::message_ring ring(1024);
     CHECK(ring.reserve(1024) == nullptr);
     REQUIRE(put(ring, 1008, 1));
@@ -61,7 +61,7 @@ TEST_CASE("message_ring refuses what does not fit and takes it when there is roo
     check_front(ring, 1008, 3);
 }
 
-TEST_CASE("message_ring gives the room of a message that became shorter to the next one") {
+TEST_CASE("message_ring gives the unused space of a shortened message to the next one") {
     uct::message_ring ring(1024);
     uct::message_ring::record* place = ring.reserve(1000);
     REQUIRE(place != nullptr);

@@ -1,4 +1,4 @@
-// Workers on a simulated network, each with one interface.
+// Test fixture: workers on a simulated network, each with one interface.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,11 @@
 
 namespace sim_fixture {
 
-struct told : uct::completion {
+struct counting_completion : uct::completion {
     unsigned times = 0;
-    told() : uct::completion{.done = [](uct::completion& c) { ++static_cast<told&>(c).times; }} {}
+    counting_completion()
+        : uct::completion{
+              .done = [](uct::completion& c) { ++static_cast<counting_completion&>(c).times; }} {}
 };
 
 struct worker {
@@ -38,7 +40,7 @@ struct worker {
                                   .arg = this});
     }
 
-    // Where endpoints come in pairs it waits for its partner.
+    // A paired endpoint waits for its partner.
     [[nodiscard]] ucs::result<std::unique_ptr<uct::ep>> try_connect(const worker& to) {
         std::vector<std::byte> address(to.iface->attr().address_length);
         to.iface->pack_address(address);

@@ -1,4 +1,4 @@
-// Two workers whose endpoints come in pairs.
+// Test fixture: two workers with paired endpoints.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -11,24 +11,25 @@ namespace sim_fixture {
 
 using bytes = std::vector<std::byte>;
 
-inline bytes connection_of(const worker& at, const uct::ep& of) {
-    bytes data(at.iface->attr().connection_length);
-    of.pack_connection(data);
+inline bytes connection_of(const worker& owner, const uct::ep& ep) {
+    bytes data(owner.iface->attr().connection_length);
+    ep.pack_connection(data);
     return data;
 }
 
-// Two workers, and an endpoint at each for the other that does not know it yet.
+// Two workers, each with an endpoint to the other that is not connected to its partner yet.
 struct network {
-    explicit network(std::uint64_t seed, const uct::sim::parameters& how = {}) : net(seed, how) {
+    explicit network(std::uint64_t seed, const uct::sim::parameters& options = {})
+        : net(seed, options) {
         for (worker* each : {&a, &b})
             loop.add([each] { return each->iface->progress(); });
     }
 
-    [[nodiscard]] ucs_status_t tell_a() { return there->connect_to(connection_of(b, *back)); }
-    [[nodiscard]] ucs_status_t tell_b() { return back->connect_to(connection_of(a, *there)); }
+    [[nodiscard]] ucs_status_t connect_a() { return there->connect_to(connection_of(b, *back)); }
+    [[nodiscard]] ucs_status_t connect_b() { return back->connect_to(connection_of(a, *there)); }
     void connect() {
-        REQUIRE(tell_a() == UCS_OK);
-        REQUIRE(tell_b() == UCS_OK);
+        REQUIRE(connect_a() == UCS_OK);
+        REQUIRE(connect_b() == UCS_OK);
     }
     void let_run(ucs::time::nanoseconds time) {
         net.advance(time);
@@ -55,15 +56,15 @@ inline ucs_status_t send(uct::ep& via, std::uint64_t number) {
     return via.am_short(0, number, nullptr, 0);
 }
 
-inline std::vector<std::uint64_t> numbers(const worker& at) {
+inline std::vector<std::uint64_t> numbers(const worker& owner) {
     std::vector<std::uint64_t> all;
-    for (const std::string& message : at.inbox)
+    for (const std::string& message : owner.inbox)
         std::memcpy(&all.emplace_back(), message.data(), sizeof all.back());
     return all;
 }
 
-// Time after which a message that nobody takes has been given up.
-inline ucs::time::nanoseconds patience(const uct::sim::fabric& net) {
+// Time after which a message that no partner accepts has been given up.
+inline ucs::time::nanoseconds give_up_time(const uct::sim::fabric& net) {
     const auto& pairs = net.network().paired;
     return (pairs.retransmissions + 2) * pairs.retransmission_time;
 }

@@ -1,4 +1,4 @@
-// Memory that is reached by keys, on the simulated network.
+// Unit tests: access to memory by keys, on the simulated network.
 #include <algorithm>
 
 #include "test/support/every_line.hpp"
@@ -8,14 +8,14 @@
 namespace {
 
 using sim_fixture::bytes;
+using sim_fixture::counting_completion;
+using sim_fixture::give_up_time;
 using sim_fixture::network;
-using sim_fixture::patience;
-using sim_fixture::told;
 using sim_fixture::worker;
 using uct::memory_access;
 using uct::sim::parameters;
 
-// A block of the second worker as the first one reaches it.
+// A block of the second worker, and the first worker's access to it.
 struct shared_block {
     explicit shared_block(network& both, memory_access allowed = memory_access::change,
                           std::size_t length = 64)
@@ -38,9 +38,9 @@ struct local_word {
     [[nodiscard]] std::span<const uct::iov> pieces() const { return {&piece, 1}; }
 };
 
-void check_refused(network& both, const shared_block& block, const told& done) {
+void check_refused(network& both, const shared_block& block, const counting_completion& done) {
     const bytes before = block.memory;
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(done.times == 1);
     CHECK(done.status == UCS_ERR_INVALID_ADDR);
     CHECK(both.a.failures == std::vector{UCS_ERR_INVALID_ADDR});
@@ -68,7 +68,7 @@ TEST_CASE("sim memory: an interface reaches memory by keys, and its component op
                       [](std::byte each) { return each == std::byte{0}; }));
 }
 
-TEST_CASE("sim memory: it is touched between the begin of an operation and its end") {
+TEST_CASE("sim memory: memory is accessed between the begin and the end of an operation") {
     bool early = false;
     bool late = false;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -78,12 +78,12 @@ TEST_CASE("sim memory: it is touched between the begin of an operation and its e
         const shared_block block(both);
         local_word from{.value = 1};
         local_word into;
-        told put;
-        told got;
+        counting_completion put;
+        counting_completion got;
         REQUIRE(both.there->put_zcopy(from.pieces(), block.at(8), &put) == UCS_INPROGRESS);
         REQUIRE(both.there->get_zcopy(into.pieces(), block.at(8), &got) == UCS_INPROGRESS);
         CHECK(block.memory[8] == std::byte{0x11});
-        from.value = 2;  // too early, and it shows
+        from.value = 2;  // the buffer is changed too early, which the put must reveal
         both.finish();
         CHECK(put.status == UCS_OK);
         CHECK(got.status == UCS_OK);
@@ -91,7 +91,7 @@ TEST_CASE("sim memory: it is touched between the begin of an operation and its e
         CHECK(block.memory[8] == std::byte{2});
         CHECK(block.memory[7] == std::byte{0x11});
         CHECK(block.memory[16] == std::byte{0x11});
-        // In any order.
+        // The operations may end in any order.
         (into.value == 2 ? late : early) = true;
         CHECK((into.value == 2 || into.value == 0x1111111111111111));
     }
@@ -114,7 +114,7 @@ TEST_CASE("sim memory: copied puts take their bytes at once, and a flush waits f
         word = 6;
         REQUIRE(both.there->put_bcopy(pack, &word, block.at(8)) == sizeof word);
         word = 7;
-        told flushed;
+        counting_completion flushed;
         REQUIRE(both.there->flush(&flushed) == UCS_INPROGRESS);
         bool there = false;
         REQUIRE(both.loop.run_until([&] {
@@ -122,7 +122,7 @@ TEST_CASE("sim memory: copied puts take their bytes at once, and a flush waits f
             return flushed.times == 1;
         }));
         CHECK(there);
-        told got;
+        counting_completion got;
         std::uint64_t read = 0;
         REQUIRE(both.there->get_bcopy(&read, sizeof read, block.at(8), &got) == UCS_INPROGRESS);
         both.finish();
@@ -131,9 +131,10 @@ TEST_CASE("sim memory: copied puts take their bytes at once, and a flush waits f
     }
 }
 
-TEST_CASE("sim memory: what a key does not allow breaks the connection and touches nothing") {
+TEST_CASE(
+    "sim memory: an access that the key does not allow fails the connection and changes nothing") {
     local_word word{.value = 9};
-    told done;
+    counting_completion done;
     network both(2);
     both.connect();
     SECTION("the key was taken back") {
@@ -166,9 +167,9 @@ TEST_CASE("sim memory: what a key does not allow breaks the connection and touch
     }
     SECTION("a key of another process") {
         const shared_block block(both);
-        const auto mine = *both.a.iface->domain()->share(
-            std::as_writable_bytes(std::span(&word, 1)), memory_access::change);
-        const auto wrong = *both.a.iface->domain()->attach(mine.key, memory_access::change);
+        const auto own = *both.a.iface->domain()->share(std::as_writable_bytes(std::span(&word, 1)),
+                                                        memory_access::change);
+        const auto wrong = *both.a.iface->domain()->attach(own.key, memory_access::change);
         REQUIRE(both.there->put_zcopy(word.pieces(), {block.at(0).address, wrong.get()}, &done) ==
                 UCS_INPROGRESS);
         check_refused(both, block, done);
@@ -176,31 +177,31 @@ TEST_CASE("sim memory: what a key does not allow breaks the connection and touch
     CHECK(word.value == 9);
 }
 
-TEST_CASE("sim memory: memory that may be read is read, and nothing needs no key") {
+TEST_CASE("sim memory: read-only memory can be read, and an access of 0 bytes needs no valid key") {
     network both(3);
     both.connect();
     shared_block block(both, memory_access::read);
     local_word word;
-    told got;
+    counting_completion got;
     REQUIRE(both.there->get_zcopy(word.pieces(), block.at(56), &got) == UCS_INPROGRESS);
     both.finish();
     CHECK(got.status == UCS_OK);
     CHECK(word.value == 0x1111111111111111);
     block.owner.keeper.reset();
-    told put;
+    counting_completion put;
     REQUIRE(both.there->put_zcopy({}, block.at(1000), &put) == UCS_INPROGRESS);
     both.finish();
     CHECK(put.status == UCS_OK);
 }
 
-TEST_CASE("sim memory: an answer that comes after its endpoint is gone changes nothing") {
+TEST_CASE("sim memory: a reply after its endpoint was destroyed changes nothing") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         network both(seed);
         both.connect();
         const shared_block block(both);
         auto into = std::make_unique<std::uint64_t>(2);
         const uct::iov piece{into.get(), sizeof *into};
-        told got;
+        counting_completion got;
         REQUIRE(both.there->get_zcopy({&piece, 1}, block.at(0), &got) == UCS_INPROGRESS);
         both.net.advance(both.net.dice().below(1500));
         both.there.reset();
@@ -211,18 +212,18 @@ TEST_CASE("sim memory: an answer that comes after its endpoint is gone changes n
     }
 }
 
-TEST_CASE("sim memory: operations wait for a partner that is told late, or fail in the end") {
+TEST_CASE("sim memory: operations wait for a partner that is connected late, or fail in the end") {
     local_word word;
     network both(4);
     const shared_block block(both);
-    told early;
+    counting_completion early;
     CHECK(both.there->get_zcopy(word.pieces(), block.at(0), &early) == UCS_ERR_NO_RESOURCE);
-    REQUIRE(both.tell_a() == UCS_OK);
-    told got;
+    REQUIRE(both.connect_a() == UCS_OK);
+    counting_completion got;
     REQUIRE(both.there->get_zcopy(word.pieces(), block.at(0), &got) == UCS_INPROGRESS);
     both.let_run(2 * both.net.network().paired.retransmission_time);
     CHECK(got.times == 0);
-    REQUIRE(both.tell_b() == UCS_OK);
+    REQUIRE(both.connect_b() == UCS_OK);
     both.finish();
     CHECK(got.status == UCS_OK);
     CHECK(word.value == 0x1111111111111111);
@@ -231,10 +232,10 @@ TEST_CASE("sim memory: operations wait for a partner that is told late, or fail 
     apart.net.break_path(0, 1);
     apart.connect();
     const shared_block far(apart);
-    told lost;
+    counting_completion lost;
     REQUIRE(apart.there->put_short(&word, sizeof word, far.at(0)) == UCS_OK);
     REQUIRE(apart.there->get_zcopy(word.pieces(), far.at(0), &lost) == UCS_INPROGRESS);
-    apart.let_run(patience(apart.net));
+    apart.let_run(give_up_time(apart.net));
     CHECK(lost.status == UCS_ERR_ENDPOINT_TIMEOUT);
     CHECK(apart.a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
 }
@@ -242,9 +243,9 @@ TEST_CASE("sim memory: operations wait for a partner that is told late, or fail 
 TEST_CASE("sim memory: atomic operations of two endpoints lose nothing") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        parameters how;
-        how.tx_window = 64;
-        network both(seed, how);
+        parameters options;
+        options.tx_window = 64;
+        network both(seed, options);
         both.connect();
         const auto memory = *both.b.iface->domain()->allocate(16);
         const auto there = *both.a.iface->domain()->attach(memory.key, memory_access::change);
@@ -254,7 +255,7 @@ TEST_CASE("sim memory: atomic operations of two endpoints lose nothing") {
         const auto address = reinterpret_cast<std::uint64_t>(memory.bytes.data());
         const uct::atomic_op add{uct::atomic_kind::add, 8, 1, 0};
         std::vector<std::uint64_t> before(20);
-        std::vector<told> done(20);
+        std::vector<counting_completion> done(20);
         for (std::size_t i = 0; i < 10; ++i) {
             REQUIRE(both.there->atomic(add, {address, there.get()}, &before[i], &done[i]) ==
                     UCS_INPROGRESS);
@@ -271,10 +272,10 @@ TEST_CASE("sim memory: atomic operations of two endpoints lose nothing") {
     }
 }
 
-TEST_CASE("sim memory: keys that are malformed are refused, and a device may know no more memory") {
+TEST_CASE("sim memory: malformed keys are refused, and registration may fail") {
     const test::every_line all_lines;
-    parameters how;
-    network both(6, how);
+    parameters options;
+    network both(6, options);
     const shared_block block(both);
     const test::log_capture log;
     uct::memory_domain& domain = *both.a.iface->domain();
@@ -290,8 +291,8 @@ TEST_CASE("sim memory: keys that are malformed are refused, and a device may kno
     }
     CHECK(log.count("is malformed") == key.size() + 4);
 
-    how.paired.registration_failure = 1;
-    const network full(7, how);
+    options.paired.registration_failure = 1;
+    const network full(7, options);
     bytes memory(8);
     CHECK(full.a.iface->domain()->share(memory, memory_access::read).status() == UCS_ERR_NO_MEMORY);
     CHECK(full.a.iface->domain()->allocate(8).status() == UCS_ERR_NO_MEMORY);

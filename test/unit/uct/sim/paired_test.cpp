@@ -1,4 +1,4 @@
-// Endpoints that come in pairs, on the simulated network.
+// Unit tests: paired endpoints on the simulated network.
 #include <catch2/catch.hpp>
 
 #include "test/support/every_line.hpp"
@@ -7,7 +7,7 @@
 
 namespace {
 
-using sim_fixture::told;
+using sim_fixture::counting_completion;
 using sim_fixture::worker;
 using uct::sim::fabric;
 using uct::sim::paired_component;
@@ -15,9 +15,9 @@ using uct::sim::parameters;
 
 using sim_fixture::bytes;
 using sim_fixture::connection_of;
+using sim_fixture::give_up_time;
 using sim_fixture::network;
 using sim_fixture::numbers;
-using sim_fixture::patience;
 using sim_fixture::send;
 
 struct waiting : uct::pending_request {
@@ -33,7 +33,7 @@ struct waiting : uct::pending_request {
 
 }  // namespace
 
-TEST_CASE("sim pairs: a resource and its interfaces say so, and are the faster ones") {
+TEST_CASE("sim pairs: a resource and its interfaces report pairing, and are the faster ones") {
     fabric net(1);
     const paired_component component(net);
     const worker paired(component, 1);
@@ -50,12 +50,12 @@ TEST_CASE("sim pairs: a resource and its interfaces say so, and are the faster o
     CHECK_FALSE(paired.iface->check_reachable(address).ok());
 }
 
-TEST_CASE("sim pairs: nothing is sent before an endpoint knows its partner, and then what waits") {
+TEST_CASE("sim pairs: nothing is sent before an endpoint is connected, then pending sends are") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        parameters how;
-        how.max_connect_time = 5000;
-        network both(seed, how);
+        parameters options;
+        options.max_connect_time = 5000;
+        network both(seed, options);
         waiting request(*both.there);
         CHECK(send(*both.there, 1) == UCS_ERR_NO_RESOURCE);
         both.there->pending_add(request);
@@ -69,12 +69,12 @@ TEST_CASE("sim pairs: nothing is sent before an endpoint knows its partner, and 
     }
 }
 
-TEST_CASE("sim pairs: messages wait for a partner that is told late, and arrive in order") {
+TEST_CASE("sim pairs: messages wait for a partner that is connected late, and arrive in order") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
         network both(seed);
-        REQUIRE(both.tell_a() == UCS_OK);
-        told flushed;
+        REQUIRE(both.connect_a() == UCS_OK);
+        counting_completion flushed;
         for (std::uint64_t i = 0; i < 5; ++i)
             REQUIRE(send(*both.there, i) == UCS_OK);
         REQUIRE(both.there->flush(&flushed) == UCS_INPROGRESS);
@@ -82,7 +82,7 @@ TEST_CASE("sim pairs: messages wait for a partner that is told late, and arrive 
         both.let_run(pairs.retransmission_time * (pairs.retransmissions - 2));
         CHECK(both.b.inbox.empty());
         CHECK(flushed.times == 0);
-        REQUIRE(both.tell_b() == UCS_OK);
+        REQUIRE(both.connect_b() == UCS_OK);
         for (std::uint64_t i = 5; i < 9; ++i)
             REQUIRE(send(*both.there, i) == UCS_OK);
         both.finish();
@@ -94,60 +94,61 @@ TEST_CASE("sim pairs: messages wait for a partner that is told late, and arrive 
     }
 }
 
-TEST_CASE("sim pairs: an endpoint whose partner is told of nothing fails in the end") {
+TEST_CASE("sim pairs: an endpoint whose partner is never connected fails in the end") {
     network both(2);
-    REQUIRE(both.tell_a() == UCS_OK);
-    told flushed;
+    REQUIRE(both.connect_a() == UCS_OK);
+    counting_completion flushed;
     REQUIRE(send(*both.there, 1) == UCS_OK);
     REQUIRE(both.there->flush(&flushed) == UCS_INPROGRESS);
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(both.a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
     CHECK(flushed.status == UCS_ERR_ENDPOINT_TIMEOUT);
     CHECK(send(*both.there, 2) == UCS_ERR_ENDPOINT_TIMEOUT);
-    // The other one hears of that when it sends.
-    REQUIRE(both.tell_b() == UCS_OK);
-    both.let_run(patience(both.net));
+    // The other endpoint notices when it sends.
+    REQUIRE(both.connect_b() == UCS_OK);
+    both.let_run(give_up_time(both.net));
     CHECK(both.b.failures.empty());
     REQUIRE(send(*both.back, 3) == UCS_OK);
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(both.b.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
     CHECK(both.a.inbox.empty());
     CHECK(both.b.inbox.empty());
 }
 
-TEST_CASE("sim pairs: looking at a partner that is gone finds it out") {
+TEST_CASE("sim pairs: check finds out that a partner is gone") {
     network both(3);
     both.connect();
     both.there->check();
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(both.a.failures.empty());
     CHECK(both.b.inbox.empty());
-    both.net.fail_after(0, 1, 10);  // both ways
-    both.let_run(patience(both.net));
+    both.net.fail_after(0, 1, 10);  // in both directions
+    both.let_run(give_up_time(both.net));
     CHECK(both.a.failures.size() == 1);
     CHECK(both.b.failures == std::vector{UCS_ERR_CONNECTION_RESET});
 
-    parameters how;
-    how.both_ways = false;
-    network silent(4, how);
+    parameters options;
+    options.both_ways = false;
+    network silent(4, options);
     silent.connect();
     silent.net.fail_after(0, 1, 10);
-    silent.let_run(patience(silent.net));
+    silent.let_run(give_up_time(silent.net));
     CHECK(silent.b.failures.empty());
     silent.back->check();
-    silent.let_run(patience(silent.net));
+    silent.let_run(give_up_time(silent.net));
     CHECK(silent.b.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
 }
 
-TEST_CASE("sim pairs: an endpoint goes when its messages have arrived, and its partner is told") {
+TEST_CASE(
+    "sim pairs: an endpoint ends when its messages have arrived, and its partner is notified") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
-        parameters how;
-        how.delay_probability = 0.3;
-        how.rx_queue = 2;
-        network both(seed, how);
+        parameters options;
+        options.delay_probability = 0.3;
+        options.rx_queue = 2;
+        network both(seed, options);
         both.connect();
-        told back_flushed;
+        counting_completion back_flushed;
         for (std::uint64_t i = 0; i < 6; ++i) {
             REQUIRE(send(*both.there, i) == UCS_OK);
             REQUIRE(send(*both.back, i) == UCS_OK);
@@ -164,23 +165,24 @@ TEST_CASE("sim pairs: an endpoint goes when its messages have arrived, and its p
     }
 }
 
-TEST_CASE("sim pairs: one that goes before it knew its partner is missed by messages only") {
+TEST_CASE(
+    "sim pairs: an endpoint destroyed before its connection is noticed only by messages to it") {
     network both(5);
-    REQUIRE(both.tell_b() == UCS_OK);
+    REQUIRE(both.connect_b() == UCS_OK);
     both.there.reset();
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(both.b.failures.empty());
     REQUIRE(send(*both.back, 1) == UCS_OK);
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(both.b.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
 }
 
-TEST_CASE("sim pairs: an endpoint may be its own partner, whatever the paths to others are like") {
-    parameters how;
-    how.paired.dead_path = 1;
+TEST_CASE("sim pairs: an endpoint may be its own partner, even with broken paths to others") {
+    parameters options;
+    options.paired.dead_path = 1;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        network both(seed, how);
+        network both(seed, options);
         auto loop = both.a.connect(both.a);
         REQUIRE(loop->connect_to(connection_of(both.a, *loop)) == UCS_OK);
         for (std::uint64_t i = 0; i < 3; ++i)
@@ -195,7 +197,8 @@ TEST_CASE("sim pairs: an endpoint may be its own partner, whatever the paths to 
     }
 }
 
-TEST_CASE("sim pairs: connection data that is malformed is refused, that of others leads nowhere") {
+TEST_CASE(
+    "sim pairs: malformed connection data is refused, and foreign data leads to no connection") {
     const test::every_line all_lines;
     network both(6);
     const test::log_capture log;
@@ -209,39 +212,39 @@ TEST_CASE("sim pairs: connection data that is malformed is refused, that of othe
     }
     CHECK(log.count("is malformed") == good.size() * 9);
     CHECK(send(*both.there, 1) == UCS_ERR_NO_RESOURCE);
-    // Of an endpoint that has another partner.
+    // Connection data of an endpoint that has another partner.
     both.connect();
-    CHECK(both.tell_a() == UCS_OK);  // again
+    CHECK(both.connect_a() == UCS_OK);  // again
     const auto third = both.a.connect(both.b);
     REQUIRE(third->connect_to(good) == UCS_OK);
     REQUIRE(send(*third, 2) == UCS_OK);
     REQUIRE(send(*both.there, 3) == UCS_OK);
-    both.let_run(patience(both.net));
+    both.let_run(give_up_time(both.net));
     CHECK(numbers(both.b) == std::vector<std::uint64_t>{3});
     CHECK(both.a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
     CHECK(both.b.failures.empty());
 }
 
-TEST_CASE("sim pairs: on a path that carries nothing endpoints fail when they send") {
+TEST_CASE("sim pairs: endpoints on a broken path fail when they send") {
     for (const bool by_chance : {false, true}) {
         CAPTURE(by_chance);
-        parameters how;
-        how.paired.dead_path = by_chance ? 1 : 0;
-        network both(7, how);
+        parameters options;
+        options.paired.dead_path = by_chance ? 1 : 0;
+        network both(7, options);
         if (!by_chance) both.net.break_path(1, 0);
         both.connect();
         REQUIRE(send(*both.there, 1) == UCS_OK);
-        both.let_run(patience(both.net));
+        both.let_run(give_up_time(both.net));
         CHECK(both.a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
         CHECK(both.b.failures.empty());
         CHECK(both.b.inbox.empty());
     }
 }
 
-TEST_CASE("sim pairs: a device may have no room for one more endpoint") {
-    parameters how;
-    how.paired.creation_failure = 0.5;
-    fabric net(8, how);
+TEST_CASE("sim pairs: creating an endpoint may fail") {
+    parameters options;
+    options.paired.creation_failure = 0.5;
+    fabric net(8, options);
     const paired_component component(net);
     worker a(component, 1);
     unsigned made = 0;
@@ -259,7 +262,7 @@ TEST_CASE("sim pairs: a device may have no room for one more endpoint") {
     CHECK(made < 80);
 }
 
-TEST_CASE("sim pairs: a worker that dies fails the endpoints of those who know it") {
+TEST_CASE("sim pairs: the death of a worker fails the endpoints connected to it") {
     network both(9);
     auto stranger = both.a.connect(both.b);
     both.connect();
@@ -278,12 +281,12 @@ TEST_CASE("sim pairs: a worker that dies fails the endpoints of those who know i
 
 TEST_CASE("sim pairs: the same seed gives the same run") {
     const auto play = [](std::uint64_t seed) {
-        parameters how;
-        how.delay_probability = 0.3;
-        how.refusal = 0.1;
-        how.tx_window = 4;
-        how.rx_queue = 3;
-        network both(seed, how);
+        parameters options;
+        options.delay_probability = 0.3;
+        options.refusal = 0.1;
+        options.tx_window = 4;
+        options.rx_queue = 3;
+        network both(seed, options);
         both.connect();
         unsigned sent = 0;
         both.loop.add([&] { return sent < 50 && send(*both.there, sent) == UCS_OK ? ++sent : 0; });

@@ -1,4 +1,5 @@
-// What only the simulation can do: repeat itself, fail on command, catch its users' mistakes.
+// Unit tests of the simulation's own features: reproducible runs, failures on command, detection of
+// its users' mistakes.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace {
 
-using sim_fixture::told;
+using sim_fixture::counting_completion;
 using sim_fixture::worker;
 using uct::sim::fabric;
 using uct::sim::parameters;
@@ -26,7 +27,7 @@ parameters rough() {
     return network;
 }
 
-// Sends 50 messages each way and returns the digest of what happened.
+// Sends 50 messages in each direction and returns the digest of the trace.
 std::uint64_t play(std::uint64_t seed) {
     fabric network(seed, rough());
     worker a(network, 1);
@@ -74,11 +75,11 @@ TEST_CASE("sim: its clock is the clock of the library while it lives, also neste
     CHECK(ucs::time::now() >= real);
 }
 
-TEST_CASE("sim: a zcopy reads its payload when it is carried, not when it is posted") {
+TEST_CASE("sim: a zcopy reads its payload when it is transferred, not when it is posted") {
     fabric network(3);
     worker a(network, 1);
     worker b(network, 2);
-    told done;
+    counting_completion done;
     std::string text = "early";
     const auto via = a.connect(b);
     const uct::iov piece{text.data(), text.size()};
@@ -119,12 +120,12 @@ TEST_CASE("sim: an endpoint fails at the operation that a test names") {
     }
 }
 
-TEST_CASE("sim: a failure after a time takes both directions and ends what is in flight once") {
+TEST_CASE("sim: a delayed failure affects both directions and ends each operation once") {
     fabric network(4);
     worker a(network, 1);
     worker b(network, 2);
-    told done;
-    told flushed;
+    counting_completion done;
+    counting_completion flushed;
     std::string text(60000, 'x');
     const auto there = a.connect(b);
     const auto back = b.connect(a);
@@ -144,7 +145,7 @@ TEST_CASE("sim: a failure after a time takes both directions and ends what is in
     CHECK(b.failures.size() == 1);
 }
 
-TEST_CASE("sim: a worker dies and its peers are told after the detection time") {
+TEST_CASE("sim: a worker dies and its peers are notified after the detection time") {
     fabric network(5);
     worker a(network, 1);
     worker b(network, 2);
@@ -165,7 +166,8 @@ TEST_CASE("sim: a worker dies and its peers are told after the detection time") 
 }
 
 TEST_CASE("sim: messages lost with their link do not hold back those of other links") {
-    // They waited for room in the receiver's queue; the room that came was given to nobody.
+    // Regression test. Lost messages kept their slots in the receiver's queue, and no other link
+    // could use them.
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
         parameters narrow;
@@ -192,11 +194,11 @@ TEST_CASE("sim: messages lost with their link do not hold back those of other li
     }
 }
 
-TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
+TEST_CASE("sim: memory of a get is not written after its endpoint is destroyed") {
     fabric network(6);
     worker a(network, 1);
     worker b(network, 2);
-    told done;
+    counting_completion done;
     std::uint64_t remote = 1;
     auto local = std::make_unique<std::uint64_t>(2);
     auto there = a.connect(b);
@@ -213,7 +215,7 @@ TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
     CHECK(done.times == 1);
 }
 
-TEST_CASE("sim: what a peer reads may be gone") {
+TEST_CASE("sim: memory that a peer reads may be unmapped") {
     fabric network(6);
     worker a(network, 1);
     worker b(network, 2);
@@ -223,7 +225,7 @@ TEST_CASE("sim: what a peer reads may be gone") {
     REQUIRE(pages != MAP_FAILED);
     auto freed = std::make_unique<std::uint64_t>(1);
     std::uint64_t local[] = {2, 3};
-    told done;
+    counting_completion done;
     done.count = 2;
     const uct::iov pieces[] = {{&local[0], 8}, {&local[1], 8}};
     const std::uint64_t places[] = {reinterpret_cast<std::uintptr_t>(freed.get()),
@@ -249,13 +251,13 @@ TEST_CASE("sim: calls beyond the limits are errors that name the call") {
     CHECK(via->am_short(0, 0, text.data(), a.iface->attr().max_short + 1) == UCS_ERR_INVALID_PARAM);
     CHECK(via->am_short(uct::am_id_count, 0, nullptr, 0) == UCS_ERR_INVALID_PARAM);
     const uct::iov piece{const_cast<char*>(text.data()), text.size()};
-    told done;
+    counting_completion done;
     CHECK(via->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("am_short") == 2);
     CHECK(log.count("am_zcopy") == 1);
 }
 
-TEST_CASE("sim: the trace says what happened last") {
+TEST_CASE("sim: the trace shows the last events") {
     fabric network(8);
     worker a(network, 1);
     worker b(network, 2);

@@ -29,7 +29,7 @@ std::vector<std::byte> packed(const address& from) {
 
 }  // namespace
 
-TEST_CASE("an address comes back as it was packed, whatever families it has") {
+TEST_CASE("an address with any families is parsed as it was packed") {
     for (const auto& [v4, v6] : {std::pair{true, false}, {false, true}, {true, true}}) {
         address before = sample(v4, v6);
         before.loopback = v4;
@@ -61,9 +61,9 @@ TEST_CASE("a cut or lengthened address is refused at every length") {
 TEST_CASE("an address with another version, unknown flags, no family, port 0 or id 0 is refused") {
     const auto good = packed(sample(true, false));
     REQUIRE(address::parse(good, 0));
-    const auto with = [&](std::size_t at, int value) {
+    const auto with = [&](std::size_t offset, int value) {
         auto bytes = good;
-        bytes[at] = std::byte(value);
+        bytes[offset] = std::byte(value);
         return address::parse(bytes, 0).has_value();
     };
     CHECK_FALSE(with(0, 3));

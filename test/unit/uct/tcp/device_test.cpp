@@ -18,7 +18,7 @@ TEST_CASE("an interface that cannot be used says why") {
     CHECK(one.why_unusable(false) == "is a bridge, and UCX_TCP_BRIDGE_ENABLE is n");
 }
 
-TEST_CASE("hardware ranks above what is made of it, that above bridges and tunnels") {
+TEST_CASE("hardware ranks above stacked interfaces, and these above bridges and tunnels") {
     const double speed = 25e9 / 8;
     device_cost better = estimate(device_kind::hardware, speed);
     for (const device_kind kind :

@@ -25,7 +25,7 @@ iovec piece(const bytes& from) {
     return {const_cast<std::byte*>(from.data()), from.size()};
 }
 
-// All records of a text.
+// Returns all records of a text.
 bytes encrypted_text(encrypting_stream& out, const bytes& plain) {
     bytes made;
     std::size_t done = 0;
@@ -44,7 +44,7 @@ struct decrypted {
     bool broken = false;
 };
 
-// The result of a receiver that gets the bytes in pieces.
+// Returns the result of a receiver that gets the bytes in pieces.
 decrypted decrypt_all(decrypting_stream& in, std::span<const std::byte> from, std::size_t step,
                       std::size_t room = 1000) {
     decrypted all;
@@ -52,8 +52,8 @@ decrypted decrypt_all(decrypting_stream& in, std::span<const std::byte> from, st
         bytes into(room);
         const iovec space = piece(into);
         const auto read = in.read(std::span(&space, 1));
-        all.broken = read.what == decrypting_stream::outcome::broken;
-        if (read.what == decrypting_stream::outcome::read) {
+        all.broken = read.status == decrypting_stream::outcome::broken;
+        if (read.status == decrypting_stream::outcome::read) {
             all.plain.insert(all.plain.end(), into.begin(),
                              into.begin() + static_cast<std::ptrdiff_t>(read.count));
             continue;
@@ -70,7 +70,7 @@ decrypted decrypt_all(decrypting_stream& in, std::span<const std::byte> from, st
 
 }  // namespace
 
-TEST_CASE("what one side encrypts the other decrypts, whatever the pieces") {
+TEST_CASE("bytes that one side encrypts are decrypted by the other, in pieces of any size") {
     const std::size_t step = GENERATE(1U, 100U, 40000U, 1000000U);
     const std::size_t length = GENERATE(1U, 8U, 32767U, 32768U, 32769U, 100000U);
     encrypted_streams connecting(session, true);
@@ -113,7 +113,7 @@ TEST_CASE("the directions and sessions have different keys") {
     CHECK(decrypt_all(elsewhere.in, encrypted_text(again.out, random_bytes(50, 1)), 1000).broken);
 }
 
-TEST_CASE("the plaintext does not show") {
+TEST_CASE("the plaintext does not appear in the ciphertext") {
     encrypted_streams one(session, true);
     const bytes plain(300, std::byte{'x'});
     const bytes sent = encrypted_text(one.out, plain);
@@ -121,14 +121,14 @@ TEST_CASE("the plaintext does not show") {
     CHECK(std::search(sent.begin(), sent.end(), run.begin(), run.end()) == sent.end());
 }
 
-TEST_CASE("a changed bit anywhere breaks the stream, and nothing of its record comes out") {
+TEST_CASE("a changed bit anywhere breaks the stream, and its record is not delivered") {
     const bytes plain = random_bytes(60, 3);
     encrypted_streams one(session, true);
     const bytes sent = encrypted_text(one.out, plain);
     for (std::size_t bit = 0; bit < 8 * sent.size(); ++bit) {
         bytes changed = sent;
         changed[bit / 8] ^= std::byte{1} << (bit % 8);
-        // Behind a length that grew, more has to come before it can be judged.
+        // If the length grew, more bytes must come before the record can be checked.
         const bytes more(encrypted::longest_record, std::byte{0});
         changed.insert(changed.end(), more.begin(), more.end());
         encrypted_streams other(session, false);

@@ -1,4 +1,4 @@
-// Encrypted connections between workers: messages of every kind, and somebody who changes bytes.
+// Unit tests: encrypted connections between workers, and data that was changed in transit.
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
 #include "uct/tcp/encrypted_stream.hpp"
@@ -70,14 +70,14 @@ TEST_CASE("an interface does not encrypt without a key") {
     CHECK(log.count("needs a job key") == 1);
 }
 
-TEST_CASE("an encrypted connection that carries other bytes than the peer's is closed") {
+TEST_CASE("an encrypted connection with bytes that the peer did not send is closed") {
     const test::log_capture log;
     worker a("TCP_ENCRYPTION", "y", &job);
     hand_made_peer peer(&job, true);
     const auto via = a.connect(peer.address());
     CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
     const ucs::unique_fd fd = peer.let_in(a);
-    // A header and a record that no key fits.
+    // A header and a record that no key decrypts.
     const bytes forged = filled(uct::tcp::encrypted::header_size, 0x11);
     hand_made_peer::send_all(fd.get(), forged);
     bytes record = filled(4 + 40, 0x22);
@@ -86,6 +86,6 @@ TEST_CASE("an encrypted connection that carries other bytes than the peer's is c
     hand_made_peer::send_all(fd.get(), record);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
-    CHECK(log.count("was changed on its way") == 1);
+    CHECK(log.count("was changed in transit") == 1);
     CHECK(a.inbox.empty());
 }

@@ -1,4 +1,4 @@
-// Workers with a tcp interface on lo, and peers that a test plays by hand.
+// Test fixture: workers with a tcp interface on lo, and peers that the test plays by hand.
 #pragma once
 
 #include <poll.h>
@@ -26,14 +26,14 @@ inline bytes filled(std::size_t length, int value) {
     return bytes(length, std::byte(value));
 }
 
-// An event loop, an interface on lo and what was told to it.
+// An event loop, an interface on lo, and the messages and failures that it has received.
 class worker {
-    // Outlive the interface.
+    // These outlive the interface.
     ucs::config::source config_ = ucs::config::source::empty();
     std::unique_ptr<ucs::async::event_loop> events_;
 
 public:
-    // `name` without UCX_; nullptr for the defaults.
+    // `name` is an option without UCX_; nullptr for the defaults.
     explicit worker(const char* name = nullptr, const std::string& text = {},
                     const ucs::security::key* job_key = nullptr) {
         if (name != nullptr) config_.set(name, text);
@@ -71,7 +71,7 @@ public:
         REQUIRE(made);
         return std::move(*made);
     }
-    // From the object tree: open sockets to peers, and peers that it knows.
+    // From the object tree: open sockets to peers, and known peers.
     [[nodiscard]] unsigned connections() const { return number("connections"); }
     [[nodiscard]] unsigned peers() const { return number("peers"); }
 
@@ -91,14 +91,14 @@ private:
     }
 };
 
-// Progress of everybody until `done`; false after very many turns without.
+// Progresses all workers until `done`. Returns false if that takes very many iterations.
 inline bool run(std::initializer_list<worker*> all, const std::function<bool()>& done) {
     for (int turn = 0; turn < 2'000'000; ++turn) {
         if (done()) return true;
         unsigned events = 0;
         for (worker* one : all)
             events += one->progress();
-        // The kernel may need this processor to carry the bytes.
+        // The kernel may need this processor to transfer the bytes.
         if (events == 0) ::poll(nullptr, 0, turn % 64 == 0 ? 1 : 0);
     }
     return done();
@@ -148,15 +148,15 @@ inline std::uint64_t number_of(const bytes& message) {
     return number;
 }
 
-// A peer played by hand: a listening socket of its own, and connections to workers.
+// A peer that the test plays by hand: a listening socket of its own, and connections to workers.
 class hand_made_peer {
 public:
     explicit hand_made_peer(const ucs::security::key* job_key = nullptr, bool encrypted = false)
         : own(job_key, encrypted),
           id(own.id()),
           listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        const uct::tcp::socket_address at(loopback(), 0);
-        REQUIRE(::bind(listener_.get(), at.data(), at.size()) == 0);
+        const uct::tcp::socket_address any_port(loopback(), 0);
+        REQUIRE(::bind(listener_.get(), any_port.data(), any_port.size()) == 0);
         REQUIRE(::listen(listener_.get(), 16) == 0);
         own.set_address(*uct::tcp::address::parse(address(), 0));
     }
@@ -173,19 +173,19 @@ public:
         return packed;
     }
 
-    // Takes a connection that a worker makes; the worker then waits for an answer to its greeting.
-    ucs::unique_fd accept(worker& who) const {
-        REQUIRE(run({&who}, [&] { return readable(listener_.get()); }));
+    // Accepts a connection of a worker, which then waits for a reply to its greeting.
+    ucs::unique_fd accept(worker& remote) const {
+        REQUIRE(run({&remote}, [&] { return readable(listener_.get()); }));
         ucs::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
-        REQUIRE(run({&who}, [&] { return readable(fd.get()); }));
+        REQUIRE(run({&remote}, [&] { return readable(fd.get()); }));
         return fd;
     }
-    // Goes through the greetings up to the worker's proof.
-    uct::tcp::accepting_handshake prove_to(worker& who, int fd) const {
+    // Exchanges greetings up to the worker's proof.
+    uct::tcp::accepting_handshake prove_to(worker& remote, int fd) const {
         uct::tcp::accepting_handshake handshake(own);
         using step = uct::tcp::accepting_handshake::step;
         step done = step::incomplete;
-        REQUIRE(run({&who}, [&] {
+        REQUIRE(run({&remote}, [&] {
             if (readable(fd)) done = receive(fd, handshake);
             if (done == step::send_challenge) {
                 send_all(fd, handshake.challenge().bytes());
@@ -195,10 +195,10 @@ public:
         }));
         return handshake;
     }
-    // Takes the connection that a worker makes and lets it in.
-    ucs::unique_fd let_in(worker& who) const {
-        ucs::unique_fd fd = accept(who);
-        send_all(fd.get(), prove_to(who, fd.get()).welcome(0).bytes());
+    // Accepts the connection of a worker and welcomes it.
+    ucs::unique_fd let_in(worker& remote) const {
+        ucs::unique_fd fd = accept(remote);
+        send_all(fd.get(), prove_to(remote, fd.get()).welcome(0).bytes());
         return fd;
     }
     void refuse(int fd, std::uint64_t to, uct::tcp::wire::refusal_reason reason) const {
@@ -211,17 +211,17 @@ public:
     }
 
     // Connects to a worker and proves itself.
-    ucs::unique_fd come_in(worker& who, std::uint32_t attempt = 1) const {
-        const uct::tcp::address target = who.parsed_address();
+    ucs::unique_fd come_in(worker& remote, std::uint32_t attempt = 1) const {
+        const uct::tcp::address target = remote.parsed_address();
         ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        const uct::tcp::socket_address at(loopback(), target.v4.port);
-        REQUIRE(::connect(fd.get(), at.data(), at.size()) == 0);
+        const uct::tcp::socket_address address(loopback(), target.v4.port);
+        REQUIRE(::connect(fd.get(), address.data(), address.size()) == 0);
         uct::tcp::connecting_handshake handshake(own, target.iface_id,
                                                  uct::tcp::key_of_address(target), attempt);
         using step = uct::tcp::connecting_handshake::step;
         send_all(fd.get(), handshake.hello().bytes());
         step done = step::incomplete;
-        REQUIRE(run({&who}, [&] {
+        REQUIRE(run({&remote}, [&] {
             if (readable(fd.get())) done = receive(fd.get(), handshake);
             return done == step::send_proof;
         }));
@@ -264,7 +264,7 @@ private:
     ucs::unique_fd listener_;
 };
 
-// A worker's endpoint to a peer played by hand that has let it in.
+// A worker's endpoint to a peer that the test plays by hand and that has welcomed it.
 struct connection_by_hand {
     explicit connection_by_hand(worker& from) : via(from.connect(peer.address())) {
         CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);  // begins to connect
@@ -276,14 +276,15 @@ struct connection_by_hand {
 };
 
 // A plain connection to a worker's port.
-inline ucs::unique_fd knock(const worker& at) {
+inline ucs::unique_fd knock(const worker& remote) {
     ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const uct::tcp::socket_address target(hand_made_peer::loopback(), at.parsed_address().v4.port);
+    const uct::tcp::socket_address target(hand_made_peer::loopback(),
+                                          remote.parsed_address().v4.port);
     REQUIRE(::connect(fd.get(), target.data(), target.size()) == 0);
     return fd;
 }
 
-// The other side closed the connection.
+// Returns true if the other side has closed the connection.
 inline bool ended(int fd) {
     std::array<std::byte, 256> rest;
     const ssize_t got = ::recv(fd, rest.data(), rest.size(), MSG_DONTWAIT);

@@ -1,4 +1,4 @@
-// Greetings without a socket: both sides, and strangers in place of either.
+// Unit tests: greetings without a socket, between peers and with strangers in place of either side.
 #include "uct/tcp/handshake.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t attempt = 7;
 
-// Hands bytes to one side as they would come from a socket, `piece` at a time.
+// Passes bytes to one side as from a socket, `piece` bytes at a time.
 template<class Handshake>
 typename Handshake::step give(Handshake& side, std::span<const std::byte> bytes,
                               std::size_t piece = 64) {
@@ -71,7 +71,7 @@ void check_agree(pair& both, std::size_t piece = 64) {
     CHECK(both.connects.session_key() == both.accepts.session_key());
 }
 
-// A greeting with its last part, which the sender computes itself.
+// Returns a greeting with a tail that the sender computes itself.
 std::vector<std::byte> with_tail(const wire::greeting& value, ucs::security::bytes first,
                                  ucs::security::bytes second, ucs::security::bytes third = {}) {
     std::vector<std::byte> made(wire::greeting_size);
@@ -81,7 +81,7 @@ std::vector<std::byte> with_tail(const wire::greeting& value, ucs::security::byt
     return made;
 }
 
-// The end of a proof: an address tag, and the tag over it.
+// Returns the end of a proof: an address tag, and the tag over it.
 std::vector<std::byte> with_address(const ucs::security::tag& identity) {
     std::vector<std::byte> both(sizeof(address_tag) + identity.size());
     std::ranges::copy(identity, both.begin() + sizeof(address_tag));
@@ -120,7 +120,7 @@ TEST_CASE("sides with different terms refuse each other with the reason") {
     CHECK(reason_of(pair(&job, &job, false, true)) == wire::refusal_reason::encryption_differs);
 }
 
-TEST_CASE("different job keys are noticed by the side that connects, which says so") {
+TEST_CASE("the connecting side notices different job keys and reports them") {
     const key other = key::from_text("the key of another job");
     pair both(&job, &other);
     CHECK(give(both.accepts, both.connects.hello().bytes()) == accepting::send_challenge);
@@ -134,7 +134,7 @@ TEST_CASE("a stranger that knows the port and the id, and not the secret, is ref
     connecting_handshake guess(stranger, both.second.id(), stranger.address_key(), attempt);
     CHECK(give(both.accepts, guess.hello().bytes()) == accepting::send_challenge);
     CHECK(give(guess, both.accepts.challenge().bytes()) == connecting::unproven);
-    // It sends a proof all the same, with all else that it can make.
+    // It still sends a proof, and everything else that it can compute.
     wire::greeting last = both.accepts.hello();
     last.kind = wire::greeting_kind::proof;
     const auto tag = identity::agree(stranger.pair(), both.second.pair().open(), both.second.id(),
@@ -145,7 +145,7 @@ TEST_CASE("a stranger that knows the port and the id, and not the secret, is ref
     CHECK(both.accepts.reason() == wire::refusal_reason::keys_differ);
 }
 
-TEST_CASE("a handshake holds for the whole address, also where its id and secret are right") {
+TEST_CASE("a handshake is bound to the whole address, even if id and secret match") {
     pair both;
     both.second.set_address(address_with_port(both.second, 5000));
     const auto port = GENERATE(std::uint16_t{5000}, std::uint16_t{5001});
@@ -156,7 +156,7 @@ TEST_CASE("a handshake holds for the whole address, also where its id and secret
           (port == 5000 ? connecting::send_proof : connecting::unproven));
 }
 
-TEST_CASE("the side that accepts learns by which address the other one is reached") {
+TEST_CASE("the accepting side learns the address of the connecting side") {
     pair both;
     both.first.set_address(address_with_port(both.first, 4000));
     check_agree(both);
@@ -166,7 +166,7 @@ TEST_CASE("the side that accepts learns by which address the other one is reache
           tag_of_address(key_of_address(address_with_port(both.first, 4001))));
 }
 
-TEST_CASE("a refusal that has the other side try again counts only from a proven peer") {
+TEST_CASE("a refusal that leads to a retry counts only from a proven peer") {
     const auto reason = GENERATE(wire::refusal_reason::lost_race, wire::refusal_reason::stale);
     pair both;
     CHECK(give(both.connects, both.refusal(reason).bytes()) == connecting::unproven);
@@ -176,7 +176,7 @@ TEST_CASE("a refusal that has the other side try again counts only from a proven
     CHECK(give(proven.connects, proven.refusal(reason).bytes()) == connecting::refused);
 }
 
-TEST_CASE("nobody connects in the name of an interface whose address it knows") {
+TEST_CASE("knowing an address does not suffice to connect in its name") {
     pair both;
     const credentials third(nullptr, false);
     const wire::greeting hello{
@@ -203,7 +203,7 @@ TEST_CASE("nobody connects in the name of an interface whose address it knows") 
     CHECK(give(both.accepts, record) == accepting::impostor);
 }
 
-TEST_CASE("nobody accepts in the name of an interface whose address it knows") {
+TEST_CASE("knowing an address does not suffice to accept in its name") {
     pair both;
     const credentials third(nullptr, false);
     const packed_greeting hello = both.connects.hello();
@@ -238,7 +238,7 @@ TEST_CASE("nobody accepts in the name of an interface whose address it knows") {
     }
 }
 
-TEST_CASE("a successor of the port that knows the id, and not the secret, proves nothing") {
+TEST_CASE("a process that takes over the port without the secret proves nothing") {
     pair both;
     const credentials stranger(nullptr, false);
     const packed_greeting hello = both.connects.hello();
@@ -309,7 +309,7 @@ TEST_CASE("a changed bit of any greeting keeps the connection from being made") 
     }
 }
 
-TEST_CASE("greetings that are not due are foreign") {
+TEST_CASE("greetings out of order are foreign") {
     pair both;
     CHECK(give(both.accepts, both.bare_welcome().bytes()) == accepting::foreign);
     pair twice;

@@ -30,14 +30,14 @@ bool still_works(worker& a) {
     });
 }
 
-// The other side's kernel has all that was sent.
+// Waits until the other side's kernel has all sent bytes.
 bool arrived(int fd) {
     int underway = 0;
     REQUIRE(::ioctl(fd, SIOCOUTQ, &underway) == 0);
     return underway == 0;
 }
 
-// What the other side sends from here on fails.
+// From here on, sends of the other side fail.
 void reset(ucs::unique_fd& fd) {
     const linger now{1, 0};
     REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
@@ -46,7 +46,7 @@ void reset(ucs::unique_fd& fd) {
 
 }  // namespace
 
-TEST_CASE("a stranger that talks something else is shown out") {
+TEST_CASE("a stranger with another protocol is disconnected") {
     worker a;
     const auto stranger = knock(a);
     const std::string text = "GET / HTTP/1.1\r\nHost: somebody.example\r\n\r\n";
@@ -71,7 +71,7 @@ TEST_CASE("a stranger that says nothing is closed after the handshake timeout") 
     CHECK(run({&a}, [&] { return ended(silent.get()) && ended(slow.get()); }));
 }
 
-TEST_CASE("more strangers than there is room for do not keep peers out for ever") {
+TEST_CASE("more strangers than the limit do not keep peers out for ever") {
     worker a("TCP_HANDSHAKE_TIMEOUT", "50ms");
     std::vector<ucs::unique_fd> crowd;
     for (int i = 0; i < 300; ++i)
@@ -79,7 +79,7 @@ TEST_CASE("more strangers than there is room for do not keep peers out for ever"
     CHECK(still_works(a));
 }
 
-TEST_CASE("a crowd that never speaks makes room long before the handshake timeout") {
+TEST_CASE("silent strangers make room long before the handshake timeout") {
     const test::log_capture log;
     worker a("TCP_HANDSHAKE_TIMEOUT", "1h");
     std::vector<ucs::unique_fd> crowd;
@@ -89,7 +89,7 @@ TEST_CASE("a crowd that never speaks makes room long before the handshake timeou
     CHECK(log.count("have not identified themselves") == 1);
 }
 
-TEST_CASE("strangers that say nonsense again and again do not fill the log") {
+TEST_CASE("strangers that send garbage repeatedly do not fill the log") {
     const test::log_capture log;
     worker a;
     for (int i = 0; i < 60; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE(
     while (!arrived(fd.get()))
         ::poll(nullptr, 0, 1);
     reset(fd);
-    // Those who come are dealt with in turn.
+    // Pending connections are served in turn.
     const auto stranger = knock(a);
     const bytes nonsense = filled(64, 0x55);
     REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 64);
@@ -120,7 +120,7 @@ TEST_CASE(
     CHECK(still_works(a));
 }
 
-TEST_CASE("a greeted peer that sends what is no frame is cut off") {
+TEST_CASE("a greeted peer that sends an invalid frame is disconnected") {
     worker a;
     const connection_by_hand made(a);
     const bytes garbage = filled(64, 0x55);
@@ -130,7 +130,7 @@ TEST_CASE("a greeted peer that sends what is no frame is cut off") {
     CHECK(still_works(a));
 }
 
-TEST_CASE("a connection that a child process still holds is over for this one when it is closed") {
+TEST_CASE("a closed connection that a child process still holds has ended for this process") {
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
@@ -150,7 +150,7 @@ TEST_CASE("a connection that a child process still holds is over for this one wh
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     made.via.reset();
     REQUIRE(run({&a}, [&] { return a.connections() == 0; }));
-    // The child's copy hears it; the interface must not, once it is there.
+    // The child's copy of the socket receives the data; the interface must not.
     REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
     REQUIRE(run({&a}, [&] { return arrived(made.fd.get()); }));
     bool idle = false;
@@ -173,7 +173,7 @@ TEST_CASE("a refusal and a foreign answer end the endpoint, not the worker") {
     CHECK(still_works(a));
 }
 
-TEST_CASE("a process that has a peer's port and says that it connects itself is no peer") {
+TEST_CASE("an unproven process on a peer's port that claims to win a race is no peer") {
     const test::log_capture log;
     worker a;
     const hand_made_peer successor;
@@ -188,7 +188,7 @@ TEST_CASE("a process that has a peer's port and says that it connects itself is 
     CHECK(log.count("does not prove that it is the peer") == 1);
 }
 
-TEST_CASE("a peer that refuses all connections because it connects itself, and does not, is over") {
+TEST_CASE("a peer that always claims to win the race and never connects is given up") {
     const test::log_capture log;
     const test::virtual_time clock;
     worker a;
@@ -210,7 +210,7 @@ TEST_CASE("a peer that refuses all connections because it connects itself, and d
     CHECK(log.count("because it connects itself") == 1);
 }
 
-TEST_CASE("a peer that accepts and is silent is given up when the owner asks for it long enough") {
+TEST_CASE("a peer that accepts and stays silent is given up after enough checks") {
     const test::log_capture log;
     const test::virtual_time clock;
     worker a;
@@ -255,7 +255,7 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     worker a;
     worker b;
     few.reset();
-    // One that has sent something stays, and one with an endpoint.
+    // A connection that has sent something stays, and so does one with an endpoint.
     const auto via = b.connect(a.address());
     REQUIRE(sent(b, *via, a, 1));
     REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
@@ -263,7 +263,7 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     std::vector<ucs::unique_fd> crowd;
     for (int i = 0; i < 130; ++i)
         crowd.push_back(hand_made_peer().come_in(a));
-    // The last one is let in: the welcome has come.
+    // The last connection is accepted: the welcome has come.
     REQUIRE(run({&a, &b}, [&] { return hand_made_peer::readable(crowd.back().get()); }));
     REQUIRE(run({&a, &b}, [&] { return a.connections() <= 101; }));
     CHECK(log.count("nothing here has an endpoint to them") == 1);
@@ -274,7 +274,7 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     CHECK_FALSE(ended(with_endpoint.fd.get()));
 }
 
-TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps a bounded number") {
+TEST_CASE("a peer that never agrees to close unused connections keeps a bounded number") {
     const test::log_capture log;
     const test::virtual_time clock;
     std::optional<test::descriptor_limit> few(400);
@@ -301,8 +301,8 @@ TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps 
 
 namespace {
 
-// Two workers, of which the first has the smaller id and so decides races; and a client of both
-// that names the interface of the second in an address with a port of its own.
+// Two workers. The first has the smaller id and so decides races. A client of both names the
+// interface of the second in an address with its own port.
 struct claimed_interface {
     explicit claimed_interface(bool knows_secret) {
         do {
@@ -329,7 +329,7 @@ struct claimed_interface {
 
 }  // namespace
 
-TEST_CASE("an address that names another one's interface does not keep two workers apart") {
+TEST_CASE("an address that names another interface does not separate two workers") {
     const bool knows_secret = GENERATE(false, true);
     CAPTURE(knows_secret);
     claimed_interface in(knows_secret);
@@ -341,14 +341,14 @@ TEST_CASE("an address that names another one's interface does not keep two worke
     REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.second->inbox.size() == 1; }));
     CHECK(number_of(in.second->inbox[0]) == 8);
     CHECK(in.second->connections() == 1);
-    // The endpoint of the false address gets nothing of it.
+    // The endpoint of the false address receives nothing of it.
     CHECK(send(*in.false_ep, 99) == UCS_ERR_NO_RESOURCE);
     CHECK(in.first->failures.empty());
     CHECK(in.second->failures.empty());
     in.silent.reset();
 }
 
-TEST_CASE("workers that connect at once agree on one connection beside a false address") {
+TEST_CASE("workers that connect at once agree on one connection despite a false address") {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
         std::mt19937 random(seed);
@@ -365,9 +365,10 @@ TEST_CASE("workers that connect at once agree on one connection beside a false a
     }
 }
 
-TEST_CASE("a client that knows all of an address but the key pair keeps nobody apart") {
+TEST_CASE("a client that knows an address without its key pair separates no peers") {
     claimed_interface in(true);
-    // It proves the secret and shows the public key of the second worker, and then says nothing.
+    // The client proves the secret, shows the public key of the second worker, and then sends
+    // nothing.
     std::array<std::byte, 256> hello{};
     REQUIRE(::recv(in.silent.get(), hello.data(), hello.size(), 0) ==
             static_cast<ssize_t>(uct::tcp::wire::greeting_size + ucs::security::nonce_size));
@@ -428,14 +429,14 @@ TEST_CASE("frames that peers begin and never complete take a bounded amount of m
     CHECK(log.count("has begun a long message") == 8);
     CHECK(a.connections() == 4);
     CHECK(run({&a}, [&] { return ended(crowd[7].get()); }));
-    // A peer in order sends a long message all the same.
+    // A well-behaved peer can still send a long message.
     finish_frame(crowd.back().get());
     REQUIRE(run({&a}, [&] { return a.inbox.size() == 1; }));
     CHECK(a.inbox[0].size() == body);
     CHECK(still_works(a));
 }
 
-TEST_CASE("without descriptors peers wait, and the listening socket does not spin") {
+TEST_CASE("if descriptors run out, peers wait and the listening socket does not spin") {
     worker a;
     worker b;
     const auto via = b.connect(a.address());
@@ -446,7 +447,7 @@ TEST_CASE("without descriptors peers wait, and the listening socket does not spi
     for (int i = 0; i < 1000; ++i)
         events += a.progress();
     tight.reset();
-    // One failed accept per pause of 100 ms and ten ticks in it, not one per progress.
+    // There is one failed accept per pause of 100 ms with ten ticks in it, not one per progress.
     CHECK(events < 500);
     ucs_status_t status = UCS_ERR_NO_RESOURCE;
     CHECK(run({&a, &b}, [&] {

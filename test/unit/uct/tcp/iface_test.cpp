@@ -12,7 +12,7 @@ using test::virtual_time;
 
 namespace {
 
-// The other end of a connection within this process.
+// Returns the other end of a connection within this process.
 int other_end_of(int fd) {
     const std::uint16_t own = uct::tcp::local_address(fd).port();
     const std::uint16_t other = uct::tcp::remote_address(fd).port();
@@ -25,7 +25,7 @@ int other_end_of(int fd) {
     return -1;
 }
 
-// Writes to the socket until it takes no more byte.
+// Writes to the socket until it is full.
 void fill(int fd) {
     const bytes zeros(1 << 16);
     for (std::size_t length : {zeros.size(), std::size_t{1}}) {
@@ -61,7 +61,7 @@ TEST_CASE("messages go over IPv4 and over IPv6") {
     CHECK(b.connections() == 1);
 }
 
-TEST_CASE("both sides connect at once: one connection stays and nothing is lost or doubled") {
+TEST_CASE("both sides connect at once: one connection stays and no message is lost or doubled") {
     for (unsigned seed = 1; seed <= 60; ++seed) {
         CAPTURE(seed);
         std::mt19937 random(seed);
@@ -89,16 +89,16 @@ TEST_CASE("a worker can send to itself") {
     CHECK(number_of(a.inbox[0]) == 5);
 }
 
-TEST_CASE("a peer that dies within a message is told once and ends what is under way") {
+TEST_CASE("a peer that dies within a message is reported once and ends running operations") {
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
 
-    static unsigned told;
+    static unsigned completions;
     static ucs_status_t result;
-    told = 0;
+    completions = 0;
     uct::completion done{.done = [](uct::completion& self) {
-        ++told;
+        ++completions;
         result = self.status;
     }};
     bytes payload = filled(1 << 20, 7);
@@ -114,13 +114,13 @@ TEST_CASE("a peer that dies within a message is told once and ends what is under
     made.fd.reset();
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
-    CHECK(told == 1);
+    CHECK(completions == 1);
     CHECK(result == UCS_ERR_CONNECTION_RESET);
     CHECK(send(*made.via, 3) == UCS_ERR_CONNECTION_RESET);
     CHECK(made.via->flush(nullptr) == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("an interface that is closed in order is told apart from one that died") {
+TEST_CASE("an interface that closes properly is distinguished from one that died") {
     worker a;
     std::unique_ptr<uct::ep> via;
     {
@@ -135,7 +135,8 @@ TEST_CASE("an interface that is closed in order is told apart from one that died
 namespace {
 
 // Sends a control frame by hand and then breaks the connection, as the kernel does for a process
-// that closes a socket with unread bytes. The other side's kernel has the frame before the reset.
+// that closes a socket with unread bytes. The other side's kernel receives the frame before the
+// reset.
 void say_and_break(ucs::unique_fd& fd, uct::tcp::wire::frame_kind kind) {
     const uct::tcp::wire::frame_header frame{0, 0, kind, uct::tcp::wire::frame_mark};
     REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
@@ -151,7 +152,7 @@ void say_and_break(ucs::unique_fd& fd, uct::tcp::wire::frame_kind kind) {
 
 }  // namespace
 
-TEST_CASE("a send that meets the end of the peer does not hide the peer's goodbye") {
+TEST_CASE("a failing send does not hide the peer's goodbye") {
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
@@ -178,11 +179,11 @@ TEST_CASE("a send that meets the end of the peer does not hide the peer's goodby
     CHECK(made.via->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
 }
 
-TEST_CASE("a send that meets the end of a peer without goodbye is told of a death") {
+TEST_CASE("a failing send to a peer without goodbye reports that the peer died") {
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
-    say_and_break(made.fd, uct::tcp::wire::frame_kind::part_denied);
+    say_and_break(made.fd, uct::tcp::wire::frame_kind::close_denied);
     CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
@@ -202,7 +203,7 @@ TEST_CASE("a new endpoint to a peer whose old connection is being drained gets a
     CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
 }
 
-TEST_CASE("a connection that is being drained can be cut off, and delivers nothing more") {
+TEST_CASE("a connection that is being drained can be ended, and delivers nothing more") {
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
@@ -239,9 +240,9 @@ TEST_CASE("a connection that is being drained can be cut off, and delivers nothi
     CHECK_FALSE(a.iface->end_connection(seen.connection, UCS_ERR_EXCEEDS_LIMIT));
 }
 
-// The kernel resets a connection that is closed with unread bytes, and forgets what it still had to
-// send: the peer got an error in place of the last messages and the goodbye.
-TEST_CASE("what was sent and the goodbye arrive although the interface closes with unread bytes") {
+// Regression test. The kernel resets a connection that is closed with unread bytes and drops its
+// unsent bytes: the peer got an error in place of the last messages and the goodbye.
+TEST_CASE("messages and goodbye arrive although the interface closes with unread bytes") {
     std::optional<worker> a(std::in_place, "TCP_LINGER", "0");
     connection_by_hand made(*a);
     REQUIRE(sent(*a, *made.via, *a, 1));
@@ -263,7 +264,7 @@ TEST_CASE("what was sent and the goodbye arrive although the interface closes wi
     CHECK(got == 0);
 }
 
-TEST_CASE("nobody listens at the address, or somebody else") {
+TEST_CASE("no process listens at the address, or another one does") {
     worker a;
     uct::tcp::address gone;
     {
@@ -295,7 +296,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     REQUIRE(sent(a, *there, b, 1));
     REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
 
-    // One side still has an endpoint: the connection stays.
+    // One side still has an endpoint, so the connection stays.
     there.reset();
     for (int i = 0; i < 400; ++i) {
         virtual_time::now += 20'000'000;
@@ -318,7 +319,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     CHECK(b.failures.empty());
 }
 
-TEST_CASE("what was accepted arrives although the endpoint is gone") {
+TEST_CASE("accepted messages arrive although the endpoint is destroyed") {
     worker a;
     worker b;
     auto via = a.connect(b.address());
@@ -339,7 +340,7 @@ TEST_CASE("what was accepted arrives although the endpoint is gone") {
         CHECK(number_of(b.inbox[i]) == i);
 }
 
-TEST_CASE("flush ends when the kernel has taken everything") {
+TEST_CASE("a flush ends when the kernel has taken everything") {
     worker a;
     worker b;
     const auto via = a.connect(b.address());
@@ -372,8 +373,8 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
         return hand_made_peer::readable(made.fd.get());
     }));
     REQUIRE(::recv(made.fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
-    CHECK(frame.kind == uct::tcp::wire::frame_kind::part);
-    frame.kind = uct::tcp::wire::frame_kind::part_denied;
+    CHECK(frame.kind == uct::tcp::wire::frame_kind::close_request);
+    frame.kind = uct::tcp::wire::frame_kind::close_denied;
     REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     for (int i = 0; i < 500; ++i) {
         virtual_time::now += 20'000'000;
@@ -383,7 +384,8 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     CHECK(a.connections() == 1);
 }
 
-// The request to close went with the connection, and with it what the flush waited for.
+// Regression test. The request to close was dropped with the connection, and with it the bytes that
+// the flush waited for.
 TEST_CASE("a flush ends although the connection closes before its request to close has left") {
     const virtual_time time;
     worker a;
@@ -411,7 +413,8 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
     CAPTURE(both_ask);
     using uct::tcp::wire::frame_kind;
     const uct::tcp::wire::frame_header frame{
-        0, 0, both_ask ? frame_kind::part : frame_kind::part_granted, uct::tcp::wire::frame_mark};
+        0, 0, both_ask ? frame_kind::close_request : frame_kind::close_granted,
+        uct::tcp::wire::frame_mark};
     REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     for (int i = 0; i < 1000; ++i)
         a.progress();
@@ -421,15 +424,15 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
     CHECK(a.failures.empty());
 }
 
-// The end of the message was forgotten when the answer went out right behind it.
+// Regression test. The end of the message was lost when the reply was sent right after it.
 TEST_CASE("a message ends although the peer asks to close the connection while it is under way") {
     worker a;
     const connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
 
-    static unsigned told;
-    told = 0;
-    uct::completion done{.done = [](uct::completion&) { ++told; }};
+    static unsigned completions;
+    completions = 0;
+    uct::completion done{.done = [](uct::completion&) { ++completions; }};
     bytes payload = filled(1 << 20, 7);
     const uct::iov piece{payload.data(), payload.size()};
     ucs_status_t status = UCS_OK;
@@ -438,11 +441,11 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
     REQUIRE(status == UCS_INPROGRESS);
 
     using uct::tcp::wire::frame_kind;
-    uct::tcp::wire::frame_header frame{0, 0, frame_kind::part, uct::tcp::wire::frame_mark};
+    uct::tcp::wire::frame_header frame{0, 0, frame_kind::close_request, uct::tcp::wire::frame_mark};
     REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
-    // Nothing else can happen while the peer reads nothing.
+    // The message cannot proceed while the peer reads nothing.
     REQUIRE(run({}, [&] { return a.progress() > 0; }));
-    REQUIRE(told == 0);
+    REQUIRE(completions == 0);
 
     bytes room(1 << 16);
     bytes came;
@@ -451,15 +454,15 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
         if (got > 0) came.insert(came.end(), room.begin(), room.begin() + got);
         if (came.size() < sizeof frame) return false;
         std::memcpy(&frame, came.data() + came.size() - sizeof frame, sizeof frame);
-        return frame.kind == frame_kind::part_denied && frame.mark == uct::tcp::wire::frame_mark;
+        return frame.kind == frame_kind::close_denied && frame.mark == uct::tcp::wire::frame_mark;
     }));
-    CHECK(run({&a}, [&] { return told == 1; }));
+    CHECK(run({&a}, [&] { return completions == 1; }));
     CHECK(a.failures.empty());
 }
 
-// An endpoint that was destroyed while the peer was being greeted took the connection with it, and
-// what the peer had sent on it was lost.
-TEST_CASE("what a peer sends on a connection whose maker lost interest arrives") {
+// Regression test. Destroying an endpoint while the peer was being greeted also destroyed the
+// connection, and messages that the peer had sent on it were lost.
+TEST_CASE("messages arrive on a connection whose maker has destroyed its endpoint") {
     worker a;
     connection_by_hand made(a);
     CHECK(a.connections() == 1);

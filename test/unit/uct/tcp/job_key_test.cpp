@@ -1,4 +1,4 @@
-// Connections between workers that have a job key, have another one, or have none.
+// Unit tests: connections between workers that have the same job key, different ones, or none.
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 const key job = key::from_text("the key of the job");
 const key other_job = key::from_text("the key of another job");
 
-// A send from `a` to `b` ends with UCS_ERR_UNREACHABLE, and both say in one line why.
+// A send from `a` to `b` ends with UCS_ERR_UNREACHABLE, and both log the reason in one line.
 void check_apart(const key* of_a, const key* of_b, const char* said_by_a, const char* said_by_b) {
     const test::log_capture log;
     worker a(nullptr, {}, of_a);
@@ -65,7 +65,7 @@ TEST_CASE("workers that connect at once with a job key end with one connection")
     CHECK(b.failures.empty());
 }
 
-TEST_CASE("workers without a common job key are apart, and both say what to do") {
+TEST_CASE("workers with different job keys do not connect, and both log what to do") {
     check_apart(&job, nullptr, "this process has a job key and the peer has none",
                 "has a job key and this process has none");
     check_apart(nullptr, &job, "the peer has a job key and this process has none",
@@ -73,7 +73,7 @@ TEST_CASE("workers without a common job key are apart, and both say what to do")
     check_apart(&job, &other_job, "the job keys differ", "the keys differ");
 }
 
-TEST_CASE("a stranger that invents an interface id is kept by nobody") {
+TEST_CASE("a stranger that invents an interface id is not accepted") {
     const test::log_capture log;
     worker a;
     hand_made_peer stranger;
@@ -104,21 +104,21 @@ TEST_CASE("a stranger that invents an interface id is kept by nobody") {
 
 namespace {
 
-// Connects to `at` in the name of another interface; it has the addresses of both, and a key pair
-// of its own.
-ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& at) {
+// Connects to `remote` in the name of another interface. The caller has the addresses of both, and
+// its own key pair.
+ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& remote) {
     const uct::tcp::credentials own(nullptr, false);
-    const uct::tcp::address target = at.parsed_address();
+    const uct::tcp::address target = remote.parsed_address();
     uct::tcp::wire::greeting said{
         .attempt = 0x7fff0000, .from = another.iface_id, .to = target.iface_id};
     std::array<std::byte, uct::tcp::wire::greeting_size> head;
     said.pack(head);
     ucs::security::initiator exchange(uct::tcp::key_of_address(target), head);
-    ucs::unique_fd fd = knock(at);
+    ucs::unique_fd fd = knock(remote);
     hand_made_peer::send_all(fd.get(),
                              uct::tcp::packed_greeting(said, exchange.challenge()).bytes());
     std::array<std::byte, uct::tcp::wire::greeting_size + 64> challenge{};
-    REQUIRE(run({&at}, [&] { return hand_made_peer::readable(fd.get()); }));
+    REQUIRE(run({&remote}, [&] { return hand_made_peer::readable(fd.get()); }));
     REQUIRE(::recv(fd.get(), challenge.data(), challenge.size(), 0) ==
             static_cast<ssize_t>(challenge.size()));
     const auto tail =
@@ -141,7 +141,7 @@ ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& at) {
 
 }  // namespace
 
-TEST_CASE("a peer that connects in the name of another one is closed, and keeps nobody out") {
+TEST_CASE("a peer that connects in another's name is closed, and keeps no peer out") {
     const test::log_capture log;
     worker a;
     worker b;

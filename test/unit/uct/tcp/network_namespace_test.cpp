@@ -12,7 +12,7 @@ using namespace uct::tcp;
 
 namespace {
 
-// Runs `body` in an empty network namespace of its own; false where that is not permitted.
+// Runs `body` in an empty network namespace. Returns false if that is not permitted.
 bool in_empty_network(const std::function<void()>& body) {
     bool entered = false;
     std::thread([&] {
@@ -68,7 +68,7 @@ TEST_CASE("the kernel's answer without any route is passed on") {
             ucs::net::kernel_routes routes;
             outside = routes.find(ip(127, 0, 0, 1), ip(10, 9, 8, 7), 0);
             own = routes.find(ip(127, 0, 0, 1), ip(127, 0, 0, 1), 0);
-            // Who names an interface is not told that all the world is behind it.
+            // A lookup that names an interface must not report that the whole network is behind it.
             outside_of_lo = routes.find(ip(127, 0, 0, 1), ip(10, 9, 8, 7), ::if_nametoindex("lo"));
             own_of_lo = routes.find({}, ip(127, 0, 0, 1), ::if_nametoindex("lo"));
         })) {

@@ -11,7 +11,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-// A connection whose handlers keep what comes; messages of id 1 are offered a place of their own.
+// A connection whose handlers keep the messages. Messages of id 1 can land in memory of their own.
 class recorder final : public unfinished_frames::frame_owner {
 public:
     recorder() {
@@ -61,24 +61,24 @@ void add_frame(bytes& stream, std::uint8_t id, const bytes& body,
                wire::frame_kind kind = wire::frame_kind::message) {
     const wire::frame_header header{static_cast<std::uint32_t>(body.size()), id, kind,
                                     wire::frame_mark};
-    const std::size_t at = stream.size();
-    stream.resize(at + wire::frame_size(body.size()));
-    std::memcpy(stream.data() + at, &header, sizeof header);
+    const std::size_t offset = stream.size();
+    stream.resize(offset + wire::frame_size(body.size()));
+    std::memcpy(stream.data() + offset, &header, sizeof header);
     std::copy(body.begin(), body.end(),
-              stream.begin() + static_cast<std::ptrdiff_t>(at + sizeof header));
+              stream.begin() + static_cast<std::ptrdiff_t>(offset + sizeof header));
 }
 
-// Feeds a stream in pieces of at most `most()` bytes, as a socket would.
+// Passes a stream in pieces of at most `most()` bytes, as a socket would.
 template<class Most>
 ucs_status_t feed(receiver& into, const bytes& stream, Most most) {
-    std::size_t at = 0;
-    while (at < stream.size()) {
-        std::size_t left = std::min<std::size_t>(most(), stream.size() - at);
+    std::size_t offset = 0;
+    while (offset < stream.size()) {
+        std::size_t left = std::min<std::size_t>(most(), stream.size() - offset);
         std::size_t count = 0;
         for (const iovec& piece : into.space()) {
             const std::size_t step = std::min(left, piece.iov_len);
-            std::memcpy(piece.iov_base, stream.data() + at, step);
-            at += step;
+            std::memcpy(piece.iov_base, stream.data() + offset, step);
+            offset += step;
             count += step;
             left -= step;
         }
@@ -91,7 +91,7 @@ ucs_status_t feed(receiver& into, const bytes& stream, Most most) {
 
 }  // namespace
 
-TEST_CASE("messages arrive whole, in order and aligned, however the stream is cut") {
+TEST_CASE("messages arrive whole, in order and aligned, with the stream cut anywhere") {
     for (unsigned seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
         std::mt19937 random(seed);
@@ -114,7 +114,7 @@ TEST_CASE("messages arrive whole, in order and aligned, however the stream is cu
     }
 }
 
-TEST_CASE("a long message lands where its handler says") {
+TEST_CASE("a long message lands in the memory that its handler returns") {
     recorder handlers;
     buffer_pool pool(512);
     receiver stream(pool, handlers.table, handlers.limit, handlers);
@@ -129,7 +129,7 @@ TEST_CASE("a long message lands where its handler says") {
     CHECK(handlers.landings >= 3);
 }
 
-TEST_CASE("a message that loses its place is dropped and the next one is not hurt") {
+TEST_CASE("a message that loses its destination is dropped and the next one is intact") {
     for (std::size_t question = 2; question < 12; ++question) {
         recorder handlers;
         handlers.refuse_from_question = question;
@@ -145,7 +145,7 @@ TEST_CASE("a message that loses its place is dropped and the next one is not hur
     }
 }
 
-TEST_CASE("an unwanted place means the ordinary way") {
+TEST_CASE("a message whose handler declines landing is delivered normally") {
     recorder handlers;
     handlers.take_place = false;
     buffer_pool pool(512);
@@ -170,7 +170,7 @@ TEST_CASE("control frames are reported and no message") {
     CHECK(stream.take_control() == 0);
 }
 
-TEST_CASE("a stream that is no frame is refused, and what came before is delivered") {
+TEST_CASE("an invalid frame is refused, and messages before it are delivered") {
     recorder handlers;
     buffer_pool pool(512);
     receiver stream(pool, handlers.table, handlers.limit, handlers);
@@ -181,7 +181,7 @@ TEST_CASE("a stream that is no frame is refused, and what came before is deliver
     CHECK(handlers.came.size() == 1);
 }
 
-TEST_CASE("the memory of a long frame follows what has arrived of it") {
+TEST_CASE("the memory of a long frame follows the bytes that have arrived") {
     recorder handlers;
     buffer_pool pool(512);
     receiver stream(pool, handlers.table, handlers.limit, handlers);
@@ -204,7 +204,7 @@ TEST_CASE("the memory of a long frame follows what has arrived of it") {
     CHECK(handlers.limit.used() == 0);
 }
 
-TEST_CASE("frames that land or fit an ordinary buffer take nothing of the limit") {
+TEST_CASE("frames that land or fit an ordinary buffer do not count for the limit") {
     recorder handlers;
     handlers.limit.set_most(0);
     buffer_pool pool(512);
@@ -216,7 +216,7 @@ TEST_CASE("frames that land or fit an ordinary buffer take nothing of the limit"
     CHECK(handlers.came.size() == 2);
 }
 
-TEST_CASE("of unfinished frames that take too much the one begun first is dropped") {
+TEST_CASE("if unfinished frames exceed the limit, the oldest one is dropped") {
     recorder first;
     recorder second;
     unfinished_frames limit(10'000);

@@ -6,7 +6,7 @@ using namespace uct::tcp;
 
 namespace {
 
-// Gives one answer to every question and counts them.
+// Returns the same route for every query and counts the queries.
 class fixed_routes final : public route_source {
 public:
     route find(const ip_address&, const ip_address&, std::uint32_t) override {
@@ -39,14 +39,14 @@ address peer(int last, std::uint64_t network = 2) {
     return made;
 }
 
-constexpr std::uint64_t here = 1;
+constexpr std::uint64_t this_network = 1;
 
 }  // namespace
 
 TEST_CASE("a peer whose route leaves by the own interface is reachable") {
     fixed_routes routes;
     routes.answer = {route::kind::forward, 2, "eth0"};
-    reach from(eth0(), here, {AF_INET, AF_INET6}, routes);
+    reach from(eth0(), this_network, {AF_INET, AF_INET6}, routes);
     const auto answer = from.to(peer(3));
     CHECK(answer.why_not.empty());
     REQUIRE(answer.paths.size() == 1);
@@ -54,9 +54,9 @@ TEST_CASE("a peer whose route leaves by the own interface is reachable") {
     CHECK(answer.paths[0].from == ip(1));
 }
 
-TEST_CASE("a route by another interface, or none, is named in words") {
+TEST_CASE("a route by another interface, or a missing route, is explained") {
     fixed_routes routes;
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     routes.answer = {route::kind::forward, 3, "docker0"};
     CHECK(from.to(peer(3)).why_not == "the route to 10.1.2.3 goes through docker0, not eth0");
     from.forget();
@@ -65,20 +65,20 @@ TEST_CASE("a route by another interface, or none, is named in words") {
     CHECK(from.to(peer(3)).paths.empty());
 }
 
-TEST_CASE("an address that this host has as well is not the peer's") {
+TEST_CASE("an address that this host also has is not the peer's") {
     fixed_routes routes;
     routes.answer = {route::kind::local, 1, "lo"};
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     CHECK(from.to(peer(1)).why_not == "10.1.2.1 is an address of this host as well");
-    CHECK(from.to(peer(1, here)).why_not.empty());
-    CHECK(from.to(peer(9, here)).why_not ==
+    CHECK(from.to(peer(1, this_network)).why_not.empty());
+    CHECK(from.to(peer(9, this_network)).why_not ==
           "10.1.2.9 belongs to another interface of this host than eth0");
 }
 
-TEST_CASE("where the kernel does not tell its routes, connecting has to show") {
+TEST_CASE("if routes cannot be looked up, the peer counts as reachable") {
     fixed_routes routes;
     routes.answer = {.type = route::kind::unknown};
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     CHECK(from.to(peer(3)).paths.size() == 1);
 }
 
@@ -86,22 +86,22 @@ TEST_CASE("lo reaches lo of the same network namespace and nothing else") {
     fixed_routes routes;
     device own = eth0();
     own.kind = device_kind::loopback;
-    reach from(own, here, {AF_INET}, routes);
-    address same = peer(1, here);
+    reach from(own, this_network, {AF_INET}, routes);
+    address same = peer(1, this_network);
     CHECK_FALSE(from.to(same).why_not.empty());
     same.loopback = true;
     CHECK(from.to(same).why_not.empty());
-    same.network_id = here + 1;
+    same.network_id = this_network + 1;
     CHECK(from.to(same).why_not == "it is lo of another host or network namespace");
     CHECK(routes.asked == 0);
 }
 
-TEST_CASE("lo reaches no address that this host does not have, whatever the peer says") {
+TEST_CASE("lo reaches only addresses of this host") {
     fixed_routes routes;
     device own = eth0();
     own.kind = device_kind::loopback;
-    reach from(own, here, {AF_INET}, routes);
-    address elsewhere = peer(7, here);
+    reach from(own, this_network, {AF_INET}, routes);
+    address elsewhere = peer(7, this_network);
     elsewhere.loopback = true;
     for (const auto kind : {route::kind::forward, route::kind::none, route::kind::unknown}) {
         routes.answer = {.type = kind};
@@ -114,26 +114,27 @@ TEST_CASE("lo reaches no address that this host does not have, whatever the peer
     CHECK(from.to(elsewhere).paths.size() == 1);
 }
 
-TEST_CASE("families that only one side has are no path") {
+TEST_CASE("an address family of only one side gives no path") {
     fixed_routes routes;
-    reach from(eth0(), here, {AF_INET6}, routes);
+    reach from(eth0(), this_network, {AF_INET6}, routes);
     CHECK(from.to(peer(3)).why_not == "both sides have no address family in common");
 }
 
-TEST_CASE("the kernel is asked again for what it could not reach") {
+TEST_CASE("an unreachable host is looked up again") {
     fixed_routes routes;
     routes.answer = {.type = route::kind::none, .error = "eth0 has no carrier"};
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: eth0 has no carrier");
     routes.answer = {route::kind::forward, 2, "eth0"};
     CHECK(from.to(peer(3)).why_not.empty());
 }
 
-// Ports were part of the cache's key, so that each client that came and went left an entry behind.
+// Regression test. Ports were part of the cache's key, so each client that came and went left an
+// entry.
 TEST_CASE("the kernel is asked once per host, whatever the port") {
     fixed_routes routes;
     routes.answer = {route::kind::forward, 2, "eth0"};
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     for (std::uint16_t port = 1000; port < 1010; ++port) {
         address fresh = peer(3);
         fresh.v4.port = port;
@@ -149,7 +150,7 @@ TEST_CASE("the kernel is asked once per host, whatever the port") {
 TEST_CASE("the kernel is asked once per address") {
     fixed_routes routes;
     routes.answer = {route::kind::forward, 2, "eth0"};
-    reach from(eth0(), here, {AF_INET}, routes);
+    reach from(eth0(), this_network, {AF_INET}, routes);
     for (int i = 0; i < 10; ++i)
         CHECK(from.to(peer(3)).why_not.empty());
     CHECK(routes.asked == 1);

@@ -13,7 +13,7 @@ using bytes = std::vector<std::byte>;
 
 void note(uct::completion&) {}
 
-// Takes at most `most` bytes out of the queue, as a socket would.
+// Removes at most `most` bytes from the queue, as a socket would.
 uct::completion* take(send_queue& from, std::size_t most, bytes& into) {
     std::size_t taken = 0;
     for (const iovec& piece : from.pieces()) {
@@ -34,7 +34,7 @@ bytes numbered(std::size_t count, int start) {
 
 }  // namespace
 
-TEST_CASE("queued bytes leave in order, however little the socket takes") {
+TEST_CASE("queued bytes are sent in order, in writes of any size") {
     buffer_pool pool(256);
     std::mt19937 random(3);
     send_queue queue(pool);
@@ -90,7 +90,7 @@ TEST_CASE("a message from the caller's memory is whole on the wire and ends once
     }
 }
 
-TEST_CASE("clearing gives back the completion of what was under way") {
+TEST_CASE("clearing returns the completion of the message in progress") {
     buffer_pool pool(256);
     send_queue queue(pool);
     CHECK(queue.clear() == nullptr);

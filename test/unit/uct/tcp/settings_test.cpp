@@ -32,7 +32,7 @@ TEST_CASE("port ranges") {
     }
 }
 
-TEST_CASE("no number of pieces is more than a message can be sent from") {
+TEST_CASE("the option for pieces is limited to the pieces of a message") {
     auto from = ucs::config::source::empty();
     from.set("TCP_MAX_IOV", "inf");
     CHECK(ucs::config::load<settings>(from)->max_pieces == max_zcopy_pieces);

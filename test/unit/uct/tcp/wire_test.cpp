@@ -29,7 +29,7 @@ bool parses(frame_header header) {
 
 }  // namespace
 
-TEST_CASE("a greeting comes back as it was packed") {
+TEST_CASE("a greeting is parsed as it was packed") {
     const auto parsed = parse_greeting(packed(sample));
     CHECK(parsed.error == greeting_error::none);
     CHECK(parsed.value.kind == sample.kind);
@@ -40,7 +40,7 @@ TEST_CASE("a greeting comes back as it was packed") {
     CHECK(parsed.value.terms == sample.terms);
 }
 
-TEST_CASE("foreign, malformed and newer greetings are told apart") {
+TEST_CASE("foreign, malformed and newer greetings are distinguished") {
     auto bytes = packed(sample);
     bytes[0] ^= std::byte{1};
     CHECK(parse_greeting(bytes).error == greeting_error::foreign);

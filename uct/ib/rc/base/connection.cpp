@@ -18,13 +18,13 @@ connection::connection(const setup& with, queue_pair pair) noexcept
 connection::~connection() = default;
 
 ucs_status_t connection::connect(const queue_pair::setup& with, const ib::address& peer,
-                                 const wire::connection_data& theirs) noexcept {
-    const ucs_status_t status = pair_.connect(with, peer, theirs);
+                                 const wire::connection_data& peer_data) noexcept {
+    const ucs_status_t status = pair_.connect(with, peer, peer_data);
     if (status != UCS_OK) {
         fail(status);
         return status;
     }
-    at_ = state::connected;
+    state_ = state::connected;
     return UCS_OK;
 }
 
@@ -57,9 +57,9 @@ bool connection::post_pair(ibv_send_wr& first, ibv_send_wr& second, tx_op& op) n
     return taken > 0;
 }
 
-bool connection::post_nothing() noexcept {
+bool connection::post_empty() noexcept {
     ibv_send_wr request{};
-    request.opcode = IBV_WR_RDMA_WRITE;  // of no bytes, which needs no memory and no key
+    request.opcode = IBV_WR_RDMA_WRITE;  // of 0 bytes, which needs no memory and no key
     return post(request, true);
 }
 
@@ -79,16 +79,16 @@ bool connection::post_grant() noexcept {
 
 bool connection::post_goodbye() noexcept {
     wants_goodbye = false;
-    said_goodbye_ = post_control(wire::goodbye, true);
-    return said_goodbye_;
+    goodbye_sent_ = post_control(wire::goodbye, true);
+    return goodbye_sent_;
 }
 
-bool connection::want_completion() noexcept {
+bool connection::request_completion() noexcept {
     wants_completion = credits_.unsignaled() > 0 && connected();
     if (!wants_completion) return true;
     if (!has_room()) return false;
     wants_completion = false;
-    post_nothing();
+    post_empty();
     return true;
 }
 
@@ -96,12 +96,12 @@ void connection::complete(std::uint32_t number, ucs_status_t status) noexcept {
     shared_.give_back(credits_.complete(number));
     ++completions_;
     if (flow_.has_grant_under_way() && credits_.is_complete(grant_)) flow_.grant_acknowledged();
-    // From now on each request has a completion of its own.
+    // From now on each request produces a completion.
     if (status != UCS_OK) [[unlikely]]
         fail(status);
     if (!ops_.empty()) end_ops(number, status == UCS_OK ? UCS_OK : error_);
     if (error_ != UCS_OK && idle()) [[unlikely]]
-        at_ = state::failed;
+        state_ = state::failed;
 }
 
 void connection::end_ops(std::uint32_t number, ucs_status_t last) noexcept {
@@ -109,7 +109,7 @@ void connection::end_ops(std::uint32_t number, ucs_status_t last) noexcept {
         tx_op& oldest = ops_.front();
         if (!credits_.is_complete(oldest.number)) return;
         ops_.pop_front();
-        // One that asked for no completion may have been done before its queue pair failed.
+        // An unsignaled request may have completed before its queue pair failed.
         oldest.status = oldest.number == number || oldest.for_user ? last : UCS_OK;
         ended_.push_back(oldest);
     }
@@ -119,7 +119,7 @@ void connection::fail(ucs_status_t status) noexcept {
     if (error_ != UCS_OK) return;
     error_ = status;
     pair_.fail();
-    at_ = idle() ? state::failed : state::failing;
+    state_ = idle() ? state::failed : state::failing;
     wants_drain = !idle();
     if (wants_drain) drain();
 }
@@ -127,7 +127,7 @@ void connection::fail(ucs_status_t status) noexcept {
 bool connection::drain() noexcept {
     if (!credits_.last() || !shared_.any()) return false;
     wants_drain = false;
-    if (!post_nothing()) abandon();
+    if (!post_empty()) abandon();
     return true;
 }
 
@@ -136,7 +136,7 @@ void connection::abandon() noexcept {
     pair_.destroy();
     shared_.give_back(credits_.complete(credits_.newest()));
     end_ops(credits_.newest(), error_);
-    at_ = state::failed;
+    state_ = state::failed;
 }
 
 bool connection::holds_memory() const noexcept {
@@ -144,7 +144,7 @@ bool connection::holds_memory() const noexcept {
                        [](const tx_op& each) { return each.holds_memory; });
 }
 
-void connection::give_up(bool all) noexcept {
+void connection::cancel(bool all) noexcept {
     op_queue kept;
     while (!ops_.empty()) {
         tx_op& oldest = ops_.front();
@@ -159,8 +159,8 @@ void connection::give_up(bool all) noexcept {
     ops_.swap(kept);
 }
 
-const char* name(connection::state which) noexcept {
-    switch (which) {
+const char* name(connection::state value) noexcept {
+    switch (value) {
         case connection::state::unconnected:
             return "unconnected";
         case connection::state::connected:

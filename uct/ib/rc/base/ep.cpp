@@ -5,18 +5,19 @@
 namespace uct::rc {
 namespace {
 
-// Waits for everything that was sent before, and for what that has still to send.
+// A flush: waits for everything that was sent before, and for multi-step operations that have
+// begun.
 struct flush_op final : tx_op {
-    flush_op(connection& of, completion* waiting) noexcept : begun(of.stepped_count()) {
+    flush_op(connection& flushed, completion* waiting) noexcept : begun(flushed.stepped_count()) {
         for_user = true;
-        on = &of;
+        conn = &flushed;
         done = waiting;
         finish = go_on;
     }
     static void go_on(tx_op& self) noexcept {
         auto& op = static_cast<flush_op&>(self);
-        if (op.status == UCS_OK && op.on->is_stepping(op.begun) && op.on->user != nullptr)
-            return op.on->user->owner().try_later(op);
+        if (op.status == UCS_OK && op.conn->is_stepping(op.begun) && op.conn->endpoint != nullptr)
+            return op.conn->endpoint->owner().retry_later(op);
         const std::unique_ptr<flush_op> ended(&op);
         ended->done->finish(ended->status);
     }
@@ -28,25 +29,25 @@ struct flush_op final : tx_op {
 
 ep::ep(iface& owner, const ib::address& peer, std::unique_ptr<connection> made) noexcept
     : base_ep(owner), peer_(peer), connection_(std::move(made)) {
-    connection_->user = this;
+    connection_->endpoint = this;
 }
 
 ep::~ep() {
     owner().leave(std::move(connection_));
 }
 
-ucs_status_t ep::connect_to(std::span<const std::byte> theirs) {
-    const auto data = wire::connection_data::parse(theirs);
+ucs_status_t ep::connect_to(std::span<const std::byte> peer_data) {
+    const auto data = wire::connection_data::parse(peer_data);
     if (!data) {
         owner().rejected().error(ib::ib_log, "{}: the connection data of {} is malformed",
                                  iface_.where().device, peer_name());
         return UCS_ERR_INVALID_ADDR;
     }
-    if (connection_->at() != connection::state::unconnected) {
-        return connection_->error();  // again
+    if (connection_->current_state() != connection::state::unconnected) {
+        return connection_->error();  // already connected
     }
     const ucs_status_t status = owner().connect(*connection_, peer_, *data);
-    owner().look_after(*connection_);
+    owner().handle_failure(*connection_);
     return status;
 }
 
@@ -58,53 +59,54 @@ ucs_status_t ep::flush(completion* done) {
         auto* const waiting = new (std::nothrow) flush_op(*connection_, done);
         if (waiting == nullptr) return UCS_ERR_NO_MEMORY;
         if (idle) {
-            owner().try_later(*waiting);
+            owner().retry_later(*waiting);
         } else {
             connection_->add(*waiting);
         }
     }
-    if (!connection_->want_completion()) owner().attend_to(*connection_);
-    owner().look_after(*connection_);
+    if (!connection_->request_completion()) owner().queue_for_send(*connection_);
+    owner().handle_failure(*connection_);
     return UCS_INPROGRESS;
 }
 
-// The device asks for an acknowledgement of whatever is sent, so something has to be, and its end
-// has to show.
+// The device detects a dead peer only while a request is outstanding, so one must be posted, and
+// its completion must show.
 void ep::check() noexcept {
     if (!may_access()) return;
     if (connection_->idle()) {
-        connection_->post_nothing();
-    } else if (!connection_->want_completion()) {
-        owner().attend_to(*connection_);
+        connection_->post_empty();
+    } else if (!connection_->request_completion()) {
+        owner().queue_for_send(*connection_);
     }
-    owner().look_after(*connection_);
+    owner().handle_failure(*connection_);
 }
 
-// A queue pair in its error state refuses what comes.
+// A queue pair in the error state refuses incoming requests.
 void ep::abort() noexcept {
     connection_->fail(UCS_ERR_CANCELED);
-    owner().look_after(*connection_);
+    owner().handle_failure(*connection_);
 }
 
 std::string ep::peer_name() const {
-    ib::gid_entry theirs;
-    theirs.gid = peer_.gid;
-    theirs.type = peer_.link;
-    if (theirs.empty()) return fmt::format("LID {}", peer_.lid);
-    return theirs.text();
+    ib::gid_entry gid;
+    gid.gid = peer_.gid;
+    gid.type = peer_.link;
+    if (gid.empty()) return fmt::format("LID {}", peer_.lid);
+    return gid.text();
 }
 
 void ep::describe(ucs::vfs::directory& into) const {
     base_ep::describe(into);
-    const connection& of = *connection_;
-    into.file("queue_pair", [&of] { return fmt::format("{:#x}", of.pair().number()); });
-    into.file("state", [&of] {
-        return fmt::format("{}, queue pair {}", name(of.at()), name(of.pair().at()));
+    const connection& conn = *connection_;
+    into.file("queue_pair", [&conn] { return fmt::format("{:#x}", conn.pair().number()); });
+    into.file("state", [&conn] {
+        return fmt::format("{}, queue pair {}", name(conn.current_state()),
+                           name(conn.pair().current_state()));
     });
-    into.file("send_requests", [&of] { return std::to_string(of.credits().outstanding()); });
-    into.file("flow_window", [&of] { return std::to_string(of.flow().left()); });
-    into.file("doorbells", [&of] { return std::to_string(of.doorbells()); });
-    into.file("completions", [&of] { return std::to_string(of.completions()); });
+    into.file("send_requests", [&conn] { return std::to_string(conn.credits().outstanding()); });
+    into.file("flow_window", [&conn] { return std::to_string(conn.flow().left()); });
+    into.file("doorbells", [&conn] { return std::to_string(conn.doorbells()); });
+    into.file("completions", [&conn] { return std::to_string(conn.completions()); });
 }
 
 }  // namespace uct::rc

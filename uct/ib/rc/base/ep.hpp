@@ -1,12 +1,11 @@
-// Sends over one reliable connection.
+// Base of the endpoints of reliable connections.
 #pragma once
 
 #include "uct/ib/rc/base/iface.hpp"
 
 namespace uct::rc {
 
-// What all endpoints of reliable connections share: the connection, its flow and its end. Owner
-// context.
+// Holds the connection with its flow control, and ends it. Owner context.
 class ep : public base_ep {
 public:
     ep(iface& owner, const ib::address& peer, std::unique_ptr<connection> made) noexcept;
@@ -15,7 +14,7 @@ public:
     void pack_connection(std::span<std::byte> into) const final {
         connection_->pair().data().pack(into);
     }
-    ucs_status_t connect_to(std::span<const std::byte> theirs) final;
+    ucs_status_t connect_to(std::span<const std::byte> peer_data) final;
     ucs_status_t flush(completion* done) final;
     void check() noexcept final;
     void abort() noexcept final;
@@ -24,34 +23,35 @@ public:
     [[nodiscard]] iface& owner() noexcept { return static_cast<iface&>(iface_); }
 
 protected:
-    // Whether a message may go now, and if not, what to say.
+    // Returns true if a message may be sent now. If not, `reason_not_to_send` returns the status
+    // for the caller.
     [[nodiscard]] bool may_send() const noexcept {
         return may_access() && connection_->flow().open() && !must_queue();
     }
-    // Whether remote memory may be touched now; no queue of messages is in its way.
+    // Returns true if remote memory may be accessed now. Queued messages do not prevent that.
     [[nodiscard]] bool may_access() const noexcept {
         return connection_->connected() && connection_->has_room();
     }
-    [[nodiscard]] ucs_status_t why_not() const noexcept {
+    [[nodiscard]] ucs_status_t reason_not_to_send() const noexcept {
         return connection_->error() == UCS_OK ? UCS_ERR_NO_RESOURCE : connection_->error();
     }
-    // First byte of the next message.
+    // Returns the first byte of the next message.
     [[nodiscard]] std::uint8_t header(am_id id) const noexcept {
         return static_cast<std::uint8_t>(id | connection_->flow().bits_of_next()
                                                   << wire::flow_shift);
     }
-    // Hands a request to the device; see connection::post. The status is the endpoint's error.
+    // Posts a request; see connection::post. Returns the endpoint's error.
     ucs_status_t post(ibv_send_wr& request, bool wanted) noexcept {
         if (connection_->post(request, wanted)) [[likely]]
             return UCS_OK;
-        owner().look_after(*connection_);
+        owner().handle_failure(*connection_);
         return connection_->error();
     }
-    // A request and a message behind it; see connection::post_pair.
+    // Posts a request and a message after it; see connection::post_pair.
     ucs_status_t post_pair(ibv_send_wr& first, ibv_send_wr& message, tx_op& op) noexcept {
         const bool taken = connection_->post_pair(first, message, op);
         if (connection_->error() != UCS_OK) [[unlikely]]
-            owner().look_after(*connection_);
+            owner().handle_failure(*connection_);
         if (taken) connection_->flow().sent();
         return taken ? UCS_OK : connection_->error();
     }

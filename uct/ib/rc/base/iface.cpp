@@ -18,14 +18,14 @@ namespace uct::rc {
 namespace {
 
 constexpr ucs::time::nanoseconds goodbye_time = 20 * ucs::time::millisecond;
-// A peer that is not there acknowledges no goodbye, and peers decide how many such connections are
-// made. So only so many wait for the acknowledgement, and goodbyes take only a part of the credits
-// that all endpoints share.
-constexpr std::ptrdiff_t most_leaving = 256;
+// A dead peer acknowledges no goodbye, and peers decide how many such connections are made. So only
+// so many wait for the acknowledgement, and goodbyes take only a part of the credits that all
+// endpoints share.
+constexpr std::ptrdiff_t max_lingering_goodbyes = 256;
 constexpr std::uint32_t part_for_goodbyes = 8;
 
-bool owes_only_goodbye(const std::unique_ptr<connection>& lingering) noexcept {
-    return !lingering->owes_messages();
+bool waits_for_goodbye_only(const std::unique_ptr<connection>& lingering) noexcept {
+    return !lingering->has_messages();
 }
 
 std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcept {
@@ -64,24 +64,24 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     port_setup_.read_depth = depth(device.max_qp_init_rd_atom, options_.read_depth);
     port_setup_.read_resources = depth(device.max_qp_rd_atom, options_.read_depth);
     set_path(mtu, port_setup_.read_resources);
-    attr_.checked = true;  // no device tells that a peer is gone
+    attr_.checked = true;  // no device reports that a peer is gone
 }
 
 iface::~iface() = default;
 
-// If they cannot be made, which is logged, lent memory is registered.
-void iface::offer_windows() noexcept {
+// If the queues cannot be created, which is logged, exposed memory is registered.
+void iface::provide_windows() noexcept {
     if (!domain_->wants_windows()) return;
     auto queues = make_window_queues(pair_setup(), own_address());
     if (queues) domain_->use_windows(std::move(*queues));
 }
 
 void iface::close() noexcept {
-    // What was accepted goes out, within bounds. Goodbyes alone are not waited for as long: they
-    // only spare the peer to find out by itself.
+    // Accepted messages are still sent, for a limited time. For goodbyes alone the time is shorter,
+    // because they only spare the peer a timeout.
     const auto owing = [this] {
         return std::count_if(lingering_.begin(), lingering_.end(),
-                             [](const auto& each) { return each->owes_messages(); });
+                             [](const auto& each) { return each->has_messages(); });
     };
     const ucs::time::nanoseconds start = ucs::time::now();
     const auto spent = [start](ucs::time::nanoseconds limit) {
@@ -91,8 +91,8 @@ void iface::close() noexcept {
     while (!lingering_.empty() && !spent(owing() > 0 ? linger : std::min(linger, goodbye_time))) {
         drop_received();
         reap_sends(messages::leave);
-        attend();
-        bury();
+        send_queued();
+        remove_ended();
     }
     if (const auto lost = owing(); lost > 0) {
         ucs::log::warn(ib::ib_log, "{}: messages to {} peers are lost: they do not take them",
@@ -101,13 +101,14 @@ void iface::close() noexcept {
     while (!lingering_.empty()) {
         forget(*lingering_.back());
         lingering_.back()->destroy_pair();
-        lingering_.back()->give_up_ops();
+        lingering_.back()->cancel_operations();
         lingering_.pop_back();
     }
-    tell_ended();
+    complete_ended();
 }
 
-// Nobody wants messages any more, but who has gone is not waited for.
+// Drops received messages, but handles control messages, so that the interface does not wait for
+// peers that have closed.
 void iface::drop_received() noexcept {
     for (const ibv_wc& each : receives_.poll()) {
         pool_->taken();
@@ -119,7 +120,7 @@ void iface::drop_received() noexcept {
 }
 
 bool iface::has_work() const noexcept {
-    auto& self = const_cast<iface&>(*this);  // what is found is kept for progress
+    auto& self = const_cast<iface&>(*this);  // completions found here are kept for progress
     return base_iface::has_work() || !ended_.empty() || self.receives_.has_entries() ||
            self.sends_.has_entries();
 }
@@ -127,14 +128,15 @@ bool iface::has_work() const noexcept {
 unsigned iface::progress() {
     unsigned events = receive();
     if (sends_are_due(events)) events += reap_sends(messages::deliver);
-    if (!ended_.empty()) events += tell_ended();
-    // First who gives room back, then who waits for it: a worker may sleep after this round.
-    if (!lingering_.empty() || !graves_.empty()) [[unlikely]]
-        bury();
+    if (!ended_.empty()) events += complete_ended();
+    // Steps that free credits come first, then those that need them, because the worker may sleep
+    // after this call.
+    if (!lingering_.empty() || !destroyed_.empty()) [[unlikely]]
+        remove_ended();
     if (!waiting_.empty()) [[unlikely]]
         try_waiting();
-    if (!attention_.empty()) [[unlikely]]
-        attend();
+    if (!send_queue_.empty()) [[unlikely]]
+        send_queued();
     pool_->refill();
     return events + dispatch_waiting() + report_failures();
 }
@@ -152,29 +154,29 @@ unsigned iface::reap_sends(messages arrived) noexcept {
     return static_cast<unsigned>(batch.size());
 }
 
-void iface::reap(const ibv_wc& which) noexcept {
-    connection* const on = slots_[slot_of(which.wr_id)];
-    if (on == nullptr) return;  // one that was destroyed meanwhile
-    if (which.status == IBV_WC_SUCCESS) [[likely]] {
-        on->complete(number_of(which.wr_id), UCS_OK);
-        if (on->owes_grant()) [[unlikely]]
-            attend_to(*on);
-        if (on->error() != UCS_OK) [[unlikely]]
-            look_after(*on);
+void iface::reap(const ibv_wc& completion) noexcept {
+    connection* const conn = slots_[slot_of(completion.wr_id)];
+    if (conn == nullptr) return;  // the connection was destroyed meanwhile
+    if (completion.status == IBV_WC_SUCCESS) [[likely]] {
+        conn->complete(number_of(completion.wr_id), UCS_OK);
+        if (conn->must_grant()) [[unlikely]]
+            queue_for_send(*conn);
+        if (conn->error() != UCS_OK) [[unlikely]]
+            handle_failure(*conn);
         return;
     }
-    if (on->error() == UCS_OK) {
+    if (conn->error() == UCS_OK) {
         ucs::log::diag(ib::ib_log, "{}: a request to {} failed: {}", where().device,
-                       on->user != nullptr ? on->user->peer_name() : "a peer",
-                       ibv_wc_status_str(which.status));
+                       conn->endpoint != nullptr ? conn->endpoint->peer_name() : "a peer",
+                       ibv_wc_status_str(completion.status));
     }
-    on->complete(number_of(which.wr_id), ib::status_of(which.status));
-    look_after(*on);
+    conn->complete(number_of(completion.wr_id), ib::status_of(completion.status));
+    handle_failure(*conn);
 }
 
-// A peer that has ended takes no requests any more, and has said goodbye before. What has arrived
-// is read first, so that an orderly end is not taken for a death. Handlers may end endpoints and
-// reap sends meanwhile, so the batch is copied.
+// A peer that has closed accepts no requests, but has sent a goodbye before. Received messages are
+// read first, so that an orderly close is not reported as a death. Handlers may destroy endpoints
+// and reap sends meanwhile, so the batch is copied.
 void iface::reap_after_messages(std::span<const ibv_wc> batch) noexcept {
     std::array<ibv_wc, ib::completion_queue::most_in_batch> failed;
     const auto end = std::copy(batch.begin(), batch.end(), failed.begin());
@@ -182,10 +184,10 @@ void iface::reap_after_messages(std::span<const ibv_wc> batch) noexcept {
     std::for_each(failed.begin(), end, [this](const ibv_wc& each) { reap(each); });
 }
 
-void iface::look_after(connection& failed) noexcept {
-    if (failed.wants_drain) attend_to(failed);
-    if (failed.at() != connection::state::failed || failed.user == nullptr) return;
-    note_failure(*failed.user, failed.error());
+void iface::handle_failure(connection& failed) noexcept {
+    if (failed.wants_drain) queue_for_send(failed);
+    if (failed.current_state() != connection::state::failed || failed.endpoint == nullptr) return;
+    note_failure(*failed.endpoint, failed.error());
 }
 
 unsigned iface::receive() {
@@ -228,7 +230,7 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
         by_number_, [number](const auto& each) { return each.second->number() == number; });
     if (ended == by_number_.end() || ended->second->error() != UCS_OK) return false;
     ended->second->fail(status);
-    look_after(*ended->second);
+    handle_failure(*ended->second);
     return true;
 }
 
@@ -238,14 +240,15 @@ void iface::append_connections(std::vector<std::uint64_t>& into) const {
 }
 
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
-    // The peer broke a rule: its own requests fail there, and here nothing would show.
+    // The peer violated the protocol: its own requests fail on its side, and this side would not
+    // notice otherwise.
     connection* const broken = find(event.qp_number);
     if (broken == nullptr || broken->error() != UCS_OK) return;
     rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
-                    broken->user != nullptr ? broken->user->peer_name() : "a peer",
+                    broken->endpoint != nullptr ? broken->endpoint->peer_name() : "a peer",
                     ibv_event_type_str(event.type));
     broken->fail(status);
-    look_after(*broken);
+    handle_failure(*broken);
 }
 
 void iface::fail_all(ucs_status_t status, completions then) noexcept {
@@ -253,44 +256,44 @@ void iface::fail_all(ucs_status_t status, completions then) noexcept {
     for (const auto& [number, each] : by_number_) {
         each->fail(status);
         if (abandoned_) each->abandon();
-        look_after(*each);
+        handle_failure(*each);
     }
 }
 
 void iface::take_control(std::uint32_t qp_number, std::uint32_t immediate) noexcept {
     connection* const from = find(qp_number);
-    if (from == nullptr) return;  // its endpoint is gone here
+    if (from == nullptr) return;  // its connection was removed
     take_flow(*from, immediate & all_flow_bits);
     if ((immediate & wire::goodbye) == 0) return;
     from->fail(UCS_ERR_NOT_CONNECTED);
-    look_after(*from);
+    handle_failure(*from);
 }
 
 void iface::take_flow(connection& from, std::uint8_t bits) noexcept {
     if (!from.flow().arrived(bits) || !from.connected()) return;
-    if (!from.has_room() || !from.post_grant()) attend_to(from);
-    look_after(from);
+    if (!from.has_room() || !from.post_grant()) queue_for_send(from);
+    handle_failure(from);
 }
 
-void iface::receive_failed(const ibv_wc& how) noexcept {
-    connection* const from = find(how.qp_num);
-    if (from == nullptr || how.status == IBV_WC_WR_FLUSH_ERR) return;
+void iface::receive_failed(const ibv_wc& completion) noexcept {
+    connection* const from = find(completion.qp_num);
+    if (from == nullptr || completion.status == IBV_WC_WR_FLUSH_ERR) return;
     rejected().warn(ib::ib_log, "{}: a message of {} was not received: {}", where().device,
-                    from->user != nullptr ? from->user->peer_name() : "a peer",
-                    ibv_wc_status_str(how.status));
-    from->fail(ib::status_of(how.status));
-    look_after(*from);
+                    from->endpoint != nullptr ? from->endpoint->peer_name() : "a peer",
+                    ibv_wc_status_str(completion.status));
+    from->fail(ib::status_of(completion.status));
+    handle_failure(*from);
 }
 
-unsigned iface::tell_ended() noexcept {
-    unsigned told = 0;
+unsigned iface::complete_ended() noexcept {
+    unsigned completed = 0;
     while (!ended_.empty()) {
         tx_op& first = ended_.front();
         ended_.pop_front();
         first.finish(first);
-        ++told;
+        ++completed;
     }
-    return told;
+    return completed;
 }
 
 void iface::try_waiting() noexcept {
@@ -299,18 +302,18 @@ void iface::try_waiting() noexcept {
     while (!taken.empty()) {
         tx_op& first = taken.front();
         taken.pop_front();
-        first.status = first.on->error();
+        first.status = first.conn->error();
         first.finish(first);
     }
 }
 
-void iface::tell_ended_of(const connection& which) noexcept {
+void iface::complete_operations_of(const connection& conn) noexcept {
     for (op_queue* among : {&ended_, &waiting_}) {
         op_queue others;
         while (!among->empty()) {
             tx_op& first = among->front();
             among->pop_front();
-            if (first.on != &which) {
+            if (first.conn != &conn) {
                 others.push_back(first);
                 continue;
             }
@@ -321,23 +324,23 @@ void iface::tell_ended_of(const connection& which) noexcept {
     }
 }
 
-// Who finds no room stays, and is asked again with the next progress.
-void iface::attend() noexcept {
-    attention_list taken;
-    taken.swap(attention_);
+// Connections that find no room stay queued until the next progress.
+void iface::send_queued() noexcept {
+    send_queue taken;
+    taken.swap(send_queue_);
     while (!taken.empty()) {
         connection& each = taken.front();
         taken.pop_front();
         bool done = !each.wants_drain || each.drain();
         if (!done) {
-            attention_.push_back(each);
+            send_queue_.push_back(each);
             continue;
         }
-        if (each.owes_grant()) done = each.has_room() && each.post_grant();
-        if (each.wants_completion) done = each.want_completion() && done;
-        if (each.wants_goodbye && each.connected()) done = say_goodbye(each) && done;
-        if (!done && each.connected()) attention_.push_back(each);
-        look_after(each);  // the device may have refused what was posted
+        if (each.must_grant()) done = each.has_room() && each.post_grant();
+        if (each.wants_completion) done = each.request_completion() && done;
+        if (each.wants_goodbye && each.connected()) done = send_goodbye(each) && done;
+        if (!done && each.connected()) send_queue_.push_back(each);
+        handle_failure(each);  // the device may have refused a request
     }
 }
 
@@ -351,7 +354,7 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection() {
     if (!pair) return pair.status();
     if (free_slots_.empty()) {
         free_slots_.reserve(slots_.size() + 1);
-        graves_.reserve(slots_.size() + 1);
+        destroyed_.reserve(slots_.size() + 1);
         slots_.push_back(nullptr);
         free_slots_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
     }
@@ -366,15 +369,16 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection() {
     return made;
 }
 
-ucs_status_t iface::connect(connection& which, const ib::address& peer,
-                            const wire::connection_data& theirs) noexcept {
-    return which.connect(pair_setup(), peer, theirs);
+ucs_status_t iface::connect(connection& conn, const ib::address& peer,
+                            const wire::connection_data& peer_data) noexcept {
+    return conn.connect(pair_setup(), peer, peer_data);
 }
 
 void iface::leave(std::unique_ptr<connection> left) noexcept {
-    left->user = nullptr;
-    tell_ended_of(*left);
-    // Messages from the program's memory get a moment to leave, then the memory is its own again.
+    left->endpoint = nullptr;
+    complete_operations_of(*left);
+    // Messages from the program's memory get some time to be sent; then the program may reuse the
+    // memory.
     const ucs::time::nanoseconds end =
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
     while (left->holds_memory() && left->connected() && ucs::time::now() < end)
@@ -385,17 +389,17 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
                        "does not take them",
                        where().device);
     }
-    tell_ended_of(*left);
+    complete_operations_of(*left);
     const bool in_use = left->holds_memory();
-    if (!in_use) left->give_up_flushes();
+    if (!in_use) left->cancel_flushes();
     if (!in_use && left->connected()) {
         try {
             lingering_.push_back(std::move(left));
             lingering_.back()->wants_goodbye = true;
             lingering_.back()->left_at = ucs::time::now();
-            attend_to(*lingering_.back());
-            attend();
-            limit_leaving();
+            queue_for_send(*lingering_.back());
+            send_queued();
+            limit_lingering();
             return;
         } catch (const std::bad_alloc&) {
             ucs::log::warn(ib::ib_log, "{}: out of memory: messages of a closed endpoint are lost",
@@ -404,68 +408,71 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     }
     forget(*left);
     std::unique_ptr<connection> last = std::move(left);
-    // The device lets go of all memory with the queue pair.
+    // Destroying the queue pair makes the device release all memory.
     last->destroy_pair();
-    last->give_up_ops();
+    last->cancel_operations();
 }
 
 void iface::forget(connection& gone) noexcept {
     doorbells_before_ += gone.doorbells();
-    // Of a queue pair that was given up the number may be another one's by now.
-    const auto at = by_number_.find(gone.pair().number());
-    if (at != by_number_.end() && at->second == &gone) by_number_.erase(at);
+    // The number of an abandoned queue pair may belong to another one by now.
+    const auto found = by_number_.find(gone.pair().number());
+    if (found != by_number_.end() && found->second == &gone) by_number_.erase(found);
     slots_[gone.slot()] = nullptr;
-    if (gone.said_goodbye() && gone.idle()) --open_goodbyes_;
-    graves_.push_back(
-        {gone.slot(), gone.credits().outstanding(), gone.said_goodbye() && !gone.idle()});
+    if (gone.goodbye_sent() && gone.idle()) --open_goodbyes_;
+    destroyed_.push_back(
+        {gone.slot(), gone.credits().outstanding(), gone.goodbye_sent() && !gone.idle()});
 }
 
-// False: another progress has to try again.
-bool iface::say_goodbye(connection& leaving) noexcept {
+// Returns false if the goodbye must be retried in another progress.
+bool iface::send_goodbye(connection& leaving) noexcept {
     const std::uint32_t most = std::max(1U, credits_.size() / part_for_goodbyes);
     if (open_goodbyes_ >= most || !leaving.has_room() || !leaving.post_goodbye()) return false;
     ++open_goodbyes_;
     return true;
 }
 
-// Peers decide how many connections wait for the acknowledgement of their goodbye.
-void iface::limit_leaving() noexcept {
+// Limits the number of connections that wait for the acknowledgement of their goodbye, because
+// peers decide how many there are.
+void iface::limit_lingering() noexcept {
     const auto are_too_many = [this] {
-        return std::ranges::count_if(lingering_, owes_only_goodbye) > most_leaving;
+        return std::ranges::count_if(lingering_, waits_for_goodbye_only) > max_lingering_goodbyes;
     };
     if (!are_too_many()) return;
     while (reap_sends(messages::leave) > 0) {
     }
-    bury();
-    if (are_too_many()) destroy_longest_leaving();
-    attend();
+    remove_ended();
+    if (are_too_many()) destroy_oldest_lingering();
+    send_queued();
 }
 
-// The one that has posted its goodbye first: its peer, if there is one, has most likely got it. If
-// none has, the peer of the one that goes finds out when it sends.
-void iface::destroy_longest_leaving() noexcept {
+// Destroys the connection that posted its goodbye first, because its peer, if alive, has most
+// likely received it. If none has posted a goodbye, destroys any; its peer then notices when it
+// sends.
+void iface::destroy_oldest_lingering() noexcept {
     auto longest = std::ranges::find_if(lingering_, [](const auto& each) {
-        return owes_only_goodbye(each) && each->said_goodbye();
+        return waits_for_goodbye_only(each) && each->goodbye_sent();
     });
-    if (longest == lingering_.end()) longest = std::ranges::find_if(lingering_, owes_only_goodbye);
+    if (longest == lingering_.end())
+        longest = std::ranges::find_if(lingering_, waits_for_goodbye_only);
     forget(**longest);
     lingering_.erase(longest);
-    bury();  // its room is the next one's
+    remove_ended();  // its credits are free for the next one
 }
 
-// Those that owe messages to peers that do not take them, as long as they are too many. Each had
-// RC_VERBS_LINGER for them.
+// Destroys connections whose peers do not receive their messages while there are too many of them.
+// Each had RC_VERBS_LINGER for that.
 void iface::destroy_overdue() noexcept {
     lingering_load load(credits_.size());
     for (const auto& each : lingering_)
-        if (each->owes_messages()) load.add(each->credits().outstanding());
+        if (each->has_messages()) load.add(each->credits().outstanding());
     if (!load.is_excessive()) return;
     const ucs::time::nanoseconds now = ucs::time::now();
     const ucs::time::nanoseconds limit = ucs::time::from_seconds(options_.linger.seconds);
-    for (auto at = lingering_.begin(); at != lingering_.end() && load.is_excessive();) {
-        connection& each = **at;
-        if (!each.owes_messages() || now < each.left_at + limit) {
-            ++at;
+    for (auto found = lingering_.begin(); found != lingering_.end() && load.is_excessive();) {
+        connection& each = **found;
+        if (!each.has_messages() || now < each.left_at + limit) {
+            ++found;
             continue;
         }
         rejected().warn(ib::ib_log,
@@ -474,42 +481,42 @@ void iface::destroy_overdue() noexcept {
         load.remove(each.credits().outstanding());
         forget(each);
         each.destroy_pair();
-        each.give_up_ops();
-        at = lingering_.erase(at);
+        each.cancel_operations();
+        found = lingering_.erase(found);
     }
 }
 
-// Connections whose last messages have left, and places of those that were destroyed.
-void iface::bury() noexcept {
+// Removes lingering connections that have sent everything, and frees the slots of destroyed ones.
+void iface::remove_ended() noexcept {
     std::erase_if(lingering_, [this](const auto& each) {
         const bool said_all = each->idle() && !each->wants_goodbye;
-        const bool over = said_all || each->at() == connection::state::failed;
+        const bool over = said_all || each->current_state() == connection::state::failed;
         if (over) forget(*each);
         return over;
     });
     destroy_overdue();
-    // Of what was destroyed nothing new arrives, so an empty queue has nothing of it any more.
-    if (graves_.empty() || sends_.has_entries()) return;
-    for (const grave& each : graves_) {
+    // A destroyed queue pair produces no further completions, so an empty queue has none of it.
+    if (destroyed_.empty() || sends_.has_entries()) return;
+    for (const destroyed_connection& each : destroyed_) {
         credits_.give_back(each.credits);
         if (each.has_goodbye) --open_goodbyes_;
         free_slots_.push_back(each.slot);
     }
-    graves_.clear();
+    destroyed_.clear();
 }
 
 connection* iface::find(std::uint32_t qp_number) const noexcept {
-    const auto at = by_number_.find(qp_number);
-    return at == by_number_.end() ? nullptr : at->second;
+    const auto found = by_number_.find(qp_number);
+    return found == by_number_.end() ? nullptr : found->second;
 }
 
 flow_window::limits iface::flow_limits() const noexcept {
     if (!options_.flow_control) return {0, 0, 0};
     const std::uint32_t size = options_.flow_window;
-    const auto part = [size](double of) {
-        return static_cast<std::uint32_t>(of * static_cast<double>(size));
+    const auto part = [size](double fraction) {
+        return static_cast<std::uint32_t>(fraction * static_cast<double>(size));
     };
-    // Somebody has to ask before nothing is left.
+    // A sender must request a window before its own is empty.
     const std::uint32_t hard = std::clamp(part(options_.flow_hard), 1U, size - 1);
     return {size, std::clamp(part(options_.flow_soft), hard, size), hard};
 }

@@ -1,4 +1,5 @@
-// The requests that connections of closed endpoints hold until their messages have left.
+// Limit of the work requests that connections of destroyed endpoints hold until their messages are
+// sent.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +8,14 @@
 
 namespace uct::rc {
 
-// A peer that takes no messages keeps such connections for ever, and peers decide how many of them
-// there are. Above these bounds the ones that have waited longest are given up. Value type.
+// A peer that receives no messages would keep such connections for ever, and peers decide how many
+// there are. Above these limits the connections that have waited longest are destroyed. Value type.
 class lingering_load {
 public:
     static constexpr std::size_t most_connections = 256;
     static constexpr std::uint32_t part_of_requests = 4;
 
-    // `all` requests may be under way on all connections of the interface.
+    // `all`: the number of requests that may be outstanding on all connections of the interface.
     explicit lingering_load(std::uint32_t all) noexcept
         : most_requests_(std::max(all / part_of_requests, 2U)) {}
 

@@ -10,8 +10,8 @@
 
 namespace uct::rc {
 
-step to_init(const port_setup& port, bool atomics) noexcept {
-    step made{};
+transition to_init(const port_setup& port, bool atomics) noexcept {
+    transition made{};
     made.attr.qp_state = IBV_QPS_INIT;
     made.attr.pkey_index = port.pkey_index;
     made.attr.port_num = port.number;
@@ -22,28 +22,28 @@ step to_init(const port_setup& port, bool atomics) noexcept {
     return made;
 }
 
-step to_receive(const port_setup& port, const settings& options, const ib::address& peer,
-                const wire::connection_data& theirs) noexcept {
-    step made{};
+transition to_receive(const port_setup& port, const settings& options, const ib::address& peer,
+                      const wire::connection_data& peer_data) noexcept {
+    transition made{};
     ibv_qp_attr& attr = made.attr;
     attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = std::min(port.mtu, static_cast<ibv_mtu>(theirs.mtu));
-    attr.dest_qp_num = theirs.qp_number;
-    attr.rq_psn = theirs.first_packet;
+    attr.path_mtu = std::min(port.mtu, static_cast<ibv_mtu>(peer_data.mtu));
+    attr.dest_qp_num = peer_data.qp_number;
+    attr.rq_psn = peer_data.first_packet;
     attr.max_dest_rd_atomic = port.read_resources;
     attr.min_rnr_timer = ib::rnr_timer_code(options.rnr_timeout.seconds);
-    attr.ah_attr = ib::way_to(peer, port);
+    attr.ah_attr = ib::address_vector_to(peer, port);
     made.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     return made;
 }
 
-step to_send(const port_setup& port, const settings& options, const ib::address& peer,
-             const wire::connection_data& ours) noexcept {
-    step made{};
+transition to_send(const port_setup& port, const settings& options, const ib::address& peer,
+                   const wire::connection_data& own_data) noexcept {
+    transition made{};
     ibv_qp_attr& attr = made.attr;
     attr.qp_state = IBV_QPS_RTS;
-    attr.sq_psn = ours.first_packet;
+    attr.sq_psn = own_data.first_packet;
     attr.timeout = ib::timeout_code(options.timeout.seconds);
     attr.retry_cnt = static_cast<std::uint8_t>(options.retry_count);
     attr.rnr_retry = static_cast<std::uint8_t>(options.rnr_retry_count);
@@ -53,11 +53,11 @@ step to_send(const port_setup& port, const settings& options, const ib::address&
     return made;
 }
 
-ibv_ece common_options(const wire::connection_data& ours,
-                       const wire::connection_data& theirs) noexcept {
-    if (ours.ece_vendor == 0 || ours.ece_vendor != theirs.ece_vendor) return {};
-    return {ours.ece_vendor, ours.ece_options & theirs.ece_options,
-            ours.ece_mask & theirs.ece_mask};
+ibv_ece common_options(const wire::connection_data& own_data,
+                       const wire::connection_data& peer_data) noexcept {
+    if (own_data.ece_vendor == 0 || own_data.ece_vendor != peer_data.ece_vendor) return {};
+    return {own_data.ece_vendor, own_data.ece_options & peer_data.ece_options,
+            own_data.ece_mask & peer_data.ece_mask};
 }
 
 queue_pair::queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept
@@ -72,59 +72,60 @@ ucs::result<queue_pair> queue_pair::create(const setup& with) {
                               with.options.tx_min_inline, 2});
     if (!raw) return raw.status();
     queue_pair made(std::move(raw->pair), raw->got);
-    made.ours_.qp_number = made.get().qp_num;
-    made.ours_.first_packet = static_cast<std::uint32_t>(ucs::sys::random_id()) & 0xffffffU;
-    made.ours_.mtu = static_cast<std::uint8_t>(with.port.mtu);
-    made.ask_for_ece();
-    const step first = to_init(with.port, with.on.has_atomics());
+    made.own_data_.qp_number = made.get().qp_num;
+    made.own_data_.first_packet = static_cast<std::uint32_t>(ucs::sys::random_id()) & 0xffffffU;
+    made.own_data_.mtu = static_cast<std::uint8_t>(with.port.mtu);
+    made.query_ece();
+    const transition first = to_init(with.port, with.on.has_atomics());
     if (const ucs_status_t status = made.move(first, state::init); status != UCS_OK) return status;
     return made;
 }
 
 ucs_status_t queue_pair::connect(const setup& with, const ib::address& peer,
-                                 const wire::connection_data& theirs) noexcept {
-    set_ece(theirs);
-    const step receive = to_receive(with.port, with.options, peer, theirs);
-    const step send = to_send(with.port, with.options, peer, ours_);
+                                 const wire::connection_data& peer_data) noexcept {
+    set_ece(peer_data);
+    const transition receive = to_receive(with.port, with.options, peer, peer_data);
+    const transition send = to_send(with.port, with.options, peer, own_data_);
     const ucs_status_t status = move(receive, state::receive, &with.rejected);
     return status == UCS_OK ? move(send, state::send, &with.rejected) : status;
 }
 
 void queue_pair::fail() noexcept {
-    if (at_ == state::error) return;
-    step last{};
+    if (state_ == state::error) return;
+    transition last{};
     last.attr.qp_state = IBV_QPS_ERR;
     last.mask = IBV_QP_STATE;
-    if (move(last, state::error) != UCS_OK) at_ = state::error;
+    if (move(last, state::error) != UCS_OK) state_ = state::error;
 }
 
-ucs_status_t queue_pair::move(const step& by, state to, ucs::log::throttle* rejected) noexcept {
-    ibv_qp_attr attr = by.attr;
-    const int error = ibv_modify_qp(pair_.get(), &attr, by.mask);
+ucs_status_t queue_pair::move(const transition& transition, state to,
+                              ucs::log::throttle* rejected) noexcept {
+    ibv_qp_attr attr = transition.attr;
+    const int error = ibv_modify_qp(pair_.get(), &attr, transition.mask);
     if (error == 0) {
-        at_ = to;
+        state_ = to;
         return UCS_OK;
     }
     static constexpr char text[] = "queue pair {:#x} cannot go from {} to {}: {}";
     if (rejected != nullptr) {
-        rejected->error(ib::ib_log, text, number(), name(at_), name(to), std::strerror(error));
+        rejected->error(ib::ib_log, text, number(), name(state_), name(to), std::strerror(error));
     } else {
-        ucs::log::error(ib::ib_log, text, number(), name(at_), name(to), std::strerror(error));
+        ucs::log::error(ib::ib_log, text, number(), name(state_), name(to), std::strerror(error));
     }
     return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
 }
 
-// Options of a vendor's devices that both sides have to agree on; most drivers have none.
-void queue_pair::ask_for_ece() noexcept {
+// Queries vendor options on which both sides have to agree; most drivers have none.
+void queue_pair::query_ece() noexcept {
     ibv_ece options{};
     if (ibv_query_ece(pair_.get(), &options) != 0) return;
-    ours_.ece_vendor = options.vendor_id;
-    ours_.ece_options = options.options;
-    ours_.ece_mask = options.comp_mask;
+    own_data_.ece_vendor = options.vendor_id;
+    own_data_.ece_options = options.options;
+    own_data_.ece_mask = options.comp_mask;
 }
 
-void queue_pair::set_ece(const wire::connection_data& theirs) noexcept {
-    ibv_ece options = common_options(ours_, theirs);
+void queue_pair::set_ece(const wire::connection_data& peer_data) noexcept {
+    ibv_ece options = common_options(own_data_, peer_data);
     if (options.options == 0) return;
     if (const int error = ibv_set_ece(pair_.get(), &options); error != 0) {
         ucs::log::debug(ib::ib_log,
@@ -134,8 +135,8 @@ void queue_pair::set_ece(const wire::connection_data& theirs) noexcept {
     }
 }
 
-const char* name(queue_pair::state which) noexcept {
-    switch (which) {
+const char* name(queue_pair::state value) noexcept {
+    switch (value) {
         case queue_pair::state::init:
             return "init";
         case queue_pair::state::receive:

@@ -1,4 +1,4 @@
-// The states of a queue pair, and what it is told on the way from one to the next.
+// State transitions of an RC queue pair and their attributes.
 #pragma once
 
 #include "ucs/log/throttle.hpp"
@@ -9,31 +9,32 @@
 
 namespace uct::rc {
 
-// What a port gives to the queue pairs on it.
+// Attributes of a port for the queue pairs on it.
 struct port_setup : ib::path_setup {
     ibv_mtu mtu = IBV_MTU_1024;
-    std::uint8_t read_depth = 1;      // of ours that may be under way
-    std::uint8_t read_resources = 1;  // of a peer's that are served
+    std::uint8_t read_depth = 1;      // own reads that may be outstanding
+    std::uint8_t read_resources = 1;  // reads of a peer that are served at a time
 };
 
-// Attributes of a step and which of them are set. Pure.
-struct step {
+// Attributes of a transition, and the mask of those that are set. Pure.
+struct transition {
     ibv_qp_attr attr;
     int mask;
 };
-[[nodiscard]] step to_init(const port_setup& port, bool atomics) noexcept;
-[[nodiscard]] step to_receive(const port_setup& port, const settings& options,
-                              const ib::address& peer,
-                              const wire::connection_data& theirs) noexcept;
-[[nodiscard]] step to_send(const port_setup& port, const settings& options, const ib::address& peer,
-                           const wire::connection_data& ours) noexcept;
-// What both sides have of their options for enhanced connection establishment: each computes the
-// same and takes that. Options 0: none. Pure.
-[[nodiscard]] ibv_ece common_options(const wire::connection_data& ours,
-                                     const wire::connection_data& theirs) noexcept;
+[[nodiscard]] transition to_init(const port_setup& port, bool atomics) noexcept;
+[[nodiscard]] transition to_receive(const port_setup& port, const settings& options,
+                                    const ib::address& peer,
+                                    const wire::connection_data& peer_data) noexcept;
+[[nodiscard]] transition to_send(const port_setup& port, const settings& options,
+                                 const ib::address& peer,
+                                 const wire::connection_data& own_data) noexcept;
+// Returns the common subset of both sides' options for enhanced connection establishment. Both
+// sides compute the same. Options 0: none. Pure.
+[[nodiscard]] ibv_ece common_options(const wire::connection_data& own_data,
+                                     const wire::connection_data& peer_data) noexcept;
 
-// Reset, init, receive, send, error: the states of the specification (volume 1, chapter 10.3) that
-// are used. A queue pair is made in init; `connect` brings it to send. Owned by a connection; owner
+// A queue pair with the states reset, init, receive, send and error of the specification (volume 1,
+// chapter 10.3). It is created in init; `connect` moves it to send. Owned by a connection; owner
 // context.
 class queue_pair {
 public:
@@ -46,43 +47,44 @@ public:
         ibv_cq& sends;
         ibv_cq& receives;
         ibv_srq& shared;
-        ucs::log::throttle& rejected;  // for what a peer's data leads to
+        ucs::log::throttle& rejected;  // for errors that a peer's data causes
     };
     // Failures of all functions are logged.
     static ucs::result<queue_pair> create(const setup& with);
 
-    // What the peer has to know.
-    [[nodiscard]] const wire::connection_data& data() const noexcept { return ours_; }
+    // The connection data that the peer needs.
+    [[nodiscard]] const wire::connection_data& data() const noexcept { return own_data_; }
     ucs_status_t connect(const setup& with, const ib::address& peer,
-                         const wire::connection_data& theirs) noexcept;
-    // The device ends what is under way, with completions. Idempotent.
+                         const wire::connection_data& peer_data) noexcept;
+    // Makes the device end all requests, with completions. Idempotent.
     void fail() noexcept;
 
     void destroy() noexcept { pair_.reset(); }
     [[nodiscard]] ib::pair_handle release() noexcept { return std::move(pair_); }
 
     [[nodiscard]] ibv_qp& get() const noexcept { return *pair_; }
-    [[nodiscard]] std::uint32_t number() const noexcept { return ours_.qp_number; }
-    [[nodiscard]] state at() const noexcept { return at_; }
+    [[nodiscard]] std::uint32_t number() const noexcept { return own_data_.qp_number; }
+    [[nodiscard]] state current_state() const noexcept { return state_; }
     [[nodiscard]] std::uint32_t inline_bytes() const noexcept { return inline_; }
     [[nodiscard]] std::uint32_t pieces() const noexcept { return pieces_; }
     [[nodiscard]] std::uint32_t send_room() const noexcept { return send_room_; }
 
 private:
     queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept;
-    // `rejected`: of a step that a peer's data is part of.
-    ucs_status_t move(const step& by, state to, ucs::log::throttle* rejected = nullptr) noexcept;
-    void ask_for_ece() noexcept;
-    void set_ece(const wire::connection_data& theirs) noexcept;
+    // `rejected`: throttle for a transition that depends on a peer's data.
+    ucs_status_t move(const transition& transition, state to,
+                      ucs::log::throttle* rejected = nullptr) noexcept;
+    void query_ece() noexcept;
+    void set_ece(const wire::connection_data& peer_data) noexcept;
 
     ib::pair_handle pair_;
     std::uint32_t inline_;
     std::uint32_t pieces_;
     std::uint32_t send_room_;
-    wire::connection_data ours_;
-    state at_ = state::init;
+    wire::connection_data own_data_;
+    state state_ = state::init;
 };
 
-[[nodiscard]] const char* name(queue_pair::state which) noexcept;
+[[nodiscard]] const char* name(queue_pair::state value) noexcept;
 
 }  // namespace uct::rc

@@ -6,7 +6,7 @@
 namespace uct::rc {
 namespace {
 
-// One binding is under way at a time.
+// Only one bind request is outstanding at a time.
 constexpr int requests = 4;
 
 settings for_bindings(const settings& options) noexcept {

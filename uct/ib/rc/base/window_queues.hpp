@@ -1,4 +1,4 @@
-// The queue pair that binds memory windows.
+// Creation of the queue pair that binds memory windows.
 #pragma once
 
 #include "uct/ib/base/memory_windows.hpp"
@@ -6,8 +6,8 @@
 
 namespace uct::rc {
 
-// Makes a queue pair that is connected to itself over the port, because only a connected one takes
-// requests, and the queues that it needs. `own`: the port's address. Failures are logged.
+// Creates a queue pair that is connected to itself over the port, because only a connected queue
+// pair accepts requests, and its queues. `own`: the port's address. Failures are logged.
 [[nodiscard]] ucs::result<ib::memory_windows::queues> make_window_queues(
     const queue_pair::setup& port, const ib::address& own) noexcept;
 

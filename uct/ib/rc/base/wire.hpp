@@ -1,13 +1,13 @@
-// What reliable connections send. Layout first.
+// Wire format of reliable connections.
 //
 // A message is one SEND:
 //   0  u8   bits 0 to 4: active message id; bits 5 to 7: flow (flow_window.hpp)
 //   1  ...  the message
-// A SEND with immediate data is no message: its immediate, in network byte order, holds flow bits
-// and whether the sender goes (bit 3): its endpoint is closed, and nothing follows.
+// A SEND with immediate data is a control message. Its immediate, in network byte order, holds flow
+// bits and the goodbye (bit 3): the sender's endpoint is closed, and nothing follows.
 //
-// What two endpoints have to know of each other before, 24 bytes, little-endian, carried by
-// whoever connects them:
+// Connection data, which two endpoints exchange out of band before they connect, 24 bytes,
+// little-endian:
 //   0  u32  number of the queue pair (24 bits)
 //   4  u32  number of its first packet (24 bits)
 //   8  u32  ECE vendor      enhanced connection establishment, all 0: none

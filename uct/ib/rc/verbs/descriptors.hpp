@@ -1,4 +1,5 @@
-// Memory that the device sends from or answers into, and what to do when it has.
+// Descriptors: memory that the device sends from or writes results into, with the work to do at the
+// end.
 #pragma once
 
 #include <array>
@@ -12,46 +13,46 @@
 
 namespace uct::rc {
 
-// A whole message, or a block of remote memory on its way in or out. The message begins behind one
-// byte of header, at a multiple of 8.
+// A whole message, or a block of a read or write. The message begins after one byte of header, at a
+// multiple of 8.
 struct bounce final : tx_op {
     std::uint32_t key;
-    void* into;  // of a read: where the program wants it
+    void* into;  // of a read: the program's destination
     std::size_t length;
     alignas(8) std::byte pad[7];
-    std::byte data[1];  // longer
+    std::byte data[1];  // the allocation is longer
 
     [[nodiscard]] std::byte* message() noexcept { return data + 1; }
-    // As tx_op::finish: what was sent from it has left, and nobody waits.
+    // As tx_op::finish: the bytes have been sent, and no caller waits.
     static void end(tx_op& self) noexcept { ucs::memory::mpool::put(&static_cast<bounce&>(self)); }
     [[nodiscard]] ibv_sge piece(const std::byte* from, std::size_t bytes) const noexcept {
         return {reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(bytes), key};
     }
 };
 
-// Work on the program's own memory, with a few bytes beside it: a header, or the answer of an
-// atomic operation.
+// An operation on the program's own memory, with some bytes of its own: a header, or the result of
+// an atomic operation.
 struct direct final : stepped_op {
-    static constexpr std::size_t beside = 256;
+    static constexpr std::size_t extra_bytes = 256;
 
     ib::local_pieces pieces;
     std::uint32_t key = 0;
-    bool asked = false;  // of an atomic operation: the device has an answer to give
-    alignas(8) std::array<std::byte, beside> bytes;
+    bool asked = false;  // of an atomic operation: the device will return a result
+    alignas(8) std::array<std::byte, extra_bytes> bytes;
 
-    [[nodiscard]] ibv_sge beside_piece(std::size_t length) const noexcept {
+    [[nodiscard]] ibv_sge extra_piece(std::size_t length) const noexcept {
         return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(length),
                 key};
     }
 
     direct() noexcept { for_user = holds_memory = true; }
-    // To the pool that it came from.
+    // Returns the descriptor to its pool.
     void put_back() noexcept {
         stepped_hook.unlink();
-        pieces.let_go();
+        pieces.release();
         ucs::memory::mpool::put(this);
     }
-    // As tx_op::finish: tells whoever waits.
+    // As tx_op::finish: calls the completion.
     static void end(tx_op& self) noexcept {
         auto& op = static_cast<direct&>(self);
         completion* const waiting = op.done;
@@ -61,7 +62,7 @@ struct direct final : stepped_op {
     }
 };
 
-// Pools of both. Owned by the interface; owner context.
+// Pools of both kinds. Owned by the interface; owner context.
 class descriptors {
 public:
     descriptors(ib::domain& on, const settings& options) noexcept;

@@ -6,7 +6,7 @@
 
 namespace uct::rc {
 
-// Makes work requests and posts them. Owner context.
+// Builds work requests and posts them. Owner context.
 class verbs_ep final : public ep {
 public:
     using ep::ep;
@@ -26,7 +26,7 @@ public:
                            completion* done) override;
     ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                            completion* done) override;
-    ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+    ucs_status_t atomic(const atomic_op& change, const remote_place& place, void* before,
                         completion* done) override;
 
 private:
@@ -34,9 +34,9 @@ private:
     [[nodiscard]] verbs_iface& own() noexcept { return static_cast<verbs_iface&>(iface_); }
     ucs_status_t copied_short(am_id id, std::uint64_t header, const void* payload,
                               std::size_t length);
-    ucs_status_t access(ibv_wr_opcode what, std::span<const iov> pieces, const remote_place& where,
-                        completion* done);
-    // The end of what begins with a descriptor that was posted, or could not be.
+    ucs_status_t access(ibv_wr_opcode opcode, std::span<const iov> pieces,
+                        const remote_place& where, completion* done);
+    // Ends an operation whose descriptor was posted, or could not be posted.
     ucs_status_t begun(direct& op, ucs_status_t status, std::size_t length,
                        completion* done) noexcept;
     static void go_on(tx_op& self) noexcept;

@@ -1,7 +1,7 @@
-// Atomic operations. The device has two on words of 64 bits: add, and compare and swap. The others
-// are made of these: the word is read (by adding nothing, so that it is read whole), and swapped
-// against what the operation makes of it, again and again until nobody was in between. So all of
-// them are the device's, and lose nothing against each other.
+// Atomic operations. The device supports two on words of 64 bits: fetch-and-add, and
+// compare-and-swap. The others are built from these: the word is read atomically (by adding 0), and
+// then replaced by a compare-and-swap with the result, repeatedly until no other operation came
+// between. So the device performs all of them, and no update is lost.
 #include <cstring>
 
 #include "uct/base/atomic_value.hpp"
@@ -10,19 +10,20 @@
 namespace uct::rc {
 namespace {
 
-// Lies in the bytes of a descriptor, behind the device's answer.
+// State of an operation. It lies in the bytes of a descriptor, after the device's result.
 struct run {
-    atomic_op what;
+    atomic_op change;
     std::uint64_t word;      // address of the word of 64 bits
-    std::uint64_t expected;  // what was there when it was looked at last
+    std::uint64_t expected;  // the value of the word at the last read
     void* before;
     verbs_ep* ep;
     std::uint32_t key;
-    std::uint8_t shift;  // of a number of 32 bits in its word
-    enum class step : std::uint8_t { one, look, swap } at;
+    std::uint8_t shift;  // position of a number of 32 bits in its word
+    enum class step : std::uint8_t { single, load, swap } current;
 };
 constexpr std::size_t answer_size = sizeof(std::uint64_t);
-static_assert(answer_size + sizeof(run) <= direct::beside && std::is_trivially_copyable_v<run>);
+static_assert(answer_size + sizeof(run) <= direct::extra_bytes &&
+              std::is_trivially_copyable_v<run>);
 
 run& run_of(direct& op) noexcept {
     return *std::launder(reinterpret_cast<run*>(op.bytes.data() + answer_size));
@@ -34,102 +35,107 @@ std::uint64_t answer_of(const direct& op) noexcept {
     return word;
 }
 
-std::uint64_t number_in(const run& of, std::uint64_t word) noexcept {
-    return of.what.size == 8 ? word : static_cast<std::uint32_t>(word >> of.shift);
+std::uint64_t number_in(const run& state, std::uint64_t word) noexcept {
+    return state.change.size == 8 ? word : static_cast<std::uint32_t>(word >> state.shift);
 }
 
-// The word with what the operation makes of the number in it.
-std::uint64_t word_after(const run& of, std::uint64_t word) noexcept {
-    if (of.what.size == 8) return value_after<std::uint64_t>(of.what, word);
-    const auto number = static_cast<std::uint32_t>(word >> of.shift);
-    const std::uint64_t mask = std::uint64_t{0xffffffff} << of.shift;
-    return (word & ~mask) | std::uint64_t{value_after<std::uint32_t>(of.what, number)} << of.shift;
+// Returns the word after the operation on the number in it.
+std::uint64_t word_after(const run& state, std::uint64_t word) noexcept {
+    if (state.change.size == 8) return value_after<std::uint64_t>(state.change, word);
+    const auto number = static_cast<std::uint32_t>(word >> state.shift);
+    const std::uint64_t mask = std::uint64_t{0xffffffff} << state.shift;
+    return (word & ~mask) | std::uint64_t{value_after<std::uint32_t>(state.change, number)}
+                                << state.shift;
 }
 
-ibv_send_wr request_of(const run& of, ibv_sge& answer) noexcept {
+ibv_send_wr request_of(const run& state, ibv_sge& answer) noexcept {
     ibv_send_wr request{};
     request.sg_list = &answer;
     request.num_sge = 1;
-    request.wr.atomic.remote_addr = of.word;
-    request.wr.atomic.rkey = of.key;
+    request.wr.atomic.remote_addr = state.word;
+    request.wr.atomic.rkey = state.key;
     const bool swaps =
-        of.at == run::step::swap || (of.at == run::step::one && of.what.what == atomic_kind::cswap);
+        state.current == run::step::swap ||
+        (state.current == run::step::single && state.change.what == atomic_kind::cswap);
     request.opcode = swaps ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
-    if (of.at == run::step::one) {
-        request.wr.atomic.compare_add = of.what.operand;
-        request.wr.atomic.swap = of.what.swap;
+    if (state.current == run::step::single) {
+        request.wr.atomic.compare_add = state.change.operand;
+        request.wr.atomic.swap = state.change.swap;
     } else if (swaps) {
-        request.wr.atomic.compare_add = of.expected;
-        request.wr.atomic.swap = word_after(of, of.expected);
+        request.wr.atomic.compare_add = state.expected;
+        request.wr.atomic.swap = word_after(state, state.expected);
     }
     return request;
 }
 
 void end(direct& op) noexcept {
-    const run& of = run_of(op);
-    if (op.status == UCS_OK && of.before != nullptr) {
+    const run& state = run_of(op);
+    if (op.status == UCS_OK && state.before != nullptr) {
         const std::uint64_t was =
-            number_in(of, of.at == run::step::swap ? of.expected : answer_of(op));
-        std::memcpy(of.before, &was, of.what.size);
+            number_in(state, state.current == run::step::swap ? state.expected : answer_of(op));
+        std::memcpy(state.before, &was, state.change.size);
     }
     direct::end(op);
 }
 
-ucs_status_t refuse(const atomic_op& what, std::uint64_t address, ucs_status_t status,
+ucs_status_t refuse(const atomic_op& change, std::uint64_t address, ucs_status_t status,
                     const char* why) {
     ucs::log::error(ib::ib_log, "an atomic operation on {} bytes at {:#x} is refused: {}",
-                    what.size, address, why);
+                    change.size, address, why);
     return status;
 }
 
-ucs_status_t mistake_in(const atomic_op& what, const remote_place& at, const void* before) {
-    if (!what.possible()) {
-        return refuse(what, at.address, UCS_ERR_INVALID_PARAM,
+ucs_status_t mistake_in(const atomic_op& change, const remote_place& place, const void* before) {
+    if (!change.possible()) {
+        return refuse(change, place.address, UCS_ERR_INVALID_PARAM,
                       "there is no such operation, or numbers of that size have none");
     }
-    if (what.must_fetch() && before == nullptr) {
-        return refuse(what, at.address, UCS_ERR_INVALID_PARAM,
+    if (change.must_fetch() && before == nullptr) {
+        return refuse(change, place.address, UCS_ERR_INVALID_PARAM,
                       "a swap needs to know where its answer belongs");
     }
-    if (at.address % what.size != 0) {
-        return refuse(what, at.address, UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
+    if (place.address % change.size != 0) {
+        return refuse(change, place.address, UCS_ERR_INVALID_PARAM,
+                      "that is no multiple of the size");
     }
-    const auto& memory = static_cast<const ib::remote_region&>(*at.in);
-    if (!memory.covers(at.address, what.size)) {
-        return refuse(what, at.address, UCS_ERR_INVALID_ADDR, "outside of the memory");
+    const auto& memory = static_cast<const ib::remote_region&>(*place.in);
+    if (!memory.covers(place.address, change.size)) {
+        return refuse(change, place.address, UCS_ERR_INVALID_ADDR, "outside of the memory");
     }
     if (memory.allowed() == memory_access::read) {
-        return refuse(what, at.address, UCS_ERR_REJECTED, "the memory is reached to be read only");
+        return refuse(change, place.address, UCS_ERR_REJECTED,
+                      "the memory is reached to be read only");
     }
-    // A number of 32 bits whose word is not all there; nobody has a way for that.
-    if (!memory.covers(at.address & ~std::uint64_t{7}, 8)) return UCS_ERR_UNSUPPORTED;
+    // The memory does not contain the whole word of a number of 32 bits, so the device cannot
+    // access it.
+    if (!memory.covers(place.address & ~std::uint64_t{7}, 8)) return UCS_ERR_UNSUPPORTED;
     return UCS_OK;
 }
 
 }  // namespace
 
-// Goes on with an operation; also as tx_op::finish.
+// Continues an operation; also used as tx_op::finish.
 void verbs_ep::go_on(tx_op& self) noexcept {
     auto& op = static_cast<direct&>(self);
-    run& of = run_of(op);
+    run& state = run_of(op);
     if (op.status != UCS_OK) return end(op);
     if (op.asked) {
         op.asked = false;
         const std::uint64_t answer = answer_of(op);
-        if (of.at == run::step::one) return end(op);
-        if (of.at == run::step::swap && answer == of.expected) return end(op);
-        of.at = run::step::swap;
-        of.expected = answer;
-        if (word_after(of, answer) == answer) return end(op);
+        if (state.current == run::step::single) return end(op);
+        if (state.current == run::step::swap && answer == state.expected) return end(op);
+        state.current = run::step::swap;
+        state.expected = answer;
+        if (word_after(state, answer) == answer) return end(op);
     }
-    // What its endpoint has left undone, it leaves undone.
-    if (op.on->user == nullptr) {
+    // An unfinished operation of a destroyed endpoint stays unfinished.
+    if (op.conn->endpoint == nullptr) {
         op.status = UCS_ERR_CANCELED;
         return end(op);
     }
-    const ucs_status_t status = of.ep->ask(op);
+    const ucs_status_t status = state.ep->ask(op);
     if (status == UCS_ERR_NO_RESOURCE) {
-        of.ep->owner().try_later(op);
+        state.ep->owner().retry_later(op);
     } else if (status != UCS_OK) {
         op.status = status;
         end(op);
@@ -137,8 +143,8 @@ void verbs_ep::go_on(tx_op& self) noexcept {
 }
 
 ucs_status_t verbs_ep::ask(direct& op) noexcept {
-    if (!may_access()) return why_not();
-    ibv_sge answer = op.beside_piece(answer_size);
+    if (!may_access()) return reason_not_to_send();
+    ibv_sge answer = op.extra_piece(answer_size);
     ibv_send_wr request = request_of(run_of(op), answer);
     if (const ucs_status_t status = post(request, true); status != UCS_OK) return status;
     op.asked = true;
@@ -146,26 +152,27 @@ ucs_status_t verbs_ep::ask(direct& op) noexcept {
     return UCS_OK;
 }
 
-ucs_status_t verbs_ep::atomic(const atomic_op& what, const remote_place& at, void* before,
+ucs_status_t verbs_ep::atomic(const atomic_op& change, const remote_place& place, void* before,
                               completion* done) {
-    if (const ucs_status_t status = mistake_in(what, at, before); status != UCS_OK) return status;
+    if (const ucs_status_t status = mistake_in(change, place, before); status != UCS_OK)
+        return status;
     if (!may_access()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
-    const std::uint64_t word = at.address & ~std::uint64_t{7};
+    const std::uint64_t word = place.address & ~std::uint64_t{7};
     const bool by_device =
-        what.size == 8 && (what.what == atomic_kind::add || what.what == atomic_kind::cswap);
+        change.size == 8 && (change.what == atomic_kind::add || change.what == atomic_kind::cswap);
     ::new (op->bytes.data() + answer_size)
-        run{.what = what,
+        run{.change = change,
             .word = word,
             .expected = 0,
             .before = before,
             .ep = this,
-            .key = static_cast<const ib::remote_region&>(*at.in).key(),
-            .shift = static_cast<std::uint8_t>((at.address - word) * 8),
-            .at = by_device ? run::step::one : run::step::look};
-    op->on = connection_.get();
+            .key = static_cast<const ib::remote_region&>(*place.in).key(),
+            .shift = static_cast<std::uint8_t>((place.address - word) * 8),
+            .current = by_device ? run::step::single : run::step::load};
+    op->conn = connection_.get();
     op->done = done;
     op->finish = go_on;
     if (const ucs_status_t status = ask(*op); status != UCS_OK) {
@@ -173,7 +180,7 @@ ucs_status_t verbs_ep::atomic(const atomic_op& what, const remote_place& at, voi
         return status;
     }
     if (!by_device) connection_->add_stepped(*op);
-    count(what.size);
+    count(change.size);
     return UCS_INPROGRESS;
 }
 

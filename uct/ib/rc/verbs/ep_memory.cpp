@@ -1,4 +1,4 @@
-// Reading and writing a peer's memory.
+// Reads and writes of a peer's memory.
 #include <cstring>
 
 #include "uct/ib/rc/verbs/ep.hpp"
@@ -6,14 +6,14 @@
 namespace uct::rc {
 namespace {
 
-ibv_send_wr access_of(ibv_wr_opcode what, std::span<ibv_sge> pieces,
+ibv_send_wr access_of(ibv_wr_opcode opcode, std::span<ibv_sge> pieces,
                       const remote_place& where) noexcept {
     ibv_send_wr request{};
     request.sg_list = pieces.data();
-    // Operations on nothing have no piece either.
+    // Operations on 0 bytes have no piece.
     const bool nothing = pieces.size() == 1 && pieces.front().length == 0;
     request.num_sge = nothing ? 0 : static_cast<int>(pieces.size());
-    request.opcode = what;
+    request.opcode = opcode;
     request.wr.rdma.remote_addr = where.address;
     request.wr.rdma.rkey = static_cast<const ib::remote_region&>(*where.in).key();
     return request;
@@ -45,7 +45,7 @@ ucs_status_t verbs_ep::put_short(const void* from, std::size_t length, const rem
         return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
     }
     if (!may_access()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     ibv_sge piece{reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(length), 0};
     ibv_send_wr request = access_of(IBV_WR_RDMA_WRITE, {&piece, 1}, to);
     request.send_flags = IBV_SEND_INLINE;
@@ -57,7 +57,7 @@ ucs_status_t verbs_ep::put_short(const void* from, std::size_t length, const rem
 
 ssize_t verbs_ep::put_bcopy(pack_function pack, void* arg, const remote_place& to) {
     if (!may_access()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     bounce* const buffer = own().pools().get_bounce();
     if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
     const std::size_t length = pack(arg, buffer->data, owner().attr().max_put_bcopy);
@@ -77,7 +77,7 @@ ucs_status_t verbs_ep::get_bcopy(void* into, std::size_t length, const remote_pl
                                  completion* done) {
     if (length > owner().attr().max_get_bcopy) return UCS_ERR_INVALID_PARAM;
     if (!may_access()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     bounce* const buffer = own().pools().get_bounce();
     if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge piece = buffer->piece(buffer->data, length);
@@ -89,7 +89,7 @@ ucs_status_t verbs_ep::get_bcopy(void* into, std::size_t length, const remote_pl
     buffer->into = into;
     buffer->length = length;
     buffer->done = done;
-    // The buffer is not given back before the answer has been written to it.
+    // The buffer is not returned before the data has been written to it.
     buffer->for_user = buffer->holds_memory = true;
     buffer->finish = finish_read;
     connection_->add(*buffer);
@@ -102,8 +102,8 @@ ucs_status_t verbs_ep::put_zcopy(std::span<const iov> from, const remote_place& 
     return access(IBV_WR_RDMA_WRITE, from, to, done);
 }
 
-// What a connection carries arrives in order, and the data of a write is there when what follows
-// it arrives (InfiniBand specification, volume 1, section 9.5, transaction ordering).
+// Requests of a connection are carried out in order, and the data of a write is in place when a
+// later message arrives (InfiniBand specification, volume 1, section 9.5, transaction ordering).
 ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remote_place& to,
                                           am_id id, std::span<const std::byte> message,
                                           completion* done) {
@@ -114,7 +114,7 @@ ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remot
         return UCS_ERR_UNSUPPORTED;
     }
     if (!may_send() || !connection_->has_room(2)) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge list[ib::local_pieces::most];
@@ -123,7 +123,7 @@ ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remot
     ibv_send_wr write = access_of(IBV_WR_RDMA_WRITE, std::span(list).first(op->pieces.count()), to);
     op->bytes[0] = std::byte{header(id)};
     std::memcpy(op->bytes.data() + wire::header_size, message.data(), message.size());
-    ibv_sge word = op->beside_piece(wire::header_size + message.size());
+    ibv_sge word = op->extra_piece(wire::header_size + message.size());
     ibv_send_wr tell{};
     tell.sg_list = &word;
     tell.num_sge = 1;
@@ -145,20 +145,20 @@ ucs_status_t verbs_ep::get_zcopy(std::span<const iov> into, const remote_place& 
     return access(IBV_WR_RDMA_READ, into, from, done);
 }
 
-ucs_status_t verbs_ep::access(ibv_wr_opcode what, std::span<const iov> pieces,
+ucs_status_t verbs_ep::access(ibv_wr_opcode opcode, std::span<const iov> pieces,
                               const remote_place& where, completion* done) {
     const iface_attr& limits = owner().attr();
     const std::size_t length = total_length(pieces);
     if (pieces.size() > limits.max_iov || length > limits.max_rma) return UCS_ERR_INVALID_PARAM;
     if (!may_access()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge list[ib::local_pieces::most];
-    const auto how = what == IBV_WR_RDMA_READ ? memory_access::change : memory_access::read;
-    ucs_status_t status = op->pieces.use(own().device(), pieces, how, list);
+    const auto access = opcode == IBV_WR_RDMA_READ ? memory_access::change : memory_access::read;
+    ucs_status_t status = op->pieces.use(own().device(), pieces, access, list);
     if (status == UCS_OK) {
-        ibv_send_wr request = access_of(what, std::span(list).first(op->pieces.count()), where);
+        ibv_send_wr request = access_of(opcode, std::span(list).first(op->pieces.count()), where);
         status = post(request, true);
     }
     return begun(*op, status, length, done);

@@ -1,4 +1,4 @@
-// Active messages: inline, copied, and from where they are.
+// Active messages: inline, copied, and zero-copy.
 #include <cstring>
 
 #include "uct/ib/rc/verbs/ep.hpp"
@@ -19,7 +19,7 @@ ibv_send_wr send_of(std::span<ibv_sge> pieces) noexcept {
 ucs_status_t verbs_ep::am_short(am_id id, std::uint64_t header, const void* payload,
                                 std::size_t length) {
     if (!may_send()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     struct __attribute__((packed)) {
         std::uint8_t first;
         std::uint64_t header;
@@ -39,7 +39,7 @@ ucs_status_t verbs_ep::am_short(am_id id, std::uint64_t header, const void* payl
     return status;
 }
 
-// Where the device carries less in a request than a short message has.
+// Used if a short message does not fit into the inline data of a request.
 ucs_status_t verbs_ep::copied_short(am_id id, std::uint64_t header, const void* payload,
                                     std::size_t length) {
     if (length > owner().attr().max_short) return UCS_ERR_INVALID_PARAM;
@@ -47,7 +47,7 @@ ucs_status_t verbs_ep::copied_short(am_id id, std::uint64_t header, const void* 
         std::uint64_t header;
         const void* payload;
         std::size_t length;
-    } what{header, payload, length};
+    } message{header, payload, length};
     const ssize_t sent = am_bcopy(
         id,
         [](void* arg, void* into, std::size_t) {
@@ -59,13 +59,13 @@ ucs_status_t verbs_ep::copied_short(am_id id, std::uint64_t header, const void* 
             }
             return sizeof from.header + from.length;
         },
-        &what);
+        &message);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
 ssize_t verbs_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     if (!may_send()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     bounce* const buffer = own().pools().get_bounce();
     if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
     buffer->data[0] = std::byte{header(id)};
@@ -91,7 +91,7 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
         return UCS_ERR_INVALID_PARAM;
     }
     if (!may_send()) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge pieces[1 + ib::local_pieces::most];
@@ -99,7 +99,7 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
     if (!header.empty()) {
         std::memcpy(op->bytes.data() + wire::header_size, header.data(), header.size());
     }
-    pieces[0] = op->beside_piece(wire::header_size + header.size());
+    pieces[0] = op->extra_piece(wire::header_size + header.size());
     ucs_status_t status =
         op->pieces.use(own().device(), payload, memory_access::read, std::span(pieces).subspan(1));
     if (status == UCS_OK) {

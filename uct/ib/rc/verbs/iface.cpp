@@ -8,7 +8,7 @@
 namespace uct::rc {
 namespace {
 
-// Short operations there are on every device, by a buffer if need be.
+// Short operations exist on every device, through a buffer if necessary.
 constexpr std::size_t minimal_short = 32;
 
 }  // namespace
@@ -20,19 +20,19 @@ ucs::result<std::unique_ptr<uct::iface>> verbs_iface::open(const resource& where
     std::unique_ptr<verbs_iface> made(new verbs_iface(where, params, std::move(*gathered)));
     if (const ucs_status_t status = made->start(); status != UCS_OK) return status;
     if (const ucs_status_t status = made->find_limits(); status != UCS_OK) return status;
-    made->offer_windows();
+    made->provide_windows();
     return std::unique_ptr<uct::iface>(std::move(made));
 }
 
 verbs_iface::verbs_iface(const resource& where, const iface_params& params, parts made)
     : iface(where, params, std::move(made)), pools_(*domain_, options()) {}
 
-// Descriptors are the pools', so everything has to end before these go.
+// Operations use descriptors of the pools, so all must end before the pools are destroyed.
 verbs_iface::~verbs_iface() {
     close();
 }
 
-// What the device gives to a queue pair is known from one.
+// A trial queue pair shows the properties that the device provides.
 ucs_status_t verbs_iface::find_limits() {
     auto trial = queue_pair::create(pair_setup());
     if (!trial) return trial.status();
@@ -43,12 +43,12 @@ ucs_status_t verbs_iface::find_limits() {
     attr_.keyed = true;
     attr_.connections_at_hand = options().connections_at_hand;
     attr_.connection_length = wire::connection_data::size;
-    // Without room in the request a short message goes by a buffer.
+    // If inline data is too small, a short message is sent through a buffer.
     attr_.max_short = inline_bytes_ > short_header ? inline_bytes_ - short_header : 0;
     if (attr_.max_short < minimal_short) attr_.max_short = minimal_short;
     attr_.max_bcopy = message;
     attr_.max_zcopy = message;
-    attr_.max_zcopy_header = std::min<std::size_t>(128, direct::beside - wire::header_size);
+    attr_.max_zcopy_header = std::min<std::size_t>(128, direct::extra_bytes - wire::header_size);
     attr_.max_iov = std::min<std::size_t>(trial->pieces() - 1, ib::local_pieces::most);
     attr_.max_rma = std::max<std::size_t>(port_attr_.max_msg_sz, 4096);
     attr_.max_put_short = std::max(inline_bytes_, minimal_short);

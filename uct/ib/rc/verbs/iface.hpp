@@ -18,7 +18,7 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
     [[nodiscard]] descriptors& pools() noexcept { return pools_; }
-    // Bytes that a request carries itself, of what every queue pair here has.
+    // Bytes of inline data that every queue pair of this interface can carry.
     [[nodiscard]] std::size_t inline_bytes() const noexcept { return inline_bytes_; }
 
 private:

@@ -1,4 +1,4 @@
-// What one endpoint sends, and to whom.
+// The sending side of one endpoint's connection to a peer.
 #pragma once
 
 #include "uct/ib/ud/base/packet.hpp"
@@ -8,18 +8,18 @@ namespace uct::ud {
 
 class ep;
 
-// Somebody waits until all before a number is acknowledged.
+// A flush, which ends when all packets before `last` are acknowledged.
 struct flush_op {
     ucs::datastruct::queue_hook hook;
-    psn until;
+    psn last;
     completion* done = nullptr;
     ucs_status_t status = UCS_OK;
-    connection* on = nullptr;
+    connection* conn = nullptr;
 };
 using flush_queue = ucs::datastruct::queue<flush_op, &flush_op::hook>;
 
-// Outlives its endpoint until the peer has everything. Owned by the endpoint, later by the
-// interface; owner context.
+// A connection outlives its endpoint until the peer has acknowledged everything. It is owned by the
+// endpoint, later by the interface. Owner context.
 class connection : public sending_side {
 public:
     connection(std::shared_ptr<peer> to, const sender::setup& with) noexcept
@@ -30,16 +30,17 @@ public:
     [[nodiscard]] peer& to() const noexcept { return *to_; }
 
     std::uint64_t id = 0;
-    ep* user = nullptr;  // nullptr when it lingers without
+    ep* endpoint = nullptr;  // nullptr: the endpoint is destroyed
     flush_queue flushes;
-    // Operations whose ends were not told: the endpoint's failure comes after them.
-    unsigned open = 0;
-    bool dismantled = false;  // it failed, and nothing is in its window any more
-    ucs::datastruct::auto_unlink_hook attention_hook;  // has something to send as soon as it can
-    ucs::datastruct::auto_unlink_hook timer_hook;      // waits for an answer
-    // In lingering_connections.
-    static constexpr std::size_t nowhere = ~std::size_t{0};
-    std::size_t lingering_place = nowhere;
+    // Operations whose completions have not been called. The failure of the endpoint is reported
+    // after these.
+    unsigned open_operations = 0;
+    bool dismantled = false;  // the connection has failed and its window is empty
+    ucs::datastruct::auto_unlink_hook send_queue_hook;  // waits for a free work request
+    ucs::datastruct::auto_unlink_hook timer_hook;       // has a deadline
+    // Index in lingering_connections.
+    static constexpr std::size_t not_lingering = ~std::size_t{0};
+    std::size_t lingering_index = not_lingering;
     ucs::datastruct::auto_unlink_hook ended_hook;
 
 private:

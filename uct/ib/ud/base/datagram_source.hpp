@@ -1,4 +1,4 @@
-// The sender of a datagram as the network names it, whatever the datagram claims.
+// The source of a datagram as the network reports it, whatever the datagram itself claims.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace uct::ud {
 
-// Value type. A process of another user cannot choose it freely: the network fills the address in,
-// and the device the number of the queue pair.
+// Value type. A process of another user cannot choose its source freely: the network fills in the
+// address, and the device fills in the number of the queue pair.
 struct datagram_source {
-    ib::raw_gid gid{};  // zero: there was no route header, or none that can be read
+    ib::raw_gid gid{};  // zero: no route header, or an unreadable one
     std::uint16_t lid = 0;
     std::uint32_t pair = 0;
 
-    // Returns whether a datagram from here may have been sent by the queue pair `number` of that
-    // port. What an answer to the port goes by is compared: its LID, or its GID. RoCE always has a
-    // route header. If a device leaves one that cannot be read, any port may have sent the
-    // datagram.
+    // Returns true if the queue pair `number` of that port may have sent a datagram from this
+    // source. The comparison uses what routes a reply to the port: its LID, or its GID. With RoCE
+    // there is always a route header. If the device leaves an unreadable one, any port may have
+    // sent the datagram.
     [[nodiscard]] bool may_be(const ib::address& port, std::uint32_t number) const noexcept;
     friend bool operator==(const datagram_source&, const datagram_source&) = default;
 };
 
-// The GID in the 40 bytes that the device leaves before a datagram to `receiver`. With RoCE v2 over
-// IPv4 they end with the IPv4 header, and what precedes it is undefined; else they are the global
-// route header. The GID is zero if they are not.
+// Returns the GID in the 40 bytes that the device leaves before a datagram to `receiver`. With RoCE
+// v2 over IPv4 these bytes end with the IPv4 header, and the bytes before it are undefined.
+// Otherwise they are the global route header. Returns a zero GID if they hold neither.
 [[nodiscard]] ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_header,
                                      const ib::address& receiver) noexcept;
 

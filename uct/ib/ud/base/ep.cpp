@@ -8,7 +8,7 @@ namespace uct::ud {
 
 ep::ep(iface& owner, std::unique_ptr<connection> made) noexcept
     : base_ep(owner), connection_(std::move(made)) {
-    connection_->user = this;
+    connection_->endpoint = this;
 }
 
 ep::~ep() {
@@ -18,7 +18,7 @@ ep::~ep() {
 ucs_status_t ep::flush(completion* done) {
     const sender& protocol = connection_->protocol;
     if (protocol.error() != UCS_OK) return protocol.error();
-    if (protocol.window().empty() && connection_->open == 0) return UCS_OK;
+    if (protocol.window().empty() && connection_->open_operations == 0) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
     auto* const waiting = new (std::nothrow) flush_op;
     if (waiting == nullptr) return UCS_ERR_NO_MEMORY;
@@ -33,19 +33,19 @@ void ep::check() noexcept {
 
 std::string ep::peer_name() const {
     const ib::address& port = connection_->to().where.port;
-    ib::gid_entry theirs;
-    theirs.gid = port.gid;
-    theirs.type = port.link;
-    if (theirs.empty()) return fmt::format("LID {}", port.lid);
-    return theirs.text();
+    ib::gid_entry gid;
+    gid.gid = port.gid;
+    gid.type = port.link;
+    if (gid.empty()) return fmt::format("LID {}", port.lid);
+    return gid.text();
 }
 
 void ep::describe(ucs::vfs::directory& into) const {
     base_ep::describe(into);
-    const connection& of = *connection_;
-    const sender& protocol = of.protocol;
-    into.file("queue_pair", [&of] { return fmt::format("{:#x}", of.to().where.pair); });
-    into.file("state", [&protocol] { return std::string(name(protocol.at())); });
+    const connection& conn = *connection_;
+    const sender& protocol = conn.protocol;
+    into.file("queue_pair", [&conn] { return fmt::format("{:#x}", conn.to().where.pair); });
+    into.file("state", [&protocol] { return std::string(name(protocol.current_state())); });
     into.file("window", [&protocol] {
         const send_window& window = protocol.window();
         return fmt::format("{} packets, {} under way of {} allowed", window.held(),

@@ -1,11 +1,11 @@
-// Sends datagrams to one peer.
+// Base of the endpoints of unreliable datagrams.
 #pragma once
 
 #include "uct/ib/ud/base/iface.hpp"
 
 namespace uct::ud {
 
-// What all endpoints of unreliable datagrams share: the connection and its end. Owner context.
+// Holds the connection of the endpoint and ends it. Owner context.
 class ep : public base_ep {
 public:
     ep(iface& owner, std::unique_ptr<connection> made) noexcept;
@@ -17,11 +17,13 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
 protected:
-    // Whether a message of so many packets may be sent now, and if not, what to say.
+    // Returns true if a message of `packets` packets may be sent now. If not, `reason_not_to_send`
+    // returns the status for the caller.
     [[nodiscard]] bool may_send(std::uint32_t packets) const noexcept {
-        return connection_->protocol.takes(packets) && owner().sends().has_room() && !must_queue();
+        return connection_->protocol.can_accept(packets) && owner().sends().has_room() &&
+               !must_queue();
     }
-    [[nodiscard]] ucs_status_t why_not() const noexcept {
+    [[nodiscard]] ucs_status_t reason_not_to_send() const noexcept {
         const ucs_status_t error = connection_->protocol.error();
         return error == UCS_OK ? UCS_ERR_NO_RESOURCE : error;
     }

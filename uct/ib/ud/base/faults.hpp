@@ -1,16 +1,16 @@
-// A bad network, for tests.
+// Injection of network faults, for tests.
 #pragma once
 
 #include "ucs/sys/uuid.hpp"
 
 namespace uct::ud {
 
-// Says of each datagram that was received what happens to it. The same seed says the same. Value
-// type.
+// Decides for each received datagram whether it is lost, duplicated or delayed. Equal seeds give
+// equal decisions. Value type.
 class faults {
 public:
     struct settings {
-        double drop = 0;  // each from 0 to 1
+        double drop = 0;  // all from 0 to 1
         double duplicate = 0;
         double reorder = 0;
         std::uint64_t seed = 1;
@@ -19,7 +19,7 @@ public:
     struct fate {
         bool lost = false;
         bool twice = false;
-        unsigned overtaken_by = 0;  // so many later ones come first
+        unsigned overtaken_by = 0;  // number of later datagrams that are handled first
     };
     explicit faults(const settings& with) noexcept : with_(with), state_(with.seed) {}
 
@@ -34,7 +34,7 @@ public:
         if (late) made.overtaken_by = 1 + static_cast<unsigned>(draw() % most_overtakers);
         return made;
     }
-    // Whether a connection is forgotten that may be.
+    // Returns true if a connection that may be forgotten is forgotten now.
     [[nodiscard]] bool forgets() noexcept { return with_.forget > 0 && chance(with_.forget); }
 
 private:

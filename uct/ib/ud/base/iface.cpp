@@ -1,4 +1,4 @@
-// The device, peers, progress and sleep.
+// Interface of unreliable datagrams: the device, peers, progress and sleep.
 #include "uct/ib/ud/base/iface.hpp"
 
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 namespace uct::ud {
 namespace {
 
-// Connection messages of the layer above fit, whatever the path.
+// The connection messages of the layer above fit into a message over any path.
 constexpr std::size_t least_message = 2048;
-// The clock is read in one of so many turns.
-constexpr unsigned turns_per_look = 8;
+// `progress` reads the clock once in so many calls.
+constexpr unsigned turns_per_clock_read = 8;
 constexpr double sweep_seconds = 30;
 constexpr ucs::time::nanoseconds shortest_sleep = 1000;
 
@@ -36,7 +36,7 @@ sender::setup sender_setup(const settings& options, std::uint32_t least_window) 
         std::max(ucs::time::from_seconds(options.most_timer.seconds), made.window.timer.least);
     made.window.timer.first =
         std::clamp(made.window.timer.first, made.window.timer.least, made.window.timer.most);
-    made.patience = ucs::time::from_seconds(options.timeout.seconds);
+    made.timeout = ucs::time::from_seconds(options.timeout.seconds);
     made.first = psn(static_cast<std::uint32_t>(ucs::sys::random_id()));
     return made;
 }
@@ -67,14 +67,14 @@ iface::iface(const resource& where, const iface_params& params, parts made)
       payload_(ib::mtu_bytes(made.mtu) - wire::header_size),
       longest_(std::max(payload_, least_message)),
       pool_(std::move(made.receives)),
-      ways_(*domain_, path_),
-      sends_out_(*domain_, std::move(made.pair), options_, payload_),
+      address_handles_(*domain_, path_),
+      transmitter_(*domain_, std::move(made.pair), options_, payload_),
       faults_({options_.test_drop, options_.test_duplicate, options_.test_reorder,
                options_.test_seed, options_.test_forget}) {
     set_path(made.mtu, 1);
-    own_ = {own_address(), sends_out_.pair().number(), sends_out_.pair().key()};
+    own_ = {own_address(), transmitter_.pair().number(), transmitter_.pair().key()};
     attr_.address_length = wire::address::size;
-    // Every packet is acknowledged by a processor.
+    // Each packet is acknowledged by the peer's processor.
     attr_.latency += 0.6e-6;
     attr_.overhead *= 2;
     attr_.checked = true;
@@ -91,27 +91,27 @@ reachability iface::check_reachable(std::span<const std::byte> bytes) const {
     return ib::iface::check_reachable(bytes.first(ib::address::size));
 }
 
-// nullptr: there cannot be one. May throw std::bad_alloc.
-std::shared_ptr<peer> iface::find_peer(const wire::address& who) {
-    std::shared_ptr<peer> known = peers_.find(who);
+// Returns nullptr if the address is unreachable. May throw std::bad_alloc.
+std::shared_ptr<peer> iface::find_peer(const wire::address& address) {
+    std::shared_ptr<peer> known = peers_.find(address);
     if (known != nullptr) return known;
     std::array<std::byte, wire::address::size> bytes;
-    who.pack(bytes);
+    address.pack(bytes);
     if (!check_reachable(bytes).ok()) return nullptr;
     known = std::make_shared<peer>();
-    known->where = who;
-    known->payload =
-        std::min(payload_, ib::mtu_bytes(static_cast<ibv_mtu>(who.port.mtu)) - wire::header_size);
+    known->where = address;
+    known->payload = std::min(
+        payload_, ib::mtu_bytes(static_cast<ibv_mtu>(address.port.mtu)) - wire::header_size);
     peers_.add(known);
     return known;
 }
 
-ucs_status_t iface::find_way(peer& to) noexcept {
-    if (to.way != nullptr) return UCS_OK;
+ucs_status_t iface::resolve_address_handle(peer& to) noexcept {
+    if (to.address_handle != nullptr) return UCS_OK;
     try {
-        auto found = ways_.get(to.where.port, sends_out_.credits());
+        auto found = address_handles_.get(to.where.port, transmitter_.credits());
         if (!found) return found.status();
-        to.way = std::move(*found);
+        to.address_handle = std::move(*found);
         return UCS_OK;
     } catch (const std::bad_alloc&) {
         return UCS_ERR_NO_MEMORY;
@@ -119,7 +119,7 @@ ucs_status_t iface::find_way(peer& to) noexcept {
 }
 
 ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::address& to) {
-    if (sends_out_.stopped()) {
+    if (transmitter_.stopped()) {
         ucs::log::error(ib::ib_log, "{}: the device has failed, no connection is made",
                         where().device);
         return UCS_ERR_IO_ERROR;
@@ -132,7 +132,7 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::addr
     const std::size_t most_parts = (longest_ + known->payload - 1) / known->payload;
     auto made = std::make_unique<connection>(
         std::move(known), sender_setup(options_, static_cast<std::uint32_t>(most_parts)));
-    // Where it goes when its endpoint does.
+    // Reserves its place for the time when its endpoint is destroyed.
     lingering_.reserve(connections_.size());
     made->id = connections_.add(made.get());
     if (made->id == 0) return UCS_ERR_NO_MEMORY;
@@ -143,21 +143,21 @@ unsigned iface::progress() {
     const unsigned arrived = receive();
     unsigned events = arrived;
     if (sends_are_due(arrived)) events += reap_sends();
-    events += tell_ended();
-    if (next_time_ != 0 && turn_++ % turns_per_look == 0) events += look_at_time();
-    if (!attention_.empty()) [[unlikely]]
-        attend();
-    // While more comes in, an answer may take the acknowledgement with it.
-    if (!owed_.empty()) acknowledge(arrived == 0);
+    events += complete_ended();
+    if (next_time_ != 0 && turn_++ % turns_per_clock_read == 0) events += check_timers();
+    if (!send_queue_.empty()) [[unlikely]]
+        send_queued();
+    // While more datagrams arrive, a reply may carry the acknowledgement.
+    if (!pending_acks_.empty()) acknowledge(arrived == 0);
     if (lingering_.have_ended()) [[unlikely]]
-        bury();
+        remove_ended_connections();
     pool_->refill();
     return events + dispatch_waiting() + report_failures();
 }
 
-// What has arrived is read before anybody is found silent: after a pause of this process an
+// Reads all received datagrams before the deadlines are checked: after a pause of this process, an
 // acknowledgement or a goodbye may wait behind other datagrams.
-unsigned iface::look_at_time() noexcept {
+unsigned iface::check_timers() noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
     if (now < next_time_) return 0;
     const unsigned arrived = ib::receive_all(receives_, [this] { return receive(); });
@@ -166,9 +166,9 @@ unsigned iface::look_at_time() noexcept {
 }
 
 bool iface::has_work() const noexcept {
-    auto& self = const_cast<iface&>(*this);  // what is found is kept for progress
-    return base_iface::has_work() || !owed_.empty() || !self.sends_out_.ended().empty() ||
-           !ended_flushes_.empty() || !overtaken_.empty() || self.receives_.has_entries() ||
+    auto& self = const_cast<iface&>(*this);  // completions found here are kept for progress
+    return base_iface::has_work() || !pending_acks_.empty() || !self.transmitter_.ended().empty() ||
+           !ended_flushes_.empty() || !delayed_.empty() || self.receives_.has_entries() ||
            self.sends_.has_entries();
 }
 
@@ -190,17 +190,17 @@ ucs_status_t iface::arm() noexcept {
     return wake_timer_ == 0 ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-// One that says nothing for longer than its sender waits for an answer is left by it.
+// If a sender is silent for longer than its own timeout, it has given up its connection.
 void iface::watch_receivers() noexcept {
     if (sweep_timer_ != 0) return;
     sweep_timer_ =
-        events_.add_timer(ucs::time::from_seconds(sweep_seconds), [this] { forget_silent(); });
+        events_.add_timer(ucs::time::from_seconds(sweep_seconds), [this] { remove_silent(); });
 }
 
-void iface::forget_silent() noexcept {
+void iface::remove_silent() noexcept {
     receivers_.sweep(sweep_seconds, [this](receiver& each) { remove(each); });
     receivers_.for_each([this](receiver& each) {
-        // All peers share these buffers. The sender will send the packets again.
+        // All peers share these buffers. The sender repeats the packets.
         if (each.is_stalled()) release_kept(each);
         each.release_memory();
     });
@@ -210,18 +210,18 @@ void iface::forget_silent() noexcept {
 }
 
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
-    if (event.qp_number != own_.pair || sends_out_.stopped()) return;
+    if (event.qp_number != own_.pair || transmitter_.stopped()) return;
     ucs::log::error(ib::ib_log, "{}: the queue pair for datagrams is broken: {}", where().device,
                     ibv_event_type_str(event.type));
     fail_all(status, completions::end);
 }
 
 void iface::fail_all(ucs_status_t status, completions then) noexcept {
-    // With the queue pair the device lets go of all that it had to send.
-    if (then == completions::end) sends_out_.stop();
+    // Destroying the queue pair makes the device release all send buffers.
+    if (then == completions::end) transmitter_.stop();
     connections_.for_each([&](std::uint64_t, connection* each) {
         each->protocol.fail(status);
-        look_after(*each);
+        update(*each);
     });
 }
 
@@ -233,10 +233,10 @@ void iface::describe(ucs::vfs::directory& into) const {
     into.file("queue_pair", [this] { return fmt::format("{:#x}", own_.pair); });
     into.file("connections_out", [this] { return std::to_string(connections_.size()); });
     into.file("connections_in", [this] { return std::to_string(receivers_.size()); });
-    into.file("address_handles", [this] { return std::to_string(ways_.size()); });
+    into.file("address_handles", [this] { return std::to_string(address_handles_.size()); });
     into.file("send_requests",
-              [this] { return std::to_string(sends_out_.credits().outstanding()); });
-    into.file("datagrams_sent", [this] { return std::to_string(sends_out_.posted()); });
+              [this] { return std::to_string(transmitter_.credits().outstanding()); });
+    into.file("datagrams_sent", [this] { return std::to_string(transmitter_.posted()); });
     into.file("retransmissions", [this] {
         std::uint64_t sum = count_.repeated_before;
         const_cast<iface*>(this)->connections_.for_each(
@@ -255,8 +255,8 @@ void iface::describe(ucs::vfs::directory& into) const {
     number("displaced", count_.displaced);
     into.folder("receive_pool", [this](ucs::vfs::directory& pool) { pool_->describe(pool); });
     into.folder("descriptors", [this](ucs::vfs::directory& pools) {
-        pools.file("in_use", [this] { return std::to_string(sends_out_.in_use()); });
-        pools.file("bytes", [this] { return std::to_string(sends_out_.bytes()); });
+        pools.file("in_use", [this] { return std::to_string(transmitter_.in_use()); });
+        pools.file("bytes", [this] { return std::to_string(transmitter_.bytes()); });
     });
 }
 

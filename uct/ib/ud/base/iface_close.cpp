@@ -1,4 +1,4 @@
-// Endpoints and interfaces end.
+// Closing of endpoints and interfaces of unreliable datagrams.
 #include <algorithm>
 
 #include "uct/ib/ud/base/ep.hpp"
@@ -7,48 +7,48 @@
 namespace uct::ud {
 namespace {
 
-// Datagrams may be lost: what is not answered is said more than once.
+// Datagrams may be lost, so messages without a reply are sent several times.
 constexpr unsigned times_to_leave = 4;
-// A device that takes longer than that to send what it was given is broken.
+// A device that takes longer to send its queue is broken.
 constexpr ucs::time::nanoseconds device_time = ucs::time::second;
 
 }  // namespace
 
 void iface::leave(std::unique_ptr<connection> left) noexcept {
-    left->user = nullptr;
+    left->endpoint = nullptr;
     if (!free_program_memory(*left)) left->protocol.fail(UCS_ERR_NO_MEMORY);
     end_flushes(*left, left->protocol.window().next(), UCS_ERR_CANCELED);
-    left->protocol.leave();
-    look_after(*left);
-    // The device is done with the program's memory before that is the program's again.
+    left->protocol.close();
+    update(*left);
+    // The device must be done with the program's memory before the program reuses it.
     const ucs::time::nanoseconds end = ucs::time::now() + device_time;
-    tell_ended_of(*left);
-    while (left->open > 0 && ucs::time::now() < end) {
+    complete_operations_of(*left);
+    while (left->open_operations > 0 && ucs::time::now() < end) {
         reap_sends();
-        tell_ended_of(*left);
+        complete_operations_of(*left);
     }
-    if (left->open > 0) {
+    if (left->open_operations > 0) {
         ucs::log::error(ib::ib_log, "{}: the device does not end what it has to send",
                         where().device);
         fail_all(UCS_ERR_IO_ERROR, completions::end);
-        tell_ended_of(*left);
+        complete_operations_of(*left);
     }
-    if (left->protocol.at() == sender::state::closed) {
+    if (left->protocol.current_state() == sender::state::closed) {
         connections_.remove(left->id);
         return;
     }
-    lingering_.add(std::move(left));  // there is room, see make_connection
+    lingering_.add(std::move(left));  // cannot fail, see make_connection
     note_work();
 }
 
-// Messages that lie in the program's memory are copied, to be repeated from there.
-bool iface::free_program_memory(connection& of) noexcept {
-    packet_list& window = of.protocol.window().packets();
-    for (auto at = window.begin(); at != window.end();) {
-        auto& each = static_cast<packet&>(*at);
-        ++at;
+// Copies messages that lie in the program's memory, so that they can be repeated from the copies.
+bool iface::free_program_memory(connection& conn) noexcept {
+    packet_list& window = conn.protocol.window().packets();
+    for (auto it = window.begin(); it != window.end();) {
+        auto& each = static_cast<packet&>(*it);
+        ++it;
         if (!each.from_memory) continue;
-        bounce* const copy = sends_out_.get_bounce();
+        bounce* const copy = transmitter_.get_bounce();
         if (copy == nullptr) return false;
         auto& from = static_cast<direct&>(each);
         std::memcpy(copy->bytes, from.bytes, from.length);
@@ -58,22 +58,22 @@ bool iface::free_program_memory(connection& of) noexcept {
                         from.list[i].length);
             copy->length += from.list[i].length;
         }
-        copy->on = &of;
-        of.protocol.window().replace(from, *copy);
+        copy->conn = &conn;
+        conn.protocol.window().replace(from, *copy);
         from.status = UCS_ERR_CANCELED;
-        sends_out_.retire(from);
+        transmitter_.retire(from);
     }
     return true;
 }
 
-void iface::tell_ended_of(connection& which) noexcept {
+void iface::complete_operations_of(connection& conn) noexcept {
     packet_list others;
-    packet_list& ended = sends_out_.ended();
+    packet_list& ended = transmitter_.ended();
     while (!ended.empty()) {
         auto& first = static_cast<direct&>(ended.front());
         ended.pop_front();
-        if (first.on == &which) {
-            tell(first);
+        if (first.conn == &conn) {
+            complete(first);
         } else {
             others.push_back(first);
         }
@@ -83,8 +83,8 @@ void iface::tell_ended_of(connection& which) noexcept {
     while (!ended_flushes_.empty()) {
         flush_op& first = ended_flushes_.front();
         ended_flushes_.pop_front();
-        if (first.on == &which) {
-            tell(first);
+        if (first.conn == &conn) {
+            complete(first);
         } else {
             rest.push_back(first);
         }
@@ -92,8 +92,8 @@ void iface::tell_ended_of(connection& which) noexcept {
     ended_flushes_.swap(rest);
 }
 
-// Connections whose peers have everything, or are lost.
-void iface::bury() noexcept {
+// Removes connections that are closed or have failed.
+void iface::remove_ended_connections() noexcept {
     lingering_.remove_ended([this](connection& each) {
         count_.repeated_before += each.protocol.window().repeated();
         connections_.remove(each.id);
@@ -102,8 +102,8 @@ void iface::bury() noexcept {
 
 void iface::close() noexcept {
     closing_ = true;
-    // What was accepted goes out, within bounds.
-    const auto owing = [this] {
+    // Accepted messages are still sent, for a limited time.
+    const auto unacknowledged = [this] {
         std::size_t count = 0;
         lingering_.for_each([&count](connection& each) {
             if (!each.protocol.window().empty()) ++count;
@@ -112,44 +112,44 @@ void iface::close() noexcept {
     };
     const ucs::time::nanoseconds end =
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
-    while (owing() > 0 && ucs::time::now() < end) {
+    while (unacknowledged() > 0 && ucs::time::now() < end) {
         receive();
         reap_sends();
         on_time(ucs::time::now());
-        attend();
-        bury();
+        send_queued();
+        remove_ended_connections();
         pool_->refill();
     }
-    if (const auto owed = owing(); owed > 0) {
+    if (const auto count = unacknowledged(); count > 0) {
         ucs::log::diag(ib::ib_log,
                        "{}: {} peers have not confirmed the last messages, which may be lost",
-                       where().device, owed);
+                       where().device, count);
     }
     acknowledge(true);
-    say_goodbye();
-    // Connections go while their packets still have somewhere to go.
+    notify_peers_of_close();
+    // Connections end before the transmitter that takes back their packets.
     lingering_.for_each([this](connection& each) {
         each.protocol.fail(UCS_ERR_CANCELED);
         dismantle(each);
     });
     lingering_.clear();
     receivers_.for_each([this](receiver& each) { release_kept(each); });
-    for (const arrival& each : overtaken_)
+    for (const arrival& each : delayed_)
         pool_->give_back(*each.buffer);
-    overtaken_.clear();
-    sends_out_.stop();
+    delayed_.clear();
+    transmitter_.stop();
     events_.remove_timer(wake_timer_);
     events_.remove_timer(sweep_timer_);
 }
 
-// Peers need not find out by waiting.
-void iface::say_goodbye() noexcept {
+// Notifies the senders of all connections, which would otherwise wait for a timeout.
+void iface::notify_peers_of_close() noexcept {
     for (unsigned time = 0; time < times_to_leave; ++time) {
         receivers_.for_each([this](receiver& each) {
-            if (!sends_out_.has_room()) wait_for_device(device_time);
+            if (!transmitter_.has_room()) wait_for_device(device_time);
             wire::header head{};
-            head.what = wire::kind::ended;
-            head.flags = wire::leaves;
+            head.type = wire::kind::ended;
+            head.flags = wire::iface_closes;
             head.to = each.source();
             const std::uint64_t id = each.id();
             send_control(each.from(), head, std::as_bytes(std::span(&id, 1)));
@@ -158,10 +158,11 @@ void iface::say_goodbye() noexcept {
     wait_for_device(device_time);
 }
 
-// Until it has sent everything; what has no completion of its own is behind one that has.
+// Waits until the device has sent everything. The last work request is signaled, so unsignaled ones
+// before it complete with it.
 void iface::wait_for_device(ucs::time::nanoseconds most) noexcept {
     const ucs::time::nanoseconds end = ucs::time::now() + most;
-    while (sends_out_.credits().outstanding() > sends_out_.credits().unsignaled() &&
+    while (transmitter_.credits().outstanding() > transmitter_.credits().unsignaled() &&
            ucs::time::now() < end)
         reap_sends();
 }

@@ -1,4 +1,4 @@
-// Connections of peers come, are found out about, and go. Everything that they say may be anything.
+// Requests of peers to open, check and close connections. All of their content is untrusted.
 #include <algorithm>
 
 #include "uct/ib/ud/base/ep.hpp"
@@ -6,18 +6,18 @@
 
 namespace uct::ud {
 
-// Ends a connection whose place a newcomer takes.
-void iface::displace(receiver& on) noexcept {
+// Ends a connection to make room for a new one.
+void iface::displace(receiver& rx) noexcept {
     ++count_.displaced;
-    if (on.is_forgettable()) {
-        remove(on);  // its sender asks for it again when it has something to send
+    if (rx.is_forgettable()) {
+        remove(rx);  // its sender requests it again when it has data
         return;
     }
     rejected().warn(ib::ib_log,
                     "{}: there are too many connections, one of queue pair {:#x} has ended, "
                     "which has most",
-                    where().device, on.from().where.pair);
-    cut_off(on);
+                    where().device, rx.from().where.pair);
+    end_receiver(rx);
 }
 
 datagram_source iface::source_of(const arrival& arrived) const noexcept {
@@ -27,12 +27,12 @@ datagram_source iface::source_of(const arrival& arrived) const noexcept {
     return found;
 }
 
-// An answer goes to the address that the datagram claims. If that is one that nobody has, the
-// device looks for a neighbor for seconds while progress waits. So the claim must be true.
-std::optional<wire::hello> iface::hello_in(const wire::datagram& what,
-                                           const datagram_source& source,
-                                           const char* title) noexcept {
-    auto found = wire::hello::parse(what.body);
+// A reply goes to the address that the datagram claims. If no port has that address, the device
+// resolves it for seconds while progress waits. So the claim must match the source.
+std::optional<wire::hello> iface::parse_hello(const wire::datagram& datagram,
+                                              const datagram_source& source,
+                                              const char* title) noexcept {
+    auto found = wire::hello::parse(datagram.body);
     if (!found) {
         malformed(source.pair, title);
     } else if (!source.may_be(found->from.port, found->from.pair)) {
@@ -42,145 +42,150 @@ std::optional<wire::hello> iface::hello_in(const wire::datagram& what,
     return found;
 }
 
-void iface::take_request(const wire::datagram& what, const arrival& arrived) noexcept {
+void iface::take_request(const wire::datagram& datagram, const arrival& arrived) noexcept {
     const datagram_source source = source_of(arrived);
     const std::uint32_t from_pair = source.pair;
-    const auto by = hello_in(what, source, "a request");
-    if (!by || closing_) return;
-    const psn number(what.head.number);
-    receiver* on = receivers_.find(by->from, by->connection);
-    const bool fresh = on == nullptr;
+    const auto hello = parse_hello(datagram, source, "a request");
+    if (!hello || closing_) return;
+    const psn number(datagram.head.number);
+    receiver* rx = receivers_.find(hello->from, hello->connection);
+    const bool fresh = rx == nullptr;
     if (fresh) {
         std::shared_ptr<peer> from;
         try {
-            from = find_peer(by->from);
+            from = find_peer(hello->from);
         } catch (const std::bad_alloc&) {
             return;
         }
         if (from == nullptr) return malformed(from_pair, "the address in a request");
         const auto room = receivers_.admit(source);
         if (!room.admitted) return malformed(from_pair, "one request too many");
-        if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
-        const cut_off_source who{by->from, by->connection};
-        if (std::ranges::find(cut_off_, who) != cut_off_.end())
-            return tell_end(*from, by->connection, 0);  // the first time was lost
-        // Last, so that a request which gets no place ends no other connection.
+        if (resolve_address_handle(*from) != UCS_OK)
+            return malformed(from_pair, "there is no way back to it");
+        const ended_source made_by{hello->from, hello->connection};
+        if (std::ranges::find(ended_receivers_, made_by) != ended_receivers_.end())
+            return send_ended(*from, hello->connection, 0);  // the first notification was lost
+        // This comes last, so that a refused request ends no other connection.
         if (room.displaced != nullptr) displace(*room.displaced);
-        on = receivers_.add(std::move(from), *by, number, source);
-        if (on == nullptr) return;
+        rx = receivers_.add(std::move(from), *hello, number, source);
+        if (rx == nullptr) return;
         watch_receivers();
-    } else if (forgets(*on, what)) [[unlikely]] {
-        return remove(*on);
+    } else if (forgets(*rx, datagram)) [[unlikely]] {
+        return remove(*rx);
     }
-    on->heard = true;
-    peers_.note_heard(on->from(), source);
-    on->confirm(number);
-    if (what.head.what == wire::kind::resync && on->is_new_resync(by->question)) {
+    rx->heard = true;
+    peers_.note_heard(rx->from(), source);
+    rx->confirm(number);
+    if (datagram.head.type == wire::kind::resync && rx->is_new_resync(hello->request_number)) {
         ++count_.resyncs;
         if (!fresh) {
-            release_kept(*on);
-            on->window.restart(number);
-            on->parts.drop();
-            on->confirm(number);
+            release_kept(*rx);
+            rx->window.restart(number);
+            rx->parts.drop();
+            rx->confirm(number);
         }
     }
     wire::header head{};
-    head.what = wire::kind::reply;
-    head.to = on->source();
-    head.number = on->window.expected().value();
+    head.type = wire::kind::reply;
+    head.to = rx->source();
+    head.number = rx->window.expected().value();
     std::array<std::byte, wire::welcome::size> body;
-    wire::welcome{on->id(), by->question}.pack(body);
-    send_control(on->from(), head, body);  // lost where there is no room: it is asked for again
+    wire::welcome{rx->id(), hello->request_number}.pack(body);
+    send_control(rx->from(), head, body);  // if it is not sent, the peer repeats its request
 }
 
-// For tests. The question has the number of the oldest packet that is not acknowledged. When that
-// is the next one here, the sender knows of all that was delivered, and nothing is repeated.
-bool iface::forgets(const receiver& on, const wire::datagram& what) noexcept {
-    return what.head.what == wire::kind::request && psn(what.head.number) == on.window.expected() &&
-           !on.parts.is_open() && faults_.forgets();
+// For tests. The request has the number of the oldest packet that is not acknowledged. If that is
+// the next expected one, the sender knows of all delivered packets, and none is repeated.
+bool iface::forgets(const receiver& rx, const wire::datagram& datagram) noexcept {
+    return datagram.head.type == wire::kind::request &&
+           psn(datagram.head.number) == rx.window.expected() && !rx.parts.is_open() &&
+           faults_.forgets();
 }
 
-void iface::take_reply(const wire::datagram& what, const arrival& arrived) noexcept {
-    connection* const on = find(what.head.to, arrived.from_pair);
-    const auto by = wire::welcome::parse(what.body);
-    if (!by) return malformed(arrived.from_pair, "a reply");
-    if (on == nullptr) return;
-    peers_.note_heard(on->to(), source_of(arrived));
+void iface::take_reply(const wire::datagram& datagram, const arrival& arrived) noexcept {
+    connection* const conn = find(datagram.head.to, arrived.from_pair);
+    const auto welcome = wire::welcome::parse(datagram.body);
+    if (!welcome) return malformed(arrived.from_pair, "a reply");
+    if (conn == nullptr) return;
+    peers_.note_heard(conn->to(), source_of(arrived));
     packet_list done;
-    on->protocol.welcomed(*by, psn(what.head.number), ucs::time::now(), done);
-    look_after(*on, done);
+    conn->protocol.on_reply(*welcome, psn(datagram.head.number), ucs::time::now(), done);
+    update(*conn, done);
 }
 
-void iface::take_goodbye(const wire::datagram& what, const arrival& arrived) noexcept {
+void iface::take_goodbye(const wire::datagram& datagram, const arrival& arrived) noexcept {
     const datagram_source source = source_of(arrived);
-    const auto by = hello_in(what, source, "a goodbye");
-    if (!by) return;
-    receiver* const gone = receivers_.find(by->from, by->connection);
+    const auto hello = parse_hello(datagram, source, "a goodbye");
+    if (!hello) return;
+    receiver* const gone = receivers_.find(hello->from, hello->connection);
     std::shared_ptr<peer> from;
     try {
-        from = find_peer(by->from);
+        from = find_peer(hello->from);
     } catch (const std::bad_alloc&) {
         return;
     }
-    if (from == nullptr || find_way(*from) != UCS_OK) return malformed(source.pair, "a goodbye");
+    if (from == nullptr || resolve_address_handle(*from) != UCS_OK)
+        return malformed(source.pair, "a goodbye");
     if (gone != nullptr) remove(*gone);
     wire::header head{};
-    head.what = wire::kind::ended;
-    head.to = by->connection;
-    send_control(*from, head, std::as_bytes(std::span(&what.head.to, 1)));
+    head.type = wire::kind::ended;
+    head.to = hello->connection;
+    send_control(*from, head, std::as_bytes(std::span(&datagram.head.to, 1)));
 }
 
-void iface::take_ended(const wire::datagram& what, const arrival& arrived) noexcept {
-    const std::uint64_t gone = wire::word_in(what.body);
-    connection* on = nullptr;
-    if (what.head.to != 0) {
-        on = find(what.head.to, arrived.from_pair);
+void iface::take_ended(const wire::datagram& datagram, const arrival& arrived) noexcept {
+    const std::uint64_t gone = wire::u64_in(datagram.body);
+    connection* conn = nullptr;
+    if (datagram.head.to != 0) {
+        conn = find(datagram.head.to, arrived.from_pair);
     } else if (gone != 0) {
-        on = static_cast<connection*>(peers_.find_connection(
+        conn = static_cast<connection*>(peers_.find_connection(
             source_of(arrived),
             [gone](const sending_side& each) { return each.protocol.remote() == gone; }));
     }
-    if (on == nullptr || on->protocol.ended()) return;
-    if ((what.head.flags & wire::leaves) != 0) {
-        on->protocol.left();
+    if (conn == nullptr || conn->protocol.is_ended()) return;
+    if ((datagram.head.flags & wire::iface_closes) != 0) {
+        conn->protocol.on_peer_closed();
     } else {
-        on->protocol.unknown(gone, ucs::time::now());
+        conn->protocol.on_unknown(gone, ucs::time::now());
     }
-    look_after(*on);
+    update(*conn);
 }
 
-// Data does not say whose it is, but peers that were heard from there are known. More than one
-// comes from that queue pair only if its owner claims several interfaces; then some get no answer.
-void iface::answer_unknown(std::uint64_t id, const datagram_source& source) noexcept {
+// A data packet does not name its sender, but the peers that were heard from its source are known.
+// If several peers share the source, its owner claims several interfaces, and only the latest of
+// them get a reply.
+void iface::reply_unknown(std::uint64_t id, const datagram_source& source) noexcept {
     ++count_.unknown;
     peers_.visit_heard(source, [&](peer& known) {
         wire::header head{};
-        head.what = wire::kind::ended;
+        head.type = wire::kind::ended;
         send_control(known, head, std::as_bytes(std::span(&id, 1)));
     });
 }
 
-void iface::release_kept(receiver& of) noexcept {
-    of.window.drop([&](const kept_packet& each) {
-        receivers_.count_released(of);
+void iface::release_kept(receiver& rx) noexcept {
+    rx.window.drop([&](const kept_packet& each) {
+        receivers_.count_released(rx);
         pool_->give_back(*each.buffer);
     });
 }
 
-// The other direction has a connection of its own.
+// The other direction is a connection of its own, which stays.
 bool iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
     receiver* ended = nullptr;
     receivers_.for_each([&](receiver& each) {
         if (each.number() == number) ended = &each;
     });
     if (ended == nullptr) return false;
-    cut_off(*ended);
+    end_receiver(*ended);
     return true;
 }
 
-void iface::cut_off(receiver& ended) noexcept {
-    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended.from().where, ended.source()};
-    tell_end(ended.from(), ended.source(), ended.id());
+void iface::end_receiver(receiver& ended) noexcept {
+    ended_receivers_[ended_receivers_count_++ % ended_receivers_.size()] = {ended.from().where,
+                                                                            ended.source()};
+    send_ended(ended.from(), ended.source(), ended.id());
     remove(ended);
 }
 
@@ -188,10 +193,10 @@ void iface::append_connections(std::vector<std::uint64_t>& into) const {
     receivers_.append_numbers(into);
 }
 
-void iface::tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept {
+void iface::send_ended(peer& sender, std::uint64_t source, std::uint64_t id) noexcept {
     wire::header head{};
-    head.what = wire::kind::ended;
-    head.flags = wire::leaves;
+    head.type = wire::kind::ended;
+    head.flags = wire::iface_closes;
     head.to = source;
     send_control(sender, head, std::as_bytes(std::span(&id, 1)));
 }

@@ -1,4 +1,4 @@
-// What arrives. Everything in it may be anything.
+// Handling of received datagrams. All of their content is untrusted.
 #include <functional>
 
 #include "uct/ib/ud/base/ep.hpp"
@@ -7,7 +7,7 @@
 namespace uct::ud {
 namespace {
 
-constexpr std::size_t most_overtaken = 4;  // that a test holds back
+constexpr std::size_t max_delayed = 4;  // datagrams that fault injection holds back
 
 }  // namespace
 
@@ -22,176 +22,177 @@ unsigned iface::receive() noexcept {
             pool_->give_back(buffer);
             continue;
         }
-        const arrival what{&buffer, each.byte_len, each.src_qp, each.slid,
-                           (each.wc_flags & IBV_WC_GRH) != 0};
+        const arrival received{&buffer, each.byte_len, each.src_qp, each.slid,
+                               (each.wc_flags & IBV_WC_GRH) != 0};
         if (faults_.any()) [[unlikely]] {
-            take_unreliably(what);
+            take_with_faults(received);
         } else {
-            take(what);
+            take(received);
         }
     }
-    if (batch.empty() && !overtaken_.empty()) [[unlikely]]
-        return release_overtaken(true);
+    if (batch.empty() && !delayed_.empty()) [[unlikely]]
+        return release_delayed(true);
     return static_cast<unsigned>(batch.size());
 }
 
-void iface::take(const arrival& what) noexcept {
-    if (!handle(what)) pool_->give_back(*what.buffer);
+void iface::take(const arrival& received) noexcept {
+    if (!handle(received)) pool_->give_back(*received.buffer);
 }
 
-// As a bad network would have delivered it.
-void iface::take_unreliably(arrival what) noexcept {
+// Applies the injected faults to a datagram.
+void iface::take_with_faults(arrival received) noexcept {
     const faults::fate fate = faults_.next();
-    const bool room = overtaken_.size() < most_overtaken;
-    what.overtaken_by = fate.overtaken_by;
+    const bool room = delayed_.size() < max_delayed;
+    received.overtaken_by = fate.overtaken_by;
     if (fate.lost) {
-        pool_->give_back(*what.buffer);
+        pool_->give_back(*received.buffer);
     } else if (fate.overtaken_by > 0 && room) {
-        overtaken_.push_back(what);
+        delayed_.push_back(received);
     } else if (!fate.twice) {
-        take(what);
-    } else if (!handle(what) && !handle(what)) {
-        pool_->give_back(*what.buffer);
+        take(received);
+    } else if (!handle(received) && !handle(received)) {
+        pool_->give_back(*received.buffer);
     }
-    release_overtaken(false);
+    release_delayed(false);
 }
 
-unsigned iface::release_overtaken(bool all) noexcept {
+unsigned iface::release_delayed(bool all) noexcept {
     unsigned released = 0;
-    for (std::size_t i = 0; i < overtaken_.size();) {
-        if (!all && overtaken_[i].overtaken_by-- > 0) {
+    for (std::size_t i = 0; i < delayed_.size();) {
+        if (!all && delayed_[i].overtaken_by-- > 0) {
             ++i;
             continue;
         }
-        const arrival due = overtaken_[i];
-        overtaken_.erase(overtaken_.begin() + static_cast<std::ptrdiff_t>(i));
+        const arrival due = delayed_[i];
+        delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(i));
         take(due);
         ++released;
     }
     return released;
 }
 
-// True: the buffer is kept.
-bool iface::handle(const arrival& what) noexcept {
-    if (what.length < wire::route_header) {
-        malformed(what.from_pair, "its length");
+// Returns true if the buffer is kept.
+bool iface::handle(const arrival& received) noexcept {
+    if (received.length < wire::route_header) {
+        malformed(received.from_pair, "its length");
         return false;
     }
-    const auto found =
-        wire::parse({what.buffer->data() + wire::route_header, what.length - wire::route_header});
+    const auto found = wire::parse(
+        {received.buffer->data() + wire::route_header, received.length - wire::route_header});
     if (!found) {
-        malformed(what.from_pair, "its header");
+        malformed(received.from_pair, "its header");
         return false;
     }
-    if (found->head.acknowledges != 0) take_acknowledgement(*found, what.from_pair);
-    switch (found->head.what) {
+    if (found->head.acknowledges != 0) take_acknowledgement(*found, received.from_pair);
+    switch (found->head.type) {
         case wire::kind::data:
-            return take_data(*found, what);
+            return take_data(*found, received);
         case wire::kind::ack:
             break;
         case wire::kind::request:
         case wire::kind::resync:
-            take_request(*found, what);
+            take_request(*found, received);
             break;
         case wire::kind::reply:
-            take_reply(*found, what);
+            take_reply(*found, received);
             break;
         case wire::kind::refuse:
-            if (connection* const on = find(found->head.to, what.from_pair)) {
-                on->protocol.refused(psn(found->head.number), ucs::time::now());
-                look_after(*on);
+            if (connection* const conn = find(found->head.to, received.from_pair)) {
+                conn->protocol.on_refuse(psn(found->head.number), ucs::time::now());
+                update(*conn);
             }
             break;
         case wire::kind::goodbye:
-            take_goodbye(*found, what);
+            take_goodbye(*found, received);
             break;
         case wire::kind::ended:
-            take_ended(*found, what);
+            take_ended(*found, received);
             break;
     }
     return false;
 }
 
-bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept {
-    receiver* const on = receivers_.find(what.head.to);
-    if (on == nullptr) {
-        answer_unknown(what.head.to, source_of(from));
+bool iface::take_data(const wire::datagram& datagram, const arrival& from) noexcept {
+    receiver* const rx = receivers_.find(datagram.head.to);
+    if (rx == nullptr) {
+        reply_unknown(datagram.head.to, source_of(from));
         return false;
     }
-    if (on->from().where.pair != from.from_pair) {
+    if (rx->from().where.pair != from.from_pair) {
         malformed(from.from_pair, "who it says that it is from");
         return false;
     }
     if (closing_) return false;
-    on->heard = true;
-    const psn number(what.head.number);
-    const bool asks = (what.head.flags & wire::ask) != 0;
+    rx->heard = true;
+    const psn number(datagram.head.number);
+    const bool asks = (datagram.head.flags & wire::ack_now) != 0;
     using turn = receive_window<kept_packet>::turn;
-    switch (on->window.turn_of(number)) {
+    switch (rx->window.turn_of(number)) {
         case turn::now:
-            owed_.add(*on, asks);
-            take_turn(*on, what);
-            if (receivers_.kept() > 0) take_kept(*on);
+            pending_acks_.add(*rx, asks);
+            take_turn(*rx, datagram);
+            if (receivers_.kept() > 0) take_kept(*rx);
             return false;
         case turn::early: {
-            // Its memory is there when its turn comes, and others find buffers, too.
-            const bool possible =
-                receivers_.may_keep(*on, pool_->all() / 2) &&
-                ((what.head.flags & wire::whole) == wire::whole || on->parts.reserve(longest_)) &&
-                on->window.keep(number, {from.buffer, from.length});
-            owed_.add(*on, true);
+            // The packet is kept only if its message can be assembled later and enough buffers
+            // remain for other senders.
+            const bool possible = receivers_.may_keep(*rx, pool_->all() / 2) &&
+                                  ((datagram.head.flags & wire::whole) == wire::whole ||
+                                   rx->parts.reserve(longest_)) &&
+                                  rx->window.keep(number, {from.buffer, from.length});
+            pending_acks_.add(*rx, true);
             if (!possible) {
                 ++count_.dropped;
                 return false;
             }
             ++count_.early;
-            receivers_.count_kept(*on);
+            receivers_.count_kept(*rx);
             return true;
         }
         case turn::again:
             ++count_.again;
-            owed_.add(*on, true);
+            pending_acks_.add(*rx, true);
             return false;
         case turn::far:
             ++count_.dropped;
-            owed_.add(*on, true);
-            if (number - on->window.expected() <= static_cast<int>(wire::most_window)) return false;
+            pending_acks_.add(*rx, true);
+            if (number - rx->window.expected() <= static_cast<int>(wire::most_window)) return false;
             wire::header head{};
-            head.what = wire::kind::refuse;
-            head.to = on->source();
-            head.number = on->window.expected().value();
-            send_control(on->from(), head, {});
+            head.type = wire::kind::refuse;
+            head.to = rx->source();
+            head.number = rx->window.expected().value();
+            send_control(rx->from(), head, {});
             return false;
     }
     return false;
 }
 
-void iface::take_turn(receiver& on, const wire::datagram& what) noexcept {
-    const bool first = (what.head.flags & wire::first) != 0;
-    const bool last = (what.head.flags & wire::last) != 0;
-    if (first && last && !on.parts.is_open()) [[likely]] {
-        on.window.advance();
+void iface::take_turn(receiver& rx, const wire::datagram& datagram) noexcept {
+    const bool first = (datagram.head.flags & wire::first) != 0;
+    const bool last = (datagram.head.flags & wire::last) != 0;
+    if (first && last && !rx.parts.is_open()) [[likely]] {
+        rx.window.advance();
         ++count_.messages;
-        return hand_out(on, what.head.id, what.body);
+        return deliver_message(rx, datagram.head.id, datagram.body);
     }
-    switch (on.parts.add(first, last, what.body, longest_)) {
+    switch (rx.parts.add(first, last, datagram.body, longest_)) {
         case assembly::outcome::no_memory:
             ++count_.dropped;
             return;
         case assembly::outcome::malformed:
-            on.window.advance();
-            return malformed(on.from().where.pair, "the parts of a message");
+            rx.window.advance();
+            return malformed(rx.from().where.pair, "the parts of a message");
         case assembly::outcome::part:
-            return on.window.advance();
+            return rx.window.advance();
         case assembly::outcome::whole:
             break;
     }
-    on.window.advance();
+    rx.window.advance();
     ++count_.messages;
-    hand_out(on, what.head.id, on.parts.message());
+    deliver_message(rx, datagram.head.id, rx.parts.message());
 }
 
-void iface::hand_out(const receiver& from, am_id id, std::span<std::byte> message) noexcept {
+void iface::deliver_message(const receiver& from, am_id id, std::span<std::byte> message) noexcept {
     delivering_ = {from.number(), message};
     deliver(id, message.data(), message.size());
     delivering_ = {};
@@ -205,15 +206,15 @@ std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
     return is_of_it ? delivering_.connection : 0;
 }
 
-// Those behind one that has come.
-void iface::take_kept(receiver& on) noexcept {
+// Delivers the kept packets that are next in order.
+void iface::take_kept(receiver& rx) noexcept {
     for (;;) {
-        const kept_packet next = on.window.take();
+        const kept_packet next = rx.window.take();
         if (next.buffer == nullptr) return;
-        receivers_.count_released(on);
+        receivers_.count_released(rx);
         const auto found = wire::parse(
             {next.buffer->data() + wire::route_header, next.length - wire::route_header});
-        take_turn(on, *found);
+        take_turn(rx, *found);
         pool_->give_back(*next.buffer);
     }
 }
@@ -224,20 +225,21 @@ connection* iface::find(std::uint64_t id, std::uint32_t from_pair) noexcept {
     return *found;
 }
 
-void iface::take_acknowledgement(const wire::datagram& what, std::uint32_t from_pair) noexcept {
-    connection* const on = find(what.head.acknowledges, from_pair);
-    if (on == nullptr) return;  // its endpoint is gone
-    const std::uint64_t beyond = what.head.what == wire::kind::ack ? wire::word_in(what.body) : 0;
+void iface::take_acknowledgement(const wire::datagram& datagram, std::uint32_t from_pair) noexcept {
+    connection* const conn = find(datagram.head.acknowledges, from_pair);
+    if (conn == nullptr) return;  // its connection is removed
+    const std::uint64_t beyond =
+        datagram.head.type == wire::kind::ack ? wire::u64_in(datagram.body) : 0;
     packet_list done;
-    on->protocol.acknowledged(psn(what.head.expected), beyond, ucs::time::now(), done);
-    look_after(*on, done);
+    conn->protocol.on_acknowledge(psn(datagram.head.expected), beyond, ucs::time::now(), done);
+    update(*conn, done);
 }
 
-// Of whom it was is not told.
-void iface::receive_failed(ibv_wc_status how) noexcept {
+// The completion does not name the sender.
+void iface::receive_failed(ibv_wc_status status) noexcept {
     ++count_.malformed;
     rejected().warn(ib::ib_log, "{}: a datagram was not received: {}", where().device,
-                    ibv_wc_status_str(how));
+                    ibv_wc_status_str(status));
 }
 
 void iface::malformed(std::uint32_t from_pair, const char* why) noexcept {

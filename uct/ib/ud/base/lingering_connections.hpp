@@ -1,4 +1,4 @@
-// Connections whose endpoints have gone and whose peers do not have everything yet.
+// Connections without an endpoint whose peers have not acknowledged everything.
 #pragma once
 
 #include <memory>
@@ -9,34 +9,34 @@
 
 namespace uct::ud {
 
-// Owns them. Those that have ended are listed as soon as they have, so that progress looks at no
+// Owns these connections. Ended connections are listed when they end, so that progress visits no
 // others. Owner context.
 class lingering_connections {
 public:
-    // Makes room for one connection more than `count`, so that `add` cannot fail. May throw
+    // Reserves memory for one connection more than `count`, so that `add` cannot fail. May throw
     // std::bad_alloc.
     void reserve(std::size_t count) {
         if (all_.capacity() <= count) all_.reserve(2 * count + 1);
     }
     void add(std::unique_ptr<connection> left) noexcept {
-        left->lingering_place = all_.size();
+        left->lingering_index = all_.size();
         all_.push_back(std::move(left));
         note(*all_.back());
     }
     // To be called after anything has changed in the protocol of a connection, lingering or not.
-    void note(connection& which) noexcept {
-        const bool lingers = which.lingering_place != connection::nowhere;
-        if (lingers && which.protocol.ended() && !which.ended_hook.is_linked())
-            ended_.push_back(which);
+    void note(connection& conn) noexcept {
+        const bool lingers = conn.lingering_index != connection::not_lingering;
+        if (lingers && conn.protocol.is_ended() && !conn.ended_hook.is_linked())
+            ended_.push_back(conn);
     }
-    // Destroys those that have ended; `before` is called with each.
+    // Destroys the connections that have ended. `before` is called with each of them.
     template<class Visit>
     void remove_ended(Visit&& before) noexcept {
         while (!ended_.empty()) {
             connection& gone = ended_.front();
             before(gone);
-            all_.back()->lingering_place = gone.lingering_place;
-            std::swap(all_[gone.lingering_place], all_.back());
+            all_.back()->lingering_index = gone.lingering_index;
+            std::swap(all_[gone.lingering_index], all_.back());
             all_.pop_back();
         }
     }

@@ -1,4 +1,4 @@
-// Datagrams of endpoints, in memory that the device sends from.
+// Packets in memory that the device sends from.
 #pragma once
 
 #include <cstring>
@@ -12,16 +12,16 @@ namespace uct::ud {
 
 class connection;
 
-// A header and bytes behind it. First it is in a window, then, until the device is done with it,
-// with the transmitter. From a pool; owner context.
+// A header and the bytes after it. A packet is first in a send window, and then, until the device
+// is done with it, with the transmitter. Allocated from a pool; owner context.
 struct packet : tx_packet {
-    connection* on = nullptr;
-    std::byte* bytes = nullptr;  // header and what is copied behind it
-    std::uint32_t length = 0;    // of these
+    connection* conn = nullptr;
+    std::byte* bytes = nullptr;  // the header and the copied bytes after it
+    std::uint32_t length = 0;    // of `bytes`
     std::uint32_t key = 0;
-    std::uint32_t request = 0;  // number of the work request that carried it last
-    bool at_device = false;     // there is one
-    const bool from_memory;     // it is a `direct`
+    std::uint32_t request = 0;  // the last work request that carried it
+    bool at_device = false;     // the device may be reading it
+    const bool from_memory;     // the packet is a `direct`
 
     [[nodiscard]] wire::header head() const noexcept {
         wire::header read;
@@ -34,15 +34,15 @@ protected:
     explicit packet(bool direct) noexcept : from_memory(direct) {}
 };
 
-// All of it is copied. The body is at a multiple of 8.
+// A packet whose bytes are all copied. The body is aligned to 8 bytes.
 struct bounce final : packet {
     bounce() noexcept : packet(false) { bytes = buffer; }
     [[nodiscard]] std::byte* body() noexcept { return buffer + wire::header_size; }
 
-    alignas(8) std::byte buffer[wire::header_size];  // longer
+    alignas(8) std::byte buffer[wire::header_size];  // the allocation is longer
 };
 
-// The end of it is the program's memory.
+// A packet whose end lies in the program's memory.
 struct direct final : packet {
     static constexpr std::size_t most_copied = 128;
 

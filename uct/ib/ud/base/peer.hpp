@@ -1,4 +1,4 @@
-// An interface that datagrams go to or come from.
+// Remote interfaces: peers that datagrams go to or come from.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace uct::ud {
 
 class receiver;
 
-// The sending side of a connection, as its peer lists it. Owner context.
+// The sending side of a connection, as listed by its peer. Owner context.
 struct sending_side {
     explicit sending_side(const sender::setup& with) noexcept : protocol(with) {}
 
@@ -22,26 +22,26 @@ struct sending_side {
     ucs::datastruct::auto_unlink_hook peer_hook;
 };
 
-// One for all connections with that interface, in both directions. Shared by them; owner context.
+// A remote interface. All connections with it, in both directions, share one. Owner context.
 struct peer {
     wire::address where;
-    std::shared_ptr<ibv_ah> way;
-    // Payload of one datagram that both sides take.
+    std::shared_ptr<ibv_ah> address_handle;
+    // Payload bytes of one datagram that both sides accept.
     std::size_t payload = 0;
-    // A connection from there whose packets are not acknowledged, if there is one: the next
-    // datagram to the peer does it on the way.
-    receiver* owed = nullptr;
-    // Connections to there.
+    // A connection from the peer whose packets are not acknowledged, if there is one. The next
+    // datagram to the peer carries the acknowledgement.
+    receiver* pending_ack = nullptr;
+    // Connections to the peer.
     ucs::datastruct::auto_list<sending_side, &sending_side::peer_hook> connections;
     ucs::datastruct::auto_unlink_hook source_hook;  // of peer_table
 };
 
-// The peers that are in use, by their whole address: parts of an address prove nothing, so one that
-// merely claims the interface id of another is another peer. Owner context.
+// The peers in use, by their whole address. Parts of an address prove nothing, so an address that
+// claims the interface id of another one is another peer. Owner context.
 //
-// A datagram that does not say which peer it is from costs a bounded number of looks, however many
-// peers there are: those that have been heard are also listed by where they were heard from. A
-// sender that claims many addresses lengthens its own list only.
+// For a datagram that does not name its peer the table visits a bounded number of peers, however
+// many there are: peers that have been heard are also listed by their source. A sender that claims
+// many addresses lengthens its own list only.
 class peer_table {
 public:
     peer_table() noexcept : peer_table(ucs::sys::random_hash_key()) {}
@@ -56,9 +56,9 @@ public:
         clean(peers_, clean_at_, [](const auto& each) { return each.expired(); });
         peers_.insert_or_assign(fresh->where, fresh);
     }
-    // Notes that a datagram of the peer came from `source`. A source that cannot have the address
-    // of the peer is not noted, since answers would go elsewhere. Without memory nothing is noted,
-    // and the peer has to find out by itself what answers would have told it.
+    // Records that a datagram of the peer came from `source`. A source that cannot have the address
+    // of the peer is ignored, because replies would go elsewhere. Without memory nothing is
+    // recorded, and the peer has to run into a timeout instead of receiving a reply.
     void note_heard(peer& from, const datagram_source& source) noexcept {
         if (!source.may_be(from.where.port, from.where.pair)) return;
         try {
@@ -69,29 +69,29 @@ public:
         } catch (const std::bad_alloc&) {
         }
     }
-    // Calls `visit` for the peers that were heard from `source`, for the latest ones if they are
-    // more than `most_answers`.
+    // Calls `visit` for the peers that were heard from `source`. If there are more than
+    // `max_replies`, it visits the latest ones.
     template<class Visit>
     void visit_heard(const datagram_source& source, Visit&& visit) {
         const auto place = by_source_.find(source);
         if (place == by_source_.end()) return;
         unsigned visited = 0;
         for (peer& each : place->second) {
-            if (visited++ == most_answers) return;
+            if (visited++ == max_replies) return;
             visit(each);
         }
     }
-    // Returns a connection to one of these peers for which `is_meant` holds, or nullptr. No more
-    // than `most_looks` connections are looked at; the next call goes on behind them.
+    // Returns a connection to one of these peers for which `is_meant` holds, or nullptr. At most
+    // `max_visits` connections are visited; the next call continues after them.
     template<class Test>
     [[nodiscard]] sending_side* find_connection(const datagram_source& source, Test&& is_meant) {
         sending_side* found = nullptr;
-        unsigned looks = 0;
+        unsigned visits = 0;
         visit_heard(source, [&](peer& each) {
             auto& all = each.connections;
             sending_side* const last = all.empty() ? nullptr : &all.back();
-            for (bool more = last != nullptr; more && found == nullptr && looks < most_looks;) {
-                ++looks;
+            for (bool more = last != nullptr; more && found == nullptr && visits < max_visits;) {
+                ++visits;
                 sending_side& first = all.front();
                 all.splice(all.end(), all, all.begin());
                 if (is_meant(first)) found = &first;
@@ -100,11 +100,11 @@ public:
         });
         return found;
     }
-    // Counts places, also those of peers that are not in use any more and have not been removed.
+    // Number of entries, including expired peers that have not been removed.
     [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
 
-    static constexpr unsigned most_answers = 4;
-    static constexpr unsigned most_looks = 64;
+    static constexpr unsigned max_replies = 4;
+    static constexpr unsigned max_visits = 64;
 
 private:
     using heard_list = ucs::datastruct::auto_list<peer, &peer::source_hook>;
@@ -112,7 +112,7 @@ private:
     explicit peer_table(const ucs::sys::hash_key& key) noexcept
         : peers_(0, wire::address_hash(key)), by_source_(0, datagram_source_hash(key)) {}
 
-    // Removes what is unused when it may be half of the map.
+    // Removes unused entries when they may be half of the map.
     template<class Map, class Test>
     static void clean(Map& map, std::size_t& clean_at, Test&& is_unused) {
         if (map.size() < clean_at) return;
@@ -121,7 +121,7 @@ private:
     }
 
     std::unordered_map<wire::address, std::weak_ptr<peer>, wire::address_hash> peers_;
-    // The peer that was heard last comes first. Peers leave their list when they are destroyed.
+    // The peer that was heard last comes first. A peer leaves its list when it is destroyed.
     std::unordered_map<datagram_source, heard_list, datagram_source_hash> by_source_;
     std::size_t clean_at_ = 64;
     std::size_t clean_sources_at_ = 64;

@@ -1,4 +1,4 @@
-// Packet numbers.
+// Packet sequence numbers.
 #pragma once
 
 #include <compare>
@@ -6,8 +6,8 @@
 
 namespace uct::ud {
 
-// A number of 32 bits that wraps. Two of them compare by their distance, so numbers that are in use
-// at a time must lie within half of the circle. Value type.
+// A 32-bit number that wraps around. Two numbers compare by their distance, so the numbers in use
+// at one time must lie within half of the range. Value type.
 class psn {
 public:
     constexpr psn() noexcept = default;
@@ -19,15 +19,15 @@ public:
         ++value_;
         return *this;
     }
-    [[nodiscard]] friend constexpr psn operator+(psn of, std::uint32_t count) noexcept {
-        return psn(of.value_ + count);
+    [[nodiscard]] friend constexpr psn operator+(psn number, std::uint32_t count) noexcept {
+        return psn(number.value_ + count);
     }
-    // How many numbers `a` is ahead; negative: behind.
+    // Returns how far `a` is ahead of `b`; negative if it is behind.
     [[nodiscard]] friend constexpr std::int32_t operator-(psn a, psn b) noexcept {
         return static_cast<std::int32_t>(a.value_ - b.value_);
     }
     friend constexpr bool operator==(psn, psn) noexcept = default;
-    // Not an order of all numbers: of half of the circle only.
+    // Orders numbers within half of the range only.
     friend constexpr std::strong_ordering operator<=>(psn a, psn b) noexcept { return a - b <=> 0; }
 
 private:

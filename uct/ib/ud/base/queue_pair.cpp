@@ -20,8 +20,8 @@ ucs::result<queue_pair> queue_pair::create(const setup& with) {
                               with.receives, with.shared, with.options.tx_queue,
                               with.options.tx_min_pieces, with.options.tx_min_inline, 1});
     if (!raw) return raw.status();
-    // Whoever does not know it reaches nothing here, nor what remains of an earlier interface with
-    // this number. The highest bit is for privileged keys.
+    // A sender without the key cannot reach this queue pair. This includes senders to an earlier
+    // interface with the same number. The highest bit is for privileged keys.
     const auto key = static_cast<std::uint32_t>(ucs::sys::random_id()) & 0x7fffffffU;
     queue_pair made(std::move(raw->pair), raw->got, key);
     if (const ucs_status_t status = made.make_ready(with.port); status != UCS_OK) return status;

@@ -7,7 +7,7 @@
 
 namespace uct::ud {
 
-// Sends to every peer and receives from every peer that knows its number and key. Owned by the
+// Sends to all peers, and receives from all peers that know its number and key. Owned by the
 // interface; owner context.
 class queue_pair {
 public:
@@ -19,10 +19,10 @@ public:
         ibv_cq& receives;
         ibv_srq& shared;
     };
-    // Ready to send. Failures are logged.
+    // Returns a queue pair that is ready to send. Failures are logged.
     static ucs::result<queue_pair> create(const setup& with);
 
-    // A request that the device could not carry out has stopped the others; they go on.
+    // Restarts the send queue after a work request that failed has stopped it.
     ucs_status_t resume() noexcept;
     void destroy() noexcept { pair_.reset(); }
 

@@ -5,8 +5,8 @@
 namespace uct::ud {
 namespace {
 
-// A datagram must not cost a look at all receivers. So many are looked at for each newcomer, and
-// the next newcomer goes on behind them.
+// Bounds the work for one datagram: each new connection examines so many receivers, and the next
+// one continues after them.
 constexpr std::size_t most_candidates = 64;
 
 }  // namespace
@@ -18,11 +18,12 @@ receiver_table::receiver_table(const limits& with) noexcept
       shares_(0, datagram_source_hash(secret_)) {}
 
 receiver* receiver_table::find(const wire::address& from, std::uint64_t connection) noexcept {
-    const auto at = by_source_.find({from, connection});
-    return at == by_source_.end() ? nullptr : at->second;
+    const auto found = by_source_.find({from, connection});
+    return found == by_source_.end() ? nullptr : found->second;
 }
 
-// Forgettable ones first, then those of the source that has most, then those silent for longest.
+// Prefers forgettable receivers, then those of the source with the most receivers, then those that
+// have been silent for longest.
 template<class List>
 receiver* receiver_table::best_to_displace(List& candidates) noexcept {
     receiver* best = nullptr;
@@ -56,13 +57,13 @@ receiver_table::admission receiver_table::admit(const datagram_source& source) n
     return {found, found ? best : nullptr};
 }
 
-receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by, psn expected,
+receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
                               const datagram_source& source) noexcept {
     try {
-        auto made = std::make_unique<receiver>(std::move(from), by, expected);
+        auto made = std::make_unique<receiver>(std::move(from), hello, expected);
         receiver& fresh = *made;
-        const key who{by.from, by.connection};
-        by_source_.emplace(who, &fresh);
+        const key where{hello.from, hello.connection};
+        by_source_.emplace(where, &fresh);
         try {
             source_share& its = shares_[source];
             its.source = source;
@@ -77,14 +78,14 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
             if (its.count == 0) shares_.erase(source);
         } catch (const std::bad_alloc&) {
         }
-        by_source_.erase(who);
+        by_source_.erase(where);
     } catch (const std::bad_alloc&) {
     }
     return nullptr;
 }
 
 void receiver_table::remove(receiver& gone) noexcept {
-    if (gone.from().owed == &gone) gone.from().owed = nullptr;
+    if (gone.from().pending_ack == &gone) gone.from().pending_ack = nullptr;
     by_source_.erase({gone.from().where, gone.source()});
     gone.share_hook.unlink();
     if (--gone.share_->count == 0) shares_.erase(datagram_source(gone.share_->source));

@@ -22,88 +22,89 @@ namespace uct::ud {
 
 struct source_share;
 
-// A packet that waits for its turn where the device wrote it.
+// A packet that came early. It stays in the buffer that the device wrote.
 struct kept_packet {
     ib::receive_buffer* buffer = nullptr;
     std::uint32_t length = 0;
 };
 
-// What a peer's endpoint sends here. Made by its request, and gone with its goodbye, or when it was
-// silent for longer than it can wait itself. Owned by a receiver_table; owner context.
+// The receiving side of a connection. It is created by the request of a peer, and removed by its
+// goodbye, or after a silence that is longer than the peer's own timeout. Owned by a
+// receiver_table; owner context.
 class receiver {
 public:
-    receiver(std::shared_ptr<peer> from, const wire::hello& by, psn expected) noexcept
+    receiver(std::shared_ptr<peer> from, const wire::hello& hello, psn expected) noexcept
         : window(expected),
           from_(std::move(from)),
-          source_(by.connection),
-          patience_(by.patience),
+          source_(hello.connection),
+          timeout_(hello.timeout),
           confirmed_(expected),
-          resync_(by.question - 1) {}
+          resync_(hello.request_number - 1) {}
 
     [[nodiscard]] peer& from() const noexcept { return *from_; }
-    // Id of the connection at the peer, and here.
+    // Ids of the connection: at the peer, and at this interface.
     [[nodiscard]] std::uint64_t source() const noexcept { return source_; }
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     // See iface::connection_of.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-    // Whether that question for a resync is a new one; then it is the newest.
-    [[nodiscard]] bool is_new_resync(std::uint32_t question) noexcept {
-        if (static_cast<std::int32_t>(question - resync_) <= 0) return false;
-        resync_ = question;
+    // Returns true if that resync request is newer than all before, and records it.
+    [[nodiscard]] bool is_new_resync(std::uint32_t request_number) noexcept {
+        if (static_cast<std::int32_t>(request_number - resync_) <= 0) return false;
+        resync_ = request_number;
         return true;
     }
 
-    // The sender's oldest packet without an acknowledgement, as a request says.
+    // Records the sender's oldest unacknowledged packet, as a request names it.
     void confirm(psn oldest) noexcept {
         if (oldest == window.expected() && !parts.is_open()) confirmed_ = oldest;
     }
-    // Returns whether the sender knows of all that was delivered. Then this may be forgotten at
-    // any time: the sender asks again, and nothing is lost or delivered twice.
+    // Returns true if the sender knows of all delivered packets. Then this receiver may be removed
+    // at any time: the sender requests it again, and no packet is lost or delivered twice.
     [[nodiscard]] bool is_forgettable() const noexcept {
         return window.expected() == confirmed_ && !parts.is_open();
     }
-    // Returns whether packets have been kept since the last sweep and the packet before them has
-    // not come since then. To be called once in each sweep.
+    // Returns true if packets have been kept since the last sweep and the packet before them has
+    // not come since then. Must be called once in each sweep.
     [[nodiscard]] bool is_stalled() noexcept {
         const std::optional<psn> before = std::exchange(awaited_, std::nullopt);
         if (window.kept() == 0) return false;
         awaited_ = window.expected();
         return before == awaited_;
     }
-    // Frees memory that only messages need that are under way.
+    // Frees memory that is needed only for incomplete messages and early packets.
     void release_memory() noexcept {
         if (window.kept() > 0) return;
         parts.release();
-        window.release_places();
+        window.release_slots();
     }
 
     receive_window<kept_packet> window;
     assembly parts;
 
-    // Packets since the last acknowledgement, and whether it is to be sent at once. See
-    // owed_acknowledgements.
+    // Packets since the last acknowledgement, and whether the acknowledgement is urgent. See
+    // pending_acknowledgements.
     std::uint32_t unacknowledged = 0;
     bool is_urgent = false;
     bool heard = true;  // since the last sweep
-    ucs::datastruct::auto_unlink_hook owed_hook;
+    ucs::datastruct::auto_unlink_hook pending_ack_hook;
     ucs::datastruct::auto_unlink_hook table_hook, share_hook;  // of receiver_table
 
 private:
     friend class receiver_table;
     const std::shared_ptr<peer> from_;
     const std::uint64_t source_;
-    const std::uint32_t patience_;  // seconds
+    const std::uint32_t timeout_;  // seconds
     const std::uint64_t number_ = next_connection_number();
     std::uint64_t id_ = 0;
     psn confirmed_;
-    std::optional<psn> awaited_;  // at the last sweep, by packets that are kept
-    std::uint32_t resync_;        // the newest question that counts
+    std::optional<psn> awaited_;  // the expected packet at the last sweep, if packets were kept
+    std::uint32_t resync_;        // number of the newest resync request
     source_share* share_ = nullptr;
     double silent_ = 0;  // seconds, in whole sweeps
 };
 
-// The share that one source has of a receiver_table.
+// The receivers and kept packets of one source in a receiver_table.
 struct source_share {
     using receiver_list = ucs::datastruct::auto_list<receiver, &receiver::share_hook>;
 
@@ -113,12 +114,12 @@ struct source_share {
     std::uint32_t kept = 0;  // packets in their windows
 };
 
-// Receivers by their own id, and by who asked for them. Owner context.
+// Receivers by their own id, and by the connection of their sender. Owner context.
 //
-// Anybody who has the interface's address can ask for connections, so their number is limited: for
-// each datagram_source, and for all. When a limit is reached, newcomers displace receivers that are
-// forgettable. When all are full and none such is found, a newcomer displaces one of a source that
-// has more than its own.
+// Every process that knows the interface's address can request connections, so their number is
+// limited: for each datagram_source, and in total. When a limit is reached, a new connection
+// displaces a forgettable one. If the table is full and there is no forgettable one, the new
+// connection displaces one of a source that has more connections than its own source.
 class receiver_table {
 public:
     struct limits {
@@ -134,28 +135,28 @@ public:
         auto* const found = by_id_.find(id);
         return found == nullptr ? nullptr : found->get();
     }
-    // The one of that connection of that interface.
+    // Returns the receiver of that connection of that interface, or nullptr.
     [[nodiscard]] receiver* find(const wire::address& from, std::uint64_t connection) noexcept;
-    // Says whether a connection from `source` may be added, and the receiver that the caller has to
-    // remove first, if there is one. The caller must tell its sender unless it is forgettable.
+    // Whether a connection from `source` may be added, and the receiver that the caller must remove
+    // first, if any. Unless that receiver is forgettable, the caller must notify its sender.
     struct admission {
         bool admitted = false;
         receiver* displaced = nullptr;
     };
     [[nodiscard]] admission admit(const datagram_source& source) noexcept;
-    // A new one, which must have been admitted and be of a connection without a receiver. Returns
-    // nullptr without memory.
-    receiver* add(std::shared_ptr<peer> from, const wire::hello& by, psn expected,
+    // Adds a receiver. It must have been admitted, and there must be none for the connection.
+    // Returns nullptr if there is no memory.
+    receiver* add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
                   const datagram_source& source) noexcept;
     void remove(receiver& gone) noexcept;
 
-    // So many seconds have passed since the last sweep. What was silent for twice as long as its
-    // sender is patient is handed to `visit`, which may remove it.
+    // To be called every `seconds`. Calls `visit` with each receiver that was silent for twice the
+    // timeout of its sender. `visit` may remove it.
     template<class Visit>
     void sweep(double seconds, Visit&& visit) {
         by_id_.for_each([&](std::uint64_t, std::unique_ptr<receiver>& each) {
             each->silent_ = std::exchange(each->heard, false) ? 0 : each->silent_ + seconds;
-            if (each->silent_ > 2.0 * each->patience_) visit(*each);
+            if (each->silent_ > 2.0 * each->timeout_) visit(*each);
         });
     }
     template<class Visit>
@@ -168,10 +169,10 @@ public:
     }
     [[nodiscard]] std::size_t size() const noexcept { return by_id_.size(); }
 
-    // Packets that are kept in the windows of all receivers hold buffers that the device needs. Up
-    // to `most` of them may be held, and one source gets at most as many as are left by all: this
-    // is the dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998).
-    // However much a source holds, some are left for the others.
+    // Kept packets hold buffers that the device needs. Up to `most` packets may be kept, and one
+    // source may keep at most as many as all sources leave free: this is the dynamic threshold of
+    // Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998). So a source always leaves
+    // some for the others.
     [[nodiscard]] bool may_keep(const receiver& in, std::size_t most) const noexcept {
         return kept_ < most && in.share_->kept < most - kept_;
     }
@@ -191,7 +192,7 @@ private:
         std::uint64_t connection;
         friend bool operator==(const key&, const key&) = default;
     };
-    // The sender chooses both, so the hash has a secret key.
+    // The sender chooses both members, so the hash has a secret key.
     struct hash {
         ucs::sys::hash_key secret;
         std::size_t operator()(const key& hashed) const noexcept {

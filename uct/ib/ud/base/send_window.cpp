@@ -4,7 +4,7 @@ namespace uct::ud {
 namespace {
 
 constexpr std::uint32_t least_allowed = 2;
-// So many later ones that arrived say that one is lost and not only late.
+// If so many later packets have arrived, a packet is lost and not only late.
 constexpr unsigned overtakers = 3;
 constexpr unsigned mask_bits = 64;
 
@@ -27,7 +27,7 @@ void send_window::add(tx_packet& fresh) noexcept {
     ++unsent_;
 }
 
-tx_packet* send_window::to_send() noexcept {
+tx_packet* send_window::next_to_send() noexcept {
     if (under_way_ >= allowed_) return nullptr;
     if (lost_ > 0) {
         for (tx_packet& each : packets_) {
@@ -35,16 +35,16 @@ tx_packet* send_window::to_send() noexcept {
         }
     }
     if (unsent_ == 0) return nullptr;
-    // Most often all have gone but the last.
-    auto at = packets_.end();
+    // Usually only the last packet is unsent.
+    auto it = packets_.end();
     for (std::uint32_t i = 0; i < unsent_; ++i)
-        --at;
-    return &*at;
+        --it;
+    return &*it;
 }
 
-void send_window::sent(tx_packet& which, ucs::time::nanoseconds now) noexcept {
-    if (which.lost) {
-        which.lost = false;
+void send_window::note_sent(tx_packet& packet, ucs::time::nanoseconds now) noexcept {
+    if (packet.lost) {
+        packet.lost = false;
         --lost_;
         ++repeated_;
     } else {
@@ -52,8 +52,8 @@ void send_window::sent(tx_packet& which, ucs::time::nanoseconds now) noexcept {
     }
     if (under_way_ == 0) waiting_since_ = now;
     ++under_way_;
-    if (which.sends++ == 0) which.first_sent_at = now;
-    which.sent_at = now;
+    if (packet.sends++ == 0) packet.first_sent_at = now;
+    packet.sent_at = now;
 }
 
 bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nanoseconds now,
@@ -69,7 +69,7 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         } else if (!first.arrived) {
             --under_way_;
         }
-        // Which of several copies was acknowledged is not known (Karn's rule).
+        // If a packet was sent several times, the acknowledged copy is unknown (Karn's rule).
         if (first.sends == 1 && !first.arrived) timer_.measured(now - first.sent_at);
         done.push_back(first);
     }
@@ -77,9 +77,9 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         forgiven_ -= std::min(forgiven_, static_cast<std::uint32_t>(fresh));
         wait_for_first();
         waiting_since_ = now;
-        timer_.answered();
+        timer_.reset_backoff();
         grown_ += static_cast<std::uint32_t>(fresh);
-        // Twice as many each round trip at first, later one more.
+        // The window doubles each round trip at first, and later grows by one.
         if (allowed_ < slow_from_) {
             allowed_ = std::min(allowed_ + grown_, with_.size);
             grown_ = 0;
@@ -89,29 +89,30 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         }
     }
     if (beyond != 0) {
-        take_beyond(beyond);
+        mark_arrived(beyond);
         find_lost(now);
     }
     return true;
 }
 
-// A packet that is expected now although it was said to be there: its turn comes while the peer
-// delivers what was before it. If it never does, the timer has to run.
+// The peer has reported that the first packet arrived, and still expects it: it is delivering the
+// packets before it. Counts the packet as in flight again, so that the timer runs in case the peer
+// never delivers it.
 void send_window::wait_for_first() noexcept {
     if (packets_.empty() || !packets_.front().arrived) return;
     packets_.front().arrived = false;
     ++under_way_;
 }
 
-// The first in the list is the expected one.
-void send_window::take_beyond(std::uint64_t beyond) noexcept {
-    auto at = packets_.begin();
-    for (unsigned bit = 0; bit < mask_bits && at != packets_.end(); ++bit) {
-        if (++at == packets_.end()) return;
-        if ((beyond >> bit & 1U) == 0 || at->arrived || at->sends == 0) continue;
-        at->arrived = true;
-        if (at->lost) {
-            at->lost = false;
+// The first packet in the list is the expected one.
+void send_window::mark_arrived(std::uint64_t beyond) noexcept {
+    auto it = packets_.begin();
+    for (unsigned bit = 0; bit < mask_bits && it != packets_.end(); ++bit) {
+        if (++it == packets_.end()) return;
+        if ((beyond >> bit & 1U) == 0 || it->arrived || it->sends == 0) continue;
+        it->arrived = true;
+        if (it->lost) {
+            it->lost = false;
             --lost_;
         } else {
             --under_way_;
@@ -121,18 +122,18 @@ void send_window::take_beyond(std::uint64_t beyond) noexcept {
 
 void send_window::find_lost(ucs::time::nanoseconds now) noexcept {
     unsigned later = 0;
-    for (auto at = packets_.rbegin(); at != packets_.rend(); ++at) {
-        if (at->arrived) {
+    for (auto it = packets_.rbegin(); it != packets_.rend(); ++it) {
+        if (it->arrived) {
             ++later;
             continue;
         }
-        // One that was sent again just now has not had the time to arrive.
-        const bool recent = at->sends > 1 && now - at->sent_at < timer_.smoothed();
-        if (later < overtakers || at->lost || at->sends == 0 || recent) continue;
-        at->lost = true;
+        // A packet that was repeated just now has not had the time to arrive.
+        const bool recent = it->sends > 1 && now - it->sent_at < timer_.smoothed();
+        if (later < overtakers || it->lost || it->sends == 0 || recent) continue;
+        it->lost = true;
         ++lost_;
         --under_way_;
-        if (static_cast<std::uint32_t>(at->number - oldest()) >= forgiven_) shrink();
+        if (static_cast<std::uint32_t>(it->number - oldest()) >= forgiven_) shrink();
     }
 }
 
@@ -145,7 +146,7 @@ void send_window::shrink() noexcept {
 
 void send_window::expired() noexcept {
     lose_all();
-    timer_.expired();
+    timer_.increase_backoff();
     shrink();
 }
 
@@ -168,14 +169,14 @@ void send_window::lose_all() noexcept {
     under_way_ = 0;
 }
 
-void send_window::replace(tx_packet& old, tx_packet& by) noexcept {
-    by.number = old.number;
-    by.sends = old.sends;
-    by.first_sent_at = old.first_sent_at;
-    by.sent_at = old.sent_at;
-    by.arrived = old.arrived;
-    by.lost = old.lost;
-    packets_.insert(packets_.iterator_to(old), by);
+void send_window::replace(tx_packet& old, tx_packet& replacement) noexcept {
+    replacement.number = old.number;
+    replacement.sends = old.sends;
+    replacement.first_sent_at = old.first_sent_at;
+    replacement.sent_at = old.sent_at;
+    replacement.arrived = old.arrived;
+    replacement.lost = old.lost;
+    packets_.insert(packets_.iterator_to(old), replacement);
     packets_.erase(packets_.iterator_to(old));
 }
 

@@ -9,9 +9,9 @@
 
 namespace uct::ud {
 
-// Connects, repeats, asks again, gives up. It is told what arrives and what time it is, and asked
-// what is to be sent; so tests run it without network and clock. Owned by a connection; owner
-// context.
+// Connects, repeats packets, checks the peer, and gives up. The caller passes in received datagrams
+// and the time, and asks which datagrams to send. So tests run it without a network and a clock.
+// Owned by a connection; owner context.
 //
 //   idle --start--> connecting --reply--> connected --leave, all acknowledged, ended--> closed
 //                                         |  ^ reply
@@ -24,89 +24,91 @@ public:
 
     struct setup {
         send_window::limits window{};
-        ucs::time::nanoseconds patience = 30 * ucs::time::second;  // with a silent peer
+        ucs::time::nanoseconds timeout =
+            30 * ucs::time::second;  // a peer that is silent for longer is lost
         psn first;
     };
     explicit sender(const setup& with) noexcept;
 
-    [[nodiscard]] state at() const noexcept { return at_; }
+    [[nodiscard]] state current_state() const noexcept { return state_; }
     [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
     [[nodiscard]] send_window& window() noexcept { return window_; }
     [[nodiscard]] const send_window& window() const noexcept { return window_; }
-    // Whether so many packets may be added now. Once the connection stands only what can go at
-    // once is taken, so that nothing waits for a process that sleeps until somebody answers.
-    [[nodiscard]] bool takes(std::uint32_t count) const noexcept {
+    // Returns true if so many packets may be added now. While the connection is established, only
+    // packets that can be sent at once are accepted, so that none waits in a process that sleeps
+    // until a reply comes.
+    [[nodiscard]] bool can_accept(std::uint32_t count) const noexcept {
         if (!window_.has_room(count)) return false;
-        return at_ == state::connected ? window_.flows()
-                                       : at_ == state::idle || at_ == state::connecting;
+        return state_ == state::connected ? window_.can_send_now()
+                                          : state_ == state::idle || state_ == state::connecting;
     }
-    // The peer's id; 0: it is not known.
+    // The peer's id of the connection; 0: unknown.
     [[nodiscard]] std::uint64_t remote() const noexcept { return remote_; }
-    [[nodiscard]] bool ended() const noexcept {
-        return at_ == state::closed || at_ == state::failed;
+    [[nodiscard]] bool is_ended() const noexcept {
+        return state_ == state::closed || state_ == state::failed;
     }
     [[nodiscard]] std::uint32_t resyncs() const noexcept { return resyncs_; }
 
     void start() noexcept;
-    // No packet will be added any more. The peer is told when all have arrived.
-    void leave() noexcept;
-    // Whether the peer still is there is to be found out.
+    // No packet follows. The peer receives a goodbye when all have arrived.
+    void close() noexcept;
+    // Requests a reply, to find out whether the peer is still there.
     void check() noexcept;
 
-    // What is to be sent now beside packets; then `asked`.
-    struct question {
-        wire::kind what;
+    // The request that must be sent now, if any. Call `request_sent` after sending it.
+    struct request {
+        wire::kind type;
         psn number;
         std::uint32_t count;
     };
-    [[nodiscard]] std::optional<question> to_ask() const noexcept;
-    void asked(ucs::time::nanoseconds now) noexcept;
-    // A packet that is to be sent now, or nullptr; then `sent`.
-    [[nodiscard]] tx_packet* to_send() noexcept {
-        return at_ == state::connected ? window_.to_send() : nullptr;
+    [[nodiscard]] std::optional<request> pending_request() const noexcept;
+    void request_sent(ucs::time::nanoseconds now) noexcept;
+    // The packet that must be sent now, or nullptr. Call `note_sent` after sending it.
+    [[nodiscard]] tx_packet* next_to_send() noexcept {
+        return state_ == state::connected ? window_.next_to_send() : nullptr;
     }
-    void sent(tx_packet& which, ucs::time::nanoseconds now) noexcept;
+    void note_sent(tx_packet& note_sent, ucs::time::nanoseconds now) noexcept;
 
-    // What the peer says. Packets that are acknowledged go to `done`, in order.
-    void welcomed(const wire::welcome& by, psn expected, ucs::time::nanoseconds now,
+    // Messages of the peer. Acknowledged packets are moved to `done`, in order.
+    void on_reply(const wire::welcome& welcome, psn expected, ucs::time::nanoseconds now,
                   packet_list& done) noexcept;
-    void acknowledged(psn expected, std::uint64_t beyond, ucs::time::nanoseconds now,
-                      packet_list& done) noexcept;
-    void refused(psn expected, ucs::time::nanoseconds now) noexcept;
-    // It knows no connection of that id.
-    void unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept;
-    // It goes.
-    void left() noexcept { fail(UCS_ERR_NOT_CONNECTED); }
+    void on_acknowledge(psn expected, std::uint64_t beyond, ucs::time::nanoseconds now,
+                        packet_list& done) noexcept;
+    void on_refuse(psn expected, ucs::time::nanoseconds now) noexcept;
+    // The peer has no connection with that id.
+    void on_unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept;
+    // The peer closes.
+    void on_peer_closed() noexcept { fail(UCS_ERR_NOT_CONNECTED); }
 
-    // When on_time has something to do; 0: never.
+    // The time when on_time must be called; 0: never.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept;
     void on_time(ucs::time::nanoseconds now) noexcept;
 
     void fail(ucs_status_t status) noexcept;
 
 private:
-    void ask(wire::kind what) noexcept;
+    void ask(wire::kind type) noexcept;
     void resync() noexcept;
-    [[nodiscard]] bool forgotten_too_late(ucs::time::nanoseconds now) const noexcept;
+    [[nodiscard]] bool is_repetition_unsafe(ucs::time::nanoseconds now) const noexcept;
     void heard(ucs::time::nanoseconds now) noexcept;
     void wait_from(ucs::time::nanoseconds now) noexcept;
-    void answered() noexcept;
+    void request_done() noexcept;
 
-    const ucs::time::nanoseconds patience_;
+    const ucs::time::nanoseconds timeout_;
     send_window window_;
     std::uint64_t remote_ = 0;
-    std::optional<wire::kind> question_;  // under way, or to be asked
-    std::uint32_t question_count_ = 0;
-    psn asked_about_;                          // oldest packet when it was asked first
-    ucs::time::nanoseconds asked_at_ = 0;      // 0: to be asked
-    ucs::time::nanoseconds silent_since_ = 0;  // 0: nothing is waited for
-    unsigned unanswered_ = 0;                  // timers in a row that ran out
+    std::optional<wire::kind> request_;  // sent, or to be sent
+    std::uint32_t request_number_ = 0;
+    psn request_oldest_;                       // oldest packet when the request was made
+    ucs::time::nanoseconds requested_at_ = 0;  // 0: must be sent
+    ucs::time::nanoseconds silent_since_ = 0;  // 0: no reply is expected
+    unsigned expired_timers_ = 0;              // timers that expired in a row
     std::uint32_t resyncs_ = 0;
-    state at_ = state::idle;
-    bool leaves_ = false;
+    state state_ = state::idle;
+    bool closing_ = false;
     ucs_status_t error_ = UCS_OK;
 };
 
-[[nodiscard]] const char* name(sender::state which) noexcept;
+[[nodiscard]] const char* name(sender::state value) noexcept;
 
 }  // namespace uct::ud

@@ -15,12 +15,12 @@ ucs::config::table make_table() {
         {
             make_option<&settings::tx_queue>(
                 "UD_VERBS_TX_QUEUE_LEN", "256",
-                "Datagrams that the device may have to send, of all endpoints of an interface.",
+                "Datagrams in the device's send queue, for all endpoints of an interface.",
                 between("4", "32768").or_limited()),
             make_option<&settings::tx_min_inline>(
                 "UD_VERBS_TX_MIN_INLINE", "96",
-                "Bytes that a work request has to carry itself, so that the device need not fetch "
-                "a short message. The device may offer more, which is used, or less.",
+                "Bytes of inline data that a work request should carry, so that the device need "
+                "not fetch a short message. The device may offer more, which is used, or less.",
                 between("0", "1024").or_limited()),
             make_option<&settings::tx_min_pieces>(
                 "UD_VERBS_TX_MIN_SGE", "5",
@@ -28,18 +28,17 @@ ucs::config::table make_table() {
                 between("1", "16").or_limited()),
             make_option<&settings::tx_moderation>(
                 "UD_VERBS_TX_CQ_MODERATION", "64",
-                "One of so many work requests asks for its completion; at most a quarter of the "
-                "send queue.",
+                "One of so many work requests is signaled; at most a quarter of the send queue.",
                 between("1", "32768").or_limited()),
             make_option<&settings::tx_window>(
                 "UD_VERBS_TX_WINDOW", "64",
-                "Packets of one endpoint that may be unacknowledged. How many really are follows "
-                "what the peer takes.",
+                "Packets of one endpoint that may be unacknowledged. The actual number adapts to "
+                "the peer.",
                 between("2", "1024").or_limited()),
             make_option<&settings::rx_queue>(
                 "UD_VERBS_RX_QUEUE_LEN", "1024",
-                "Datagrams that may arrive, of all peers of an interface, before the program "
-                "progresses. What comes then is lost and repeated.",
+                "Datagrams of all peers of an interface that may arrive before the program makes "
+                "progress. Further ones are lost and repeated.",
                 between("8", "65535").or_limited()),
             make_option<&settings::rx_batch>(
                 "UD_VERBS_RX_MAX_BATCH", "16",
@@ -56,9 +55,10 @@ ucs::config::table make_table() {
                 between("256", "4096").or_auto()),
             make_option<&settings::timeout>(
                 "UD_VERBS_TIMEOUT", "2m",
-                "How long a peer may be silent that owes an answer, until it is taken for lost. "
-                "A program that does not progress does not answer. A sender that says nothing for "
-                "twice as long is forgotten until it sends again.",
+                "How long a peer that owes a reply may be silent until it counts as lost. A "
+                "program "
+                "without progress does not reply. The state of a sender that is silent for twice "
+                "as long is removed until it sends again.",
                 between("100ms", "1h").or_limited()),
             make_option<&settings::least_timer>(
                 "UD_VERBS_MIN_RTO", "4ms",
@@ -72,24 +72,24 @@ ucs::config::table make_table() {
                 between("10us", "1m").or_limited()),
             make_option<&settings::linger>(
                 "UD_VERBS_LINGER", "1s",
-                "How long closing an interface waits for messages that its peers have not taken.",
+                "How long closing an interface waits for peers to acknowledge messages.",
                 between("0", "1m")),
             make_option<&settings::test_drop>(
                 "UD_VERBS_TEST_DROP", "0",
-                "For tests: part of the received datagrams that is thrown away.",
+                "For tests: fraction of the received datagrams that is dropped.",
                 between("0", "0.9"), true),
             make_option<&settings::test_duplicate>(
                 "UD_VERBS_TEST_DUPLICATE", "0",
-                "For tests: part of the received datagrams that is taken twice.", between("0", "1"),
-                true),
+                "For tests: fraction of the received datagrams that is duplicated.",
+                between("0", "1"), true),
             make_option<&settings::test_reorder>(
                 "UD_VERBS_TEST_REORDER", "0",
-                "For tests: part of the received datagrams that others overtake.",
+                "For tests: fraction of the received datagrams that is delayed behind later ones.",
                 between("0", "1"), true),
             make_option<&settings::test_forget>(
                 "UD_VERBS_TEST_FORGET", "0",
-                "For tests: part of a sender's questions, when it has nothing unacknowledged, with "
-                "which its connection is forgotten.",
+                "For tests: fraction of a sender's requests at which its connection is removed, if "
+                "nothing is unacknowledged.",
                 between("0", "0.9"), true),
             make_option<&settings::test_seed>(
                 "UD_VERBS_TEST_SEED", "1",

@@ -25,37 +25,37 @@ void transmitter::stop() noexcept {
     while (!retired_.empty()) {
         auto& each = static_cast<packet&>(retired_.front());
         retired_.pop_front();
-        let_go(each);
+        release(each);
     }
 }
 
 void transmitter::put_back(packet& unused) noexcept {
     unused.at_device = false;
-    unused.on = nullptr;
+    unused.conn = nullptr;
     if (!unused.from_memory) return ucs::memory::mpool::put(&static_cast<bounce&>(unused));
-    auto& of = static_cast<direct&>(unused);
-    of.pieces.let_go();
-    ucs::memory::mpool::put(&of);
+    auto& direct_packet = static_cast<direct&>(unused);
+    direct_packet.pieces.release();
+    ucs::memory::mpool::put(&direct_packet);
 }
 
-void transmitter::post(packet& which, const peer& to, bool signaled) noexcept {
-    ibv_sge copied{reinterpret_cast<std::uint64_t>(which.bytes), which.length, which.key};
+void transmitter::post(packet& pkt, const peer& to, bool signaled) noexcept {
+    ibv_sge copied{reinterpret_cast<std::uint64_t>(pkt.bytes), pkt.length, pkt.key};
     ibv_send_wr request{};
     request.sg_list = &copied;
     request.num_sge = 1;
     request.opcode = IBV_WR_SEND;
-    request.wr.ud.ah = to.way.get();
+    request.wr.ud.ah = to.address_handle.get();
     request.wr.ud.remote_qpn = to.where.pair;
     request.wr.ud.remote_qkey = to.where.key;
-    const bool inlined = !which.from_memory && which.length <= pair_.inline_bytes();
+    const bool inlined = !pkt.from_memory && pkt.length <= pair_.inline_bytes();
     if (inlined) request.send_flags |= IBV_SEND_INLINE;
-    if (which.from_memory) {
-        auto& of = static_cast<direct&>(which);
-        of.list[0] = copied;
-        request.sg_list = of.list;
-        request.num_sge = 1 + static_cast<int>(of.pieces.count());
+    if (pkt.from_memory) {
+        auto& direct_packet = static_cast<direct&>(pkt);
+        direct_packet.list[0] = copied;
+        request.sg_list = direct_packet.list;
+        request.num_sge = 1 + static_cast<int>(direct_packet.pieces.count());
     }
-    signaled = signaled || which.from_memory || credits_.must_signal();
+    signaled = signaled || pkt.from_memory || credits_.must_signal();
     if (signaled) request.send_flags |= IBV_SEND_SIGNALED;
     request.wr_id = credits_.next();
     ibv_send_wr* bad = nullptr;
@@ -68,11 +68,11 @@ void transmitter::post(packet& which, const peer& to, bool signaled) noexcept {
         return;
     }
     ++posted_;
-    which.request = credits_.post(signaled);
-    which.at_device = !inlined;
+    pkt.request = credits_.post(signaled);
+    pkt.at_device = !inlined;
 }
 
-void transmitter::let_go(packet& done) noexcept {
+void transmitter::release(packet& done) noexcept {
     if (done.from_memory) {
         ended_.push_back(done);
     } else {
@@ -84,20 +84,20 @@ void transmitter::retire(packet& done) noexcept {
     if (reads(done)) {
         retired_.push_back(done);
     } else {
-        let_go(done);
+        release(done);
     }
 }
 
 void transmitter::completed(std::uint32_t number) noexcept {
     credits_.complete(number);
-    for (auto at = retired_.begin(); at != retired_.end();) {
-        auto& each = static_cast<packet&>(*at);
+    for (auto it = retired_.begin(); it != retired_.end();) {
+        auto& each = static_cast<packet&>(*it);
         if (reads(each)) {
-            ++at;
+            ++it;
             continue;
         }
-        at = retired_.erase(at);
-        let_go(each);
+        it = retired_.erase(it);
+        release(each);
     }
 }
 

@@ -1,4 +1,4 @@
-// Hands datagrams to the device, and keeps them until it is done with them.
+// Posts datagrams to the device, and keeps them until the device is done with them.
 #pragma once
 
 #include "ucs/memory/mpool.hpp"
@@ -14,7 +14,7 @@ namespace uct::ud {
 // context.
 class transmitter {
 public:
-    // `payload`: bytes of the longest datagram behind its header.
+    // `payload`: bytes of the longest datagram after its header.
     transmitter(ib::domain& on, queue_pair pair, const settings& options, std::size_t payload);
     ~transmitter();
     transmitter(const transmitter&) = delete;
@@ -23,29 +23,31 @@ public:
     [[nodiscard]] queue_pair& pair() noexcept { return pair_; }
     [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
     [[nodiscard]] bool has_room() const noexcept { return credits_.any() && !stopped_; }
-    // The device sends nothing any more, and lets go of all memory. Idempotent.
+    // Destroys the queue pair, so that the device releases all memory. Idempotent.
     void stop() noexcept;
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
-    // nullptr: no memory.
+    // Return nullptr if there is no memory.
     [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
     [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }
-    // One that the device never saw, or is done with.
+    // Frees a packet that the device never saw, or is done with.
     static void put_back(packet& unused) noexcept;
 
-    // Whether the device may still read it.
-    [[nodiscard]] bool reads(packet& which) noexcept {
+    // Returns true if the device may still read the packet.
+    [[nodiscard]] bool reads(packet& pkt) noexcept {
         if (stopped_) return false;
-        if (which.at_device) which.at_device = !credits_.is_complete(which.request);
-        return which.at_device;
+        if (pkt.at_device) pkt.at_device = !credits_.is_complete(pkt.request);
+        return pkt.at_device;
     }
-    // Sends it; there is room. What a device does not take is lost, as in a network.
-    void post(packet& which, const peer& to, bool signaled) noexcept;
-    // Nobody needs it any more but the device.
+    // Sends the packet; has_room must hold. If the device does not accept it, it counts as lost in
+    // the network.
+    void post(packet& pkt, const peer& to, bool signaled) noexcept;
+    // Frees the packet as soon as the device is done with it.
     void retire(packet& done) noexcept;
-    // The work request of that number and all before it are done.
+    // The work request of that number and all before it have completed.
     void completed(std::uint32_t number) noexcept;
-    // Work on the program's memory that is over; who takes it out puts it back.
+    // Packets from the program's memory that have ended. The caller removes them and puts them
+    // back.
     [[nodiscard]] packet_list& ended() noexcept { return ended_; }
 
     [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
@@ -57,7 +59,7 @@ public:
     }
 
 private:
-    void let_go(packet& done) noexcept;
+    void release(packet& done) noexcept;
 
     ib::registered_chunks bounce_chunks_;
     ib::registered_chunks direct_chunks_;

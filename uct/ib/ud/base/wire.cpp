@@ -10,7 +10,7 @@ namespace uct::ud::wire {
 namespace {
 
 constexpr std::uint32_t most_pair = (1U << 24) - 1;
-constexpr std::uint32_t most_key = (1U << 31) - 1;  // above are those that need privileges
+constexpr std::uint32_t most_key = (1U << 31) - 1;  // higher values are privileged keys
 
 template<class Packed>
 bool read(std::span<const std::byte> from, Packed& into) noexcept {
@@ -26,19 +26,19 @@ struct address_end {
 };
 struct hello_end {
     std::uint64_t connection;
-    std::uint32_t question;
-    std::uint32_t patience;
+    std::uint32_t request_number;
+    std::uint32_t timeout;
 };
 struct packed_welcome {
     std::uint64_t connection;
-    std::uint32_t question;
+    std::uint32_t request_number;
     std::uint32_t zero;
 };
 static_assert(sizeof(packed_welcome) == welcome::size);
 
-// Whether a body of that length belongs to the kind.
+// Returns true if the body has the right length for the datagram's type.
 bool fits(const header& head, std::size_t body) noexcept {
-    switch (head.what) {
+    switch (head.type) {
         case kind::data:
             return head.to != 0 && head.id < am_id_count;
         case kind::ack:
@@ -70,7 +70,7 @@ std::optional<datagram> parse(std::span<std::byte> bytes) noexcept {
     return found;
 }
 
-std::uint64_t word_in(std::span<const std::byte> body) noexcept {
+std::uint64_t u64_in(std::span<const std::byte> body) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, body.data(), sizeof word);
     return word;
@@ -105,28 +105,28 @@ std::size_t address_hash::operator()(const address& hashed) const noexcept {
 
 void hello::pack(std::span<std::byte> into) const noexcept {
     from.pack(into);
-    const hello_end end{connection, question, patience};
+    const hello_end end{connection, request_number, timeout};
     std::memcpy(into.data() + address::size, &end, sizeof end);
 }
 
 std::optional<hello> hello::parse(std::span<const std::byte> from) noexcept {
     if (from.size() != size) return std::nullopt;
-    const auto who = address::parse(from.first(address::size));
+    const auto from_address = address::parse(from.first(address::size));
     hello_end end{};
-    if (!who || !read(from.subspan(address::size), end)) return std::nullopt;
-    if (end.connection == 0 || end.patience > most_patience) return std::nullopt;
-    return hello{*who, end.connection, end.question, end.patience};
+    if (!from_address || !read(from.subspan(address::size), end)) return std::nullopt;
+    if (end.connection == 0 || end.timeout > max_timeout) return std::nullopt;
+    return hello{*from_address, end.connection, end.request_number, end.timeout};
 }
 
 void welcome::pack(std::span<std::byte> into) const noexcept {
-    const packed_welcome made{connection, question, 0};
+    const packed_welcome made{connection, request_number, 0};
     std::memcpy(into.data(), &made, sizeof made);
 }
 
 std::optional<welcome> welcome::parse(std::span<const std::byte> from) noexcept {
     packed_welcome found{};
     if (!read(from, found) || found.connection == 0 || found.zero != 0) return std::nullopt;
-    return welcome{found.connection, found.question};
+    return welcome{found.connection, found.request_number};
 }
 
 }  // namespace uct::ud::wire

@@ -7,7 +7,7 @@
 namespace uct::ud {
 namespace {
 
-// Of the longest message over the shortest path.
+// Parts of the longest message over the path with the smallest MTU.
 constexpr std::size_t most_parts = 32;
 
 }  // namespace
@@ -15,7 +15,7 @@ constexpr std::size_t most_parts = 32;
 ucs_status_t verbs_ep::am_short(am_id id, std::uint64_t header, const void* payload,
                                 std::size_t length) {
     if (!may_send(1)) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     if (length > own().attr().max_short) return UCS_ERR_INVALID_PARAM;
     bounce* const made = own().sends().get_bounce();
     if (made == nullptr) return UCS_ERR_NO_MEMORY;
@@ -32,7 +32,7 @@ ssize_t verbs_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
         return in_parts(id, pack, arg);
     }
     if (!may_send(1)) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     bounce* const made = own().sends().get_bounce();
     if (made == nullptr) return UCS_ERR_NO_MEMORY;
     const std::size_t length = pack(arg, made->body(), own().longest_message());
@@ -46,8 +46,8 @@ ssize_t verbs_ep::in_parts(am_id id, pack_function pack, void* arg) {
     const std::size_t each = connection_->to().payload;
     const std::uint32_t most = iface::packets_of(*connection_, own().longest_message());
     if (!may_send(most)) [[unlikely]]
-        return why_not();
-    // All or nothing: what was packed has to go.
+        return reason_not_to_send();
+    // Allocates the packets before packing, because a packed message must be sent.
     std::array<bounce*, most_parts> made;
     for (std::uint32_t i = 0; i < most; ++i) {
         made[i] = own().sends().get_bounce();
@@ -92,17 +92,17 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
             id,
             [](void* arg, void* into, std::size_t) {
                 const auto& from = *static_cast<const pieces*>(arg);
-                auto* at = static_cast<std::byte*>(into);
-                at = std::copy(from.header.begin(), from.header.end(), at);
+                auto* it = static_cast<std::byte*>(into);
+                it = std::copy(from.header.begin(), from.header.end(), it);
                 for (const iov& each : from.payload)
-                    at = std::copy_n(static_cast<const std::byte*>(each.base), each.length, at);
-                return static_cast<std::size_t>(at - static_cast<std::byte*>(into));
+                    it = std::copy_n(static_cast<const std::byte*>(each.base), each.length, it);
+                return static_cast<std::size_t>(it - static_cast<std::byte*>(into));
             },
             &all);
         return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
     }
     if (!may_send(1)) [[unlikely]]
-        return why_not();
+        return reason_not_to_send();
     direct* const made = own().sends().get_direct();
     if (made == nullptr) return UCS_ERR_NO_MEMORY;
     const ucs_status_t status = made->pieces.use(own().device(), payload, memory_access::read,

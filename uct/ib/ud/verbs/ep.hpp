@@ -6,7 +6,7 @@
 
 namespace uct::ud {
 
-// Makes packets of messages. Owner context.
+// Turns messages into packets. Owner context.
 class verbs_ep final : public ep {
 public:
     using ep::ep;
@@ -19,7 +19,7 @@ public:
 
 private:
     [[nodiscard]] verbs_iface& own() noexcept { return static_cast<verbs_iface&>(iface_); }
-    // A message that is longer than a packet.
+    // Sends a message that may need several packets.
     ssize_t in_parts(am_id id, pack_function pack, void* arg);
 };
 

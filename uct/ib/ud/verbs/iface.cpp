@@ -8,7 +8,7 @@
 namespace uct::ud {
 namespace {
 
-// Short messages there are on every device, by a buffer if need be.
+// Short messages exist on every device, through a buffer if necessary.
 constexpr std::size_t least_short = 64;
 constexpr std::size_t most_short = 160;
 

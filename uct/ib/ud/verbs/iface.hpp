@@ -13,7 +13,7 @@ public:
 
     ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte> address) override;
 
-    // Where messages are made that need more than one packet.
+    // Buffer in which messages of several packets are packed.
     [[nodiscard]] std::span<std::byte> scratch() noexcept { return scratch_; }
 
 private:

@@ -15,34 +15,34 @@ outcome add(assembly& to, bool first, bool last, std::string_view text) {
     return to.add(first, last, std::as_bytes(std::span(text)), most);
 }
 
-std::string text_of(const assembly& of) {
-    return {reinterpret_cast<const char*>(of.message().data()), of.message().size()};
+std::string text_of(const assembly& parts) {
+    return {reinterpret_cast<const char*>(parts.message().data()), parts.message().size()};
 }
 
 }  // namespace
 
-TEST_CASE("parts become one message") {
-    assembly of;
-    CHECK(add(of, true, false, "abc") == outcome::part);
-    CHECK(of.is_open());
-    CHECK(add(of, false, false, "") == outcome::part);
-    CHECK(add(of, false, true, "defghij") == outcome::whole);
-    CHECK(text_of(of) == "abcdefghij");
-    CHECK_FALSE(of.is_open());
-    CHECK(add(of, true, true, "xy") == outcome::whole);
-    CHECK(text_of(of) == "xy");
+TEST_CASE("parts are joined to one message") {
+    assembly parts;
+    CHECK(add(parts, true, false, "abc") == outcome::part);
+    CHECK(parts.is_open());
+    CHECK(add(parts, false, false, "") == outcome::part);
+    CHECK(add(parts, false, true, "defghij") == outcome::whole);
+    CHECK(text_of(parts) == "abcdefghij");
+    CHECK_FALSE(parts.is_open());
+    CHECK(add(parts, true, true, "xy") == outcome::whole);
+    CHECK(text_of(parts) == "xy");
 }
 
-TEST_CASE("parts that do not belong together, or are too long, are malformed") {
-    assembly of;
-    CHECK(add(of, false, true, "end of nothing") == outcome::malformed);
-    CHECK(add(of, true, false, "abc") == outcome::part);
-    CHECK(add(of, true, false, "another beginning") == outcome::malformed);
-    CHECK_FALSE(of.is_open());
-    CHECK(add(of, true, false, "12345") == outcome::part);
-    CHECK(add(of, false, false, "678901") == outcome::malformed);
-    CHECK(add(of, true, true, "12345678901") == outcome::malformed);
-    CHECK(add(of, true, false, "a") == outcome::part);
-    of.drop();
-    CHECK(add(of, false, true, "b") == outcome::malformed);
+TEST_CASE("parts in wrong order, or too long, are malformed") {
+    assembly parts;
+    CHECK(add(parts, false, true, "end of nothing") == outcome::malformed);
+    CHECK(add(parts, true, false, "abc") == outcome::part);
+    CHECK(add(parts, true, false, "another beginning") == outcome::malformed);
+    CHECK_FALSE(parts.is_open());
+    CHECK(add(parts, true, false, "12345") == outcome::part);
+    CHECK(add(parts, false, false, "678901") == outcome::malformed);
+    CHECK(add(parts, true, true, "12345678901") == outcome::malformed);
+    CHECK(add(parts, true, false, "a") == outcome::part);
+    parts.drop();
+    CHECK(add(parts, false, true, "b") == outcome::malformed);
 }

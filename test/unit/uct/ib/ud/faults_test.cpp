@@ -4,7 +4,7 @@
 
 using uct::ud::faults;
 
-TEST_CASE("a bad network is as bad as was asked for, and the same for a seed") {
+TEST_CASE("injected faults have the requested rates and depend only on the seed") {
     faults one({0.1, 0.2, 0.3, 7}), same({0.1, 0.2, 0.3, 7});
     unsigned lost = 0, twice = 0, late = 0;
     constexpr unsigned count = 10'000;

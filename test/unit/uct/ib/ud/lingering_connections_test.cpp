@@ -1,4 +1,4 @@
-// Connections without endpoints go when they have ended.
+// Unit tests: connections without endpoints are removed when they have ended.
 #include "uct/ib/ud/base/lingering_connections.hpp"
 
 #include <catch2/catch.hpp>
@@ -38,26 +38,27 @@ using ids = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("only connections that have ended are looked at") {
+TEST_CASE("only connections that have ended are visited") {
     some_connections some;
     std::vector<connection*> added;
     for (int i = 0; i < 1000; ++i)
         added.push_back(&some.add());
     CHECK_FALSE(some.all.have_ended());
     CHECK(some.remove_ended().empty());
-    some.all.note(*added[3]);  // it changes, and goes on
+    some.all.note(*added[3]);  // the connection changes, but has not ended
     CHECK_FALSE(some.all.have_ended());
     some.end(*added[500]);
     some.all.note(*added[500]);
     CHECK(some.all.have_ended());
     CHECK(some.remove_ended() == ids{501});
     CHECK(some.all.size() == 999);
-    // Others have taken the places of those that are gone.
+    // Other connections have moved to the indices of removed ones.
     for (const std::size_t each : {0UL, 999UL, 998UL})
         some.end(*added[each]);
     CHECK(some.remove_ended() == ids{1, 1000, 999});
     std::size_t left = 0;
-    some.all.for_each([&](const connection& each) { left += each.protocol.ended() ? 1000U : 1U; });
+    some.all.for_each(
+        [&](const connection& each) { left += each.protocol.is_ended() ? 1000U : 1U; });
     CHECK(left == 996);
     for (std::size_t i = 1; i < 998; ++i) {
         if (i != 500) some.end(*added[i]);
@@ -66,12 +67,12 @@ TEST_CASE("only connections that have ended are looked at") {
     CHECK(some.all.size() == 0);
 }
 
-TEST_CASE("a connection that has ended before it lingers goes at once") {
+TEST_CASE("a connection that ended before it lingers is removed at once") {
     some_connections some;
     auto ended = std::make_unique<connection>(std::make_shared<peer>(), sender::setup{});
     ended->id = 7;
     ended->protocol.fail(UCS_ERR_CANCELED);
-    some.all.note(*ended);  // it has an endpoint still
+    some.all.note(*ended);  // it still has an endpoint
     CHECK_FALSE(some.all.have_ended());
     some.all.reserve(0);
     some.all.add(std::move(ended));

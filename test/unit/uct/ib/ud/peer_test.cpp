@@ -1,4 +1,4 @@
-// Datagrams that do not say which peer they are from find it at a bounded cost.
+// Unit tests: the peer of a datagram that does not name it is found at a bounded cost.
 #include "uct/ib/ud/base/peer.hpp"
 
 #include <catch2/catch.hpp>
@@ -30,12 +30,12 @@ std::shared_ptr<peer> add_heard(peer_table& to, std::uint32_t pair, std::uint64_
     return made;
 }
 
-// A connection to which the peer has given that id.
+// Returns a connection that has that id at the peer.
 std::unique_ptr<sending_side> connect(peer& to, std::uint64_t id) {
     auto made = std::make_unique<sending_side>(sender::setup{});
     made->protocol.start();
     packet_list done;
-    made->protocol.welcomed({id, made->protocol.to_ask()->count}, psn(), 1, done);
+    made->protocol.on_reply({id, made->protocol.pending_request()->count}, psn(), 1, done);
     REQUIRE(made->protocol.remote() == id);
     to.connections.push_back(*made);
     return made;
@@ -49,15 +49,15 @@ std::vector<const peer*> heard_from(peer_table& in, const datagram_source& sourc
 
 struct search {
     const sending_side* found;
-    unsigned looks;
+    unsigned visits;
 };
 search find_connection(peer_table& in, const datagram_source& source, std::uint64_t id) {
-    unsigned looks = 0;
+    unsigned visits = 0;
     const sending_side* const found = in.find_connection(source, [&](const sending_side& each) {
-        ++looks;
+        ++visits;
         return each.protocol.remote() == id;
     });
-    return {found, looks};
+    return {found, visits};
 }
 
 }  // namespace
@@ -75,19 +75,19 @@ TEST_CASE(
     for (const std::uint32_t pair : {1U, count / 2, count}) {
         CHECK(heard_from(table, source_of(pair)) ==
               std::vector<const peer*>{peers[pair - 1].get()});
-        const auto [found, looks] = find_connection(table, source_of(pair), pair);
+        const auto [found, visits] = find_connection(table, source_of(pair), pair);
         CHECK(found == connections[pair - 1].get());
-        CHECK(looks <= peer_table::most_looks);
+        CHECK(visits <= peer_table::max_visits);
     }
     CHECK(heard_from(table, source_of(count + 1)).empty());
-    const auto [none, looks] = find_connection(table, source_of(count + 1), 1);
+    const auto [none, visits] = find_connection(table, source_of(count + 1), 1);
     CHECK(none == nullptr);
-    CHECK(looks <= peer_table::most_looks);
-    // The id alone does not suffice.
+    CHECK(visits <= peer_table::max_visits);
+    // The id alone is not sufficient.
     CHECK(find_connection(table, source_of(1), 2).found == nullptr);
 }
 
-TEST_CASE("a sender that claims many addresses keeps nobody else from being found") {
+TEST_CASE("a sender that claims many addresses does not hide other peers") {
     peer_table table;
     std::vector<std::shared_ptr<peer>> claimed;
     std::vector<std::unique_ptr<sending_side>> connections;
@@ -99,33 +99,33 @@ TEST_CASE("a sender that claims many addresses keeps nobody else from being foun
     }
     CHECK(heard_from(table, source_of(8)) == std::vector<const peer*>{honest.get()});
     CHECK(find_connection(table, source_of(8), 5).found == to_honest.get());
-    // Those that it claimed last are answered.
+    // The addresses that it claimed last get a reply.
     const auto answered = heard_from(table, source_of(7));
-    REQUIRE(answered.size() == peer_table::most_answers);
+    REQUIRE(answered.size() == peer_table::max_replies);
     CHECK(answered.front() == claimed.back().get());
-    CHECK(find_connection(table, source_of(7), 6).looks <= peer_table::most_looks);
+    CHECK(find_connection(table, source_of(7), 6).visits <= peer_table::max_visits);
 }
 
-TEST_CASE("one of more connections than are looked at for a datagram is found by a later one") {
+TEST_CASE("a connection beyond the visits of one datagram is found by a later datagram") {
     peer_table table;
     const auto to = add_heard(table, 7, 1);
     std::vector<std::unique_ptr<sending_side>> connections;
-    for (std::uint64_t id = 1; id <= 3 * peer_table::most_looks; ++id)
+    for (std::uint64_t id = 1; id <= 3 * peer_table::max_visits; ++id)
         connections.push_back(connect(*to, id));
     const std::uint64_t wanted = connections.size();
     search last{nullptr, 0};
     for (unsigned datagrams = 0; datagrams < 3; ++datagrams) {
         REQUIRE(last.found == nullptr);
         last = find_connection(table, source_of(7), wanted);
-        CHECK(last.looks == peer_table::most_looks);
+        CHECK(last.visits == peer_table::max_visits);
     }
     CHECK(last.found == connections.back().get());
-    // A call without success looks at each connection once.
+    // A call that finds nothing visits each connection once.
     connections.resize(2);
-    CHECK(find_connection(table, source_of(7), wanted).looks == 2);
+    CHECK(find_connection(table, source_of(7), wanted).visits == 2);
 }
 
-TEST_CASE("a peer is listed where it was heard last, if answers to it go there") {
+TEST_CASE("a peer is listed under its last source, if replies reach it there") {
     constexpr uct::ib::raw_gid other{0xfe, 0x80, 1}, unreadable{};
     peer_table table;
     const auto known = add_heard(table, 7, 1);
@@ -148,7 +148,7 @@ TEST_CASE("a peer is listed where it was heard last, if answers to it go there")
     CHECK(heard_from(table, {{}, 4, 9}).empty());
 }
 
-TEST_CASE("the peer that was heard last is answered first") {
+TEST_CASE("the peer that was heard last gets the first reply") {
     peer_table table;
     std::vector<std::shared_ptr<peer>> peers;
     for (std::uint64_t id = 1; id <= 10; ++id)
@@ -159,7 +159,7 @@ TEST_CASE("the peer that was heard last is answered first") {
           std::vector<const peer*>{peers[2].get(), peers[9].get(), peers[8].get(), peers[7].get()});
 }
 
-TEST_CASE("peers that nothing uses are forgotten") {
+TEST_CASE("unused peers are removed") {
     peer_table table;
     const auto used = add_heard(table, 5, 1);
     for (std::uint32_t i = 1; i <= 1000; ++i)

@@ -4,7 +4,7 @@
 
 using uct::ud::psn;
 
-TEST_CASE("packet numbers go round, and compare across the end") {
+TEST_CASE("packet numbers wrap around and compare across the wrap") {
     const psn last(0xffffffffU);
     CHECK((last + 1).value() == 0);
     CHECK(last < last + 1);
@@ -16,7 +16,7 @@ TEST_CASE("packet numbers go round, and compare across the end") {
     CHECK(psn(3) <= psn(3));
 }
 
-TEST_CASE("packet numbers compare as far as half of the circle") {
+TEST_CASE("packet numbers compare within half of their range") {
     const psn from(17);
     CHECK(from < from + 0x7fffffffU);
     CHECK(from > from + 0x80000001U);

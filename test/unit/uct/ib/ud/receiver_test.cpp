@@ -1,4 +1,4 @@
-// Requests find the connection that they are about.
+// Unit tests: requests find their connection, and a table of receivers stays within its limits.
 #include "uct/ib/ud/base/receiver.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ wire::hello hello_of(const peer& from, std::uint64_t connection, std::uint32_t p
     wire::hello made;
     made.from = from.where;
     made.connection = connection;
-    made.patience = patience;
+    made.timeout = patience;
     return made;
 }
 
@@ -35,7 +35,7 @@ void deliver(receiver& to) {
 
 }  // namespace
 
-TEST_CASE("connections are told apart by interface and by endpoint") {
+TEST_CASE("connections are distinguished by interface and by endpoint") {
     receiver_table table;
     const auto one = make_peer(1), two = make_peer(2);
     receiver* const a = table.add(one, hello_of(*one, 7), psn(10), home);
@@ -52,12 +52,12 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
     CHECK(c->window.expected() == psn(30));
     CHECK(c->source() == 7);
     const std::uint64_t gone = a->id();
-    one->owed = a;
+    one->pending_ack = a;
     table.remove(*a);
     CHECK(table.find(gone) == nullptr);
     CHECK(table.find(one->where, 7) == nullptr);
-    CHECK(one->owed == nullptr);
-    // The same endpoint again is another connection.
+    CHECK(one->pending_ack == nullptr);
+    // The same endpoint connecting again makes another connection.
     CHECK(table.add(one, hello_of(*one, 7), psn(11), home)->id() != gone);
     CHECK(table.find(0) == nullptr);
     CHECK(table.find(gone + 1) == nullptr);
@@ -66,14 +66,14 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
 TEST_CASE("only the newest resync counts") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
-    CHECK(of.is_new_resync(3));
-    CHECK_FALSE(of.is_new_resync(3));
-    CHECK_FALSE(of.is_new_resync(2));
-    CHECK(of.is_new_resync(4));
+    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    CHECK(rx.is_new_resync(3));
+    CHECK_FALSE(rx.is_new_resync(3));
+    CHECK_FALSE(rx.is_new_resync(2));
+    CHECK(rx.is_new_resync(4));
 }
 
-TEST_CASE("a connection is forgotten when its sender must have given up") {
+TEST_CASE("a connection is removed when its sender must have given up") {
     receiver_table table;
     const auto from = make_peer(1);
     receiver* const silent = table.add(from, hello_of(*from, 7, 10), psn(1), home);
@@ -82,7 +82,7 @@ TEST_CASE("a connection is forgotten when its sender must have given up") {
         active->heard = true;
         table.sweep(5, [&](receiver& each) { table.remove(each); });
     };
-    // The first sweep only begins to count, for it was heard until then.
+    // The first sweep only starts the count, because the receiver was heard until then.
     for (int i = 0; i < 5; ++i)
         sweep();
     CHECK(table.find(from->where, 7) == silent);
@@ -94,26 +94,26 @@ TEST_CASE("a connection is forgotten when its sender must have given up") {
 TEST_CASE("only a receiver that has delivered nothing unknown to its sender is forgettable") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
-    CHECK(of.is_forgettable());
-    deliver(of);
-    CHECK_FALSE(of.is_forgettable());
-    of.confirm(psn(10));
-    CHECK_FALSE(of.is_forgettable());
-    of.confirm(psn(11));
-    CHECK(of.is_forgettable());
-    // The parts that have come of a message would be lost.
-    static_cast<void>(of.parts.add(true, false, {}, 10));
-    deliver(of);
-    of.confirm(psn(12));
-    CHECK_FALSE(of.is_forgettable());
+    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    CHECK(rx.is_forgettable());
+    deliver(rx);
+    CHECK_FALSE(rx.is_forgettable());
+    rx.confirm(psn(10));
+    CHECK_FALSE(rx.is_forgettable());
+    rx.confirm(psn(11));
+    CHECK(rx.is_forgettable());
+    // The received parts of a message would be lost.
+    static_cast<void>(rx.parts.add(true, false, {}, 10));
+    deliver(rx);
+    rx.confirm(psn(12));
+    CHECK_FALSE(rx.is_forgettable());
 }
 
-TEST_CASE("one source has a limited number of connections, and displaces its own") {
+TEST_CASE("a source has a limited number of connections and displaces its own") {
     receiver_table table({100, 3});
     std::vector<std::shared_ptr<peer>> peers;
     std::vector<receiver*> made;
-    // Interfaces cost nothing: the sender invents an id for each.
+    // The sender can invent an interface id for each.
     for (std::uint64_t i = 1; i <= 3; ++i) {
         REQUIRE(table.admit(source_of(5)).admitted);
         peers.push_back(make_peer(i));
@@ -131,7 +131,7 @@ TEST_CASE("one source has a limited number of connections, and displaces its own
     CHECK(table.admit(source_of(5)).admitted);
 }
 
-TEST_CASE("a newcomer displaces a connection of the source that has most") {
+TEST_CASE("a new connection displaces one of the source with the most connections") {
     receiver_table table({10, 8});
     const auto many = make_peer(1), few = make_peer(2);
     for (std::uint64_t i = 0; i < 2; ++i)
@@ -145,11 +145,11 @@ TEST_CASE("a newcomer displaces a connection of the source that has most") {
     CHECK_FALSE(displaced->is_forgettable());
     table.remove(*displaced);
     receiver& newcomer = *table.add(make_peer(3), hello_of(*few, 1), psn(1), source_of(7));
-    // One that may be forgotten goes before all others.
+    // A forgettable receiver is displaced before all others.
     CHECK(table.admit(source_of(6)).displaced == &newcomer);
 }
 
-TEST_CASE("nobody is displaced where all sources have the same") {
+TEST_CASE("nothing is displaced if all sources have equally many connections") {
     receiver_table table({4, 8});
     for (std::uint32_t pair = 1; pair <= 4; ++pair) {
         const auto from = make_peer(pair);
@@ -159,7 +159,7 @@ TEST_CASE("nobody is displaced where all sources have the same") {
     CHECK(table.admit(source_of(5)).displaced == nullptr);
 }
 
-TEST_CASE("a limit is kept however many newcomers come") {
+TEST_CASE("the limit holds for any number of new connections") {
     receiver_table table({200, 150});
     std::vector<std::shared_ptr<peer>> peers;
     for (std::uint32_t i = 1; i <= 1000; ++i) {
@@ -173,34 +173,34 @@ TEST_CASE("a limit is kept however many newcomers come") {
     }
 }
 
-TEST_CASE("memory for messages under way is freed when there are none") {
+TEST_CASE("memory for incomplete messages is freed when there are none") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
-    REQUIRE(of.parts.reserve(10));
-    of.release_memory();
-    CHECK_FALSE(of.parts.has_memory());
-    static_cast<void>(of.parts.add(true, false, {}, 10));
-    of.release_memory();
-    CHECK(of.parts.has_memory());
-    static_cast<void>(of.parts.add(false, true, {}, 10));
-    of.release_memory();
-    CHECK_FALSE(of.parts.has_memory());
+    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    REQUIRE(rx.parts.reserve(10));
+    rx.release_memory();
+    CHECK_FALSE(rx.parts.has_memory());
+    static_cast<void>(rx.parts.add(true, false, {}, 10));
+    rx.release_memory();
+    CHECK(rx.parts.has_memory());
+    static_cast<void>(rx.parts.add(false, true, {}, 10));
+    rx.release_memory();
+    CHECK_FALSE(rx.parts.has_memory());
 }
 
 TEST_CASE("kept packets whose predecessor does not come are found by the second sweep") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
-    CHECK_FALSE(of.is_stalled());
-    CHECK_FALSE(of.is_stalled());
-    REQUIRE(of.window.keep(psn(12), {}));
-    CHECK_FALSE(of.is_stalled());
-    deliver(of);
-    CHECK_FALSE(of.is_stalled());
-    CHECK(of.is_stalled());
-    of.window.drop([](const kept_packet&) {});
-    CHECK_FALSE(of.is_stalled());
+    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    CHECK_FALSE(rx.is_stalled());
+    CHECK_FALSE(rx.is_stalled());
+    REQUIRE(rx.window.keep(psn(12), {}));
+    CHECK_FALSE(rx.is_stalled());
+    deliver(rx);
+    CHECK_FALSE(rx.is_stalled());
+    CHECK(rx.is_stalled());
+    rx.window.drop([](const kept_packet&) {});
+    CHECK_FALSE(rx.is_stalled());
 }
 
 TEST_CASE("one source cannot hold all the buffers for packets that came early") {
@@ -226,7 +226,7 @@ TEST_CASE("one source cannot hold all the buffers for packets that came early") 
     CHECK(table.kept() == 50);
 }
 
-TEST_CASE("a datagram may be of the port that the network says it comes from") {
+TEST_CASE("a datagram matches only the port that the network reports as its source") {
     uct::ib::address port;
     port.link = uct::ib::gid_type::roce_v2;
     port.gid.fill(1);
@@ -237,7 +237,7 @@ TEST_CASE("a datagram may be of the port that the network says it comes from") {
     CHECK_FALSE(source.may_be(port, 7));
     source.gid = {};  // cannot be read
     CHECK(source.may_be(port, 7));
-    // Answers within a subnet of InfiniBand go by the LID, whatever the route header says.
+    // Replies within a subnet of InfiniBand use the LID, whatever the route header says.
     port.link = uct::ib::gid_type::infiniband;
     port.lid = source.lid = 3;
     CHECK(source.may_be(port, 7));
@@ -245,7 +245,7 @@ TEST_CASE("a datagram may be of the port that the network says it comes from") {
     CHECK_FALSE(source.may_be(port, 7));
     source.gid = port.gid;
     CHECK_FALSE(source.may_be(port, 7));
-    // And by the GID to a port without one.
+    // Replies to a port without a LID use the GID.
     port.lid = 0;
     CHECK(source.may_be(port, 7));
     source.gid.back() = 2;
@@ -262,14 +262,15 @@ TEST_CASE("the source of a datagram is read from the route header of the receive
     const uct::ib::raw_gid unknown{};
     for (const auto& each : {over_ipv4, over_ipv6, infiniband})
         CHECK(source_gid(header, each) == unknown);
-    // IPv4, which the device puts behind 20 bytes of anything (RFC 791; some leave out the sum).
+    // IPv4: the device writes the header after 20 undefined bytes (RFC 791; some devices leave out
+    // the checksum).
     header[0] = std::byte{0x60};
     const std::array<std::uint8_t, 20> ipv4{0x45, 0, 0,   0x73, 0, 0, 0x40, 0,   0x40, 0x11,
                                             0,    0, 192, 168,  0, 1, 192,  168, 0,    199};
     std::memcpy(header.data() + 20, ipv4.data(), ipv4.size());
     const uct::ib::raw_gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
     CHECK(source_gid(header, over_ipv4) == mapped);
-    // A global route header that looks like that as well.
+    // A global route header that also looks like IPv4.
     uct::ib::raw_gid routed{};
     std::memcpy(routed.data(), header.data() + 8, routed.size());
     CHECK(source_gid(header, over_ipv6) == routed);

@@ -12,7 +12,7 @@ constexpr round_trip::limits bounds{20 * millisecond, 100 * microsecond, 500 * m
 
 }  // namespace
 
-TEST_CASE("before a round trip was measured the timer is the first one") {
+TEST_CASE("before the first measurement the timeout has its initial value") {
     const round_trip timer(bounds);
     CHECK(timer.timeout() == 20 * millisecond);
     CHECK(timer.smoothed() == 0);
@@ -25,7 +25,7 @@ TEST_CASE("the first measured round trip counts with half of it as deviation") {
     CHECK(timer.timeout() == 3 * millisecond);
 }
 
-TEST_CASE("steady round trips bring the timer near to them, and not below the least") {
+TEST_CASE("steady round trips bring the timeout near to them, but not below the minimum") {
     round_trip timer(bounds);
     for (int i = 0; i < 200; ++i)
         timer.measured(millisecond);
@@ -36,7 +36,7 @@ TEST_CASE("steady round trips bring the timer near to them, and not below the le
     CHECK(timer.timeout() == bounds.least);
 }
 
-TEST_CASE("round trips that differ make the timer longer than their mean") {
+TEST_CASE("varying round trips make the timeout longer than their mean") {
     round_trip timer(bounds);
     for (int i = 0; i < 200; ++i)
         timer.measured(i % 2 == 0 ? millisecond : 3 * millisecond);
@@ -45,16 +45,16 @@ TEST_CASE("round trips that differ make the timer longer than their mean") {
     CHECK(timer.timeout() > 5 * millisecond);
 }
 
-TEST_CASE("each time that nobody answers doubles the timer, up to the most") {
+TEST_CASE("each timeout without a reply doubles the next one, up to the maximum") {
     round_trip timer(bounds);
     timer.measured(millisecond);
-    timer.expired();
+    timer.increase_backoff();
     CHECK(timer.timeout() == 6 * millisecond);
-    timer.expired();
+    timer.increase_backoff();
     CHECK(timer.timeout() == 12 * millisecond);
     for (int i = 0; i < 100; ++i)
-        timer.expired();
+        timer.increase_backoff();
     CHECK(timer.timeout() == bounds.most);
-    timer.answered();
+    timer.reset_backoff();
     CHECK(timer.timeout() == 3 * millisecond);
 }

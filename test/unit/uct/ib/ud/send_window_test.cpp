@@ -11,18 +11,18 @@ namespace {
 
 constexpr send_window::limits bounds{16, 8, {20 * millisecond, millisecond, 500 * millisecond}};
 
-// A window with packets of its own, that begins before the numbers go round.
+// A window that owns its packets and starts just before the numbers wrap around.
 struct filled {
     explicit filled(std::uint32_t count, const send_window::limits& with = bounds)
         : window(with, first), packets(count) {
         for (tx_packet& each : packets)
             window.add(each);
     }
-    // Everything that may go, goes.
+    // Sends all packets that may be sent.
     std::vector<std::uint32_t> send(nanoseconds now) {
         std::vector<std::uint32_t> numbers;
-        while (tx_packet* next = window.to_send()) {
-            window.sent(*next, now);
+        while (tx_packet* next = window.next_to_send()) {
+            window.note_sent(*next, now);
             numbers.push_back(static_cast<std::uint32_t>(next->number - first));
         }
         return numbers;
@@ -61,13 +61,13 @@ TEST_CASE("a window takes as many packets as it has room for") {
     CHECK(some.window.next() == filled::first + 10);
 }
 
-TEST_CASE("packets go in order, as many as are allowed") {
+TEST_CASE("packets are sent in order, as many as are allowed") {
     filled some(10);
     CHECK(some.send(1) == numbers{0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(some.window.under_way() == 8);
     REQUIRE(some.acknowledge(3, 0, 2));
     CHECK(some.ended == numbers{0, 1, 2});
-    // More are allowed now.
+    // The window has grown.
     CHECK(some.window.allowed() == 11);
     CHECK(some.send(3) == numbers{8, 9});
     REQUIRE(some.acknowledge(10, 0, 4));
@@ -75,7 +75,7 @@ TEST_CASE("packets go in order, as many as are allowed") {
     CHECK(some.window.deadline() == 0);
 }
 
-TEST_CASE("acknowledgements of the past, and of what was never sent, change nothing") {
+TEST_CASE("old acknowledgements, and those of packets that were never sent, change nothing") {
     filled some(10);
     some.send(1);
     REQUIRE(some.acknowledge(4, 0, 2));
@@ -86,7 +86,7 @@ TEST_CASE("acknowledgements of the past, and of what was never sent, change noth
     CHECK(some.window.oldest() == filled::first + 4);
 }
 
-TEST_CASE("a packet that three later ones have overtaken is sent again, and only that") {
+TEST_CASE("only a packet that three later ones have overtaken is sent again") {
     filled some(8);
     some.send(1);
     REQUIRE(some.acknowledge(1, 0b11, 1000));
@@ -94,7 +94,7 @@ TEST_CASE("a packet that three later ones have overtaken is sent again, and only
     REQUIRE(some.acknowledge(1, 0b111, 2000));
     CHECK(some.send(2001) == numbers{1});
     CHECK(some.window.repeated() == 1);
-    // Another one that overtakes it says nothing about the copy that has just gone.
+    // One more later packet says nothing about the copy that was just sent.
     REQUIRE(some.acknowledge(1, 0b1111, 2002));
     CHECK(some.send(2003).empty());
     REQUIRE(some.acknowledge(8, 0, 3000));
@@ -102,7 +102,7 @@ TEST_CASE("a packet that three later ones have overtaken is sent again, and only
     CHECK(some.window.under_way() == 0);
 }
 
-TEST_CASE("a loss halves what is under way, once for all packets of the time") {
+TEST_CASE("losses halve the window once for all packets in flight") {
     filled some(8);
     some.send(1);
     REQUIRE(some.acknowledge(0, 0b1110110, 1000));  // 0, 1 and 4 are missing
@@ -112,7 +112,7 @@ TEST_CASE("a loss halves what is under way, once for all packets of the time") {
     CHECK(some.window.allowed() == 4);
 }
 
-TEST_CASE("a loss among packets that were added after another one halves once more") {
+TEST_CASE("a loss among packets added after a first loss halves the window again") {
     filled some(8);
     some.send(1);
     REQUIRE(some.acknowledge(0, 0b1110, 1000));  // 0 and 1 are missing
@@ -131,23 +131,23 @@ TEST_CASE("a loss among packets that were added after another one halves once mo
     left.clear();
 }
 
-TEST_CASE("when the timer runs out everything that has not arrived is sent again") {
+TEST_CASE("when the timer expires, all packets that have not arrived are sent again") {
     filled some(6);
     some.send(1);
-    REQUIRE(some.acknowledge(0, 0b10, 2));  // 2 is there
+    REQUIRE(some.acknowledge(0, 0b10, 2));  // 2 has arrived
     const nanoseconds due = some.window.deadline();
     CHECK(due == 1 + 20 * millisecond);
     some.window.expired();
     CHECK(some.window.deadline() == 0);
     CHECK(some.window.allowed() == 4);
     CHECK(some.send(due) == numbers{0, 1, 3, 4});
-    // Twice as long as before.
+    // The timeout has doubled.
     CHECK(some.window.deadline() == due + 40 * millisecond);
     REQUIRE(some.acknowledge(6, 0, due + 1));
     CHECK(some.window.empty());
 }
 
-TEST_CASE("a packet that had arrived and is expected all the same is waited for") {
+TEST_CASE("a packet that was reported as arrived and is expected again is waited for") {
     filled some(3);
     some.send(1);
     REQUIRE(some.acknowledge(0, 0b11, 2));
@@ -172,7 +172,7 @@ TEST_CASE("a packet that was sent twice measures no round trip") {
     CHECK(some.window.timer().smoothed() == 0);
 }
 
-TEST_CASE("a receiver that has forgotten what arrived gets everything again") {
+TEST_CASE("a receiver that lost its state gets all packets again") {
     filled some(6);
     some.send(1);
     REQUIRE(some.acknowledge(1, 0b110, 2));
@@ -181,7 +181,7 @@ TEST_CASE("a receiver that has forgotten what arrived gets everything again") {
     CHECK(some.send(3) == numbers{1, 2, 3, 4, 5});
 }
 
-TEST_CASE("a packet may be replaced, and the window handed out") {
+TEST_CASE("a packet can be replaced, and all packets handed out") {
     filled some(3);
     some.send(1);
     tx_packet other;

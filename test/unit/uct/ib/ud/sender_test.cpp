@@ -1,4 +1,5 @@
-// The protocol of a connection over a network in virtual time that loses, repeats and reorders.
+// Unit tests: the protocol of a connection over a network in virtual time that loses, duplicates
+// and reorders datagrams.
 #include "uct/ib/ud/base/sender.hpp"
 
 #include <catch2/catch.hpp>
@@ -29,7 +30,7 @@ struct network {
     double late = 0;
 };
 
-// One sender, one receiver, and what is on its way between them.
+// A sender, a receiver, and the datagrams between them.
 class world {
 public:
     explicit world(std::uint64_t seed, const network& with = {},
@@ -41,13 +42,13 @@ public:
         left.clear();
     }
 
-    // Packets that are accepted as there is room for them.
+    // Sends packets as the window has room for them.
     void send(std::uint32_t count) { wanted_ += count; }
     bool run(nanoseconds most) {
         const nanoseconds end = now + most;
         while (now < end && !(accepted_ == wanted_ && protocol.window().empty() &&
-                              (!leaves || protocol.ended()))) {
-            if (protocol.at() == sender::state::failed) return false;
+                              (!leaves || protocol.is_ended()))) {
+            if (protocol.current_state() == sender::state::failed) return false;
             step();
         }
         return now < end;
@@ -60,7 +61,7 @@ public:
         }
         if (leaves && accepted_ == wanted_ && !left_) {
             left_ = true;
-            protocol.leave();
+            protocol.close();
         }
         protocol.start();
         go_out();
@@ -73,18 +74,18 @@ public:
         now = std::max(now, due == 0 ? next : std::min(due, next));
         protocol.on_time(now);
         while (!on_way_.empty() && on_way_.begin()->first <= now) {
-            const datagram what = on_way_.begin()->second;
+            const datagram message = on_way_.begin()->second;
             on_way_.erase(on_way_.begin());
-            what.to_sender ? at_sender(what) : at_receiver(what);
+            message.to_sender ? at_sender(message) : at_receiver(message);
         }
     }
-    // The receiver loses all that it knows of the connection.
+    // The receiver loses its state of the connection.
     void forget() { receiver_.reset(); }
 
     sender protocol;
     nanoseconds now = millisecond;
-    bool silent = false;  // the receiver does not answer
-    bool deaf = false;    // its answers are lost
+    bool silent = false;  // the receiver sends no replies
+    bool deaf = false;    // replies of the receiver are lost
     bool leaves = false;
     std::vector<std::uint32_t> delivered;
     unsigned resyncs = 0;
@@ -98,65 +99,65 @@ public:
 private:
     struct datagram {
         bool to_sender;
-        wire::kind what;
+        wire::kind type;
         psn number;
         std::uint64_t to;
-        std::uint64_t word;  // beyond, or an id
+        std::uint64_t word;  // bit mask of an ack, or an id
         std::uint32_t count;
     };
 
-    void put(const datagram& what) {
+    void put(const datagram& message) {
         if (dice_.chance(with_.loss)) return;
         const unsigned copies = dice_.chance(with_.twice) ? 2 : 1;
         for (unsigned i = 0; i < copies; ++i) {
             nanoseconds time = 10 * microsecond;
             if (dice_.chance(with_.late)) time += dice_.below(3000) * microsecond;
-            on_way_.emplace(now + time, what);
+            on_way_.emplace(now + time, message);
         }
     }
     void go_out() {
-        if (const auto asks = protocol.to_ask()) {
-            put({false, asks->what, asks->number, protocol.remote(), 0, asks->count});
-            protocol.asked(now);
+        if (const auto request = protocol.pending_request()) {
+            put({false, request->type, request->number, protocol.remote(), 0, request->count});
+            protocol.request_sent(now);
         }
-        while (tx_packet* next = protocol.to_send()) {
+        while (tx_packet* next = protocol.next_to_send()) {
             put({false, wire::kind::data, next->number, protocol.remote(), 0, 0});
-            protocol.sent(*next, now);
+            protocol.note_sent(*next, now);
         }
     }
-    void at_receiver(const datagram& what) {
+    void at_receiver(const datagram& message) {
         if (silent) return;
-        switch (what.what) {
+        switch (message.type) {
             case wire::kind::data:
-                return take_data(what);
+                return take_data(message);
             case wire::kind::request:
             case wire::kind::resync:
                 if (!receiver_) {
-                    receiver_.emplace(state{receive_window<std::uint32_t>(what.number), ++ids_});
+                    receiver_.emplace(state{receive_window<std::uint32_t>(message.number), ++ids_});
                 }
-                if (what.what == wire::kind::resync && what.count > receiver_->resync) {
-                    receiver_->resync = what.count;
+                if (message.type == wire::kind::resync && message.count > receiver_->resync) {
+                    receiver_->resync = message.count;
                     receiver_->window.drop([](std::uint32_t) {});
-                    receiver_->window.restart(what.number);
+                    receiver_->window.restart(message.number);
                     ++resyncs;
                 }
                 return put({true, wire::kind::reply, receiver_->window.expected(), 0, receiver_->id,
-                            what.count});
+                            message.count});
             case wire::kind::goodbye:
                 receiver_.reset();
-                return put({true, wire::kind::ended, {}, 0, what.to, 0});
+                return put({true, wire::kind::ended, {}, 0, message.to, 0});
             default:
-                FAIL("a sender says what it cannot say");
+                FAIL("the sender sent a datagram type that it must not send");
         }
     }
-    void take_data(const datagram& what) {
-        if (!receiver_ || receiver_->id != what.to) {
-            return put({true, wire::kind::ended, {}, 0, what.to, 0});
+    void take_data(const datagram& message) {
+        if (!receiver_ || receiver_->id != message.to) {
+            return put({true, wire::kind::ended, {}, 0, message.to, 0});
         }
         auto& window = receiver_->window;
         using turn = receive_window<std::uint32_t>::turn;
-        const auto index = static_cast<std::uint32_t>(what.number - first_number);
-        switch (window.turn_of(what.number)) {
+        const auto index = static_cast<std::uint32_t>(message.number - first_number);
+        switch (window.turn_of(message.number)) {
             case turn::now:
                 delivered.push_back(index);
                 window.advance();
@@ -166,7 +167,7 @@ private:
                 }
                 break;
             case turn::early:
-                REQUIRE(window.keep(what.number, index + 1));
+                REQUIRE(window.keep(message.number, index + 1));
                 break;
             case turn::far:
                 return put({true, wire::kind::refuse, window.expected(), 0, 0, 0});
@@ -175,21 +176,21 @@ private:
         }
         put({true, wire::kind::ack, window.expected(), 0, window.beyond(), 0});
     }
-    void at_sender(const datagram& what) {
+    void at_sender(const datagram& message) {
         if (deaf) return;
         packet_list done;
-        switch (what.what) {
+        switch (message.type) {
             case wire::kind::ack:
-                protocol.acknowledged(what.number, what.word, now, done);
+                protocol.on_acknowledge(message.number, message.word, now, done);
                 break;
             case wire::kind::reply:
-                protocol.welcomed({what.word, what.count}, what.number, now, done);
+                protocol.on_reply({message.word, message.count}, message.number, now, done);
                 break;
             case wire::kind::refuse:
-                protocol.refused(what.number, now);
+                protocol.on_refuse(message.number, now);
                 break;
             default:
-                protocol.unknown(what.word, now);
+                protocol.on_unknown(message.word, now);
         }
         done.clear();
     }
@@ -218,13 +219,13 @@ TEST_CASE("packets arrive in order, once, and the connection ends") {
     over.send(1000);
     REQUIRE(over.run(10'000 * millisecond));
     check_delivered(over, 1000);
-    CHECK(over.protocol.at() == sender::state::closed);
+    CHECK(over.protocol.current_state() == sender::state::closed);
     CHECK(over.protocol.window().repeated() == 0);
     CHECK(over.protocol.window().timer().smoothed() > 10 * microsecond);
     CHECK(over.protocol.window().timer().smoothed() < 30 * microsecond);
 }
 
-TEST_CASE("nothing is lost nor delivered twice in a network that loses, repeats and reorders") {
+TEST_CASE("no packet is lost or delivered twice in a network that loses, duplicates and reorders") {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         CAPTURE(seed);
         world over(seed,
@@ -233,30 +234,31 @@ TEST_CASE("nothing is lost nor delivered twice in a network that loses, repeats 
         over.send(400);
         REQUIRE(over.run(200'000 * millisecond));
         check_delivered(over, 400);
-        CHECK(over.protocol.at() == sender::state::closed);
+        CHECK(over.protocol.current_state() == sender::state::closed);
         CHECK(over.resyncs == 0);
     }
 }
 
-TEST_CASE("lost packets are found before the timer runs out") {
+TEST_CASE("lost packets are found before the timer expires") {
     world over(3, {0.05, 0, 0});
     over.send(2000);
     const nanoseconds begin = over.now;
     REQUIRE(over.run(100'000 * millisecond));
     check_delivered(over, 2000);
-    // About a hundred losses; a timer takes a millisecond at least, most of them take no timer.
+    // There are about a hundred losses. A timer takes at least a millisecond, so most losses are
+    // found without one.
     CHECK(over.protocol.window().repeated() >= 50);
     CHECK(over.now - begin < 60 * millisecond);
 }
 
-TEST_CASE("a receiver that forgot the connection gets it again by a resync") {
+TEST_CASE("a receiver that lost its state is brought up to date by a resync") {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         CAPTURE(seed);
         world over(
             seed, {0.1 * static_cast<double>(seed % 2), 0.1, 0.05 * static_cast<double>(seed % 3)});
         over.send(30);
         REQUIRE(over.run(100'000 * millisecond));
-        // What is still on its way has arrived before so much time has passed.
+        // All datagrams in flight have arrived by then.
         for (const nanoseconds end = over.now + 500 * millisecond; over.now < end;)
             over.step();
         over.forget();
@@ -264,11 +266,11 @@ TEST_CASE("a receiver that forgot the connection gets it again by a resync") {
         REQUIRE(over.run(100'000 * millisecond));
         check_delivered(over, 100);
         CHECK(over.protocol.resyncs() <= 1);
-        CHECK(over.protocol.at() == sender::state::connected);
+        CHECK(over.protocol.current_state() == sender::state::connected);
     }
 }
 
-TEST_CASE("what a receiver may have delivered before it forgot the connection is not repeated") {
+TEST_CASE("packets that a receiver may have delivered before it lost its state are not repeated") {
     world over(1, {}, 2000 * millisecond);
     over.send(10);
     REQUIRE(over.run(1000 * millisecond));
@@ -277,7 +279,7 @@ TEST_CASE("what a receiver may have delivered before it forgot the connection is
     while (over.delivered.size() < 11)
         over.step();
     over.step();
-    // The sender's process did not run, and the receiver has waited for long enough.
+    // The sender's process made no progress, and the receiver has waited long enough.
     over.now += 5000 * millisecond;
     over.forget();
     over.deaf = false;
@@ -286,43 +288,43 @@ TEST_CASE("what a receiver may have delivered before it forgot the connection is
     check_delivered(over, 11);
 }
 
-TEST_CASE("an answer that was late does not make what was sent before it new") {
+TEST_CASE("a late reply does not make packets sent before it safe to repeat") {
     constexpr nanoseconds patience = 2000 * millisecond;
     for (const bool asked : {false, true}) {
         CAPTURE(asked);
-        sender of(setup_of(patience));
+        sender tx(setup_of(patience));
         packet_list done;
         std::deque<tx_packet> packets(2);
-        of.start();
-        of.asked(1);
-        of.welcomed({7, 1}, first_number, 2, done);
+        tx.start();
+        tx.request_sent(1);
+        tx.on_reply({7, 1}, first_number, 2, done);
         for (tx_packet& each : packets) {
-            of.window().add(each);
-            of.sent(*of.to_send(), 3);
+            tx.window().add(each);
+            tx.note_sent(*tx.next_to_send(), 3);
         }
-        // Of the first one, and it lay there while this process did not look.
-        of.acknowledged(first_number + 1, 0, 3 + patience, done);
-        REQUIRE(of.at() == sender::state::connected);
+        // This acknowledges the first packet. It was received while this process made no progress.
+        tx.on_acknowledge(first_number + 1, 0, 3 + patience, done);
+        REQUIRE(tx.current_state() == sender::state::connected);
         if (asked) {
             for (int timers = 0; timers < 3; ++timers) {
-                of.on_time(of.deadline());
-                of.sent(*of.to_send(), 4 + patience);
+                tx.on_time(tx.deadline());
+                tx.note_sent(*tx.next_to_send(), 4 + patience);
             }
-            const auto asks = of.to_ask();
-            REQUIRE(asks);
-            of.asked(5 + patience);
-            of.welcomed({9, asks->count}, first_number + 1, 6 + patience, done);
+            const auto request = tx.pending_request();
+            REQUIRE(request);
+            tx.request_sent(5 + patience);
+            tx.on_reply({9, request->count}, first_number + 1, 6 + patience, done);
         } else {
-            of.unknown(7, 4 + patience);
+            tx.on_unknown(7, 4 + patience);
         }
-        CHECK(of.error() == UCS_ERR_ENDPOINT_TIMEOUT);
+        CHECK(tx.error() == UCS_ERR_ENDPOINT_TIMEOUT);
         done.clear();
-        of.window().abandon(done);
+        tx.window().abandon(done);
         done.clear();
     }
 }
 
-TEST_CASE("a receiver whose number is behind is brought to the sender's by a resync") {
+TEST_CASE("a receiver whose number is behind is corrected by a resync") {
     world over(1);
     over.send(20);
     REQUIRE(over.run(1000 * millisecond));
@@ -333,65 +335,65 @@ TEST_CASE("a receiver whose number is behind is brought to the sender's by a res
     CHECK(over.resyncs == 1);
 }
 
-TEST_CASE("a refusal that is late brings a question about, and no resync") {
+TEST_CASE("a late refusal leads to a request, and to no resync") {
     world over(1);
     over.send(20);
     REQUIRE(over.run(1000 * millisecond));
-    over.protocol.refused(first_number, over.now);
-    CHECK(over.protocol.at() == sender::state::connected);
-    const auto asks = over.protocol.to_ask();
-    REQUIRE(asks);
-    CHECK(asks->what == wire::kind::request);
+    over.protocol.on_refuse(first_number, over.now);
+    CHECK(over.protocol.current_state() == sender::state::connected);
+    const auto request = over.protocol.pending_request();
+    REQUIRE(request);
+    CHECK(request->type == wire::kind::request);
     over.send(20);
     REQUIRE(over.run(1000 * millisecond));
     check_delivered(over, 40);
     CHECK(over.protocol.resyncs() == 0);
     CHECK(over.protocol.window().repeated() == 0);
-    // One of what is expected is late in any case.
-    over.protocol.refused(over.protocol.window().oldest(), over.now);
-    CHECK_FALSE(over.protocol.to_ask());
+    // A refusal that names the expected number is late in any case.
+    over.protocol.on_refuse(over.protocol.window().oldest(), over.now);
+    CHECK_FALSE(over.protocol.pending_request());
 }
 
 TEST_CASE("a resync that is repeated counts once, and earlier packets may be unfinished") {
-    sender of(setup_of(millisecond));
+    sender tx(setup_of(millisecond));
     packet_list done;
     std::deque<tx_packet> packets(3);
-    of.start();
-    of.asked(1);
-    of.welcomed({7, of.to_ask() ? 0U : 1U}, first_number, 2, done);
-    REQUIRE(of.at() == sender::state::connected);
+    tx.start();
+    tx.request_sent(1);
+    tx.on_reply({7, tx.pending_request() ? 0U : 1U}, first_number, 2, done);
+    REQUIRE(tx.current_state() == sender::state::connected);
     for (tx_packet& each : packets) {
-        of.window().add(each);
-        of.sent(*of.to_send(), 3);
+        tx.window().add(each);
+        tx.note_sent(*tx.next_to_send(), 3);
     }
-    of.acknowledged(first_number + 1, 0, 4, done);
-    of.unknown(8, 5);  // of another connection
-    CHECK(of.at() == sender::state::connected);
-    of.unknown(7, 5);
-    REQUIRE(of.at() == sender::state::resyncing);
-    const auto asks = of.to_ask();
-    REQUIRE(asks);
-    CHECK(asks->what == wire::kind::resync);
-    CHECK(asks->number == first_number + 1);
-    // It takes no place among packets, and none goes meanwhile.
-    CHECK(of.window().held() == 2);
-    CHECK(of.to_send() == nullptr);
-    of.asked(6);
-    CHECK_FALSE(of.to_ask());
-    of.unknown(7, 7);
-    CHECK_FALSE(of.to_ask());
-    // An answer to an earlier question is not taken for the one to this.
-    of.welcomed({9, asks->count - 1}, first_number + 1, 8, done);
-    CHECK(of.at() == sender::state::resyncing);
-    of.welcomed({9, asks->count}, first_number + 1, 8, done);
-    CHECK(of.at() == sender::state::connected);
-    CHECK(of.remote() == 9);
+    tx.on_acknowledge(first_number + 1, 0, 4, done);
+    tx.on_unknown(8, 5);  // an id of another connection
+    CHECK(tx.current_state() == sender::state::connected);
+    tx.on_unknown(7, 5);
+    REQUIRE(tx.current_state() == sender::state::resyncing);
+    const auto request = tx.pending_request();
+    REQUIRE(request);
+    CHECK(request->type == wire::kind::resync);
+    CHECK(request->number == first_number + 1);
+    // The resync takes no place in the window, and no packet is sent meanwhile.
+    CHECK(tx.window().held() == 2);
+    CHECK(tx.next_to_send() == nullptr);
+    tx.request_sent(6);
+    CHECK_FALSE(tx.pending_request());
+    tx.on_unknown(7, 7);
+    CHECK_FALSE(tx.pending_request());
+    // A reply to an earlier request is ignored.
+    tx.on_reply({9, request->count - 1}, first_number + 1, 8, done);
+    CHECK(tx.current_state() == sender::state::resyncing);
+    tx.on_reply({9, request->count}, first_number + 1, 8, done);
+    CHECK(tx.current_state() == sender::state::connected);
+    CHECK(tx.remote() == 9);
     unsigned again = 0;
-    for (; of.to_send() != nullptr; ++again)
-        of.sent(*of.to_send(), 9);
+    for (; tx.next_to_send() != nullptr; ++again)
+        tx.note_sent(*tx.next_to_send(), 9);
     CHECK(again == 2);
     done.clear();
-    of.window().abandon(done);
+    tx.window().abandon(done);
     done.clear();
 }
 
@@ -408,7 +410,7 @@ TEST_CASE("a peer that is silent for longer than allowed is lost") {
     CHECK(over.now - begin < 2500 * millisecond);
 }
 
-TEST_CASE("a peer that answers again in time is not lost, and one that nobody waits for neither") {
+TEST_CASE("a peer is not lost if it replies in time, or if no reply is expected") {
     world over(1, {}, 2000 * millisecond);
     over.send(10);
     REQUIRE(over.run(1000 * millisecond));
@@ -425,7 +427,7 @@ TEST_CASE("a peer that answers again in time is not lost, and one that nobody wa
     check_delivered(over, 16);
 }
 
-TEST_CASE("a look finds out whether the peer is there") {
+TEST_CASE("check finds out whether the peer is there") {
     world over(1, {}, 2000 * millisecond);
     over.send(10);
     REQUIRE(over.run(1000 * millisecond));
@@ -440,29 +442,29 @@ TEST_CASE("a look finds out whether the peer is there") {
     CHECK(over.protocol.error() == UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
-TEST_CASE("time that passes while nobody looks is no silence") {
-    sender of(setup_of(millisecond));
-    of.start();
-    of.asked(1);
-    of.on_time(3'600'000 * millisecond);
-    CHECK(of.error() == UCS_OK);
+TEST_CASE("time without progress does not count as silence") {
+    sender tx(setup_of(millisecond));
+    tx.start();
+    tx.request_sent(1);
+    tx.on_time(3'600'000 * millisecond);
+    CHECK(tx.error() == UCS_OK);
 }
 
-TEST_CASE("a peer that goes ends the connection") {
+TEST_CASE("a peer that closes ends the connection") {
     world over(1);
     over.send(3);
     REQUIRE(over.run(1000 * millisecond));
-    over.protocol.left();
-    CHECK(over.protocol.at() == sender::state::failed);
+    over.protocol.on_peer_closed();
+    CHECK(over.protocol.current_state() == sender::state::failed);
     CHECK(over.protocol.error() == UCS_ERR_NOT_CONNECTED);
     over.protocol.fail(UCS_ERR_IO_ERROR);
     CHECK(over.protocol.error() == UCS_ERR_NOT_CONNECTED);
     CHECK(over.protocol.deadline() == 0);
 }
 
-TEST_CASE("an endpoint that was never used has nothing to say") {
-    sender of(setup_of(millisecond));
-    of.leave();
-    CHECK(of.at() == sender::state::closed);
-    CHECK_FALSE(of.to_ask());
+TEST_CASE("an endpoint that was never used sends no goodbye") {
+    sender tx(setup_of(millisecond));
+    tx.close();
+    CHECK(tx.current_state() == sender::state::closed);
+    CHECK_FALSE(tx.pending_request());
 }

@@ -32,10 +32,10 @@ std::vector<std::byte> packed(const Body& body) {
     return bytes;
 }
 
-std::vector<std::byte> datagram(wire::kind what, std::size_t body, std::uint64_t to = 1) {
+std::vector<std::byte> datagram(wire::kind type, std::size_t body, std::uint64_t to = 1) {
     wire::header head{};
     head.version = wire::version;
-    head.what = what;
+    head.type = type;
     head.to = to;
     std::vector<std::byte> bytes(wire::header_size + body);
     std::memcpy(bytes.data(), &head, sizeof head);
@@ -44,7 +44,7 @@ std::vector<std::byte> datagram(wire::kind what, std::size_t body, std::uint64_t
 
 }  // namespace
 
-TEST_CASE("the bodies of datagrams survive the way") {
+TEST_CASE("the bodies of datagrams survive packing and parsing") {
     const wire::hello hello{some_address(), 77, 5, 30};
     CHECK(wire::hello::parse(packed(hello)) == hello);
     CHECK(wire::address::parse(packed(some_address())) == some_address());
@@ -52,7 +52,7 @@ TEST_CASE("the bodies of datagrams survive the way") {
     CHECK(wire::welcome::parse(packed(welcome)) == welcome);
 }
 
-TEST_CASE("addresses that cannot be are refused") {
+TEST_CASE("invalid addresses are refused") {
     auto with = [](auto change) {
         wire::address made = some_address();
         change(made);
@@ -69,14 +69,14 @@ TEST_CASE("addresses that cannot be are refused") {
     CHECK_FALSE(wire::welcome::parse(packed(wire::welcome{0, 0})));
 }
 
-TEST_CASE("a sender that claims to be more patient than the option allows is refused") {
+TEST_CASE("a sender whose timeout exceeds the option's maximum is refused") {
     const auto with = [](std::uint32_t patience) {
         return wire::hello::parse(packed(wire::hello{some_address(), 1, 0, patience}));
     };
     CHECK(with(3601));
     CHECK_FALSE(with(3602));
     CHECK_FALSE(with(0xffffffff));
-    // The longest timeout that a program can set is accepted by its peers.
+    // Peers accept the longest timeout that a program can set.
     auto longest = ucs::config::source::empty();
     longest.set("UD_VERBS_TIMEOUT", "inf");
     const auto loaded = ucs::config::load<settings>(longest);
@@ -84,9 +84,9 @@ TEST_CASE("a sender that claims to be more patient than the option allows is ref
     CHECK(with(static_cast<std::uint32_t>(loaded->timeout.seconds + 1)));
 }
 
-TEST_CASE("a datagram has a body that fits its kind") {
-    const auto fits = [](wire::kind what, std::size_t body, std::uint64_t to = 1) {
-        auto bytes = datagram(what, body, to);
+TEST_CASE("a datagram must have a body that fits its type") {
+    const auto fits = [](wire::kind type, std::size_t body, std::uint64_t to = 1) {
+        auto bytes = datagram(type, body, to);
         return wire::parse(bytes).has_value();
     };
     CHECK(fits(wire::kind::data, 0));
@@ -100,7 +100,7 @@ TEST_CASE("a datagram has a body that fits its kind") {
     CHECK(fits(wire::kind::ended, 8, 0));
     CHECK_FALSE(fits(wire::kind::ended, 0));
     CHECK(fits(wire::kind::refuse, 0));
-    CHECK_FALSE(fits(wire::kind::ack, 8));  // of nothing
+    CHECK_FALSE(fits(wire::kind::ack, 8));  // acknowledges no connection
     CHECK_FALSE(fits(static_cast<wire::kind>(0), 0));
     CHECK_FALSE(fits(static_cast<wire::kind>(99), 0));
     auto other = datagram(wire::kind::data, 0);
@@ -110,7 +110,7 @@ TEST_CASE("a datagram has a body that fits its kind") {
         CHECK_FALSE(wire::parse(std::span(other).first(length)));
 }
 
-TEST_CASE("any bytes can be looked at") {
+TEST_CASE("the parser accepts arbitrary bytes") {
     std::mt19937 dice(5);
     std::vector<std::byte> bytes;
     for (int round = 0; round < 20'000; ++round) {

@@ -44,12 +44,12 @@ pid_t fork_sleeper_with(pid_t id) {
         if (!last) return 0;
         const pid_t child = fork_sleeper();
         if (child == id) return child;
-        end(child);  // others began processes meanwhile
+        end(child);  // other processes were started meanwhile
     }
     return 0;
 }
 
-// An endpoint that leads to this process itself, or to a child of it.
+// Endpoint to this process itself, or to a child of it.
 struct scene {
     scene() {
         auto opened = cma::cma_component().open({"cma", "memory", device_type::shared_memory},
@@ -98,11 +98,11 @@ TEST_CASE("cma: an endpoint is bound to the process that its address names alone
     CHECK(in.read() == UCS_OK);
 }
 
-TEST_CASE("cma: a process that has the id of the one that ended is not reached", "[cma]") {
+TEST_CASE("cma: a process that reuses the id of an ended one is not accessed", "[cma]") {
     if (!cma_works_here()) return;
     const test::virtual_time clock;
     scene in;
-    // Children have the same memory, the cookie included, as if the peer had guessed it.
+    // Children have the same memory, including the cookie, as if the peer had guessed it.
     pid_t child = fork_sleeper();
     in.lead_to(child);
     REQUIRE(in.ep->bind_to({child, *ucs::sys::start_time(child)}));

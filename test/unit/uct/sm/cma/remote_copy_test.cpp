@@ -25,13 +25,13 @@ remote_process myself() {
     return {::getpid(), reinterpret_cast<std::uint64_t>(&cookie), cookie};
 }
 
-std::uint64_t address_of(const void* what) {
-    return reinterpret_cast<std::uint64_t>(what);
+std::uint64_t address_of(const void* object) {
+    return reinterpret_cast<std::uint64_t>(object);
 }
 
 }  // namespace
 
-TEST_CASE("cma: pieces are walked through in chunks, whatever their sizes", "[cma]") {
+TEST_CASE("cma: pieces of any sizes are split into chunks", "[cma]") {
     std::string text(1000, '\0');
     const std::vector<iov> pieces{{text.data(), 0},
                                   {text.data(), 300},
@@ -60,10 +60,11 @@ TEST_CASE("cma: reads and writes arrive in many pieces and chunks", "[cma]") {
     std::vector<unsigned char> source(100000), target(source.size());
     std::iota(source.begin(), source.end(), static_cast<unsigned char>(0));
     std::vector<iov> into, from;
-    for (std::size_t at = 0, step = 1; at < target.size(); at += step, step = step % 97 + 1) {
-        step = std::min(step, target.size() - at);
-        into.push_back({target.data() + at, step});
-        from.push_back({source.data() + at, step});
+    for (std::size_t position = 0, step = 1; position < target.size();
+         position += step, step = step % 97 + 1) {
+        step = std::min(step, target.size() - position);
+        into.push_back({target.data() + position, step});
+        from.push_back({source.data() + position, step});
     }
     CHECK(into.size() > piece_cursor::max_pieces);
     CHECK(read_remote(myself(), address_of(source.data()), into, 4096).type == outcome::done);
@@ -73,7 +74,7 @@ TEST_CASE("cma: reads and writes arrive in many pieces and chunks", "[cma]") {
     CHECK(target == source);
 }
 
-TEST_CASE("cma: a process that is not the one that gave the address is found out", "[cma]") {
+TEST_CASE("cma: a process that is not the owner of the address is detected", "[cma]") {
     remote_process wrong = myself();
     char from = 'a', into = 'b';
     SECTION("another value of the cookie") {
@@ -83,12 +84,12 @@ TEST_CASE("cma: a process that is not the one that gave the address is found out
         wrong.cookie_at = 8;
     }
     const iov piece{&into, 1};
-    CHECK(read_remote(wrong, address_of(&from), {&piece, 1}, 4096).type == outcome::stranger);
-    CHECK(write_remote(wrong, address_of(&from), {&piece, 1}, 4096).type == outcome::stranger);
+    CHECK(read_remote(wrong, address_of(&from), {&piece, 1}, 4096).type == outcome::other_process);
+    CHECK(write_remote(wrong, address_of(&from), {&piece, 1}, 4096).type == outcome::other_process);
     CHECK(from == 'a');
 }
 
-TEST_CASE("cma: memory that is not there is the caller's error, not the peer's refusal", "[cma]") {
+TEST_CASE("cma: unmapped memory is the caller's error, not the peer's refusal", "[cma]") {
     char byte = 'a';
     const iov piece{&byte, 1};
     CHECK(read_remote(myself(), 8, {&piece, 1}, 4096).type == outcome::bad_address);
@@ -120,15 +121,15 @@ TEST_CASE("cma: the reasons of ptrace_scope", "[cma]") {
     CHECK_FALSE(why_yama_forbids(static_cast<yama_scope>(9), true, true).empty());
 }
 
-TEST_CASE("cma: an endpoint copies, and after a refusal says unsupported for ever", "[cma]") {
+TEST_CASE("cma: an endpoint copies, and after a refusal always returns unsupported", "[cma]") {
     auto events = std::move(*ucs::async::event_loop::create());
     const auto config = ucs::config::source::empty();
-    const auto here = cma_component().query(config);
-    if (here.usable.empty()) {
-        WARN("not possible here: " << here.unusable.at(0).reason);
+    const auto devices = cma_component().query(config);
+    if (devices.usable.empty()) {
+        WARN("not possible here: " << devices.unusable.at(0).reason);
         return;
     }
-    auto opened = cma_component().open(here.usable[0], {*events, config, 1});
+    auto opened = cma_component().open(devices.usable[0], {*events, config, 1});
     REQUIRE(opened.ok());
     iface& self = **opened;
     CHECK(self.attr().ops.has(op::get_zcopy));

@@ -21,7 +21,7 @@ std::shared_ptr<const shared_block> make(std::size_t length) {
     return *made;
 }
 
-// Attaching must fail for a reason that contains `part`.
+// Checks that attaching fails with a reason that contains `part`.
 void refused(const block_name& name, std::size_t length, const char* part) {
     const auto found = shared_block::attach(name, length, true);
     CHECK(found.block == nullptr);
@@ -31,7 +31,7 @@ void refused(const block_name& name, std::size_t length, const char* part) {
 
 }  // namespace
 
-TEST_CASE("a block is zeros and can be found by its name", "[uct][sm]") {
+TEST_CASE("a block is filled with zeros and can be found by its name", "[uct][sm]") {
     const auto own = make(10000);
     REQUIRE_FALSE(own->name().empty());
     for (std::size_t i = 0; i < own->length(); ++i)
@@ -52,11 +52,11 @@ TEST_CASE("a block outlives its owner", "[uct][sm]") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        // No more than system calls and the block: this is a fork of a test program.
-        auto mine = shared_block::allocate(4096, nullptr, false);
-        if (!mine) ::_exit(1);
-        (*mine)->base()[100] = std::byte{42};
-        const block_name name = (*mine)->name();
+        // Only system calls and the block are used, because this is a fork of a test program.
+        auto own = shared_block::allocate(4096, nullptr, false);
+        if (!own) ::_exit(1);
+        (*own)->base()[100] = std::byte{42};
+        const block_name name = (*own)->name();
         if (::write(ends[1], &name, sizeof name) != sizeof name) ::_exit(1);
         ::pause();
         ::_exit(1);
@@ -75,7 +75,7 @@ TEST_CASE("a block outlives its owner", "[uct][sm]") {
     ::close(ends[1]);
 }
 
-TEST_CASE("only the block that was meant is mapped", "[uct][sm]") {
+TEST_CASE("only the right block is mapped", "[uct][sm]") {
     const auto own = make(4096);
     block_name wrong = own->name();
     SECTION("another tag") {
@@ -125,18 +125,18 @@ TEST_CASE("only the block that was meant is mapped", "[uct][sm]") {
     }
 }
 
-TEST_CASE("memory that may only be read is mapped so", "[uct][sm]") {
+TEST_CASE("read-only memory is mapped read-only", "[uct][sm]") {
     const auto own = make(4096);
     const auto found = shared_block::attach(own->name(), 4096, false);
     REQUIRE(found.block != nullptr);
     REQUIRE(::mprotect(found.block->base(), 4096, PROT_READ) == 0);
     const int null = ::open("/dev/zero", O_RDONLY);
-    // The kernel would write there if it were allowed.
+    // The kernel would write to it if the mapping allowed that.
     CHECK(::read(null, found.block->base(), 1) == -1);
     ::close(null);
 }
 
-TEST_CASE("memory can be asked for at an address", "[uct][sm]") {
+TEST_CASE("memory can be requested at an address", "[uct][sm]") {
     constexpr std::size_t length = 1 << 20;
     void* place = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(place != MAP_FAILED);
@@ -145,7 +145,7 @@ TEST_CASE("memory can be asked for at an address", "[uct][sm]") {
         const auto taken = shared_block::allocate(length, place, true);
         CHECK(taken.status() == UCS_ERR_NO_ELEM);
         CHECK(log.count("could not be allocated") == 1);
-        // As a wish it is not heard.
+        // A preferred address that is in use is ignored.
         const auto other = shared_block::allocate(length, place, false);
         REQUIRE(other.ok());
         CHECK((*other)->base() != place);
@@ -164,7 +164,7 @@ TEST_CASE("memory can be asked for at an address", "[uct][sm]") {
     }
 }
 
-TEST_CASE("more memory than there can be is refused", "[uct][sm]") {
+TEST_CASE("more memory than possible is refused", "[uct][sm]") {
     test::log_capture log;
     CHECK(shared_block::allocate(~std::size_t{0}, nullptr, false).status() == UCS_ERR_NO_MEMORY);
     CHECK(shared_block::allocate(std::size_t{1} << 62, nullptr, false).status() ==

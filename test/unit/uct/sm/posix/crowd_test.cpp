@@ -1,4 +1,4 @@
-// A worker that sleeps is not kept awake by connections that it cannot accept now.
+// Unit tests: connections that cannot be accepted now do not keep a sleeping worker awake.
 #include <poll.h>
 #include <unistd.h>
 
@@ -17,11 +17,11 @@ using ::test::virtual_time;
 
 namespace {
 
-// Ten looks a second, and some for what else happens.
+// Ten wake-ups per second, plus some for other events.
 constexpr unsigned few = 50;
 
-// Plays a program that sleeps between ucp_worker_arm and progress, and looks every millisecond of a
-// second whether something has woken it. Returns how often that was so.
+// Simulates a program that sleeps between ucp_worker_arm and progress, and checks every millisecond
+// of a second whether something has woken it. Returns the number of wake-ups.
 unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::function<void()>& progress,
                               const std::function<bool()>& arm) {
     unsigned count = 0;
@@ -35,12 +35,13 @@ unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::functio
     return count;
 }
 
-unsigned wake_ups_in_a_second(node& of) {
+unsigned wake_ups_in_a_second(node& sleeper) {
     return wake_ups_in_a_second(
-        of.events(), [&of] { of.progress(); }, [&of] { return of.get().arm() == UCS_OK; });
+        sleeper.events(), [&sleeper] { sleeper.progress(); },
+        [&sleeper] { return sleeper.get().arm() == UCS_OK; });
 }
 
-// Lets time pass until a message has arrived.
+// Waits until a message has arrived.
 bool is_reached(node& from, node& to) {
     return until({&from, &to}, [&] {
         virtual_time::now += ucs::time::millisecond;
@@ -66,7 +67,7 @@ TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be clo
     CHECK(is_reached(a, b));
 }
 
-TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothing", "[posix]") {
+TEST_CASE("posix: a sleeping worker sleeps while senders of this user are silent", "[posix]") {
     const virtual_time clock;
     const ::test::log_capture log;
     node b(ucs::config::source::empty(), node::sleeper{});
@@ -77,7 +78,7 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothin
     CHECK(log.count("have not introduced themselves yet, the last one that of pid " +
                     std::to_string(crowd.pid())) == 1);
     crowd.end();
-    // Room is used at once.
+    // Freed room is used at once.
     node a;
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);

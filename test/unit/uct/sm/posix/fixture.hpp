@@ -1,4 +1,4 @@
-// Interfaces of the posix transport for tests.
+// Test fixture: interfaces of the posix transport.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@
 
 namespace uct::posix::test {
 
-// One interface with its event loop; remembers what arrives.
+// An interface with its event loop. Records the arriving messages.
 class node {
 public:
     struct message {
@@ -26,7 +26,7 @@ public:
 
     explicit node(const ucs::config::source& config = ucs::config::source::empty())
         : node(config, false) {}
-    // A node whose peers call it when it sleeps.
+    // A node whose peers wake it when it sleeps.
     node(const ucs::config::source& config, sleeper) : node(config, true) {}
 
     node(const ucs::config::source& config, bool sleeps)
@@ -110,7 +110,7 @@ inline ssize_t send_packed(ep& to, am_id id, const std::string& text) {
         const_cast<std::string*>(&text));
 }
 
-// Progress of all until something holds; false after very many turns without.
+// Progresses all nodes until a condition holds. Returns false after very many turns.
 inline bool until(std::initializer_list<node*> all, const std::function<bool()>& holds) {
     for (int turn = 0; turn < 1'000'000 && !holds(); ++turn) {
         for (node* each : all)

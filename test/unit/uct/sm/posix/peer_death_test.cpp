@@ -13,7 +13,7 @@ using namespace uct::posix::test;
 
 namespace {
 
-// A child that runs `body(fd)` and is killed when the test ends.
+// A child process that runs `body(fd)` and is killed when the test ends.
 class child {
 public:
     template<class Body>
@@ -84,8 +84,7 @@ TEST_CASE("posix: a receiver killed in the middle of a stream is reported", "[po
     CHECK(send(*ep, 1, 0, "") == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("posix: what a killed sender had sent is delivered, then its ring is dropped",
-          "[posix]") {
+TEST_CASE("posix: messages of a killed sender are delivered, then its ring is dropped", "[posix]") {
     node b;
     child sender([](int fd) {
         node self;
@@ -112,7 +111,7 @@ TEST_CASE("posix: what a killed sender had sent is delivered, then its ring is d
 
 namespace {
 
-// A sender that a test plays by hand.
+// A sender that the test plays by hand.
 class raw_sender {
 public:
     raw_sender(const node& receiver, const ucs::security::worker_secret& secret)
@@ -123,10 +122,10 @@ public:
         REQUIRE(posix::connect_to(socket_.get(), receiver_) == 0);
     }
     void challenge() {
-        const posix::challenge said{.answer_to = own_, .nonce = exchange_.challenge()};
+        const posix::challenge said{.reply_socket = own_, .nonce = exchange_.challenge()};
         REQUIRE(posix::send_packet(socket_.get(), said) == 0);
     }
-    // The receiver's next packet.
+    // Returns the receiver's next packet.
     [[nodiscard]] posix::packet next(node& receiver) {
         posix::packet got;
         do {
@@ -135,7 +134,7 @@ public:
         } while (got.type == posix::packet::kind::nothing_yet);
         return got;
     }
-    // The secret that the receiver's reply proves; without one it proves another secret.
+    // The secret that the receiver's reply must prove; without one it proves another secret.
     [[nodiscard]] std::optional<ucs::security::proof> challenge_and_check(node& receiver) {
         challenge();
         const auto reply = posix::parse_reply(next(receiver).content());
@@ -168,7 +167,7 @@ ucs::unique_fd make_ring(const posix::hello& said) {
 
 }  // namespace
 
-TEST_CASE("posix: a connection that says nonsense is refused and the interface works on",
+TEST_CASE("posix: a connection with invalid data is refused and the interface works on",
           "[posix]") {
     node b;
     raw_sender sender(b, secret_of(b));
@@ -208,8 +207,7 @@ TEST_CASE("posix: a connection that says nonsense is refused and the interface w
     REQUIRE(until({&a, &b}, [&] { return b.received.size() == 1; }));
 }
 
-TEST_CASE("posix: a sender that does not know the secret is refused, and learns nothing",
-          "[posix]") {
+TEST_CASE("posix: a sender without the secret is refused, and learns nothing", "[posix]") {
     node b;
     raw_sender stranger(b, ucs::security::worker_secret::random());
     CHECK_FALSE(stranger.challenge_and_check(b));
@@ -219,7 +217,7 @@ TEST_CASE("posix: a sender that does not know the secret is refused, and learns 
     CHECK(b.events().size() == 1);
 }
 
-TEST_CASE("posix: a sender that knows the secret sends", "[posix]") {
+TEST_CASE("posix: a sender with the secret can send", "[posix]") {
     node b;
     raw_sender sender(b, secret_of(b));
     posix::hello said = small_hello();

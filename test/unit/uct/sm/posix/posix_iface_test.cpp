@@ -11,7 +11,8 @@
 using namespace uct;
 using namespace uct::posix::test;
 
-TEST_CASE("posix: what is sent before the peer looked arrives in order and unchanged", "[posix]") {
+TEST_CASE("posix: messages sent before the peer's progress arrive in order and unchanged",
+          "[posix]") {
     node a, b;
     auto ep = a.connect_to(b);
     std::vector<std::string> expected;
@@ -53,7 +54,7 @@ TEST_CASE("posix: a full ring queues sends and keeps their order", "[posix]") {
         a.events().poll(0);
         b.progress();
     }
-    // There is room again, but what waits goes first.
+    // There is room again, but the queued messages go first.
     CHECK(send(*ep, 1, 999, "") == UCS_ERR_NO_RESOURCE);
     CHECK(a.progress() == 1);
     CHECK(send(*ep, 1, sent++, "") == UCS_OK);
@@ -62,7 +63,7 @@ TEST_CASE("posix: a full ring queues sends and keeps their order", "[posix]") {
         CHECK(b.received[i].bytes == with_header(i, ""));
 }
 
-TEST_CASE("posix: what an endpoint sent arrives after the endpoint is gone", "[posix]") {
+TEST_CASE("posix: messages arrive after their endpoint is destroyed", "[posix]") {
     node a, b;
     auto ep = a.connect_to(b);
     for (std::uint64_t i = 0; i < 100; ++i)
@@ -71,7 +72,7 @@ TEST_CASE("posix: what an endpoint sent arrives after the endpoint is gone", "[p
     REQUIRE(until({&a, &b}, [&] { return b.received.size() == 100; }));
     b.progress();
     CHECK(b.received.back().bytes == with_header(99, std::string(100, 'x')));
-    CHECK(b.events().size() == 1);  // only the listening socket: the drained ring is dropped
+    CHECK(b.events().size() == 1);  // only the listening socket: the drained ring was dropped
     CHECK(a.events().size() == 1);
 }
 
@@ -99,13 +100,13 @@ TEST_CASE("posix: two interfaces that close and wait for each other both get thr
         REQUIRE(send(*ep, 1, i, "") == UCS_OK);
     }
     for (std::size_t i = 0; i < 2; ++i)
-        threads[i] = std::thread([&mine = both[i]] { mine->close(); });
+        threads[i] = std::thread([&own = both[i]] { own->close(); });
     for (auto& each : threads)
         each.join();
     CHECK(log.count("are lost") == 0);
 }
 
-TEST_CASE("posix: messages that nobody accepts are given up with one line", "[posix]") {
+TEST_CASE("posix: messages that no peer accepts are given up with one line", "[posix]") {
     const test::log_capture log;
     node b;
     {
@@ -116,7 +117,7 @@ TEST_CASE("posix: messages that nobody accepts are given up with one line", "[po
     CHECK(log.count("are lost") == 1);
 }
 
-TEST_CASE("posix: a peer that closes its interface is told as an orderly end", "[posix]") {
+TEST_CASE("posix: a peer that closes its interface is reported as closed, not as dead", "[posix]") {
     node a;
     node b;
     auto ep = a.connect_to(b);
@@ -139,8 +140,8 @@ TEST_CASE("posix: a peer that closes its interface is told as an orderly end", "
     CHECK(ep->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
 }
 
-// A Unix socket that is closed with unread messages gives its peer an error before what it had
-// said.
+// Regression test. If a Unix socket is closed with unread messages, its peer gets an error before
+// the last messages.
 TEST_CASE("posix: an unread wake-up call does not hide the goodbye", "[posix]") {
     node a;
     node b(ucs::config::source::empty(), node::sleeper{});
@@ -149,7 +150,7 @@ TEST_CASE("posix: an unread wake-up call does not hide the goodbye", "[posix]") 
     REQUIRE(until({&a, &b}, [&] { return !b.received.empty(); }));
     while (b.get().arm() != UCS_OK)
         b.progress();
-    REQUIRE(send(*ep, 1, 1, "") == UCS_OK);  // calls the reader
+    REQUIRE(send(*ep, 1, 1, "") == UCS_OK);  // wakes the reader
     b.close();
     while (a.failures.empty())
         a.progress();
@@ -172,7 +173,7 @@ TEST_CASE("posix: every sender in the queue of an interface that closes gets a g
         CHECK(status == UCS_ERR_NOT_CONNECTED);
 }
 
-TEST_CASE("posix: what a peer sent arrives before its end is reported", "[posix]") {
+TEST_CASE("posix: messages of a peer arrive before its end is reported", "[posix]") {
     node a;
     node b;
     auto there = a.connect_to(b);
@@ -211,7 +212,7 @@ TEST_CASE("posix: a handler may destroy the endpoint whose end is about to be re
     CHECK(a.received.size() == 2);
 }
 
-TEST_CASE("posix: an address of an interface that is gone fails at the first send", "[posix]") {
+TEST_CASE("posix: an address of a closed interface fails at the first send", "[posix]") {
     node a;
     std::vector<std::byte> contact;
     {
@@ -243,7 +244,7 @@ TEST_CASE("posix: handlers may create and destroy endpoints and send", "[posix]"
     CHECK(calls == 50);
 }
 
-TEST_CASE("posix: unreachable addresses say why", "[posix]") {
+TEST_CASE("posix: unreachable addresses have a reason", "[posix]") {
     node a, b;
     auto address = b.address();
     const auto why_not = [&] { return a.get().check_reachable(address).why_not; };
@@ -278,7 +279,7 @@ TEST_CASE("posix: wrong ring options are refused", "[posix]") {
 
 namespace {
 
-// The first send of an endpoint while the process may open no more descriptors.
+// Makes the first send of an endpoint while the process can open no more descriptors.
 ucs_status_t send_without_descriptors(ep& from) {
     const rlim_t next = ::test::descriptor_limit::next_descriptor();
     std::optional<::test::descriptor_limit> none(next);
@@ -290,7 +291,7 @@ ucs_status_t send_without_descriptors(ep& from) {
 
 }  // namespace
 
-TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "[posix]") {
+TEST_CASE("posix: if descriptors run out, the first send fails and nothing leaks", "[posix]") {
     node a, b;
     auto ep = a.connect_to(b);
     CHECK(send_without_descriptors(*ep) == UCS_ERR_EXCEEDS_LIMIT);
@@ -298,8 +299,9 @@ TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "
     CHECK(a.failures.size() == 1);
 }
 
-TEST_CASE("posix: who cannot answer for want of descriptors says so to who waits", "[posix]") {
-    // The sender waited for an answer for ever.
+TEST_CASE("posix: a process that cannot reply for want of descriptors refuses its senders",
+          "[posix]") {
+    // Regression test. The sender waited for a reply for ever.
     node a, b, c;
     auto to_b = a.connect_to(b);
     auto also_to_b = c.connect_to(b);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr ring_geometry small_ring{8, 4096, 1024};
 
-// Memory of a ring inside one process, with a guard behind it for the address sanitizer.
+// Memory of a ring within one process, with a guard after it for the address sanitizer.
 struct ring_memory {
     explicit ring_memory(const ring_geometry& geometry = small_ring, bool reader_may_sleep = false)
         : size(geometry.segment_size()),
@@ -25,7 +25,9 @@ struct ring_memory {
           reader(geometry, bytes.get()) {}
 
     struct release {
-        void operator()(std::byte* at) const { ::operator delete (at, std::align_val_t{4096}); }
+        void operator()(std::byte* memory) const {
+            ::operator delete (memory, std::align_val_t{4096});
+        }
     };
     std::size_t size;
     std::unique_ptr<std::byte, release> bytes;
@@ -40,7 +42,8 @@ std::string text_of(std::uint64_t seed, std::size_t length) {
     return text;
 }
 
-// Sends `text`, inline when it fits and `packed` does not ask for the bulk way. False: no room.
+// Sends `text`, inline if it fits and `packed` does not request the bulk bytes. Returns false if
+// there is no room.
 bool send(ring_writer& writer, am_id id, const std::string& text, bool packed) {
     if (!writer.has_slot() && (!writer.refresh() || !writer.has_slot())) return false;
     if (!packed && text.size() >= 8 && text.size() <= inline_message) {
@@ -88,7 +91,7 @@ TEST_CASE("posix ring: laps keep order and contents at every size", "[posix]") {
     }
 }
 
-TEST_CASE("posix ring: a full ring refuses until the reader gave slots back", "[posix]") {
+TEST_CASE("posix ring: a full ring refuses until the reader has freed slots", "[posix]") {
     ring_memory ring;
     std::uint64_t sent = 0, got = 0;
     while (send(ring.writer, 1, text_of(sent, 16), false))
@@ -129,7 +132,7 @@ TEST_CASE("posix ring: impossible counters of the reader are found", "[posix]") 
     CHECK_FALSE(ring.writer.refresh());
 }
 
-TEST_CASE("posix ring: nonsense in a slot is refused", "[posix]") {
+TEST_CASE("posix ring: invalid data in a slot is refused", "[posix]") {
     ring_memory ring;
     auto* first = reinterpret_cast<slot*>(ring.bytes.get() + sizeof(ring_control));
     std::uint64_t position = 0;
@@ -215,15 +218,15 @@ TEST_CASE("posix ring: two threads see every message once, in order", "[posix]")
     CHECK(wrong == 0);
 }
 
-TEST_CASE("posix ring: a reader that sleeps is called with the next message, once", "[posix]") {
+TEST_CASE("posix ring: a sleeping reader is woken by the next message, once", "[posix]") {
     ring_memory ring{small_ring, true};
-    CHECK_FALSE(ring.writer.put_inline(1, 0, nullptr, 0));  // nobody sleeps
+    CHECK_FALSE(ring.writer.put_inline(1, 0, nullptr, 0));  // no side sleeps
     CHECK_FALSE(ring.reader.sleep());                       // there is a message
     receive(ring.reader);
-    CHECK_FALSE(ring.writer.put_inline(1, 1, nullptr, 0));  // it did not go to sleep
+    CHECK_FALSE(ring.writer.put_inline(1, 1, nullptr, 0));  // the reader did not go to sleep
     receive(ring.reader);
     REQUIRE(ring.reader.sleep());
-    CHECK(ring.reader.sleep());  // again, in another thread
+    CHECK(ring.reader.sleep());  // again, as in another thread
     CHECK(ring.writer.put_inline(1, 2, nullptr, 0));
     CHECK_FALSE(ring.writer.put_inline(1, 3, nullptr, 0));
     receive(ring.reader);
@@ -234,16 +237,17 @@ TEST_CASE("posix ring: a reader that sleeps is called with the next message, onc
     CHECK_FALSE(ring.reader.sleep());
 }
 
-TEST_CASE("posix ring: the mark of an earlier sleep survives a vain try to sleep", "[posix]") {
+TEST_CASE("posix ring: the mark of an earlier sleep survives a failed attempt to sleep",
+          "[posix]") {
     ring_memory ring{small_ring, true};
     REQUIRE(ring.reader.sleep());
-    ring_writer impolite{small_ring, ring.bytes.get()};  // calls nobody
+    ring_writer impolite{small_ring, ring.bytes.get()};  // wakes no reader
     CHECK_FALSE(impolite.put_inline(1, 0, nullptr, 0));
     CHECK_FALSE(ring.reader.sleep());
     CHECK(reinterpret_cast<ring_control*>(ring.bytes.get())->receiver_sleeps == 1);
 }
 
-TEST_CASE("posix ring: a writer that sleeps is called when there is room", "[posix]") {
+TEST_CASE("posix ring: a sleeping writer is woken when there is room", "[posix]") {
     ring_memory ring;
     while (send(ring.writer, 1, text_of(0, 16), false)) {
     }
@@ -258,15 +262,16 @@ TEST_CASE("posix ring: a writer that sleeps is called when there is room", "[pos
     }
     CHECK(called);
     CHECK_FALSE(ring.writer.sleep());  // there is room
-    CHECK(ring.writer.sleep());        // as it knows now
+    CHECK(ring.writer.sleep());        // the writer knows that now
     CHECK(ring_writer{}.sleep());
 }
 
-TEST_CASE("posix ring: two threads that sleep whenever there is nothing miss no call", "[posix]") {
+TEST_CASE("posix ring: two threads that sleep whenever possible miss no wake-up", "[posix]") {
     ring_memory ring{small_ring, true};
     constexpr std::uint64_t count = 20000;
     std::atomic<unsigned> reader_calls{0}, writer_calls{0};
-    // Sleeps until called; what the other side did before it looked at the mark needs no call.
+    // Sleeps until woken. Work that the other side published before it checked the mark needs no
+    // wake-up.
     const auto wait = [](std::atomic<unsigned>& calls) {
         calls.wait(0);
         calls.store(0);

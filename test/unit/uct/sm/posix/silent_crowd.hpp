@@ -1,4 +1,4 @@
-// Senders of this user that connect and say nothing.
+// Helper: senders of this user that connect and stay silent.
 #pragma once
 
 #include <fcntl.h>
@@ -19,8 +19,8 @@ inline std::uint64_t socket_of(const node& which) {
     return sm::parse_posix_address(which.address())->socket_id;
 }
 
-// A child process that holds connections to the node, all of which are accepted or in its queue
-// when the constructor returns. It ends with the object, or with the test's process.
+// A child process that holds connections to the node. All of them are accepted or in its queue when
+// the constructor returns. It ends with the object, or with the test's process.
 class silent_crowd {
 public:
     silent_crowd(node& to, std::size_t connections) {

@@ -1,4 +1,4 @@
-// A process that binds the socket name of an interface that has gone gets nothing.
+// Unit tests: a process that binds the socket name of a closed interface receives nothing.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ using namespace uct::posix::test;
 
 namespace {
 
-// A child process that listens on the name and reports how many bytes a caller has sent to it.
+// A child process that listens on the name and reports how many bytes a sender has sent to it.
 class successor {
 public:
     successor(std::uint64_t socket_id, uid_t user) {
@@ -41,7 +41,7 @@ public:
         ::kill(pid_, SIGKILL);
         ::waitpid(pid_, nullptr, 0);
     }
-    // Waits until its caller has gone.
+    // Waits until its sender has closed.
     [[nodiscard]] std::size_t received_bytes() const {
         std::size_t count = ~std::size_t{0};
         REQUIRE(::recv(channel_.get(), &count, sizeof count, 0) == sizeof count);
@@ -90,13 +90,13 @@ void check_that_nothing_is_sent_to(uid_t user) {
     CHECK(stranger.received_bytes() == 0);
 }
 
-// A listener in this process, so that its process id is the one of the peer's address.
+// A listener in this process, whose process id is that of the peer's address.
 class listener_here {
 public:
     explicit listener_here(std::uint64_t socket_id)
         : socket_id_(socket_id), listener_(std::move(*posix::listen_on(socket_id))) {}
 
-    // Leaves no room for more callers in the queue.
+    // Fills the queue of the socket.
     void fill_queue() {
         REQUIRE(::listen(listener_.get(), 1) == 0);
         for (int error = 0; error == 0;) {
@@ -105,7 +105,7 @@ public:
             CHECK((error == 0 || error == EAGAIN));
         }
     }
-    // Takes the crowd out of the queue.
+    // Empties the queue.
     void make_room() {
         for (crowd_.pop_back(); !crowd_.empty(); crowd_.pop_back())
             accept();
@@ -118,11 +118,12 @@ public:
         ucs::sys::allow_descriptors(caller_.get());
     }
     [[nodiscard]] posix::packet receive() const { return posix::receive_packet(caller_.get()); }
-    // As a receiver whose worker has that secret.
+    // Replies as a receiver whose worker has that secret.
     void reply(const ucs::security::worker_secret& secret) const {
         const auto said = posix::parse_challenge(receive().content());
         REQUIRE(said.value);
-        const posix::connection_name name{.receiver = socket_id_, .sender = said.value->answer_to};
+        const posix::connection_name name{.receiver = socket_id_,
+                                          .sender = said.value->reply_socket};
         const ucs::security::responder exchange(secret.as_key(), name.as_bytes(),
                                                 said.value->nonce);
         REQUIRE(posix::send_packet(caller_.get(), posix::reply{.content = exchange.answer()}) == 0);
@@ -138,7 +139,7 @@ private:
     std::vector<ucs::unique_fd> crowd_;
 };
 
-// A node with an endpoint to an interface that has gone, whose name somebody else has now.
+// A node with an endpoint to a closed interface whose socket name another process has taken.
 struct deceived {
     explicit deceived(bool with_full_queue = false) {
         {
@@ -153,7 +154,7 @@ struct deceived {
         REQUIRE(send(*ep, 1, 0, "secret") == UCS_OK);
         if (!with_full_queue) stranger->accept();
     }
-    // Returns how often the owner has to look until the endpoint fails.
+    // Returns the number of checks until the endpoint fails.
     unsigned looks_until_failure() {
         unsigned looks = 0;
         while (a.failures.empty() && looks < 1000) {
@@ -189,19 +190,18 @@ TEST_CASE("posix: a listener that cannot prove that it is the peer gets no ring"
     }
     in.fails_with(UCS_ERR_UNREACHABLE);
     CHECK(log.count("belongs to another process now") == 1);
-    // At most the challenge came, and no descriptor.
+    // At most the challenge was received, and no descriptor.
     for (posix::packet got; (got = in.stranger->receive()).type == posix::packet::kind::message;)
         CHECK_FALSE(got.fd);
 }
 
-TEST_CASE("posix: a listener that is silent is given up when the owner has looked often enough",
-          "[posix]") {
+TEST_CASE("posix: a silent listener is given up after enough checks of the owner", "[posix]") {
     deceived in;
     CHECK(in.looks_until_failure() == 12);
     in.fails_with(UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
-TEST_CASE("posix: a full queue of the peer's socket is no silence of the peer", "[posix]") {
+TEST_CASE("posix: a full queue of the peer's socket does not count as silence", "[posix]") {
     deceived in(true);
     for (int looks = 0; looks < 100; ++looks) {
         in.ep->check();
@@ -278,11 +278,11 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     ::close(ends[1]);
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
-    // Each look at the queue takes a few, so that messages do not wait long.
+    // Each event of the socket accepts only a few connections, so that messages do not wait long.
     unsigned looks = 0;
     while (b.received.empty() && looks < 2 * crowd) {
-        b.progress();  // answers the challenge, behind the crowd
-        a.progress();  // passes the ring on
+        b.progress();  // replies to the challenge, behind the other connections
+        a.progress();  // passes the ring to the receiver
         ++looks;
     }
     CHECK(b.received.size() == 1);
@@ -291,8 +291,7 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     REQUIRE(::waitpid(child, nullptr, 0) == child);
 }
 
-TEST_CASE("posix: processes of this user that connect and say nothing make room for others",
-          "[posix]") {
+TEST_CASE("posix: silent connections of this user's processes make room for others", "[posix]") {
     const test::virtual_time time;
     node a, b;
     const silent_crowd crowd(b, 600);
@@ -323,11 +322,11 @@ TEST_CASE("posix: a listener with the right secret gets the ring, and flushes wa
     CHECK(in.a.failures.empty());
 }
 
-TEST_CASE("posix: another process of this user that took the name gets nothing", "[posix]") {
+TEST_CASE("posix: another process of this user with the name receives nothing", "[posix]") {
     check_that_nothing_is_sent_to(::geteuid());
 }
 
-TEST_CASE("posix: a process of another user that took the name gets nothing", "[posix]") {
+TEST_CASE("posix: a process of another user with the name receives nothing", "[posix]") {
     if (::geteuid() != 0) {
         WARN("skipped: only root can run a process of another user");
         return;

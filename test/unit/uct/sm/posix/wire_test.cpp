@@ -24,7 +24,7 @@ parsed<hello> parse(const hello& said) {
 
 }  // namespace
 
-TEST_CASE("posix hello: a good one is read back", "[posix]") {
+TEST_CASE("posix hello: a valid one is parsed", "[posix]") {
     const parsed<hello> answer = parse(good_hello());
     REQUIRE(answer.value);
     CHECK(answer.value->geometry() == ring_geometry{256, 262144, 8256});
@@ -81,12 +81,12 @@ TEST_CASE("posix hello: other lengths are refused", "[posix]") {
 }
 
 TEST_CASE("posix challenge and reply: one of the right kind and length is read", "[posix]") {
-    const challenge asked{.answer_to = 17, .nonce = ucs::security::fresh_nonce()};
+    const challenge asked{.reply_socket = 17, .nonce = ucs::security::fresh_nonce()};
     const reply answered;
     const auto question = std::as_bytes(std::span(&asked, 1));
     const auto answer = std::as_bytes(std::span(&answered, 1));
     REQUIRE(parse_challenge(question).value);
-    CHECK(parse_challenge(question).value->answer_to == 17);
+    CHECK(parse_challenge(question).value->reply_socket == 17);
     CHECK(parse_challenge(question).value->nonce == asked.nonce);
     CHECK(parse_reply(answer).value);
     CHECK_FALSE(parse_challenge(answer).value);
@@ -97,7 +97,7 @@ TEST_CASE("posix challenge and reply: one of the right kind and length is read",
         CHECK_FALSE(parse_reply(answer.first(length)).value);
 }
 
-TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix]") {
+TEST_CASE("posix goodbye: known reasons are parsed, others are refused", "[posix]") {
     packet_header said{.kind = packet_kind::refused};
     CHECK(parse_goodbye(std::as_bytes(std::span(&said, 1))) == packet_kind::refused);
     said.kind = static_cast<packet_kind>(77);
@@ -108,7 +108,7 @@ TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix
     CHECK_FALSE(parse_goodbye({}));
 }
 
-TEST_CASE("posix wake-up call: it is no goodbye, and nothing else is one", "[posix]") {
+TEST_CASE("posix wake-up call: it is distinguished from a goodbye", "[posix]") {
     packet_header said{.kind = packet_kind::wake_up_call};
     const auto bytes = std::as_bytes(std::span(&said, 1));
     CHECK(is_wake_up_call(bytes));
