@@ -10,8 +10,9 @@
 // is a weak reference, which is null with the other.
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #define UCG_MPI_SERVES_OPEN_MPI_5 1
-#include <later_calls.hpp>  // written by make_calls.py
 #include <mpi-ext.h>
+
+#include <later_calls.hpp>  // written by make_calls.py
 
 #pragma weak PMPIX_Barrier_init
 #pragma weak PMPIX_Bcast_init
