@@ -77,8 +77,8 @@ struct remote_operation {
     [[nodiscard]] std::string text() const;
 };
 
-// Checks operations on memory. Of two puts to the same bytes, the later one must win if their order
-// is defined: a flush completed the first before the second started, or both used one endpoint with
+// Checks operations on memory. The later of two puts to the same bytes must win if their order is
+// defined: a flush completed the first before the second started, or both used one endpoint with
 // a fence between them. Otherwise each byte may come from either put. Part of the model.
 class memory_model {
 public:

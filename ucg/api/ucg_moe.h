@@ -520,7 +520,7 @@ enum ucg_moe_low_latency_combine_flags {
      * this rank are compressed as well, so results do not depend on the ranks and nodes of the
      * experts.
      *
-     * Of each 128 values a row keeps top, the largest magnitude, and bottom, the smallest one but
+     * For each 128 values a row keeps top, the largest magnitude, and bottom, the smallest one but
      * 0, in bf16, and of each value its sign and a code c from 0 to 511:
      *
      *     step = min(log2(top / bottom), 32) / 510
@@ -530,7 +530,7 @@ enum ucg_moe_low_latency_combine_flags {
      * another rounding. The code is the one whose value is nearest. So a value of at least 2^-32
      * top is off by no more than step * ln 2 / 2 of it: 2.2 % where magnitudes of 128 values reach
      * over 32 powers of two or more, 0.55 % over 8; the largest is exact, and all are where there
-     * is but one magnitude. What is smaller than 2^-32 top is off by no more than 2^-33 top.
+     * is but one magnitude. A smaller value than 2^-32 top is off by no more than 2^-33 top.
      * Infinities and NaN arrive as NaN, and do not affect other values. */
     UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10 = 1u << 0,
     /* Rows are sent directly from x without a copy into messages (transports may still copy short

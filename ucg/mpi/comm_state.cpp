@@ -54,7 +54,7 @@ bool is_shortage(ucs_status_t status) noexcept {
            status == UCS_ERR_NO_RESOURCE;
 }
 
-// What a rank has for a communicator.
+// How far a rank is with the group of a communicator.
 enum class readiness : int { nothing, found, group };
 
 // Returns a number for a new group that no other call on any rank returns. Several threads may

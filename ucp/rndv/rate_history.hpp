@@ -24,8 +24,8 @@ inline constexpr std::size_t rndv_method_count = 4;
 //
 // Many transfers may run at the same time, and each then waits for those before it. The cost of a
 // transfer is the time that it adds: the time since the previous one ended. A transfer that ran
-// alone is a sample. Of overlapping transfers the average over a batch is a sample, because several
-// ends are noticed at once. One per worker; owner context.
+// alone is a sample. The average over a batch of overlapping transfers is a sample as well, because
+// several ends are noticed at once. One per worker; owner context.
 class rate_history {
 public:
     using seconds = std::array<double, rndv_method_count>;  // by method; negative: not possible

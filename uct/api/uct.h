@@ -28,7 +28,7 @@ enum uct_component_attr_field {
     UCT_COMPONENT_ATTR_FIELD_FLAGS = UCS_BIT(3)
 };
 
-/** What uct_component_query tells. */
+/** The attributes that uct_component_query returns. */
 typedef struct uct_component_attr {
     uint64_t field_mask;                  /* in: wanted members, uct_component_attr_field */
     char name[UCT_COMPONENT_NAME_MAX];    /* "tcp" */

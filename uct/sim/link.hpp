@@ -35,7 +35,7 @@ struct operation {
     std::uint64_t serial = 0;
     completion* done = nullptr;
 
-    // Of a message: `length` bytes in an allocation of exactly that size, the first `copied` of
+    // A message has `length` bytes in an allocation of exactly that size, the first `copied` of
     // which are filled in. The rest is read from `pieces` as late as possible, to detect callers
     // that reuse their buffer too early. A remote access has only pieces and an address; with a key
     // it also has `data`, which is what the network carries.
@@ -87,7 +87,7 @@ struct link {
     bool landing = false;
     std::size_t landed = 0;
 
-    // Of a paired link: the number of the link that its endpoint was connected to.
+    // For a paired link, the number of the link that its endpoint was connected to.
     std::optional<std::uint64_t> partner;
     ucs::time::nanoseconds unreachable_since = 0;  // 0: the last message was accepted
 

@@ -45,7 +45,7 @@ static void implicit(const struct side* from, ucp_ep_h ep, const struct memory* 
     check_filled(in, piece * count, 5);
 }
 
-/* Of two puts to the same bytes with a fence between them, the second one must win. */
+/* When a fence separates two puts to the same bytes, the second one must win. */
 static void fenced(const struct side* from, ucp_ep_h ep, const struct memory* target) {
     for (unsigned i = 0; i < size_count; ++i) {
         ucs_status_ptr_t puts[2];

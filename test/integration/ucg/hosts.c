@@ -99,8 +99,8 @@ static float number(uint32_t source, uint32_t token, uint32_t h, unsigned round)
     return (float)((source * 5 + token + h + round) % 50);
 }
 
-/* The factor that experts apply to a token: expert e multiplies it by e + 1. Of the experts of
- * one rank, or of all. */
+/* The factor that experts apply to a token: expert e multiplies it by e + 1. It
+ * covers the experts of one rank, or all. */
 static float factor(uint32_t source, uint32_t token, int64_t expert_rank) {
     float sum = 0;
     for (uint32_t j = 0; j < CHOICES; ++j) {

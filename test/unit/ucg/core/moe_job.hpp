@@ -150,7 +150,7 @@ public:
         release_handles();
         destroy_teams();
     }
-    // Of those that live, by `masked`.
+    // Makes a team for each living rank, as `masked` says.
     void make_teams() {
         teams.assign(ranks(), nullptr);
         for (const std::uint32_t rank : living()) {

@@ -7,7 +7,7 @@
 
 namespace test::moe {
 
-// Of the tables that each rank gives and gets; the experts' work is done on `out`.
+// The tables that each rank gives and gets; the experts' work is done on `out`.
 struct moved {
     std::vector<table<float>> out, out_weights;
     std::vector<table<std::int64_t>> out_topk;

@@ -165,7 +165,7 @@ TEST_CASE("if there are too many in total, the origin with the most silent candi
     fixture.policy.prefer(fixture.add_candidate(host(6)));
     CHECK(fixture.trim().size() == 1);
     CHECK(silent.is_added());
-    // Of two silent candidates, the older one ends.
+    // The older one of two silent candidates ends.
     fixture.add_candidate(host(5));
     CHECK(fixture.trim() == numbers{7});
 }
