@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tools/common/start_line.hpp"
+#include "tools/common/start_barrier.hpp"
 #include "tools/common/ticks.hpp"
 
 namespace {
@@ -62,12 +62,12 @@ void bind_to(int cpu) {
     if (::sched_setaffinity(0, sizeof chosen, &chosen) != 0) fail("flags: processor");
 }
 
-void measure(shared& with, tools::start_line& start, std::size_t me, std::size_t rounds,
+void measure(shared& with, tools::start_barrier& start, std::size_t me, std::size_t rounds,
              double* times) {
     for (std::size_t i = 0; i < rounds; ++i) {
         auto& timed = with.timed[i % in_turn];
         exchange(with.before[me], with.before[1 - me], i + 1);
-        if (!start.meet([] {})) fail("flags: the other process does not come");
+        if (!start.wait([] {})) fail("flags: the other process does not come");
         const std::uint64_t begin = tools::read_ticks();
         exchange(timed[me], timed[1 - me], i + 1);
         times[i] = static_cast<double>(tools::read_ticks() - begin);
@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
     (void)tools::nanoseconds_per_tick();
     auto& with = *static_cast<shared*>(shared_memory(sizeof(shared)));
     auto* const times = static_cast<double*>(shared_memory(2 * rounds * sizeof(double)));
-    tools::start_line own, joined;
-    if (!own.make(2)) fail("flags: start line");
+    tools::start_barrier own, joined;
+    if (!own.make(2)) fail("flags: start barrier");
     const ::pid_t first = ::getpid(), other = ::fork();
     if (other < 0) fail("flags: process");
     const std::size_t me = other == 0 ? 1 : 0;
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     bind_to(std::atoi(argv[1 + me]));
-    if (me == 1 && !joined.join(own.where())) fail("flags: start line");
+    if (me == 1 && !joined.join(own.where())) fail("flags: start barrier");
     measure(with, me == 0 ? own : joined, me, rounds, times + me * rounds);
     if (me == 1) std::_Exit(0);
     int status = 0;

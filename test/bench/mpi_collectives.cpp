@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/start_line.hpp"
+#include "tools/common/start_barrier.hpp"
 #include "tools/common/ticks.hpp"
 
 namespace {
@@ -29,7 +29,7 @@ constexpr int fewest = 5, few = 32, most = 100'000;
 int rank, ranks;
 double per_tick;  // seconds
 float *from, *into;
-tools::start_line start;
+tools::start_barrier start;
 
 [[noreturn]] void fail(const std::string& why) {
     std::fprintf(stderr, "mpi_collectives: %s\n", why.c_str());
@@ -67,8 +67,8 @@ bool bind_to_processor() {
 
 // Makes the start barrier if all ranks are on one machine. Otherwise the MPI's barrier is the only
 // one.
-void make_start_line() {
-    tools::start_line::address where;
+void make_start_barrier() {
+    tools::start_barrier::address where;
     if (rank == 0 && start.make(static_cast<std::uint32_t>(ranks))) where = start.where();
     MPI_Bcast(&where, sizeof where, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (rank != 0 && where.process != 0) (void)start.join(where);
@@ -83,7 +83,7 @@ void line_up() {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     };
     MPI_Barrier(MPI_COMM_WORLD);
-    if (!start.is_open() || start.meet(idle)) return;
+    if (!start.is_open() || start.wait(idle)) return;
     start.leave();
     std::fprintf(stderr,
                  "mpi_collectives: rank %d: another one did not come for seconds; from here on "
@@ -278,7 +278,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     per_tick = tools::nanoseconds_per_tick() * 1e-9;
-    make_start_line();
+    make_start_barrier();
     if (rank == 0)
         std::printf(
             "collective,bytes,ranks,iterations,min_us,median_us,p95_us,p99_us,max_us,result\n");

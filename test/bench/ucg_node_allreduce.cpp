@@ -60,7 +60,7 @@ options read_options(int count, char** words) {
     read("direct_bytes", made.tuning.direct_bytes);
     read("direct_ranks", made.tuning.direct_ranks);
     read("direct_ranks_bytes", made.tuning.direct_ranks_bytes);
-    read("streamed", made.tuning.streamed_bytes);
+    read("streamed", made.tuning.nontemporal_bytes);
     return made;
 }
 
@@ -80,12 +80,12 @@ std::vector<double> measure(node::engine& engine, const schedule::reducer& reduc
                             std::size_t bytes, vectors& data, unsigned calls) {
     const std::size_t count = bytes / sizeof(float);
     schedule::call params;
-    params.what = schedule::collective::allreduce;
+    params.kind = schedule::collective::allreduce;
     params.from = data.from.data();
     params.into = data.into.data();
     params.count = count;
     params.element = sizeof(float);
-    params.how = &reducer;
+    params.op = &reducer;
     node::operation operation(engine);
     if (operation.init(params) != UCS_OK) std::exit(1);
     std::vector<double> times;
@@ -107,7 +107,7 @@ std::vector<double> measure(node::engine& engine, const schedule::reducer& reduc
 
 void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<pid_t>& pids) {
     bind_to_core(rank);
-    auto memory = node::segment::attach(fd, all.like);
+    auto memory = node::shared_memory::attach(fd, all.like);
     if (!memory) std::exit(1);
     node::watch lives(pids);
     node::engine engine(*memory, lives, rank, all.tuning);
@@ -128,7 +128,7 @@ void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<p
 
 int main(int count, char** words) {
     const options all = read_options(count, words);
-    auto file = node::segment::make(all.like);
+    auto file = node::shared_memory::make(all.like);
     if (!file) return 1;
     std::printf("%10s %12s %12s   (us)\n", "bytes", "min", "median");
     std::fflush(stdout);

@@ -108,10 +108,10 @@ struct side {
 
 call allreduce_of(std::size_t bytes, const schedule::reducer& reducer) {
     call params;
-    params.what = schedule::collective::allreduce;
+    params.kind = schedule::collective::allreduce;
     params.count = bytes / sizeof(float);
     params.element = sizeof(float);
-    params.how = &reducer;
+    params.op = &reducer;
     return params;
 }
 
@@ -146,7 +146,7 @@ void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned ro
     CPU_ZERO(&cores);
     CPU_SET(rank % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &cores);
     (void)::sched_setaffinity(0, sizeof cores, &cores);
-    auto memory = node::segment::attach(fd, like);
+    auto memory = node::shared_memory::attach(fd, like);
     if (!memory) std::exit(1);
     const std::vector<pid_t> no_processes(like.ranks,
                                           0);  // the caller ends the program if a rank hangs
@@ -185,7 +185,7 @@ int main(int count, char** words) {
         count > 1 ? static_cast<unsigned>(std::strtoul(words[1], nullptr, 0)) : 200;
     node::geometry like;
     like.ranks = 2;
-    auto file = node::segment::make(like);
+    auto file = node::shared_memory::make(like);
     if (!file || rounds == 0) return 1;
     for (node::rank_t rank = 0; rank < like.ranks; ++rank) {
         if (::fork() == 0) {

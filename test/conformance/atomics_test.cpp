@@ -66,7 +66,7 @@ ucs_status_t finish(network& net, target& on, const uct::atomic_op& change, std:
 template<class Word>
 Word after(const uct::atomic_op& op, Word was) {
     const auto operand = static_cast<Word>(op.operand);
-    switch (op.what) {
+    switch (op.kind) {
         case uct::atomic_kind::add:
             return static_cast<Word>(was + operand);
         case uct::atomic_kind::swap:

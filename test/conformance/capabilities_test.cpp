@@ -1,6 +1,6 @@
 // Conformance: an interface has the features of its flags and limits, and refuses others.
-#include "test/conformance/support/described.hpp"
 #include "test/conformance/support/suite.hpp"
+#include "test/conformance/support/vfs_text.hpp"
 
 namespace conformance {
 

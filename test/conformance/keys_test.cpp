@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "test/conformance/support/reached.hpp"
+#include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "test/support/log_capture.hpp"
 
@@ -115,7 +115,7 @@ struct scene {
     };
     std::unique_ptr<std::byte, free_memory> memory;
     bytes good_memory;
-    reached good_key;
+    accessible_memory good_key;
     std::unique_ptr<uct::ep> good;
     std::unique_ptr<uct::ep> via;
     sender out;
@@ -215,7 +215,7 @@ CONFORMANCE_CASE(wrong_key, "operations with an unknown key are refused", needed
 CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are refused", needed) {
     scene in(net);
     const test::log_capture log;
-    const reached there(in.b, in.a, in.block());
+    const accessible_memory there(in.b, in.a, in.block());
     for (const access which : all_accesses) {
         if (is_atomic(which)) {  // detected locally: the endpoint stays usable
             for (const std::uint64_t offset : {length, std::size_t{0} - 8}) {
@@ -234,7 +234,7 @@ CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are
 CONFORMANCE_CASE(read_only, "memory shared for reading can be read, but not changed", needed) {
     scene in(net);
     const test::log_capture log;
-    const reached there(in.b, in.a, in.block(), uct::memory_access::read);
+    const accessible_memory there(in.b, in.a, in.block(), uct::memory_access::read);
     const forged keys(in, uct::memory_access::read);
     const auto lie = keys.with(in.a, forged::access_at, std::byte{1});
     REQUIRE(lie != nullptr);
@@ -264,10 +264,10 @@ CONFORMANCE_CASE(withdrawn,
                  needed) {
     scene in(net);
     const test::log_capture log;
-    reached there(in.b, in.a, in.block());
+    accessible_memory there(in.b, in.a, in.block());
     CHECK(in.attempt(access::get_bcopy, there.at(0), length) == UCS_OK);
     there.withdraw();
-    const reached again(in.b, in.a, in.block());
+    const accessible_memory again(in.b, in.a, in.block());
     for (const access which : all_accesses)
         in.check_refused(which, there.at(0));
     CHECK(in.attempt(access::get_zcopy, again.at(0), length) == UCS_OK);
@@ -289,15 +289,15 @@ CONFORMANCE_CASE(
         CAPTURE(writes);
         const access other = writes ? access::get_zcopy : access::put_zcopy;
         for (const uct::memory_access each : {uct::memory_access::change, uct::memory_access::read})
-            REQUIRE(owner.lend(page, each).ok());
+            REQUIRE(owner.expose(page, each).ok());
         REQUIRE(owner.prepare(page, uct::memory_access::change) == UCS_OK);
         const auto allowed = writes ? uct::memory_access::change : uct::memory_access::read;
-        const auto lend = [&] {
-            auto made = owner.lend(in.block(), allowed);
+        const auto expose = [&] {
+            auto made = owner.expose(in.block(), allowed);
             REQUIRE(made.ok());
             return std::move(*made);
         };
-        uct::shared_memory exposed = lend();
+        uct::shared_memory exposed = expose();
         const auto there = claimed(in.a, exposed.key, page);
         const auto begin = reinterpret_cast<std::uint64_t>(in.block().data());
         in.local.fill(std::byte{0x5a});
@@ -308,7 +308,7 @@ CONFORMANCE_CASE(
         in.check_refused(other, {begin, there.get()});
         exposed = {};
         in.check_refused(operation, {begin, there.get()});
-        exposed = lend();
+        exposed = expose();
         in.check_refused(operation, {begin, there.get()});
         const auto again = claimed(in.a, exposed.key, page);
         in.local.fill(std::byte{0x5a});
@@ -320,7 +320,7 @@ CONFORMANCE_CASE(
 CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", needed) {
     scene in(net);
     const test::log_capture log;
-    const reached there(in.b, in.a, in.block());
+    const accessible_memory there(in.b, in.a, in.block());
     for (const bool puts : {true, false}) {
         in.via = in.a.connect(in.b);
         const uct::op which = message_ops(in.a.attr()).front();
@@ -350,7 +350,7 @@ CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", 
 CONFORMANCE_CASE(misaligned, "misaligned atomic operations are refused, and do no harm", needed) {
     scene in(net);
     const test::log_capture log;
-    const reached there(in.b, in.a, in.block());
+    const accessible_memory there(in.b, in.a, in.block());
     for (const std::uint64_t offset : {1U, 4U, 7U}) {
         CHECK(in.attempt(access::atomic, there.at(offset), 8) == UCS_ERR_INVALID_PARAM);
         CHECK(in.via->flush(nullptr) == UCS_OK);

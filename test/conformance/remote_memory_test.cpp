@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "test/conformance/support/reached.hpp"
+#include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "ucs/memory/mapped.hpp"
 #include "uct/sim/random.hpp"
@@ -55,12 +55,12 @@ struct blocks {
 };
 
 // Makes the remote block of the second side accessible to the first one.
-reached reach(network& net, blocks& data) {
+accessible_memory reach(network& net, blocks& data) {
     return {net.at(1), net.at(0), data.remote};
 }
 
-ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data, const reached& there,
-                      counted& done) {
+ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data,
+                      const accessible_memory& there, counted& done) {
     ucs_status_t status = UCS_OK;
     const bool over = net.run_until([&] {
         status = is_get ? via.get_zcopy(data.pieces, there.at(blocks::guard), &done)
@@ -71,7 +71,8 @@ ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data, con
 }
 
 // Moves a whole piece to or from the begin of remote memory.
-void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece, const reached& there) {
+void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece,
+          const accessible_memory& there) {
     counted done;
     ucs_status_t status = UCS_OK;
     REQUIRE(net.run_until([&] {
@@ -101,7 +102,7 @@ void check_transfer(network& net, uct::op which) {
             blocks actual(length, pieces, ++seed);
             blocks wanted(length, pieces, seed);
             wanted.copy(is_get);
-            const reached there = reach(net, actual);
+            const accessible_memory there = reach(net, actual);
             done.push_back(std::make_unique<counted>());
             const ucs_status_t status = transfer(net, *via, is_get, actual, there, *done.back());
             REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
@@ -135,10 +136,10 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
     std::size_t found = 0;
     std::vector<std::unique_ptr<blocks>> all;
     std::vector<std::unique_ptr<blocks>> wanted;
-    std::vector<std::unique_ptr<reached>> there;
+    std::vector<std::unique_ptr<accessible_memory>> there;
     std::vector<std::unique_ptr<counted>> done;
     b.on_message = [&](const received& message) {
-        const bool whole = message.data.size() == 1 + found % uct::ep::longest_word &&
+        const bool whole = message.data.size() == 1 + found % uct::ep::max_notification &&
                            all[found]->remote == wanted[found]->remote;
         REQUIRE(whole);
         ++found;
@@ -150,13 +151,13 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
         all.push_back(std::make_unique<blocks>(length, pieces, i));
         wanted.push_back(std::make_unique<blocks>(length, pieces, i));
         wanted.back()->copy(false);
-        there.push_back(std::make_unique<reached>(reach(net, *all.back())));
+        there.push_back(std::make_unique<accessible_memory>(reach(net, *all.back())));
         done.push_back(std::make_unique<counted>());
-        bytes word(1 + i % uct::ep::longest_word, std::byte{5});
+        bytes word(1 + i % uct::ep::max_notification, std::byte{5});
         ucs_status_t status = UCS_OK;
         REQUIRE(net.run_until([&] {
-            status = via->put_zcopy_and_tell(all.back()->pieces, there.back()->at(blocks::guard), 1,
-                                             word, done.back().get());
+            status = via->put_zcopy_and_notify(all.back()->pieces, there.back()->at(blocks::guard),
+                                               1, word, done.back().get());
             std::ranges::fill(word, std::byte{5});  // the message was copied in the call
             return status != UCS_ERR_NO_RESOURCE;
         }));
@@ -168,9 +169,9 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
     }));
     for (const auto& each : done)
         CHECK(each->result == UCS_OK);
-    const bytes longer(uct::ep::longest_word + 1);
-    CHECK(via->put_zcopy_and_tell(all[0]->pieces, there[0]->at(blocks::guard), 1, longer,
-                                  nullptr) == UCS_ERR_INVALID_PARAM);
+    const bytes longer(uct::ep::max_notification + 1);
+    CHECK(via->put_zcopy_and_notify(all[0]->pieces, there[0]->at(blocks::guard), 1, longer,
+                                    nullptr) == UCS_ERR_INVALID_PARAM);
 }
 
 CONFORMANCE_CASE(refused_peer,
@@ -200,7 +201,7 @@ CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail
         if (!a.attr().ops.has(is_get ? uct::op::get_zcopy : uct::op::put_zcopy)) continue;
         const auto via = a.connect(net.at(1));
         bytes memory(64);
-        const reached there(net.at(1), a, memory);
+        const accessible_memory there(net.at(1), a, memory);
         uct::remote_place nowhere = there.at(0);
         nowhere.address = 4096;
         std::uint64_t word = 0;
@@ -221,13 +222,13 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
     side& a = net.at(0);
     constexpr std::size_t count = 20;
     std::vector<std::unique_ptr<blocks>> all;
-    std::vector<std::unique_ptr<reached>> there;
+    std::vector<std::unique_ptr<accessible_memory>> there;
     std::vector<std::unique_ptr<counted>> done;
     counted flushed;
     const auto via = a.connect(net.at(1));
     for (std::uint32_t i = 0; i < count; ++i) {
         all.push_back(std::make_unique<blocks>(5000, 1, i));
-        there.push_back(std::make_unique<reached>(reach(net, *all[i])));
+        there.push_back(std::make_unique<accessible_memory>(reach(net, *all[i])));
         done.push_back(std::make_unique<counted>());
         const ucs_status_t status = transfer(net, *via, false, *all[i], *there[i], *done[i]);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
@@ -250,7 +251,7 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
     const std::size_t longest =
         std::max({a.attr().max_put_short, a.attr().max_put_bcopy, a.attr().max_get_bcopy});
     bytes memory(longest + 2 * blocks::guard, std::byte{0x11});
-    const reached there(net.at(1), a, memory);
+    const accessible_memory there(net.at(1), a, memory);
     struct packed {
         const bytes* from;
         static std::size_t pack(void* arg, void* into, std::size_t capacity) {
@@ -301,7 +302,7 @@ CONFORMANCE_CASE(remapped,
     const auto via = a.connect(net.at(1));
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 1 << 18);
     bytes remote(length);
-    const reached there(net.at(1), a, remote);
+    const accessible_memory there(net.at(1), a, remote);
     const auto finish = [&](bool is_get, std::byte* local) {
         move(net, *via, is_get, {local, length}, there);
     };
@@ -334,7 +335,7 @@ CONFORMANCE_CASE(constants,
     const auto via = a.connect(net.at(1));
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 10'000);
     bytes remote(length);
-    const reached there(net.at(1), a, remote);
+    const accessible_memory there(net.at(1), a, remote);
     const bytes sent = make_message({3, 1}, length);
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);

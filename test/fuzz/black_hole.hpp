@@ -87,7 +87,8 @@ public:
         const std::unique_ptr<std::byte[]> copy(new std::byte[message.size()]);
         if (!message.empty()) std::memcpy(copy.get(), message.data(), message.size());
         const uct::am_handler& taker = handler(id);
-        const bool asks = lands && taker.locate != nullptr && message.size() > taker.landing_header;
+        const bool asks =
+            supports_landing && taker.locate != nullptr && message.size() > taker.landing_header;
         if (!asks || !land(taker, copy.get(), message.subspan(taker.landing_header))) {
             deliver(id, copy.get(), message.size());
         }
@@ -104,7 +105,7 @@ public:
     }
 
     static constexpr std::size_t max_message = 2048;
-    bool lands = false;                        // asks the worker for destinations of messages
+    bool supports_landing = false;             // asks the worker for destinations of messages
     static inline hole_iface* last = nullptr;  // the open interface
     bool blocked = false;                      // no resources for messages
     bool slow_transfers = false;  // remote operations complete in the next progress only

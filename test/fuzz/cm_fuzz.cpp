@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ucp/cm/inbox.hpp"
+#include "ucp/cm/frame_reader.hpp"
 
 using namespace ucp::cm;
 
@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::size_t piece = 1 + data[0];
     auto rest = std::as_bytes(std::span(data + 1, size - 1));
-    inbox box(static_cast<inbox::start>(data[0] % 3));
+    frame_reader box(static_cast<frame_reader::start>(data[0] % 3));
     while (!rest.empty()) {
         const std::span<std::byte> space = box.space();
         if (space.empty()) std::abort();
@@ -18,15 +18,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::memcpy(space.data(), rest.data(), count);
         rest = rest.subspan(count);
         switch (box.filled(count)) {
-            case inbox::result::incomplete:
+            case frame_reader::result::incomplete:
                 continue;
-            case inbox::result::malformed:
+            case frame_reader::result::malformed:
                 if (box.why_not() == nullptr) std::abort();
                 return 0;
-            case inbox::result::opening:
+            case frame_reader::result::key_handshake:
                 if (box.beginning().empty()) std::abort();
                 return 0;
-            case inbox::result::frame:
+            case frame_reader::result::frame:
                 break;
         }
         if (box.body().size() > wire::max_body) std::abort();

@@ -1,7 +1,7 @@
 // Hostile strangers, ranks and rank 0 at the port where ranks meet. The first byte chooses the
 // fuzzer's role: the other ranks of a store, or its rank 0. It also chooses whether the input
-// begins with the opening of the connection; otherwise the target sends the opening of a side
-// without a key.
+// begins with the key handshake of the connection; otherwise the target sends the key handshake of
+// a side without a key.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ void ask(exchange& tree, std::uint64_t number) {
         std::array<std::byte, bytes> into;
         std::size_t room = into.size();
         static_cast<void>(tree.look_up(number, other, into.data(), room));
-        if (room > wire::most_published) __builtin_trap();
+        if (room > wire::max_published) __builtin_trap();
         tree.serve();
     }
 }
@@ -75,14 +75,14 @@ void drive(exchange& tree, std::span<const std::pair<int, std::span<const std::u
     static_cast<void>(tree.withdraw(number));
 }
 
-// Sends the opening of a client, or of a server, that has no key.
-void open_as(ucs::security::opening::role side, int to) {
-    using ucs::security::opening;
-    opening client(opening::role::client, nullptr, store_purpose);
-    opening server(opening::role::server, nullptr, store_purpose);
+// Sends the key handshake of a client, or of a server, that has no key.
+void open_as(ucs::security::key_handshake::role side, int to) {
+    using ucs::security::key_handshake;
+    key_handshake client(key_handshake::role::client, nullptr, store_purpose);
+    key_handshake server(key_handshake::role::server, nullptr, store_purpose);
     std::copy(client.output().begin(), client.output().end(), server.space().begin());
     server.take(client.output().size());
-    const auto record = side == opening::role::client ? client.output() : server.output();
+    const auto record = side == key_handshake::role::client ? client.output() : server.output();
     static_cast<void>(::send(to, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
@@ -99,7 +99,7 @@ void be_others(std::span<const std::uint8_t> input, std::uint8_t mode) {
     (*root)->adopt(ucs::unique_fd(::fcntl(second.local.get(), F_DUPFD_CLOEXEC, 0)));
     if ((mode & 2) == 0)
         for (const wire_pair* each : {&first, &second})
-            open_as(ucs::security::opening::role::client, each->remote.get());
+            open_as(ucs::security::key_handshake::role::client, each->remote.get());
     const std::size_t half = input.size() / 2;
     const std::pair<int, std::span<const std::uint8_t>> sent[] = {
         {first.remote.get(), input.first(half)}, {second.remote.get(), input.subspan(half)}};
@@ -111,7 +111,7 @@ void be_root(std::span<const std::uint8_t> input, std::uint8_t mode) {
     tcp_leaf leaf({1, ranks, ucs::time::second}, 0,
                   {"127.0.0.1", 1},  // an address without a listener
                   ucs::unique_fd(::fcntl(only.local.get(), F_DUPFD_CLOEXEC, 0)), key_of(mode));
-    if ((mode & 2) == 0) open_as(ucs::security::opening::role::server, only.remote.get());
+    if ((mode & 2) == 0) open_as(ucs::security::key_handshake::role::server, only.remote.get());
     const std::pair<int, std::span<const std::uint8_t>> sent[] = {{only.remote.get(), input}};
     drive(leaf, sent);
 }

@@ -31,10 +31,10 @@ void read_request(std::span<const std::byte> content) {
         require(is_printable(asked.label));
         require(asked.params.extent() >= asked.params.message_size());
         require(to_words(parse_request(pack_request(asked)).params) == to_words(asked.params));
-    } catch (const tools::usage_error& why_not) {
-        require(is_printable(why_not.what()));
-    } catch (const tools::failure& why_not) {
-        require(is_printable(why_not.what()));
+    } catch (const tools::usage_error& error) {
+        require(is_printable(error.what()));
+    } catch (const tools::failure& error) {
+        require(is_printable(error.what()));
     }
 }
 

@@ -9,11 +9,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bytes = std::as_bytes(std::span(data, size));
     const auto answer = uct::posix::parse_hello(bytes);
     if (answer.value && !answer.value->geometry().valid()) std::abort();
-    if (answer.value.has_value() != answer.why_not.empty()) std::abort();
+    if (answer.value.has_value() != answer.reason.empty()) std::abort();
     const auto challenge = uct::posix::parse_challenge(bytes);
     const auto reply = uct::posix::parse_reply(bytes);
-    if (challenge.value.has_value() != challenge.why_not.empty()) std::abort();
-    if (reply.value.has_value() != reply.why_not.empty()) std::abort();
+    if (challenge.value.has_value() != challenge.reason.empty()) std::abort();
+    if (reply.value.has_value() != reply.reason.empty()) std::abort();
     if (answer.value.has_value() + challenge.value.has_value() + reply.value.has_value() > 1)
         std::abort();
     if (uct::posix::parse_goodbye(bytes) && uct::posix::is_wake_up_call(bytes)) std::abort();

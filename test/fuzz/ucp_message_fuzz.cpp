@@ -25,12 +25,12 @@ const ucs::security::key_pair& peer_keys() {
     static const auto made = ucs::security::key_pair::random();
     return made;
 }
-const std::uint64_t peer_uid = ucp::address::uid_of(peer_keys().open());
+const std::uint64_t peer_uid = ucp::address::uid_of(peer_keys().public_half());
 
 // The peer's real address.
 std::vector<std::byte> peer_address() {
     ucp::address::worker_address made;
-    made.identity = peer_keys().open();
+    made.identity = peer_keys().public_half();
     made.name = "peer";
     ucp::address::entry entry;
     entry.transport = entry.device = "hole";
@@ -66,7 +66,7 @@ public:
         worker_ = std::move(*ucp::worker::create(*context_, {}));
         if (choice / 24 % 2 != 0) worker_->waiting().set_most(500);
         if (choice / 48 % 2 != 0) worker_->messages().arriving().set_most(50'000);
-        shared_key_ = peer_keys().agree(worker_->identity().open());
+        shared_key_ = peer_keys().agree(worker_->identity().public_half());
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);
         share_memory();
@@ -123,7 +123,7 @@ private:
                 hole().break_links();
                 return;
             case 12:
-                hole().lands = !hole().lands;
+                hole().supports_landing = !hole().supports_landing;
                 return;
             case 13:
             case 14:
@@ -496,8 +496,8 @@ private:
                         number % 2 * 4096,
                         number % 3};
             case wire::stream_data:
-            case wire::room_question:
-            case wire::room_answer:
+            case wire::credit_request:
+            case wire::credit_grant:
                 return {ep_id()};
             case wire::rndv_more:
                 return {ep_id(), number};
@@ -537,12 +537,12 @@ private:
     void good_message() {
         namespace wire = ucp::wire;
         static constexpr uct::am_id ids[] = {
-            wire::eager_only,  wire::eager_first,   wire::eager_data,    wire::eager_ack,
-            wire::rndv_rts,    wire::rndv_rtr,      wire::rndv_data,     wire::rndv_ats,
-            wire::rndv_atp,    wire::am_only,       wire::am_first,      wire::am_rts,
-            wire::stream_data, wire::stream_credit, wire::room_question, wire::room_answer,
-            wire::rma_put,     wire::rma_get,       wire::rma_data,      wire::rma_result,
-            wire::rma_atomic,  wire::rma_confirm,   wire::rma_confirmed, wire::rndv_more};
+            wire::eager_only,  wire::eager_first,   wire::eager_data,     wire::eager_ack,
+            wire::rndv_rts,    wire::rndv_rtr,      wire::rndv_data,      wire::rndv_ats,
+            wire::rndv_atp,    wire::am_only,       wire::am_first,       wire::am_rts,
+            wire::stream_data, wire::stream_credit, wire::credit_request, wire::credit_grant,
+            wire::rma_put,     wire::rma_get,       wire::rma_data,       wire::rma_result,
+            wire::rma_atomic,  wire::rma_confirm,   wire::rma_confirmed,  wire::rndv_more};
         const uct::am_id id = ids[input_.byte() % std::size(ids)];
         const std::size_t payload = input_.byte() * 8;
         const std::vector<std::uint64_t> header = good_header(id, payload);

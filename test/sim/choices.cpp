@@ -30,7 +30,7 @@ void choose_network(random& dice, parameters& network) {
     if (dice.chance(0.3)) remove(network.ops, uct::op::put_zcopy);
     if (dice.chance(0.3)) network.rma_refused = 0.7;
     network.reach = dice.chance(0.5) ? uct::scope::host : uct::scope::network;
-    network.lands = dice.chance(0.5);
+    network.supports_landing = dice.chance(0.5);
     network.landing_piece = dice.chance(0.5) ? 0 : 100;
     network.delay_probability = one_of(dice, {0.0, 0.1, 0.5});
     network.max_connect_time = one_of<ucs::time::nanoseconds>(dice, {0, 3000, 100'000});

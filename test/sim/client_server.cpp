@@ -16,7 +16,7 @@ using ucp::capi::handle;
 void process::listen() {
     if (all_.plan.sockets == 0) return;
     ucp::cm::listener_params params;
-    params.at = sockets::any_address();
+    params.address = sockets::any_address();
     params.on_request = {on_connect, this};
     auto made = ucp::cm::listener::open(worker_->connections(), params);
     if (!made) {
@@ -69,7 +69,7 @@ void process::answer_one() {
     const ucp::cm::conn_request& seen = ucp::capi::from(request);
     const auto client =
         std::find_if(all_.processes.begin(), all_.processes.end(),
-                     [&](const auto& each) { return each->uid_ == seen.said().uid; });
+                     [&](const auto& each) { return each->uid_ == seen.request().uid; });
     if (client == all_.processes.end()) {
         all_.records.violation("a request from an unknown client");
         return;

@@ -45,7 +45,7 @@ std::string scenario::text() const {
         network.paired.registration_failure, network.paired.registration_time,
         network.paired.keeps_registered, network.ops.bits, network.max_short, network.max_bcopy,
         network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
-        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        network.reach == uct::scope::host ? "host" : "network", network.supports_landing,
         network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);

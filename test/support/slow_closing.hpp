@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/close_in_background.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -47,30 +47,30 @@ struct unix_pair {
     unix_pair() {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-        ours = unique_fd(ends[0]);
-        theirs = unique_fd(ends[1]);
+        local = unique_fd(ends[0]);
+        remote = unique_fd(ends[1]);
     }
-    unique_fd ours;
-    unique_fd theirs;
+    unique_fd local;
+    unique_fd remote;
 };
 
-// Sockets that wait in close_aside() behind a lingering one, as many as closes_too_many() needs.
-// The destructor lets them close, and waits for that.
+// Sockets that wait in close_in_background() behind a lingering one, as many as
+// has_too_many_pending_closes() needs. The destructor lets them close, and waits for that.
 struct full_closing_pool {
     full_closing_pool() {
         unix_pair first;
         const auto byte = std::as_bytes(std::span("x", 1));
-        REQUIRE(ucs::sys::send_with_descriptor(first.theirs.get(), byte, trap.sender.get()) == 0);
+        REQUIRE(ucs::sys::send_with_descriptor(first.remote.get(), byte, trap.sender.get()) == 0);
         trap.sender.reset();
-        ucs::sys::close_aside(std::move(first.ours));
-        while (!ucs::sys::closes_too_many()) {
+        ucs::sys::close_in_background(std::move(first.local));
+        while (!ucs::sys::has_too_many_pending_closes()) {
             unix_pair each;
-            ucs::sys::close_aside(std::move(each.ours));
+            ucs::sys::close_in_background(std::move(each.local));
         }
     }
     ~full_closing_pool() {
         trap.receiver.reset();
-        while (ucs::sys::closes_too_many())
+        while (ucs::sys::has_too_many_pending_closes())
             std::this_thread::yield();
     }
     lingering trap;

@@ -85,7 +85,7 @@ void print_capabilities(const uct::iface_attr& attr) {
     print_line("reaches", std::string(reach_name(attr.reach)));
     print_line("connection", attr.connection_length > 0 ? "to ep" : "to iface");
     print_line("progress", attr.cost == uct::poll_cost::memory ? "by memory" : "by system call");
-    if (attr.lands) print_line("receives", "straight into the posted buffer");
+    if (attr.supports_landing) print_line("receives", "straight into the posted buffer");
     fmt::print("# {:>21} {} bytes\n", "iface address:", attr.address_length);
     if (attr.connection_length > 0) {
         fmt::print("# {:>21} {} bytes\n", "ep address:", attr.connection_length);
@@ -109,7 +109,7 @@ void print_resource(const uct::component& from, const uct::resource& where,
     fmt::print("#\n#      Transport: {}\n", where.transport);
     fmt::print("#         Device: {}\n", where.device);
     fmt::print("#           Type: {}\n", type_name(where.type));
-    fmt::print("#  System device: {}\n", where.place.text());
+    fmt::print("#  System device: {}\n", where.location.text());
     const auto opened = from.open(where, params);
     if (opened.ok()) {
         print_capabilities((*opened)->attr());

@@ -23,8 +23,8 @@ void print_nodes(const machine& host) {
 void print_devices(const std::vector<net_device>& devices) {
     for (const net_device& device : devices) {
         fmt::print("# {}: {}, {}, {}, MTU {}{}\n", device.name,
-                   device.is_virtual ? "virtual" : device.driver, device.state, device.where.text(),
-                   device.mtu,
+                   device.is_virtual ? "virtual" : device.driver, device.state,
+                   device.location.text(), device.mtu,
                    device.speed_mbps == 0 ? "" : fmt::format(", {} Mb/s", device.speed_mbps));
     }
 }
@@ -33,7 +33,7 @@ void print_devices(const std::vector<net_device>& devices) {
 void print_matrix(const std::vector<net_device>& devices) {
     std::vector<const net_device*> shown;
     for (const net_device& device : devices) {
-        if (device.where.pci) shown.push_back(&device);
+        if (device.location.pci) shown.push_back(&device);
     }
     const auto cell = [](std::string_view text) { return fmt::format(" {:^{}} |", text, width); };
     std::string edge = "# +";
@@ -47,7 +47,7 @@ void print_matrix(const std::vector<net_device>& devices) {
     for (const net_device* row : shown) {
         std::string line = "# |" + cell(row->name);
         for (const net_device* column : shown) {
-            line += cell(path_class_name(tree.between(*row->where.pci, *column->where.pci)));
+            line += cell(path_class_name(tree.between(*row->location.pci, *column->location.pci)));
         }
         fmt::print("{}\n{}\n", line, edge);
     }

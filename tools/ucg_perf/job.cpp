@@ -83,12 +83,12 @@ job::job(ucg_oob_t* oob, double limit) : oob_(oob), limit_(limit > 0 ? limit : d
     check(ucg_group_wait(group), "creating the group");
     check(ucg_group_query(group, &about_), "querying the group");
     barrier_ = prepare(arguments(UCG_COLL_BARRIER));
-    if (about_.nodes == 1 && about_.size > 1) make_start_line();
+    if (about_.nodes == 1 && about_.size > 1) make_start_barrier();
 }
 
-void job::make_start_line() {
+void job::make_start_barrier() {
     constexpr double longest = 5;
-    tools::start_line::address start_address;
+    tools::start_barrier::address start_address;
     const auto limit_ms = static_cast<std::uint32_t>(std::min(limit_, longest) * 1000);
     if (rank() == 0 && start_.make(size(), limit_ms)) start_address = start_.where();
     ucg_coll_args_t args = arguments(UCG_COLL_BCAST);
@@ -102,7 +102,7 @@ void job::make_start_line() {
 
 void job::line_up() const {
     barrier();
-    if (!start_.is_open() || start_.meet([this] { (void)ucg_progress(context_.get()); })) return;
+    if (!start_.is_open() || start_.wait([this] { (void)ucg_progress(context_.get()); })) return;
     start_.leave();
     fmt::print(
         stderr,

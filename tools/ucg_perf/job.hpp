@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/common/start_line.hpp"
+#include "tools/common/start_barrier.hpp"
 
 namespace tools::ucg_perf {
 
@@ -61,13 +61,13 @@ private:
     std::unique_ptr<ucg_context, leave> context_;
     std::unique_ptr<ucg_group, leave> group_;
     ucg_group_attr_t about_ = UCG_GROUP_ATTR_INIT;
-    void make_start_line();
+    void make_start_barrier();
     [[nodiscard]] ucg_coll_args_t arguments(ucg_coll_t collective) const;
     void run(const request& operation, std::string_view purpose) const;
 
     const double limit_;
     request barrier_;
-    mutable tools::start_line start_;
+    mutable tools::start_barrier start_;
 };
 
 }  // namespace tools::ucg_perf

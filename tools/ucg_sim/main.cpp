@@ -98,7 +98,7 @@ void list() {
 
 ucg::sim::experiment experiment_of(const options& opts, collective kind, double bytes) {
     ucg::sim::experiment made;
-    made.what = kind;
+    made.kind = kind;
     made.bytes = kind == collective::barrier ? 0 : bytes;
     made.root = opts.root;
     made.sizes = opts.cutting;
@@ -109,9 +109,10 @@ ucg::sim::experiment experiment_of(const options& opts, collective kind, double 
 const algorithm& best_by_prediction(const options& opts, const ucg::sim::experiment& experiment,
                                     const ucg::sim::machine& on) {
     ucg::schedule::call call;
-    call.what = experiment.what;
-    const ucg::schedule::placement where = placement_of(on);
-    return ucg::algo::choose(call, shape_of(experiment, where), costs_of(on), opts.deterministic);
+    call.kind = experiment.kind;
+    const ucg::schedule::placement placement = placement_of(on);
+    return ucg::algo::choose(call, shape_of(experiment, placement), costs_of(on),
+                             opts.deterministic);
 }
 
 // Returns the algorithms that -a names and that can serve the collective.
@@ -119,14 +120,14 @@ std::vector<const algorithm*> chosen(const options& opts, const ucg::sim::experi
                                      const ucg::sim::machine& on) {
     if (opts.algorithm == "auto") return {&best_by_prediction(opts, experiment, on)};
     const std::vector<std::string_view> names = tools::split(opts.algorithm, ',');
-    const ucg::schedule::placement where = placement_of(on);
+    const ucg::schedule::placement placement = placement_of(on);
     ucg::schedule::call call;
-    call.what = experiment.what;
+    call.kind = experiment.kind;
     std::vector<const algorithm*> made;
-    for (const algorithm& each : ucg::algo::algorithms(experiment.what)) {
+    for (const algorithm& each : ucg::algo::algorithms(experiment.kind)) {
         const bool named = std::ranges::find(names, each.name) != names.end();
         if (opts.algorithm != "all" && !named) continue;
-        if (fits(each, call, shape_of(experiment, where), opts.deterministic))
+        if (can_run(each, call, shape_of(experiment, placement), opts.deterministic))
             made.push_back(&each);
     }
     return made;
@@ -141,13 +142,13 @@ std::string details(const options& opts, const ucg::sim::outcome& found) {
 bool run(const options& opts, collective kind, double bytes, const ucg::sim::machine& on,
          sweep& into, printer& out) {
     const ucg::sim::experiment experiment = experiment_of(opts, kind, bytes);
-    const ucg::schedule::placement where = placement_of(on);
+    const ucg::schedule::placement placement = placement_of(on);
     const algorithm& best = best_by_prediction(opts, experiment, on);
     bool correct = true;
     const std::vector<const algorithm*> all = chosen(opts, experiment, on);
     if (all.empty() && bytes == opts.sizes.front())
         fmt::print(stderr, "ucg_sim: {} of {} ranks, {} nodes: none of -a {} can serve it\n",
-                   name(kind), on.ranks, where.nodes(), opts.algorithm);
+                   name(kind), on.ranks, placement.nodes(), opts.algorithm);
     for (const algorithm* candidate : all) {
         auto found = measure(on, experiment, *candidate);
         if (!found.ok()) {
@@ -158,7 +159,7 @@ bool run(const options& opts, collective kind, double bytes, const ucg::sim::mac
         into.add(opts.groups.size() > 1 ? on.ranks : bytes, candidate->name, found->seconds,
                  candidate == &best);
         if (opts.table && found->wrong.empty()) continue;
-        const double predicted = candidate->cost(shape_of(experiment, where), costs_of(on));
+        const double predicted = candidate->cost(shape_of(experiment, placement), costs_of(on));
         const std::string more = details(opts, *found);
         const result_row line{name(kind), candidate->name, experiment.bytes, predicted,
                               std::move(*found)};
@@ -171,7 +172,7 @@ bool run(const options& opts, collective kind, double bytes, const ucg::sim::mac
 bool run(const options& opts, ucg::sim::exchange kind, double bytes, const ucg::sim::machine& on,
          sweep& into, printer& out) {
     ucg::sim::moe_experiment experiment = opts.moe;
-    experiment.what = kind;
+    experiment.kind = kind;
     experiment.row_bytes = bytes;
     const std::span<const named_route> all_routes = routes_of(kind);
     std::vector<named_route> chosen(all_routes.begin(), all_routes.end());
@@ -185,7 +186,7 @@ bool run(const options& opts, ucg::sim::exchange kind, double bytes, const ucg::
         fmt::print(stderr, "ucg_sim: {}: none of -a {} can serve it\n", name(kind), opts.algorithm);
     std::vector<ucg::sim::moe_outcome> all;
     for (const named_route& each : chosen) {
-        experiment.how = each.route;
+        experiment.route = each.route;
         auto found = measure(on, experiment);
         if (!found.ok())
             throw tools::failure(fmt::format("{} of rows of {} bytes: {}", name(kind), bytes,
@@ -195,7 +196,7 @@ bool run(const options& opts, ucg::sim::exchange kind, double bytes, const ucg::
     const auto best = std::ranges::min_element(all, {}, &ucg::sim::moe_outcome::predicted);
     bool correct = true;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        ucg::sim::outcome& found = all[i].found;
+        ucg::sim::outcome& found = all[i].outcome;
         correct = correct && found.wrong.empty();
         into.add(opts.groups.size() > 1 ? on.ranks : bytes, std::string(chosen[i].name),
                  found.seconds, &all[i] == &*best);
@@ -209,8 +210,8 @@ bool run(const options& opts, ucg::sim::exchange kind, double bytes, const ucg::
 }
 
 void save(const std::string& path, const std::string& text) {
-    const std::string why_not = ucs::sys::write_named_file(path, text);
-    if (!why_not.empty()) throw tools::failure(fmt::format("cannot write {}: {}", path, why_not));
+    const std::string reason = ucs::sys::write_named_file(path, text);
+    if (!reason.empty()) throw tools::failure(fmt::format("cannot write {}: {}", path, reason));
 }
 
 std::string title_of(const options& opts, std::string_view work) {

@@ -135,7 +135,7 @@ void change_node(const std::string& text, ucg::sim::machine& on) {
     if (parts.size() > 2)
         throw usage_error(fmt::format("-f: \"{}\" has more than two parts", text));
     if (!parts[0].empty()) on.flag = positive('f', parts[0]);
-    if (parts.size() == 2 && !parts[1].empty()) on.look = positive('f', parts[1]);
+    if (parts.size() == 2 && !parts[1].empty()) on.flag_read = positive('f', parts[1]);
 }
 
 // "latency:bandwidth:send:receive:gap". Parts that are empty or left out at the end keep their

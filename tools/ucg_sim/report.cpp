@@ -23,10 +23,11 @@ std::string link_text(const link_parameters& link) {
 }
 
 std::string placement_text(const ucg::sim::machine& on) {
-    const ucg::schedule::placement where = placement_of(on);
+    const ucg::schedule::placement placement = placement_of(on);
     if (on.nodes.empty()) return fmt::format("{} to a node", on.ranks_per_node);
-    return fmt::format("{} to {} on each of {} nodes{}", where.fewest(), where.most(),
-                       where.nodes(), where.in_order() ? "" : ", mixed");
+    return fmt::format("{} to {} on each of {} nodes{}", placement.min_ranks_per_node(),
+                       placement.max_ranks_per_node(), placement.nodes(),
+                       placement.is_in_order() ? "" : ", mixed");
 }
 
 struct port_load {
@@ -50,28 +51,30 @@ std::string verdict(const ucg::sim::outcome& found) {
 std::string csv_row(const result_row& result) {
     const ucg::sim::outcome& found = result.found;
     const port_load load = load_of(found);
-    const path& why = found.why;
+    const path& critical = found.critical_path;
     return fmt::format(
         "{},{},{:.0f},{:.3f},{:.3f},{:.0f},{:.0f},{:.0f},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},"
         "{:.3f},{:.3f},{:.3f},{}\n",
         result.collective, result.algorithm, result.bytes, found.seconds * per_microsecond,
         result.predicted * per_microsecond, load.most, load.total, found.inside, found.messages,
-        found.last, why.messages, why.between, microseconds(why.overhead),
-        microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
-        microseconds(why.reduce), microseconds(why.copy), microseconds(why.disorder),
-        found.wrong.empty() ? "checked" : "wrong");
+        found.last, critical.messages, critical.between, microseconds(critical.overhead),
+        microseconds(critical.latency), microseconds(critical.transfer),
+        microseconds(critical.queued), microseconds(critical.reduce), microseconds(critical.copy),
+        microseconds(critical.disorder), found.wrong.empty() ? "checked" : "wrong");
 }
 
 std::string path_line(const ucg::sim::outcome& found) {
-    const path& why = found.why;
+    const path& critical = found.critical_path;
     return fmt::format(
         "    path to rank {}: {} messages ({} between nodes), {} node collectives: overheads "
         "{:.2f}, latency {:.2f}, "
         "transfer {:.2f}, ports {:.2f}, reducing {:.2f}, copying {:.2f}{} us\n",
-        found.last, why.messages, why.between, why.meetings, microseconds(why.overhead),
-        microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
-        microseconds(why.reduce), microseconds(why.copy),
-        why.disorder != 0 ? fmt::format(", delays {:.2f}", microseconds(why.disorder)) : "");
+        found.last, critical.messages, critical.between, critical.node_collectives,
+        microseconds(critical.overhead), microseconds(critical.latency),
+        microseconds(critical.transfer), microseconds(critical.queued),
+        microseconds(critical.reduce), microseconds(critical.copy),
+        critical.disorder != 0 ? fmt::format(", delays {:.2f}", microseconds(critical.disorder))
+                               : "");
 }
 
 }  // namespace
@@ -117,7 +120,7 @@ void write_settings(json_writer& into, const ucg::sim::machine& machine) {
     write_link("between_nodes", machine.between);
     into.member("placement", placement_text(machine));
     into.member("flag_ns", machine.flag);
-    into.member("look_ns", machine.look);
+    into.member("look_ns", machine.flag_read);
     into.member("reduce_GBps", machine.reduce_rate / 1e9);
     into.member("copy_GBps", machine.copy_rate / 1e9);
     into.member("largest_delay_ns", machine.max_delay);
@@ -127,7 +130,7 @@ void write_settings(json_writer& into, const ucg::sim::machine& machine) {
 void write_row(json_writer& into, const result_row& row, const ucg::sim::machine& machine) {
     const ucg::sim::outcome& found = row.found;
     const port_load load = load_of(found);
-    const path& why = found.why;
+    const path& critical = found.critical_path;
     into.member("collective", row.collective);
     into.member("algorithm", row.algorithm);
     into.member("ranks", machine.ranks);
@@ -140,15 +143,15 @@ void write_row(json_writer& into, const result_row& row, const ucg::sim::machine
     into.member("messages", found.messages);
     into.begin_object("path");
     into.member("rank", found.last);
-    into.member("messages", why.messages);
-    into.member("messages_between_nodes", why.between);
-    into.member("overhead_us", microseconds(why.overhead));
-    into.member("latency_us", microseconds(why.latency));
-    into.member("transfer_us", microseconds(why.transfer));
-    into.member("ports_us", microseconds(why.queued));
-    into.member("reduce_us", microseconds(why.reduce));
-    into.member("copy_us", microseconds(why.copy));
-    into.member("delay_us", microseconds(why.disorder));
+    into.member("messages", critical.messages);
+    into.member("messages_between_nodes", critical.between);
+    into.member("overhead_us", microseconds(critical.overhead));
+    into.member("latency_us", microseconds(critical.latency));
+    into.member("transfer_us", microseconds(critical.transfer));
+    into.member("ports_us", microseconds(critical.queued));
+    into.member("reduce_us", microseconds(critical.reduce));
+    into.member("copy_us", microseconds(critical.copy));
+    into.member("delay_us", microseconds(critical.disorder));
     into.end();
     into.member("result", verdict(found));
 }

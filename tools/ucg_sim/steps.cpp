@@ -7,16 +7,16 @@
 namespace tools::ucg_sim {
 namespace {
 
-using ucg::sim::trail_kind;
-using ucg::sim::trail_step;
-using steps = std::span<const trail_step>;
+using ucg::sim::trace_kind;
+using ucg::sim::trace_step;
+using steps = std::span<const trace_step>;
 
 constexpr std::size_t longest_pattern = 4;
 
 // Returns whether two steps are equal, apart from the ranks and from rounding of the bytes.
-bool alike(const trail_step& one, const trail_step& other) noexcept {
-    return one.what == other.what && one.met == other.met && one.between == other.between &&
-           one.bytes <= other.bytes + other.bytes / 8 + 4 &&
+bool alike(const trace_step& one, const trace_step& other) noexcept {
+    return one.kind == other.kind && one.collective == other.collective &&
+           one.between == other.between && one.bytes <= other.bytes + other.bytes / 8 + 4 &&
            other.bytes <= one.bytes + one.bytes / 8 + 4;
 }
 
@@ -28,18 +28,18 @@ std::size_t repeats(steps all, std::size_t length) noexcept {
     return same / length;
 }
 
-std::string step_text(const trail_step& step) {
+std::string step_text(const trace_step& step) {
     const double bytes = step.charged;
-    switch (step.what) {
-        case trail_kind::message:
+    switch (step.kind) {
+        case trace_kind::message:
             return fmt::format("message of {:.0f} bytes {}", bytes,
                                step.between ? "between nodes" : "inside a node");
-        case trail_kind::reduce:
+        case trace_kind::reduce:
             return fmt::format("reduce {:.0f} bytes", bytes);
-        case trail_kind::copy:
+        case trace_kind::copy:
             return fmt::format("copy {:.0f} bytes", bytes);
-        case trail_kind::meeting:
-            return fmt::format("{} of a node, {:.0f} bytes", name(step.met), bytes);
+        case trace_kind::node_collective:
+            return fmt::format("{} of a node, {:.0f} bytes", name(step.collective), bytes);
     }
     return {};
 }
@@ -48,7 +48,7 @@ std::string ranks(steps all) {
     constexpr std::size_t named = 8;
     std::string made = fmt::format("{}", all.front().from);
     std::vector<ucg::sim::rank_t> receivers;
-    for (const trail_step& each : all)
+    for (const trace_step& each : all)
         if (each.from != each.rank) receivers.push_back(each.rank);
     for (std::size_t i = 0; i < receivers.size(); ++i) {
         if (receivers.size() > named && i + 1 < receivers.size() && i >= named - 2) {

@@ -4,11 +4,11 @@
 #include <span>
 #include <string>
 
-#include "ucg/sim/trail.hpp"
+#include "ucg/sim/trace.hpp"
 
 namespace tools::ucg_sim {
 
 // Returns one line for each step, or for a sequence of steps that repeats.
-[[nodiscard]] std::string steps_text(std::span<const ucg::sim::trail_step> steps);
+[[nodiscard]] std::string steps_text(std::span<const ucg::sim::trace_step> steps);
 
 }  // namespace tools::ucg_sim

@@ -18,7 +18,7 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/vfs/listening_names.hpp"
-#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/close_in_background.hpp"
 #include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/wire.hpp"
@@ -56,7 +56,7 @@ ucs::unique_fd take_name(const std::string& key) {
     ucs::unique_fd other = names::connect_to(name);
     const auto peer = other ? ucs::sys::read_peer_credentials(other.get()) : std::nullopt;
     if (peer && !peer->is_own_user()) {
-        ucs::sys::close_aside(std::move(other));
+        ucs::sys::close_in_background(std::move(other));
         throw failure(
             fmt::format("user {} has taken the name of this user's ucx_vfs; choose "
                         "another by UCX_VFS_SOCK_PATH, here and for the processes",
@@ -116,7 +116,7 @@ void mount_daemon::find_processes() {
         connected.push_back(each.listener);
     for (const std::string& listener :
          known_.choose(listening_names(text_of("/proc/net/unix"), prefix), std::move(connected))) {
-        if (ucs::sys::closes_too_many()) return;  // retry later
+        if (ucs::sys::has_too_many_pending_closes()) return;  // retry later
         connect(listener);
     }
 }
@@ -132,7 +132,7 @@ void mount_daemon::connect(const std::string& listener) {
                                        ? "its process is not visible from here, it runs "
                                          "in another pid namespace"
                                        : "it belongs to another user"));
-        ucs::sys::close_aside(std::move(called.connection));
+        ucs::sys::close_in_background(std::move(called.connection));
         return;
     }
     called.pid = peer->pid;
@@ -183,16 +183,16 @@ void mount_daemon::read_from(process& sender) {
 }
 
 void mount_daemon::mount_for(process& ready, const std::string& program) {
-    std::string why_not;
+    std::string reason;
     const std::string name = std::to_string(ready.pid);
     ucs::unique_fd device;
     if (is_mounted(ready.pid)) {
-        why_not = "it is mounted already";
+        reason = "it is mounted already";
     } else {
-        device = folder_.mount(name, why_not);
+        device = folder_.mount(name, reason);
     }
     if (!device) {
-        report(fmt::format("{}: cannot be shown: {}", ready.pid, why_not));
+        report(fmt::format("{}: cannot be shown: {}", ready.pid, reason));
         known_.add_own(ready.listener, ready.pid);
         drop(ready);
         return;
@@ -219,14 +219,14 @@ void mount_daemon::drop(process& ended) {
 
 void mount_daemon::accept_command() {
     ucs::unique_fd caller;
-    if (!ucs::sys::closes_too_many()) {
+    if (!ucs::sys::has_too_many_pending_closes()) {
         caller.reset(::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     }
     accepts_nothing_ = !caller;
     if (!caller) return;
     const auto peer = ucs::sys::read_peer_credentials(caller.get());
     if (!peer || !peer->is_own_user()) {
-        ucs::sys::close_aside(std::move(caller));
+        ucs::sys::close_in_background(std::move(caller));
         return;
     }
     pollfd waiting{caller.get(), POLLIN, 0};
@@ -242,7 +242,7 @@ void stop_daemon(const std::string& key) {
     ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
     const auto peer = connection ? ucs::sys::read_peer_credentials(connection.get()) : std::nullopt;
     if (!peer || !peer->is_own_user()) {
-        if (peer) ucs::sys::close_aside(std::move(connection));
+        if (peer) ucs::sys::close_in_background(std::move(connection));
         throw failure("no ucx_vfs of this user runs");
     }
     (void)wire::send(connection.get(), wire::kind::stop);

@@ -85,10 +85,10 @@ bool have_fusermount() {
 }
 
 ucs::unique_fd fusermount(const std::string& path, const std::string& options,
-                          std::string& why_not) {
+                          std::string& reason) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
-        why_not = fmt::format("socketpair() failed: {}", std::strerror(errno));
+        reason = fmt::format("socketpair() failed: {}", std::strerror(errno));
         return {};
     }
     const ucs::unique_fd own_end(ends[0]);
@@ -97,7 +97,7 @@ ucs::unique_fd fusermount(const std::string& path, const std::string& options,
     if (!options.empty()) all += "," + options;
     const int status = run({program, "-o", all, "--", path}, child_end.get());
     ucs::unique_fd device = status == 0 ? receive_descriptor(own_end.get()) : ucs::unique_fd();
-    if (!device) why_not = fmt::format("fusermount3 did not mount {}, see its message", path);
+    if (!device) reason = fmt::format("fusermount3 did not mount {}, see its message", path);
     return device;
 }
 

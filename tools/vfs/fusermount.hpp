@@ -11,7 +11,7 @@ namespace tools::vfs {
 
 // Mounts and returns the descriptor of /dev/fuse, or an empty one and the reason.
 [[nodiscard]] ucs::unique_fd fusermount(const std::string& path, const std::string& options,
-                                        std::string& why_not);
+                                        std::string& reason);
 void fusermount_unmount(const std::string& path);
 
 }  // namespace tools::vfs

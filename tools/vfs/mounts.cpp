@@ -44,15 +44,15 @@ std::string without_escapes(const std::string& text) {
     return plain;
 }
 
-ucs::unique_fd open_device(std::string& why_not) {
+ucs::unique_fd open_device(std::string& reason) {
     ucs::unique_fd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-    if (!device) why_not = why_no_fuse();
+    if (!device) reason = why_no_fuse();
     return device;
 }
 
 ucs::unique_fd mount_as_root(const std::string& path, const std::string& options,
-                             std::string& why_not) {
-    ucs::unique_fd device = open_device(why_not);
+                             std::string& reason) {
+    ucs::unique_fd device = open_device(reason);
     if (!device) return {};
     const split_options split = split_mount_options(options);
     std::string data = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", device.get());
@@ -62,10 +62,10 @@ ucs::unique_fd mount_as_root(const std::string& path, const std::string& options
         return device;
     }
     const int error = errno;
-    why_not = fmt::format("mount({}) failed: {}{}", path, error_text(error),
-                          error == EPERM ? "; a container must be given the right to mount "
-                                           "(--cap-add SYS_ADMIN --device /dev/fuse)"
-                                         : "");
+    reason = fmt::format("mount({}) failed: {}{}", path, error_text(error),
+                         error == EPERM ? "; a container must be given the right to mount "
+                                          "(--cap-add SYS_ADMIN --device /dev/fuse)"
+                                        : "");
     return {};
 }
 
@@ -193,14 +193,14 @@ void mount_folder::remove_leftovers() {
     }
 }
 
-ucs::unique_fd mount_folder::mount(const std::string& name, std::string& why_not) {
+ucs::unique_fd mount_folder::mount(const std::string& name, std::string& reason) {
     const std::string path = path_ + "/" + name;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-        why_not = fmt::format("mkdir({}) failed: {}", path, error_text(errno));
+        reason = fmt::format("mkdir({}) failed: {}", path, error_text(errno));
         return {};
     }
-    ucs::unique_fd device = ::geteuid() == 0 ? mount_as_root(path, options_, why_not)
-                                             : fusermount(path, options_, why_not);
+    ucs::unique_fd device = ::geteuid() == 0 ? mount_as_root(path, options_, reason)
+                                             : fusermount(path, options_, reason);
     if (!device) ::rmdir(path.c_str());
     return device;
 }

@@ -18,8 +18,8 @@ public:
     mount_folder& operator=(const mount_folder&) = delete;
 
     // Mounts at PATH/name, and returns the descriptor of /dev/fuse for the serving process. While a
-    // process holds it open, readers wait for a reply. If it is empty, `why_not` has the reason.
-    [[nodiscard]] ucs::unique_fd mount(const std::string& name, std::string& why_not);
+    // process holds it open, readers wait for a reply. If it is empty, `reason` explains why.
+    [[nodiscard]] ucs::unique_fd mount(const std::string& name, std::string& reason);
     void unmount(const std::string& name);
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }

@@ -61,8 +61,8 @@ const schedule::algorithm& choose(const schedule::call& args, const schedule::sh
                                   const schedule::link_cost& link, bool deterministic) noexcept {
     const schedule::algorithm* best = nullptr;
     double least = 0;
-    for (const schedule::algorithm& each : algorithms(args.what)) {
-        if (!fits(each, args, params, deterministic)) continue;
+    for (const schedule::algorithm& each : algorithms(args.kind)) {
+        if (!can_run(each, args, params, deterministic)) continue;
         const double cost = each.cost(params, link);
         if (best != nullptr && cost >= least) continue;
         best = &each;

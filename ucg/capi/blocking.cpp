@@ -11,13 +11,13 @@ ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& ar
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& self = from(handle);
     collective_request* request = nullptr;
-    ucs_status_t status = guarded(self.of(), [&] {
+    ucs_status_t status = guarded(self.get_context(), [&] {
         request = &self.kept().take(self, args);
         return request->start();
     });
     if (status == UCS_OK) status = wait_for(*request);
     if (request != nullptr) {
-        const std::lock_guard guard(self.of().lock());
+        const std::lock_guard guard(self.get_context().lock());
         self.kept().give_back(*request);
     }
     return status;
@@ -36,7 +36,7 @@ ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint6
 }
 
 bool has_direct_barrier(ucg_group_h group) noexcept {
-    return group != nullptr && from(group).meets();
+    return group != nullptr && from(group).has_fast_barrier();
 }
 
 bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
@@ -47,7 +47,7 @@ bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
 }  // namespace
 
 ucs_status_t ucg_barrier(ucg_group_h group) {
-    if (has_direct_barrier(group)) return from(group).meet();
+    if (has_direct_barrier(group)) return from(group).run_fast_barrier();
     return run("ucg_barrier", group,
                describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
 }
@@ -121,8 +121,9 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
 
 // Avoids a copy of the arguments if possible, because it is noticeable for short operations.
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
-    if (arguments::are_whole(args) && args->callback == nullptr) {
-        if (is_plain_barrier(*args) && has_direct_barrier(group)) return from(group).meet();
+    if (arguments::is_complete(args) && args->callback == nullptr) {
+        if (is_plain_barrier(*args) && has_direct_barrier(group))
+            return from(group).run_fast_barrier();
         return run("ucg_collective", group, *args);
     }
     auto all = arguments::copy(args);

@@ -46,7 +46,7 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
     std::memcpy(&all, params, std::min(params->struct_size, sizeof all));
     ucg_oob_t oob = UCG_OOB_INIT;
     if (!read(all.oob, oob)) return refuse(call, "params.oob is NULL or incomplete");
-    if (oob.size == 0 || oob.size > net::most_ranks || oob.rank >= oob.size)
+    if (oob.size == 0 || oob.size > net::max_ranks || oob.rank >= oob.size)
         return refuse(call, "params.oob: the rank is not below the size, or there are too many");
     if (!(all.timeout >= 0)) return refuse(call, "params.timeout is negative");
     return guarded(from(context), [&] {
@@ -61,12 +61,12 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
     constexpr const char* call = "ucg_group_split";
     if (const ucs_status_t status = check_usable(call, parent); status != UCS_OK) return status;
     if (group_p == nullptr) return refuse(call, "group_p is NULL");
-    static_assert(UCG_SPLIT_NONE == joining::no_color);
+    static_assert(UCG_SPLIT_NONE == group_wireup::no_color);
     group& self = from(parent);
-    return guarded(self.of(), [&] {
+    return guarded(self.get_context(), [&] {
         if (self.splits() != 0)
             return refuse(call, "another split of this group is not ready", UCS_ERR_BUSY);
-        *group_p = handle(*new group(self.of(), std::make_unique<group_exchange>(self),
+        *group_p = handle(*new group(self.get_context(), std::make_unique<group_exchange>(self),
                                      {color, key, deadline_after(default_timeout), 0}));
         return UCS_OK;
     });
@@ -77,7 +77,7 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     if (sibling_p == nullptr) return refuse(call, "sibling_p is NULL");
     group& first = from(handle);
-    return guarded(first.of(), [&] {
+    return guarded(first.get_context(), [&] {
         if (first.siblings_left() == 0) return UCS_ERR_NO_RESOURCE;
         auto made = first.make_sibling();
         if (!made) return made.status();
@@ -88,8 +88,9 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
 
 ucs_status_t ucg_group_test(ucg_group_h group) {
     if (group == nullptr) return refuse("ucg_group_test", "the group is NULL");
-    return guarded(from(group).of(), [&] {
-        if (from(group).state() == UCS_INPROGRESS) static_cast<void>(from(group).of().progress());
+    return guarded(from(group).get_context(), [&] {
+        if (from(group).state() == UCS_INPROGRESS)
+            static_cast<void>(from(group).get_context().progress());
         return from(group).state();
     });
 }
@@ -107,7 +108,7 @@ ucs_status_t ucg_group_wait(ucg_group_h group) {
 void ucg_group_destroy(ucg_group_h handle) {
     if (handle == nullptr) return;
     group& self = from(handle);
-    const std::lock_guard guard(self.of().lock());
+    const std::lock_guard guard(self.get_context().lock());
     if (self.requests() != 0 || self.splits() != 0) {
         refuse("ucg_group_destroy", self.requests() != 0
                                         ? "there are requests of it; it is not destroyed"
@@ -130,10 +131,11 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     if (attr == nullptr) return refuse(call, "attr is NULL");
     const group& self = from(handle);
-    const schedule::placement& placement = self.where();
+    const schedule::placement& placement = self.placement();
     const schedule::rank_t node = placement.node_of(self.rank());
     return return_attr(
-        attr, {sizeof(ucg_group_attr_t), self.rank(), self.size(), placement.nodes(), node,
-               placement.index_of(self.rank()), static_cast<uint32_t>(placement.on(node).size()),
-               static_cast<uint32_t>(self.addresses()), self.siblings_left()});
+        attr,
+        {sizeof(ucg_group_attr_t), self.rank(), self.size(), placement.nodes(), node,
+         placement.index_of(self.rank()), static_cast<uint32_t>(placement.ranks_on(node).size()),
+         static_cast<uint32_t>(self.cached_address_count()), self.siblings_left()});
 }

@@ -20,11 +20,11 @@ namespace {
 // group are not used, because the routes of tokens, and so the number of roundings of sums, must
 // not depend on the load of the machine.
 moe::link_costs costs_of(const group& self) noexcept {
-    const config& options = self.of().options();
+    const config& options = self.get_context().options();
     moe::link_costs made;
-    if (!std::isnan(options.latency.seconds)) made.between.latency = options.latency.seconds;
+    if (!std::isnan(options.latency.seconds)) made.between_nodes.latency = options.latency.seconds;
     if (!std::isnan(options.bandwidth.bytes_per_second))
-        made.between.per_byte = 1 / options.bandwidth.bytes_per_second;
+        made.between_nodes.per_byte = 1 / options.bandwidth.bytes_per_second;
     made.ports = std::max(options.rails, 1U);
     return made;
 }
@@ -42,9 +42,9 @@ struct routing {
         tensor_reader tensors(call);
         topk = tensors.matrix("topk", args.topk);
         if (args.channels != 0) settings.channels = args.channels;
-        if (args.channel_tokens != 0) settings.shortest = args.channel_tokens;
+        if (args.channel_tokens != 0) settings.min_channel_tokens = args.channel_tokens;
         if (args.token_bytes != 0) settings.token_bytes = static_cast<double>(args.token_bytes);
-        settings.how = static_cast<moe::route>(args.route);
+        settings.routing = static_cast<moe::route>(args.route);
         settings.costs = costs_of(self);
         settings.all_counts = (args.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0;
         settings.holders = (args.flags & UCG_MOE_NOTIFY_HOLDERS) != 0;

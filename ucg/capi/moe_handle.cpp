@@ -12,7 +12,7 @@ using namespace ucg::capi;
 namespace {
 
 // C callers see the pairs of numbers as twice as many numbers.
-using origin = moe::arriving::origin;
+using origin = moe::receive_plan::origin;
 static_assert(sizeof(origin) == 2 * sizeof(std::uint32_t) && offsetof(origin, token) == 4);
 static_assert(std::is_same_v<moe::rank_t, std::uint32_t>);
 
@@ -26,7 +26,7 @@ std::shared_ptr<const moe::plan> plan_of(request& self) noexcept {
 }
 
 std::uint32_t relayed_rows(const moe::plan& plan) noexcept {
-    return std::accumulate(plan.through.counts.begin(), plan.through.counts.end(), 0U);
+    return std::accumulate(plan.relays.counts.begin(), plan.relays.counts.end(), 0U);
 }
 
 bool fit_rounded_up(const std::vector<std::uint32_t>& counts, std::uint64_t alignment) noexcept {
@@ -43,8 +43,8 @@ ucs_status_t ucg_moe_notify_handle(ucg_request_h request, ucg_moe_handle_h* hand
         return refuse(call, "the request or handle_p is NULL");
     *handle_p = nullptr;
     class request& self = from(request);
-    return guarded(self.of().of(), [&] {
-        auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{self.of(), nullptr});
+    return guarded(self.get_group().get_context(), [&] {
+        auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{self.get_group(), nullptr});
         made->plan = plan_of(self);
         if (made->plan == nullptr)
             return refuse(call,
@@ -63,10 +63,12 @@ ucs_status_t ucg_moe_handle_query(ucg_moe_handle_h handle, ucg_moe_handle_attr_t
     if (handle == nullptr || attr == nullptr)
         return refuse("ucg_moe_handle_query", "the handle or attr is NULL");
     const moe::plan& plan = *handle->plan;
-    const auto* const origins = reinterpret_cast<const std::uint32_t*>(plan.in.origins.data());
-    return return_attr(attr, {sizeof *attr, plan.chosen.tokens(), plan.chosen.k(), plan.in.rows,
-                              relayed_rows(plan), plan.by.channels, plan.of->local_experts(),
-                              plan.in.per_expert.data(), plan.in.chosen.data(), origins});
+    const auto* const origins =
+        reinterpret_cast<const std::uint32_t*>(plan.receives.origins.data());
+    return return_attr(attr,
+                       {sizeof *attr, plan.chosen.tokens(), plan.chosen.k(), plan.receives.rows,
+                        relayed_rows(plan), plan.options.channels, plan.group->local_experts(),
+                        plan.receives.per_expert.data(), plan.receives.chosen.data(), origins});
 }
 
 ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices) {
@@ -77,15 +79,15 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
         status != UCS_OK)
         return status;
     const std::uint32_t alignment = std::max(all.alignment, 1U);
-    if (all.per_expert != nullptr && !fit_rounded_up(handle->plan->in.per_expert, alignment))
+    if (all.per_expert != nullptr && !fit_rounded_up(handle->plan->receives.per_expert, alignment))
         return refuse(call, "an expert has more rows than 2^31 - 1, rounded up to the alignment",
                       UCS_ERR_EXCEEDS_LIMIT);
-    const moe::settings& settings = handle->plan->by;
+    const moe::settings& settings = handle->plan->options;
     if ((all.received_by_all != nullptr && !settings.all_counts) ||
         (all.holders != nullptr && !settings.holders))
         return refuse(call, "the notify had no flag for received_by_all or holders",
                       UCS_ERR_NO_ELEM);
-    return guarded(handle->group.of(), [&] {
+    return guarded(handle->group.get_context(), [&] {
         const moe::plan& plan = *handle->plan;
         const auto fill = [&](std::int32_t* into, moe::table (*make)(const moe::plan&)) {
             if (into != nullptr) std::ranges::copy(make(plan), into);
@@ -116,8 +118,8 @@ ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
     if (handle == nullptr || expansion_p == nullptr)
         return refuse(call, "the handle or expansion_p is NULL");
     *expansion_p = nullptr;
-    return guarded(handle->group.of(), [&] {
-        ucs::result<moe::expansion> made = moe::expansion::make(handle->plan->in, alignment);
+    return guarded(handle->group.get_context(), [&] {
+        ucs::result<moe::expansion> made = moe::expansion::make(handle->plan->receives, alignment);
         if (!made) return made.status();
         *expansion_p = new ucg_moe_expansion{
             handle->plan, std::make_shared<const moe::expansion>(*std::move(made))};

@@ -24,11 +24,11 @@ ucs_status_t ucg_moe_team_create(ucg_group_h group, const ucg_moe_team_params_t*
     ucg_moe_team_params_t all = UCG_MOE_TEAM_PARAMS_INIT;
     if (const ucs_status_t status = read_args(call, params, all); status != UCS_OK) return status;
     class group& self = from(group);
-    return guarded(self.of(), [&] {
+    return guarded(self.get_context(), [&] {
         std::span<const std::uint8_t> masked;
         if (all.masked != nullptr) masked = {all.masked, self.size()};
         ucs::result<moe::team> made =
-            moe::team::make(self.where(), self.rank(), all.experts, masked);
+            moe::team::make(self.placement(), self.rank(), all.experts, masked);
         if (!made) return made.status();
         *team_p = new ucg_moe_team{self, std::make_shared<const moe::team>(*std::move(made))};
         return UCS_OK;
@@ -42,11 +42,11 @@ void ucg_moe_team_destroy(ucg_moe_team_h team) {
 uint64_t ucg_moe_max_rows(ucg_moe_team_h team, uint32_t k, uint64_t max_tokens,
                           uint32_t alignment) {
     constexpr const char* call = "ucg_moe_max_rows";
-    if (team == nullptr || k > moe::choices::most || max_tokens > moe::choices::most_tokens) {
+    if (team == nullptr || k > moe::choices::max_k || max_tokens > moe::choices::max_tokens) {
         refuse(call, "the team is NULL, or there are more choices or tokens than can be");
         return UINT64_MAX;
     }
-    return moe::most_rows(*team->team, k, max_tokens, alignment);
+    return moe::max_rows(*team->team, k, max_tokens, alignment);
 }
 
 ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* topk,
@@ -57,7 +57,7 @@ ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* top
     if (const ucs_status_t status = read_args<ucg_moe_layout_t>(call, layout, all);
         status != UCS_OK)
         return status;
-    return guarded(team->group.of(), [&] {
+    return guarded(team->group.get_context(), [&] {
         tensor_reader tensors(call);
         const moe::matrix choices = tensors.matrix("topk", *topk);
         if (tensors.status() != UCS_OK) return tensors.status();
@@ -88,19 +88,19 @@ ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scali
     const moe::matrix into = tensors.matrix("out", *out);
     const moe::matrix factors = tensors.matrix("scales", *scales);
     if (tensors.status() != UCS_OK) return tensors.status();
-    moe::checking fits(call);
-    fits.shape("x", source, source.rows, source.elements);
-    fits.of_type("x", source, "bf16, fp16 or fp32",
-                 {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    fits.dense_rows("x", source);
-    fits.multiple("x", source, moe::scaled_group);
-    fits.shape("output", into, source.rows, source.elements);
-    fits.of_type("output", into, "fp8_e4m3", {reduce::element::fp8_e4m3});
-    fits.shape("scales", factors, source.rows, source.elements / moe::scaled_group);
-    fits.of_type("scales", factors, "what the scaling says", {moe::scale_type(kind)});
-    fits.apart(
-        {moe::reads("x", source), moe::writes("output", into), moe::writes("scales", factors)});
-    if (fits.status() != UCS_OK) return fits.status();
+    moe::argument_checks checks(call);
+    checks.check_shape("x", source, source.rows, source.elements);
+    checks.check_type("x", source, "bf16, fp16 or fp32",
+                      {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
+    checks.check_dense_rows("x", source);
+    checks.check_multiple("x", source, moe::scaled_group);
+    checks.check_shape("output", into, source.rows, source.elements);
+    checks.check_type("output", into, "fp8_e4m3", {reduce::element::fp8_e4m3});
+    checks.check_shape("scales", factors, source.rows, source.elements / moe::scaled_group);
+    checks.check_type("scales", factors, "what the scaling says", {moe::scale_type(kind)});
+    checks.check_overlap({moe::read_access("x", source), moe::write_access("output", into),
+                          moe::write_access("scales", factors)});
+    if (checks.status() != UCS_OK) return checks.status();
     for (std::uint64_t row = 0; row < source.rows; ++row)
         moe::cast_row(into, factors, row, source, row, kind);
     return UCS_OK;

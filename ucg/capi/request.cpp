@@ -12,8 +12,8 @@ using namespace ucg::capi;
 namespace ucg::capi {
 
 ucs_status_t wait_for(request& request) noexcept {
-    context& owner = request.of().of();
-    if (!owner.lock().enabled()) return request.of().wait(request);
+    context& owner = request.get_group().get_context();
+    if (!owner.lock().enabled()) return request.get_group().wait(request);
     ucs_status_t status = UCS_INPROGRESS;
     wait_politely([&] { return status != UCS_INPROGRESS; },
                   [&] {
@@ -33,7 +33,7 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
     if (request_p == nullptr) return refuse(call, "request_p is NULL");
     *request_p = nullptr;
     if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
-    return guarded(from(group).of(), [&] {
+    return guarded(from(group).get_context(), [&] {
         const auto values = arguments::copy(args);
         if (!values) return values.status();
         auto made = collective_request::make(from(group), *values);
@@ -46,24 +46,25 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
 
 ucs_status_t ucg_request_start(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_start", "the request is NULL");
-    return guarded(from(request).of().of(), [&] { return from(request).start(); });
+    return guarded(from(request).get_group().get_context(), [&] { return from(request).start(); });
 }
 
 ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, void* dst) {
     if (request == nullptr) return refuse("ucg_request_set_buffers", "the request is NULL");
-    return guarded(from(request).of().of(), [&] { return from(request).set_buffers(src, dst); });
+    return guarded(from(request).get_group().get_context(),
+                   [&] { return from(request).set_buffers(src, dst); });
 }
 
 ucs_status_t ucg_request_test(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_test", "the request is NULL");
-    const std::lock_guard guard(from(request).of().of().lock());
+    const std::lock_guard guard(from(request).get_group().get_context().lock());
     return from(request).status();
 }
 
 unsigned ucg_request_progress(ucg_request_h request) {
     if (request == nullptr) return 0;
-    const std::lock_guard guard(from(request).of().of().lock());
-    return from(request).of().progress(from(request));
+    const std::lock_guard guard(from(request).get_group().get_context().lock());
+    return from(request).get_group().progress(from(request));
 }
 
 ucs_status_t ucg_request_wait(ucg_request_h request) {
@@ -73,7 +74,7 @@ ucs_status_t ucg_request_wait(ucg_request_h request) {
 
 ucs_status_t ucg_request_cancel(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_cancel", "the request is NULL");
-    return guarded(from(request).of().of(), [&] {
+    return guarded(from(request).get_group().get_context(), [&] {
         from(request).fail(UCS_ERR_CANCELED);
         return UCS_OK;
     });
@@ -83,7 +84,7 @@ ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
     constexpr const char* call = "ucg_request_query";
     if (handle == nullptr || attr == nullptr) return refuse(call, "request or attr is NULL");
     const request& self = from(handle);
-    return guarded(self.of().of(), [&] {
+    return guarded(self.get_group().get_context(), [&] {
         ucg_request_attr_t values = UCG_REQUEST_ATTR_INIT;
         if (attr->struct_size >= sizeof values) {
             const std::vector<schedule::rank_t> missing = self.missing();
@@ -104,10 +105,10 @@ ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
 
 ucs_status_t ucg_request_free(ucg_request_h request) {
     if (request == nullptr) return UCS_OK;
-    context& owner = from(request).of().of();
+    context& owner = from(request).get_group().get_context();
     const std::lock_guard guard(owner.lock());
     if (from(request).status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
-    --from(request).of().requests();
+    --from(request).get_group().requests();
     delete &from(request);
     return UCS_OK;
 }

@@ -26,10 +26,10 @@ void agreement::start_next() noexcept {
 
 void agreement::begin() noexcept {
     request& first = queue_.front();
-    round_.emplace(group_.over(), group_.frames());
+    round_.emplace(group_.fabric(), group_.frames());
     round_->on_end(on_end, this);
     try {
-        comparison_.init(group_.size(), first.says(), first.deals());
+        comparison_.init(group_.size(), first.get_signature(), first.get_shares());
         round_->init(comparison_);
     } catch (const std::bad_alloc&) {
         // The round has its sequence number all the same, and so has the operation that is
@@ -62,7 +62,7 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
 // takes one sequence number on every rank, even if it does not run, or runs on the node's engine,
 // which has its own count.
 void agreement::take_number() noexcept {
-    placeholder_.emplace(group_.over(), group_.frames());
+    placeholder_.emplace(group_.fabric(), group_.frames());
     placeholder_->init(no_steps_);
     placeholder_->start();
 }

@@ -111,12 +111,12 @@ private:
     }
     // Elements of a buffer that only the root has. Every rank detects an overflow.
     [[nodiscard]] elements at_root_only(elements all) const { return at_root_ || !all ? all : 0; }
-    [[nodiscard]] elements blocks(const std::uint64_t* counts, const std::uint64_t* places) const {
+    [[nodiscard]] elements blocks(const std::uint64_t* counts, const std::uint64_t* offsets) const {
         std::uint64_t end = 0;
         for (rank_t i = 0; i < size_; ++i) {
-            const std::uint64_t begin = places != nullptr ? places[i] : end;
+            const std::uint64_t begin = offsets != nullptr ? offsets[i] : end;
             if (counts[i] > max_elements_ || begin > max_elements_ - counts[i]) return std::nullopt;
-            if (counts[i] != 0 || places == nullptr) end = std::max(end, begin + counts[i]);
+            if (counts[i] != 0 || offsets == nullptr) end = std::max(end, begin + counts[i]);
         }
         return end;
     }
@@ -251,8 +251,8 @@ ucs_status_t check_targets(const ucg_coll_args_t& args, rank_t rank, rank_t size
 }
 
 // Returns the offsets of blocks: the given ones, or computed ones in `made` if none were given.
-const std::uint64_t* places_of(const std::uint64_t* counts, const std::uint64_t* given, rank_t size,
-                               std::vector<std::uint64_t>& made) {
+const std::uint64_t* offsets_of(const std::uint64_t* counts, const std::uint64_t* given,
+                                rank_t size, std::vector<std::uint64_t>& made) {
     if (given != nullptr || counts == nullptr) return given;
     made.assign(size, 0);
     for (rank_t i = 1; i < size; ++i)
@@ -317,7 +317,7 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
     const auto type = static_cast<collective>(args.coll);
     made.deterministic = (args.flags & UCG_COLL_DETERMINISTIC) != 0;
     schedule::call& call = made.call;
-    call.what = type;
+    call.kind = type;
     call.from = args.src;
     call.into = args.dst;
     call.count = args.count;
@@ -327,7 +327,7 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
     call.in_place = source_is_in_target(args, rank) || target_is_in_source(args, rank);
     if (takes_operator(type)) {
         made.reducer = make_reducer(args, call.element, size);
-        call.how = made.reducer.get();
+        call.op = made.reducer.get();
     }
     const auto element = static_cast<double>(call.element);
     made.bytes = static_cast<double>(args.count) * element;
@@ -338,25 +338,25 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
             break;
         case collective::scatterv:
             call.counts = args.src_counts;
-            call.places = places_of(args.src_counts, args.src_displs, size, made.places);
+            call.offsets = offsets_of(args.src_counts, args.src_displs, size, made.offsets);
             made.bytes = 0;
             break;
         case collective::gatherv:
             call.counts = args.dst_counts;
-            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
             made.bytes = 0;
             break;
         case collective::alltoallv:
             call.counts = args.dst_counts;
-            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
             call.out_counts = args.src_counts;
-            call.out_places = places_of(args.src_counts, args.src_displs, size, made.out_places);
+            call.out_offsets = offsets_of(args.src_counts, args.src_displs, size, made.out_offsets);
             made.bytes = 0;
             break;
         case collective::allgatherv:
         case collective::reduce_scatter: {
             call.counts = args.dst_counts;
-            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
             call.count = args.dst_counts[rank];
             double all = 0;
             for (rank_t i = 0; i < size; ++i)

@@ -21,13 +21,13 @@ struct arguments {
     // Number of bytes for predictions, the same on every rank; see schedule::shape.
     double bytes = 0;
     std::unique_ptr<schedule::reducer> reducer;
-    std::vector<std::uint64_t> places, out_places;  // of blocks that follow each other
+    std::vector<std::uint64_t> offsets, out_offsets;  // of blocks that follow each other
 
     // Copies the members of `args` that its version has; the rest is default.
     // UCS_ERR_INVALID_PARAM.
     static ucs::result<ucg_coll_args_t> copy(const ucg_coll_args_t* args);
     // Returns whether `args` has all members, so that it can be read in place.
-    static bool are_whole(const ucg_coll_args_t* args) noexcept {
+    static bool is_complete(const ucg_coll_args_t* args) noexcept {
         return args != nullptr && args->struct_size == sizeof *args;
     }
 

@@ -25,22 +25,22 @@ std::unique_ptr<collective_request> collective_request::make(group& group,
 }
 
 ucs_status_t collective_request::prepare() {
-    group& group = of();
-    checked_.call.sizes = group.of().sizes();
+    group& group = get_group();
+    checked_.call.sizes = group.get_context().sizes();
     const std::string wanted = args_.algorithm != nullptr ? args_.algorithm : "";
     bool engine = false;
-    if (group.engine() != nullptr && group.where().nodes() == 1) {
+    if (group.engine() != nullptr && group.placement().nodes() == 1) {
         near_.emplace(*group.engine());
         const ucs_status_t status = near_->init(checked_.call);
         if (status != UCS_OK && status != UCS_ERR_UNSUPPORTED) return status;
         engine = status == UCS_OK;
     }
     const schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
-    const auto chosen = group.of().selector().choose(
+    const auto chosen = group.get_context().selector().choose(
         {checked_.call, shape, group.links(), checked_.deterministic, engine, wanted});
     if (!chosen) return chosen.status();
     choice_ = *chosen;
-    if (choice_.by == nullptr) {
+    if (choice_.algorithm == nullptr) {
         choice_.reason += "; " + near_->description();
         near_->on_end(
             [](node::operation& ended, void* self) {
@@ -51,7 +51,7 @@ ucs_status_t collective_request::prepare() {
     }
     near_.reset();
     make_scheduled();
-    return scheduled_->init(*choice_.by, checked_.call);
+    return scheduled_->init(*choice_.algorithm, checked_.call);
 }
 
 // This rank cannot know which method the others use. But every operation over messages has a
@@ -61,13 +61,13 @@ void collective_request::prepare_refused() {
     scheduled_.reset();
     choice_ = {nullptr, "its arguments were refused"};
     const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
-    if (of().where().nodes() > 1 ||
+    if (get_group().placement().nodes() > 1 ||
         (is_known && !node::has_patterns(static_cast<collective>(args_.coll))))
         make_scheduled();
 }
 
 void collective_request::make_scheduled() {
-    scheduled_.emplace(of().over(), of().frames());
+    scheduled_.emplace(get_group().fabric(), get_group().frames());
     scheduled_->on_end(
         [](schedule::operation& ended, void* self) {
             static_cast<collective_request*>(self)->end(ended.status());
@@ -76,7 +76,7 @@ void collective_request::make_scheduled() {
 }
 
 const char* collective_request::algorithm() const noexcept {
-    return near_ || choice_.by != nullptr ? choice_.name() : "none";
+    return near_ || choice_.algorithm != nullptr ? choice_.name() : "none";
 }
 
 void collective_request::begin() noexcept {
@@ -90,7 +90,7 @@ void collective_request::begin() noexcept {
 
 void collective_request::abort(ucs_status_t why) noexcept {
     if (near_)
-        of().engine()->fail(why);
+        get_group().engine()->fail(why);
     else if (scheduled_)
         scheduled_->fail(why);
 }
@@ -102,9 +102,9 @@ void collective_request::begin_failed(ucs_status_t why) noexcept {
     }
     // The other ranks wait for this one in the engine, or this rank does not know where.
     if (near_)
-        of().engine()->fail(why);
-    else if (of().size() > 1)
-        of().give_up(why);
+        get_group().engine()->fail(why);
+    else if (get_group().size() > 1)
+        get_group().give_up(why);
     end(why);
 }
 
@@ -113,7 +113,7 @@ ucs_status_t collective_request::set_buffers(const void* from, void* into) noexc
     if (refused_ != UCS_OK) return refused_;
     args_.src = from;
     args_.dst = into;
-    unfit_ = arguments::check_buffers(args_, of().rank(), of().size());
+    unfit_ = arguments::check_buffers(args_, get_group().rank(), get_group().size());
     schedule::call& call = near_ ? near_->arguments() : scheduled_->arguments();
     call.from = args_.src;
     call.into = args_.dst;
@@ -121,11 +121,11 @@ ucs_status_t collective_request::set_buffers(const void* from, void* into) noexc
 }
 
 std::vector<rank_t> collective_request::awaited() const {
-    if (near_) return of().engine()->missing();
-    return scheduled_ ? of().missing(*scheduled_) : std::vector<rank_t>();
+    if (near_) return get_group().engine()->missing();
+    return scheduled_ ? get_group().missing(*scheduled_) : std::vector<rank_t>();
 }
 
-signature collective_request::says() const noexcept {
+signature collective_request::get_signature() const noexcept {
     signature made{};
     made.operation = static_cast<std::uint32_t>(args_.coll);
     made.refused = refused();
@@ -133,25 +133,25 @@ signature collective_request::says() const noexcept {
     const schedule::call& call = checked_.call;
     made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
-    if (takes_operator(call.what)) made.op = static_cast<std::uint32_t>(args_.op);
-    if (has_root(call.what)) made.root = args_.root;
-    if (call.what == collective::barrier) return made;
+    if (takes_operator(call.kind)) made.op = static_cast<std::uint32_t>(args_.op);
+    if (has_root(call.kind)) made.root = args_.root;
+    if (call.kind == collective::barrier) return made;
     made.type = static_cast<std::uint32_t>(args_.type);
     made.element = static_cast<std::uint32_t>(call.element);
-    if (!has_block_counts(call.what)) made.count = args_.count;
+    if (!has_block_counts(call.kind)) made.count = args_.count;
     return made;
 }
 
 // In a gather or scatter in place, the root's own block is not moved.
-shares collective_request::deals() const {
-    const rank_t size = of().size(), me = of().rank(), root = args_.root;
+shares collective_request::get_shares() const {
+    const rank_t size = get_group().size(), me = get_group().rank(), root = args_.root;
     const bool in_place = checked_.call.in_place;
     const std::uint64_t *const out = args_.src_counts, *const in = args_.dst_counts;
     shares made;
-    if (refused() != UCS_OK || !has_block_counts(checked_.call.what)) return made;
+    if (refused() != UCS_OK || !has_block_counts(checked_.call.kind)) return made;
     made.given.resize(size);
     made.taken.resize(size);
-    switch (checked_.call.what) {
+    switch (checked_.call.kind) {
         case collective::gatherv:
             if (me == root) made.taken.assign(in, in + size);
             made.given[root] = in_place ? made.taken[root] : args_.count;

@@ -32,8 +32,8 @@ public:
     [[nodiscard]] const char* name() const noexcept override { return ucg_coll_name(args_.coll); }
     [[nodiscard]] const char* algorithm() const noexcept override;
     [[nodiscard]] const char* reason() const noexcept override { return choice_.reason.c_str(); }
-    [[nodiscard]] signature says() const noexcept override;
-    [[nodiscard]] shares deals() const override;
+    [[nodiscard]] signature get_signature() const noexcept override;
+    [[nodiscard]] shares get_shares() const override;
     [[nodiscard]] bool uses_engine() const noexcept override { return near_.has_value(); }
 
 private:

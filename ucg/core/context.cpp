@@ -15,7 +15,7 @@
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
-#include "ucs/time/turn.hpp"
+#include "ucs/time/simulation_yield.hpp"
 #include "ucs/topology/machine.hpp"
 
 namespace ucg {
@@ -93,9 +93,9 @@ context::~context() {
     const ucs::time::nanoseconds until = ucs::time::now() + timeout;
     for (close_books(); !left_.empty() && ucs::time::now() < until; close_books()) {
         ::sched_yield();
-        ucs::time::give_turn();
+        ucs::time::simulation_yield();
     }
-    if (listens_) net::news::stop_listening(worker_);
+    if (listens_) net::control_messages::stop_listening(worker_);
     if (ucp_ == nullptr) return;
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
     ucp_cleanup(ucp_);
@@ -114,8 +114,9 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
         if (const ucs_status_t status = make_worker(); status != UCS_OK) return status;
     }
     if (!listens_) {
-        if (const ucs_status_t status = told_.listen(worker_); status != UCS_OK) return status;
-        told_.set_group_check(
+        if (const ucs_status_t status = control_messages_.listen(worker_); status != UCS_OK)
+            return status;
+        control_messages_.set_group_check(
             [](void* self, std::uint32_t group) {
                 return static_cast<context*>(self)->ids_.is_used(group);
             },
@@ -203,8 +204,8 @@ void context::close_books() noexcept {
 unsigned context::progress() noexcept {
     unsigned done = worker_ != nullptr ? ucp_worker_progress(worker_) : 0;
     if (listens_)
-        done += told_.late().progress(worker_,
-                                      [this](std::uint32_t group) { return ids_.is_used(group); });
+        done += control_messages_.late().progress(
+            worker_, [this](std::uint32_t group) { return ids_.is_used(group); });
     for (std::size_t i = 0; i < groups_.size(); ++i)
         done += groups_[i]->progress();
     constexpr unsigned polls_per_check = 64;

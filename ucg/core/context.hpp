@@ -12,7 +12,7 @@
 #include "ucg/core/group_ids.hpp"
 #include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
-#include "ucg/net/news.hpp"
+#include "ucg/net/control_messages.hpp"
 #include "ucg/node/early_limit.hpp"
 #include "ucg/select/selector.hpp"
 #include "ucs/sys/lock.hpp"
@@ -58,7 +58,7 @@ public:
     // Sets the job key for the worker. Must be called before the worker is made.
     void adopt(const random_job_key& key) noexcept { job_key_ = key; }
     [[nodiscard]] const std::optional<random_job_key>& job_key() const noexcept { return job_key_; }
-    [[nodiscard]] net::news& told() noexcept { return told_; }
+    [[nodiscard]] net::control_messages& control_messages() noexcept { return control_messages_; }
     [[nodiscard]] node::early_limit& early_messages() noexcept { return early_messages_; }
 
     void add(group& which) { groups_.push_back(&which); }
@@ -89,7 +89,7 @@ private:
     ucp_context_h ucp_ = nullptr;            // of the own worker
     ucp_worker_h worker_ = nullptr;
     bool listens_ = false;
-    net::news told_;
+    net::control_messages control_messages_;
     node::early_limit early_messages_;  // of all groups on this node
     std::vector<group*> groups_;
     std::vector<std::shared_ptr<net::address_book>> left_;

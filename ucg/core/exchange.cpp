@@ -4,7 +4,7 @@
 
 #include "ucg/algo/table.hpp"
 #include "ucg/core/group.hpp"
-#include "ucs/time/turn.hpp"
+#include "ucs/time/simulation_yield.hpp"
 
 namespace ucg {
 
@@ -33,7 +33,7 @@ void oob_exchange::release() noexcept {
 }
 
 group_exchange::group_exchange(group& parent)
-    : parent_(parent), round_(parent.over(), parent.frames(), schedule::series::splits) {
+    : parent_(parent), round_(parent.fabric(), parent.frames(), schedule::series::group_splits) {
     ++parent_.splits();
 }
 
@@ -41,8 +41,8 @@ group_exchange::group_exchange(group& parent)
 group_exchange::~group_exchange() {
     round_.fail(UCS_ERR_CANCELED);
     while (round_.status() == UCS_INPROGRESS) {
-        static_cast<void>(parent_.of().progress());
-        ucs::time::give_turn();
+        static_cast<void>(parent_.get_context().progress());
+        ucs::time::simulation_yield();
     }
     --parent_.splits();
 }
@@ -55,20 +55,20 @@ schedule::rank_t group_exchange::size() const noexcept {
     return parent_.size();
 }
 
-net::member_addresses group_exchange::contacts() const {
-    return parent_.contacts();
+net::member_addresses group_exchange::addresses() const {
+    return parent_.addresses();
 }
 
 ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
     schedule::call args;
-    args.what = schedule::collective::allgather;
+    args.kind = schedule::collective::allgather;
     args.from = own;
     args.into = all;
     args.count = bytes;
     // Does not use the engine of the node, which runs everything in the order of the program's
     // calls.
     schedule::shape shape = parent_.shape_of(args);
-    shape.where = nullptr;
+    shape.node_placement = nullptr;
     const schedule::algorithm& algorithm = algo::choose(args, shape, parent_.links(), false);
     const ucs_status_t status = round_.init(algorithm, args);
     if (status == UCS_OK) round_.start();

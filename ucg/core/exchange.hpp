@@ -27,7 +27,7 @@ public:
     [[nodiscard]] virtual bool is_private() const noexcept { return false; }
     // Returns the addresses of all members, by their ranks in the exchange, if they are known
     // already. std::bad_alloc.
-    [[nodiscard]] virtual net::member_addresses contacts() const { return {}; }
+    [[nodiscard]] virtual net::member_addresses addresses() const { return {}; }
     // Publishes this rank's address, so that the others can look it up after another round. Returns
     // the book for lookups; null if lookups are not available. std::bad_alloc.
     [[nodiscard]] virtual std::shared_ptr<net::lookup_address_book> publish(
@@ -74,7 +74,7 @@ public:
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override;
     [[nodiscard]] schedule::rank_t size() const noexcept override;
-    [[nodiscard]] net::member_addresses contacts() const override;
+    [[nodiscard]] net::member_addresses addresses() const override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,
                                      std::size_t bytes) noexcept override;
     [[nodiscard]] ucs_status_t test() noexcept override { return round_.status(); }

@@ -5,7 +5,7 @@
 
 #include "ucg/core/log.hpp"
 #include "ucg/core/wait.hpp"
-#include "ucs/time/turn.hpp"
+#include "ucs/time/simulation_yield.hpp"
 
 namespace ucg {
 namespace {
@@ -22,14 +22,15 @@ schedule::link_cost usual_links(bool one_node) noexcept {
 
 }  // namespace
 
-group::group(context& context, std::unique_ptr<exchange> exchange, const joining::wish& wish)
-    : context_(context), deadline_(wish.deadline), none_(wish.color == joining::no_color) {
+group::group(context& context, std::unique_ptr<exchange> exchange,
+             const group_wireup::params& params)
+    : context_(context), deadline_(params.deadline), none_(params.color == group_wireup::no_color) {
     context_.add(*this);
-    joining_.emplace(context, std::move(exchange), wish);
+    wireup_.emplace(context, std::move(exchange), params);
 }
 
 // A sibling has the number of the first group, because nothing on one node is distinguished by it.
-group::group(const group& first, const node::segment& memory)
+group::group(const group& first, const node::shared_memory& memory)
     : context_(first.context_), deadline_(0), none_(false), made_(first.made_) {
     made_.memory = memory;
     made_.copies = 1;
@@ -44,7 +45,7 @@ group::group(const group& first, const node::segment& memory)
 
 ucs::result<std::unique_ptr<group>> group::make_sibling() noexcept {
     const std::uint32_t number = copies_used_.fetch_add(1, std::memory_order_relaxed);
-    const node::segment memory = made_.memory.copy(number);
+    const node::shared_memory memory = made_.memory.copy(number);
     ucs_status_t status = UCS_ERR_NO_MEMORY;
     try {
         std::unique_ptr<group> made(new group(*this, memory));
@@ -52,7 +53,7 @@ ucs::result<std::unique_ptr<group>> group::make_sibling() noexcept {
         if (status == UCS_OK) return made;
     } catch (const std::bad_alloc&) {
     }
-    memory.decline(made_.where.index_of(made_.rank), status);
+    memory.decline(made_.placement.index_of(made_.rank), status);
     return status;
 }
 
@@ -65,7 +66,7 @@ group::~group() {
 }
 
 void group::advance() noexcept {
-    if (joining_) join();
+    if (wireup_) join();
     if (!measuring_) return;
     move();
     if (measuring_->status() == UCS_INPROGRESS && !measuring_->failed() &&
@@ -93,35 +94,35 @@ void group::stop_measuring(ucs_status_t why) noexcept {
     measuring_->fail(why);
     while (measuring_->status() == UCS_INPROGRESS) {
         static_cast<void>(context_.progress());
-        ucs::time::give_turn();
+        ucs::time::simulation_yield();
     }
     measuring_.reset();
 }
 
 void group::join() noexcept try {
-    const ucs_status_t status = joining_->advance();
+    const ucs_status_t status = wireup_->advance();
     if (status == UCS_INPROGRESS) return;
     if (status == UCS_OK && !none_) {
-        made_ = joining_->take();
+        made_ = wireup_->take();
         has_id_ = true;
     }
-    joining_.reset();
+    wireup_.reset();
     state_ = status == UCS_OK && !none_ ? build() : status;
 } catch (const std::bad_alloc&) {
-    joining_.reset();
+    wireup_.reset();
     state_ = UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t group::build() {
-    const bool one_node = made_.where.nodes() == 1;
-    const schedule::rank_t own_index = made_.where.index_of(made_.rank);
+    const bool one_node = made_.placement.nodes() == 1;
+    const schedule::rank_t own_index = made_.placement.index_of(made_.rank);
     if (made_.memory) {
         std::vector<pid_t> pids;
         for (const node::process_identity& each : made_.processes)
             pids.push_back(static_cast<pid_t>(each.pid));
         lives_.emplace(pids);
         node::tuning params;
-        params.read_bytes = context_.options().single_copy.bytes;
+        params.single_copy_bytes = context_.options().single_copy.bytes;
         params.domain_bytes = context_.options().numa_level.bytes;
         engine_.emplace(made_.memory, *lives_, own_index, params,
                         made_.may_read ? node::local_peers(made_.processes) : node::local_peers(),
@@ -138,16 +139,16 @@ ucs_status_t group::build() {
     } else {
         const auto worker = context_.worker();
         if (!worker) return worker.status();
-        far_ = std::make_unique<net::ucp_fabric>(*worker, context_.told(), made_.id, made_.rank,
-                                                 std::move(made_.contacts));
+        far_ = std::make_unique<net::ucp_fabric>(*worker, context_.control_messages(), made_.id,
+                                                 made_.rank, std::move(made_.addresses));
     }
     schedule::fabric& messages =
         one_node ? static_cast<schedule::fabric&>(*near_) : static_cast<schedule::fabric&>(*far_);
-    over_.emplace(messages, engine(), made_.where);
-    return one_node ? prepare_meeting() : measure();
+    fabric_.emplace(messages, engine(), made_.placement);
+    return one_node ? prepare_fast_barrier() : measure();
 }
 
-ucs_status_t group::prepare_meeting() {
+ucs_status_t group::prepare_fast_barrier() {
     const config& options = context_.options();
     if (!engine_ || options.check || context_.lock().enabled() ||
         !std::isinf(options.timeout.seconds))
@@ -155,10 +156,10 @@ ucs_status_t group::prepare_meeting() {
     const schedule::call barrier;
     const auto chosen =
         context_.selector().choose({barrier, shape_of(barrier), links_, false, true, {}});
-    if (!chosen || chosen->by != nullptr) return UCS_OK;
-    meeting_.emplace(*engine_);
-    const ucs_status_t status = meeting_->init(barrier);
-    if (status != UCS_OK) meeting_.reset();
+    if (!chosen || chosen->algorithm != nullptr) return UCS_OK;
+    fast_barrier_.emplace(*engine_);
+    const ucs_status_t status = fast_barrier_->init(barrier);
+    if (status != UCS_OK) fast_barrier_.reset();
     return status;
 }
 
@@ -177,9 +178,9 @@ ucs_status_t group::measure() {
     const config& options = context_.options();
     if (!std::isnan(options.latency.seconds) && !std::isnan(options.bandwidth.bytes_per_second))
         return UCS_OK;
-    measuring_.emplace(*over_, frames_);
-    const ucs_status_t status = measuring_->init(select::measurement(made_.where),
-                                                 select::measuring(made_.where, samples_));
+    measuring_.emplace(*fabric_, frames_);
+    const ucs_status_t status = measuring_->init(select::measurement(made_.placement),
+                                                 select::measuring(made_.placement, samples_));
     if (status != UCS_OK) return status;
     measuring_->start();
     return UCS_INPROGRESS;
@@ -193,7 +194,7 @@ void group::close() noexcept {
     const ucs::time::nanoseconds until = ucs::time::now() + timeout;
     while (!far_->close() && ucs::time::now() < until) {
         static_cast<void>(context_.progress());
-        ucs::time::give_turn();
+        ucs::time::simulation_yield();
     }
     if (const auto& book = far_->addresses().book(); book.use_count() == 1 && !book->close())
         context_.serve(book);
@@ -204,11 +205,11 @@ schedule::shape group::shape_of(const schedule::call& call) const noexcept {
 }
 
 schedule::shape group::shape_of(const schedule::call& call, double bytes) const noexcept {
-    return {size(), bytes, call.sizes, call.root, over_->where()};
+    return {size(), bytes, call.sizes, call.root, fabric_->node_placement()};
 }
 
 unsigned group::progress() noexcept {
-    if (joining_ || measuring_) {
+    if (wireup_ || measuring_) {
         advance();
         return state_ == UCS_INPROGRESS ? 0 : 1;
     }
@@ -256,11 +257,11 @@ ucs_status_t group::wait(const request& request) noexcept {
     return request.status();
 }
 
-ucs_status_t group::meet() noexcept {
-    engine_->run(*meeting_);
-    if (meeting_->status() == UCS_INPROGRESS)
-        wait_until([&] { return meeting_->status() != UCS_INPROGRESS; }, true);
-    return meeting_->status();
+ucs_status_t group::run_fast_barrier() noexcept {
+    engine_->run(*fast_barrier_);
+    if (fast_barrier_->status() == UCS_INPROGRESS)
+        wait_until([&] { return fast_barrier_->status() != UCS_INPROGRESS; }, true);
+    return fast_barrier_->status();
 }
 
 void group::give_up(ucs_status_t why) noexcept {

@@ -9,7 +9,7 @@
 #include "ucg/core/agreement.hpp"
 #include "ucg/core/context.hpp"
 #include "ucg/core/group_fabric.hpp"
-#include "ucg/core/joining.hpp"
+#include "ucg/core/group_wireup.hpp"
 #include "ucg/core/kept_requests.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/net/ucp_fabric.hpp"
@@ -25,7 +25,7 @@ namespace ucg {
 class group {
 public:
     // Begins to make the group. std::bad_alloc.
-    group(context& context, std::unique_ptr<exchange> exchange, const joining::wish& wish);
+    group(context& context, std::unique_ptr<exchange> exchange, const group_wireup::params& params);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
@@ -38,19 +38,19 @@ public:
     // Returns whether this rank is in none of the groups that were made.
     [[nodiscard]] bool is_none() const noexcept { return none_; }
 
-    [[nodiscard]] context& of() const noexcept { return context_; }
+    [[nodiscard]] context& get_context() const noexcept { return context_; }
 
     // Only of a group that can be used:
     [[nodiscard]] schedule::rank_t rank() const noexcept { return made_.rank; }
     [[nodiscard]] schedule::rank_t size() const noexcept { return made_.size(); }
-    [[nodiscard]] const schedule::placement& where() const noexcept { return made_.where; }
-    [[nodiscard]] schedule::fabric& over() noexcept { return *over_; }
+    [[nodiscard]] const schedule::placement& placement() const noexcept { return made_.placement; }
+    [[nodiscard]] schedule::fabric& fabric() noexcept { return *fabric_; }
     // Returns the addresses of its ranks; none if messages use no network.
-    [[nodiscard]] net::member_addresses contacts() const {
+    [[nodiscard]] net::member_addresses addresses() const {
         return far_ != nullptr ? far_->addresses() : net::member_addresses();
     }
     // Returns how many addresses this process keeps.
-    [[nodiscard]] std::size_t addresses() const noexcept {
+    [[nodiscard]] std::size_t cached_address_count() const noexcept {
         return far_ != nullptr ? far_->addresses().book()->cached_count() : 0;
     }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
@@ -81,9 +81,9 @@ public:
     ucs_status_t wait(const request& request) noexcept;
 
     // Runs a barrier on the node's engine without a request: without a time limit or comparison, in
-    // one thread. Only if meets(); otherwise the caller uses a request.
-    [[nodiscard]] bool meets() const noexcept { return meeting_.has_value(); }
-    ucs_status_t meet() noexcept;
+    // one thread. Only if has_fast_barrier(); otherwise the caller uses a request.
+    [[nodiscard]] bool has_fast_barrier() const noexcept { return fast_barrier_.has_value(); }
+    ucs_status_t run_fast_barrier() noexcept;
 
     // Returns the ranks that have not started an operation of this group, as far as this rank
     // knows, or otherwise those that it waits for.
@@ -110,11 +110,11 @@ public:
 
 private:
     // Makes a sibling of `first` in a copy of its memory. std::bad_alloc.
-    group(const group& first, const node::segment& memory);
+    group(const group& first, const node::shared_memory& memory);
     void advance() noexcept;
     void join() noexcept;
     ucs_status_t build();
-    ucs_status_t prepare_meeting();
+    ucs_status_t prepare_fast_barrier();
     template<class Done>
     void wait_until(const Done& done, bool by_engine) noexcept;
     ucs_status_t measure();
@@ -125,7 +125,7 @@ private:
     void close() noexcept;
 
     context& context_;
-    std::optional<joining> joining_;
+    std::optional<group_wireup> wireup_;
     const ucs::time::nanoseconds deadline_;  // for making the group
     std::atomic<ucs_status_t> state_ = UCS_INPROGRESS;
     bool none_;
@@ -138,7 +138,7 @@ private:
     std::optional<node::backoff> backoff_;
     std::unique_ptr<node::fabric> near_;    // messages use one
     std::unique_ptr<net::ucp_fabric> far_;  // of these two
-    std::optional<group_fabric> over_;
+    std::optional<group_fabric> fabric_;
     schedule::link_cost links_;
     std::vector<select::price_sample> samples_;
     std::optional<schedule::operation> measuring_;  // while the group is being made
@@ -148,7 +148,7 @@ private:
     unsigned requests_ = 0;
     agreement agreement_{*this};
     kept_requests kept_;
-    std::optional<node::operation> meeting_;
+    std::optional<node::operation> fast_barrier_;
 };
 
 }  // namespace ucg

@@ -31,7 +31,7 @@ struct job {
 // Operations behind the first one wait for their turn, and for no rank.
 std::vector<schedule::rank_t> group_fabric::missing_on_node(const schedule::operation& op) const {
     if (engine_users_.empty() || engine_users_.front() != &op) return {};
-    const auto node_ranks = where_.on(where_.node_of(rank()));
+    const auto node_ranks = placement_.ranks_on(placement_.node_of(rank()));
     std::vector<schedule::rank_t> ranks = engine_->missing();
     std::ranges::transform(ranks, ranks.begin(),
                            [&](node::rank_t each) { return node_ranks[each]; });
@@ -40,7 +40,7 @@ std::vector<schedule::rank_t> group_fabric::missing_on_node(const schedule::oper
 }
 
 void group_fabric::post(schedule::step& step) noexcept {
-    if (step.what != schedule::action::together) {
+    if (step.kind != schedule::action::node_collective) {
         messages_.post(step);
     } else if (engine_ == nullptr) {
         step.owner->complete(step, UCS_ERR_UNSUPPORTED);
@@ -57,7 +57,7 @@ void group_fabric::post(schedule::step& step) noexcept {
 
 void group_fabric::run(schedule::step& step) noexcept {
     std::unique_ptr<job> made(new (std::nothrow) job(*engine_, step));
-    ucs_status_t status = made == nullptr ? UCS_ERR_NO_MEMORY : made->work.init(*step.asked);
+    ucs_status_t status = made == nullptr ? UCS_ERR_NO_MEMORY : made->work.init(*step.node_call);
     if (status != UCS_OK) {
         // The other ranks wait for this one in the engine, so the group cannot continue.
         engine_->fail(status);
@@ -70,7 +70,7 @@ void group_fabric::run(schedule::step& step) noexcept {
 }
 
 void group_fabric::cancel(schedule::step& step) noexcept {
-    if (step.what != schedule::action::together) {
+    if (step.kind != schedule::action::node_collective) {
         messages_.cancel(step);
     } else if (step.state != nullptr) {
         engine_->fail(UCS_ERR_CANCELED);
@@ -79,8 +79,9 @@ void group_fabric::cancel(schedule::step& step) noexcept {
     }
 }
 
-ucs_status_t group_fabric::enter(schedule::operation& op, schedule::sequence_t& number) noexcept {
-    ucs_status_t status = messages_.enter(op, number);
+ucs_status_t group_fabric::begin_operation(schedule::operation& op,
+                                           schedule::sequence_t& number) noexcept {
+    ucs_status_t status = messages_.begin_operation(op, number);
     if (!op.uses_nodes() || engine_ == nullptr) return status;
     try {
         engine_users_.push_back(&op);
@@ -90,9 +91,9 @@ ucs_status_t group_fabric::enter(schedule::operation& op, schedule::sequence_t& 
     return status;
 }
 
-void group_fabric::leave(schedule::operation& op) noexcept {
+void group_fabric::end_operation(schedule::operation& op) noexcept {
     std::erase(engine_users_, &op);
-    messages_.leave(op);
+    messages_.end_operation(op);
     // Another rank of the node may have started an engine operation that this rank left out. From
     // now on, the ranks would run different operations together.
     if (op.uses_nodes() && engine_ != nullptr && op.status() != UCS_OK) engine_->fail(op.status());

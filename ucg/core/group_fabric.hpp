@@ -17,23 +17,23 @@ class group_fabric final : public schedule::fabric {
 public:
     // `engine` null: no collectives of a node.
     group_fabric(schedule::fabric& messages, node::engine* engine,
-                 const schedule::placement& where) noexcept
-        : messages_(messages), engine_(engine), where_(where) {}
+                 const schedule::placement& placement) noexcept
+        : messages_(messages), engine_(engine), placement_(placement) {}
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override { return messages_.rank(); }
     [[nodiscard]] schedule::rank_t size() const noexcept override { return messages_.size(); }
-    [[nodiscard]] const schedule::placement* where() const noexcept override {
-        return engine_ != nullptr ? &where_ : nullptr;
+    [[nodiscard]] const schedule::placement* node_placement() const noexcept override {
+        return engine_ != nullptr ? &placement_ : nullptr;
     }
     [[nodiscard]] std::vector<schedule::rank_t> missing_on_node(
         const schedule::operation& op) const override;
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
-    [[nodiscard]] ucs_status_t enter(schedule::operation& op,
-                                     schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& op) noexcept override;
-    void announce(schedule::operation& op, ucs_status_t why) noexcept override {
-        messages_.announce(op, why);
+    [[nodiscard]] ucs_status_t begin_operation(schedule::operation& op,
+                                               schedule::sequence_t& number) noexcept override;
+    void end_operation(schedule::operation& op) noexcept override;
+    void report_failure(schedule::operation& op, ucs_status_t why) noexcept override {
+        messages_.report_failure(op, why);
     }
 
 private:
@@ -41,7 +41,7 @@ private:
 
     schedule::fabric& messages_;
     node::engine* const engine_;
-    const schedule::placement& where_;
+    const schedule::placement& placement_;
     std::vector<schedule::operation*>
         engine_users_;                      // in order; the first one may use the engine now
     std::vector<schedule::step*> waiting_;  // for the turn of their operation

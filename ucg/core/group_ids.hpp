@@ -15,7 +15,7 @@ namespace ucg {
 // that leads beyond the last number, all begin again at 0, once. Owner context.
 class group_ids {
 public:
-    static constexpr std::uint32_t none = net::most_groups;
+    static constexpr std::uint32_t none = net::max_groups;
 
     // Reserves the first free number from `least`, or from the start of the search; `none` if there
     // is none.

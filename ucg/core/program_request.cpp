@@ -12,7 +12,7 @@ program_request::program_request(group& group, std::unique_ptr<schedule::program
       kind_(kind),
       starts_(starts),
       program_(std::move(program)),
-      work_(group.over(), group.frames()) {
+      work_(group.fabric(), group.frames()) {
     work_.init(*program_);
     work_.on_end([](schedule::operation& ended,
                     void* self) { static_cast<program_request*>(self)->end(ended.status()); },
@@ -28,7 +28,7 @@ ucs_status_t program_request::may_start() noexcept {
     return UCS_OK;
 }
 
-signature program_request::says() const noexcept {
+signature program_request::get_signature() const noexcept {
     signature made{};
     made.operation = signature::program + static_cast<std::uint32_t>(kind_);
     made.form = program_->form();
@@ -36,7 +36,7 @@ signature program_request::says() const noexcept {
 }
 
 std::vector<schedule::rank_t> program_request::awaited() const {
-    return of().missing(work_);
+    return get_group().missing(work_);
 }
 
 }  // namespace ucg

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const char* name() const noexcept override { return ucg::name(kind_); }
     [[nodiscard]] const char* algorithm() const noexcept override { return name(); }
     [[nodiscard]] const char* reason() const noexcept override { return "the only one there is"; }
-    [[nodiscard]] signature says() const noexcept override;
+    [[nodiscard]] signature get_signature() const noexcept override;
 
 private:
     [[nodiscard]] ucs_status_t may_start() noexcept override;

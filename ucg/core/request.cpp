@@ -28,7 +28,7 @@ std::string text_of(const std::vector<rank_t>& ranks) {
 
 request::request(group& group, double timeout, const listener& callback) noexcept
     : group_(group), callback_(callback) {
-    const double limit = timeout > 0 ? timeout : group_.of().options().timeout.seconds;
+    const double limit = timeout > 0 ? timeout : group_.get_context().options().timeout.seconds;
     constexpr double longest = 1e9;  // about thirty years
     if (limit > 0 && limit < longest) timeout_ = static_cast<ucs::time::nanoseconds>(limit * 1e9);
 }

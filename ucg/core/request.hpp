@@ -33,7 +33,7 @@ public:
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
     // Ends a running request with an error on every rank.
     void fail(ucs_status_t why) noexcept;
-    [[nodiscard]] group& of() const noexcept { return group_; }
+    [[nodiscard]] group& get_group() const noexcept { return group_; }
     // Returns the ranks that have not started the operation, as far as this rank knows, or
     // otherwise those that it waits for. After a timeout: those ranks at the time of the timeout.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
@@ -43,8 +43,8 @@ public:
     [[nodiscard]] virtual const char* algorithm() const noexcept = 0;  // that serves it
     [[nodiscard]] virtual const char* reason() const noexcept = 0;     // why that one
     // Returns the signature that is compared with those of the other ranks (comparison.hpp).
-    [[nodiscard]] virtual signature says() const noexcept = 0;
-    [[nodiscard]] virtual shares deals() const { return {}; }  // std::bad_alloc
+    [[nodiscard]] virtual signature get_signature() const noexcept = 0;
+    [[nodiscard]] virtual shares get_shares() const { return {}; }  // std::bad_alloc
     // Returns whether only the node's engine must make progress for it.
     [[nodiscard]] virtual bool uses_engine() const noexcept { return false; }
 

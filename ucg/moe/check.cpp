@@ -20,16 +20,16 @@ bool is_aligned(const const_matrix& tensor) noexcept {
 
 }  // namespace
 
-void checking::refuse(ucs_status_t status) noexcept {
+void argument_checks::refuse(ucs_status_t status) noexcept {
     if (status_ == UCS_OK) status_ = status;
 }
 
-void checking::shape(const char* name, const const_matrix& tensor, std::uint64_t least_rows,
-                     std::uint32_t elements) noexcept {
+void argument_checks::check_shape(const char* name, const const_matrix& tensor,
+                                  std::uint64_t least_rows, std::uint32_t elements) noexcept {
     if (status_ != UCS_OK) return;
-    if (tensor.elements != elements || elements == 0 || tensor.row_bytes() > most_row_bytes) {
+    if (tensor.elements != elements || elements == 0 || tensor.row_bytes() > max_row_bytes) {
         ucs::log::error(moe_log, "{}: the {} has rows of {} elements: give {}, at most {} bytes",
-                        operation_, name, tensor.elements, elements, most_row_bytes);
+                        operation_, name, tensor.elements, elements, max_row_bytes);
         refuse(UCS_ERR_INVALID_PARAM);
     } else if (tensor.rows < least_rows) {
         ucs::log::error(moe_log, "{}: the {} has {} rows: give at least {}", operation_, name,
@@ -46,9 +46,9 @@ void checking::shape(const char* name, const const_matrix& tensor, std::uint64_t
     }
 }
 
-void checking::stacked(const char* name, const const_stack& tensor, std::uint64_t least_rows,
-                       std::uint32_t elements) noexcept {
-    shape(name, tensor.first, least_rows, elements);
+void argument_checks::check_stack(const char* name, const const_stack& tensor,
+                                  std::uint64_t least_rows, std::uint32_t elements) noexcept {
+    check_shape(name, tensor.first, least_rows, elements);
     if (status_ != UCS_OK || is_multiple(tensor.expert_stride, tensor.first.element_bytes()))
         return;
     ucs::log::error(moe_log,
@@ -58,23 +58,23 @@ void checking::stacked(const char* name, const const_stack& tensor, std::uint64_
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
-void checking::of_type(const char* name, const const_matrix& tensor, const char* wanted,
-                       std::initializer_list<reduce::element> allowed) noexcept {
+void argument_checks::check_type(const char* name, const const_matrix& tensor, const char* wanted,
+                                 std::initializer_list<reduce::element> allowed) noexcept {
     if (status_ != UCS_OK || std::ranges::find(allowed, tensor.type) != allowed.end()) return;
     ucs::log::error(moe_log, "{}: the {} is of {}: give {}", operation_, name,
                     reduce::name(tensor.type), wanted);
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
-void checking::multiple(const char* name, const const_matrix& tensor,
-                        std::uint32_t divisor) noexcept {
+void argument_checks::check_multiple(const char* name, const const_matrix& tensor,
+                                     std::uint32_t divisor) noexcept {
     if (status_ != UCS_OK || tensor.elements % divisor == 0) return;
     ucs::log::error(moe_log, "{}: the {} has rows of {} elements: give a multiple of {}",
                     operation_, name, tensor.elements, divisor);
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
-void checking::dense_rows(const char* name, const const_matrix& tensor) noexcept {
+void argument_checks::check_dense_rows(const char* name, const const_matrix& tensor) noexcept {
     if (status_ != UCS_OK || tensor.elements <= 1 || tensor.rows == 0 || tensor.has_dense_rows())
         return;
     ucs::log::error(moe_log,
@@ -83,42 +83,44 @@ void checking::dense_rows(const char* name, const const_matrix& tensor) noexcept
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
-void checking::dense(const char* name, const const_matrix& tensor) noexcept {
-    dense_rows(name, tensor);
+void argument_checks::check_dense(const char* name, const const_matrix& tensor) noexcept {
+    check_dense_rows(name, tensor);
     if (status_ != UCS_OK || tensor.rows <= 1 || tensor.is_dense()) return;
     ucs::log::error(moe_log, "{}: the {} has rows at distances of {} bytes: give {}, without gaps",
                     operation_, name, tensor.row_stride, tensor.row_bytes());
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
-void checking::alike(const char* name, const const_matrix& tensor, const const_matrix& like,
-                     std::uint64_t least_rows) noexcept {
+void argument_checks::check_same_form(const char* name, const const_matrix& tensor,
+                                      const const_matrix& like, std::uint64_t least_rows) noexcept {
     if (status_ != UCS_OK || (like.elements == 0 && tensor.elements == 0)) return;
-    shape(name, tensor, least_rows, like.elements);
-    of_type(name, tensor, "the type of the input", {like.type});
+    check_shape(name, tensor, least_rows, like.elements);
+    check_type(name, tensor, "the type of the input", {like.type});
 }
 
-void checking::input(const const_parts& tensors, std::uint64_t rows, std::uint32_t k) noexcept {
-    shape("x", tensors[values], rows, tensors[values].elements);
+void argument_checks::check_input(const const_parts& tensors, std::uint64_t rows,
+                                  std::uint32_t k) noexcept {
+    check_shape("x", tensors[values], rows, tensors[values].elements);
     if (tensors[weights].elements != 0) {
-        shape("weights", tensors[weights], rows, k);
-        of_type("weights", tensors[weights], "fp32", {reduce::element::fp32});
+        check_shape("weights", tensors[weights], rows, k);
+        check_type("weights", tensors[weights], "fp32", {reduce::element::fp32});
     }
     if (tensors[scales].elements == 0) return;
-    shape("scales", tensors[scales], rows, tensors[scales].elements);
-    of_type("scales", tensors[scales], "fp32, int32 or uint8",
-            {reduce::element::fp32, reduce::element::int32, reduce::element::uint8});
-    of_type("x with scales", tensors[values], "fp8_e4m3", {reduce::element::fp8_e4m3});
+    check_shape("scales", tensors[scales], rows, tensors[scales].elements);
+    check_type("scales", tensors[scales], "fp32, int32 or uint8",
+               {reduce::element::fp32, reduce::element::int32, reduce::element::uint8});
+    check_type("x with scales", tensors[values], "fp8_e4m3", {reduce::element::fp8_e4m3});
 }
 
-void checking::output_weights(const const_matrix& tensor, bool wanted, std::uint64_t least_rows,
-                              std::uint32_t elements) noexcept {
+void argument_checks::check_output_weights(const const_matrix& tensor, bool wanted,
+                                           std::uint64_t least_rows,
+                                           std::uint32_t elements) noexcept {
     if (status_ != UCS_OK || (!wanted && tensor.elements == 0)) return;
-    shape("weights of the output", tensor, least_rows, wanted ? elements : 0);
-    of_type("weights of the output", tensor, "fp32", {reduce::element::fp32});
+    check_shape("weights of the output", tensor, least_rows, wanted ? elements : 0);
+    check_type("weights of the output", tensor, "fp32", {reduce::element::fp32});
 }
 
-void checking::apart(std::initializer_list<tensor_use> all) noexcept {
+void argument_checks::check_overlap(std::initializer_list<tensor_use> all) noexcept {
     if (status_ != UCS_OK) return;
     for (const tensor_use* a = all.begin(); a != all.end(); ++a) {
         for (const tensor_use* b = a + 1; b != all.end(); ++b) {

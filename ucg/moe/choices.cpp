@@ -9,8 +9,8 @@ namespace {
 
 bool has_form(const const_matrix& topk) noexcept {
     return (topk.type == reduce::element::int32 || topk.type == reduce::element::int64) &&
-           topk.elements >= 1 && topk.elements <= choices::most &&
-           topk.rows <= choices::most_tokens && (topk.rows == 0 || topk);
+           topk.elements >= 1 && topk.elements <= choices::max_k &&
+           topk.rows <= choices::max_tokens && (topk.rows == 0 || topk);
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ ucs::result<choices> choices::make(const team& group, const const_matrix& topk) 
                         "the chosen experts are {} rows of {} {}s{}: give up to {} rows of 1 to {} "
                         "int32 or int64",
                         topk.rows, topk.elements, reduce::name(topk.type),
-                        topk ? "" : " at a null pointer", most_tokens, most);
+                        topk ? "" : " at a null pointer", max_tokens, max_k);
         return UCS_ERR_INVALID_PARAM;
     }
     choices made;

@@ -14,8 +14,8 @@ namespace ucg::moe {
 class choices {
 public:
     static constexpr expert_t none = -1;
-    static constexpr std::uint32_t most = 1024;              // maximum of k
-    static constexpr std::uint64_t most_tokens = 1U << 30U;  // maximum for one rank
+    static constexpr std::uint32_t max_k = 1024;            // maximum of k
+    static constexpr std::uint64_t max_tokens = 1U << 30U;  // maximum for one rank
 
     choices() = default;
     // Checks and copies a matrix of int32 or int64. Experts of masked ranks become `none`. A matrix
@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] std::uint32_t tokens() const noexcept { return tokens_; }
     [[nodiscard]] std::uint32_t k() const noexcept { return k_; }
-    [[nodiscard]] std::span<const expert_t> of(std::uint32_t token) const noexcept {
+    [[nodiscard]] std::span<const expert_t> experts_of(std::uint32_t token) const noexcept {
         return std::span(all_).subspan(std::size_t{token} * k_, k_);
     }
 

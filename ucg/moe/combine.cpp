@@ -27,37 +27,39 @@ ucs_status_t combine::init(std::shared_ptr<const plan> plan,
 
 ucs_status_t combine::check() const noexcept {
     const bool expanded = tensors_.expanded != nullptr;
-    const std::uint32_t count = expanded ? tensors_.expanded->rows() : plan_->in.rows;
+    const std::uint32_t count = expanded ? tensors_.expanded->rows() : plan_->receives.rows;
     const std::uint32_t tokens = plan_->chosen.tokens();
     const std::uint32_t k = plan_->chosen.k();
-    checking all("combine");
-    all.input(tensors_.from, count, expanded ? 1 : k);
-    all.of_type("x", tensors_.from[values], "bf16, fp16 or fp32",
-                {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.alike("output", tensors_.into[values], tensors_.from[values], tokens);
-    all.output_weights(tensors_.into[weights], tensors_.from[weights].elements != 0, tokens, k);
+    argument_checks checks("combine");
+    checks.check_input(tensors_.from, count, expanded ? 1 : k);
+    checks.check_type("x", tensors_.from[values], "bf16, fp16 or fp32",
+                      {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
+    checks.check_same_form("output", tensors_.into[values], tensors_.from[values], tokens);
+    checks.check_output_weights(tensors_.into[weights], tensors_.from[weights].elements != 0,
+                                tokens, k);
     for (const const_matrix& bias : tensors_.bias)
-        if (bias.elements != 0) all.alike("bias", bias, tensors_.from[values], tokens);
-    all.dense_rows("x", tensors_.from[values]);
-    all.dense_rows("weights", tensors_.from[weights]);
-    all.dense_rows("output", tensors_.into[values]);
-    all.dense_rows("weights of the output", tensors_.into[weights]);
+        if (bias.elements != 0) checks.check_same_form("bias", bias, tensors_.from[values], tokens);
+    checks.check_dense_rows("x", tensors_.from[values]);
+    checks.check_dense_rows("weights", tensors_.from[weights]);
+    checks.check_dense_rows("output", tensors_.into[values]);
+    checks.check_dense_rows("weights of the output", tensors_.into[weights]);
     for (const const_matrix& bias : tensors_.bias)
-        all.dense_rows("bias", bias);
-    all.apart({reads("x", tensors_.from[values]), reads("weights", tensors_.from[weights]),
-               reads("bias", tensors_.bias[0]), reads("bias", tensors_.bias[1]),
-               writes("output", tensors_.into[values]),
-               writes("weights of the output", tensors_.into[weights])});
-    return all.status();
+        checks.check_dense_rows("bias", bias);
+    checks.check_overlap(
+        {read_access("x", tensors_.from[values]), read_access("weights", tensors_.from[weights]),
+         read_access("bias", tensors_.bias[0]), read_access("bias", tensors_.bias[1]),
+         write_access("output", tensors_.into[values]),
+         write_access("weights of the output", tensors_.into[weights])});
+    return checks.status();
 }
 
-combine::buffer_pair combine::allocate_two(std::uint32_t most_rows) noexcept {
-    const std::size_t bytes = most_rows * form_.row_bytes();
+combine::buffer_pair combine::allocate_two(std::uint32_t max_rows) noexcept {
+    const std::size_t bytes = max_rows * form_.row_bytes();
     return {space_.take(bytes), space_.take(bytes)};
 }
 
 sum_memory combine::memory_for_folding() const {
-    return sum_memory(tensors_.expanded != nullptr ? plan_->in.k : 0);
+    return sum_memory(tensors_.expanded != nullptr ? plan_->receives.k : 0);
 }
 
 // Returns this rank's rows from `row` on. Only for the layout with one row for each token.
@@ -80,13 +82,13 @@ ucs_status_t combine::prepare() {
     relays_.clear();
     const bool zero_copy =
         tensors_.expanded == nullptr && form_.has_only_values() && tensors_.from[values].is_dense();
-    for (rank_t i = 1; i < plan_->of->ranks(); ++i) {
-        const rank_t source = (plan_->of->self() + i) % plan_->of->ranks();
-        const rank_t target = plan_->in.from[source];
-        if (target == no_rank || target == plan_->of->self()) continue;
+    for (rank_t i = 1; i < plan_->group->ranks(); ++i) {
+        const rank_t source = (plan_->group->self() + i) % plan_->group->ranks();
+        const rank_t target = plan_->receives.senders[source];
+        if (target == no_rank || target == plan_->group->self()) continue;
         const std::uint32_t* const counts =
-            &plan_->in.counts[std::size_t{source} * plan_->by.channels];
-        const std::uint32_t longest = *std::max_element(counts, counts + plan_->by.channels);
+            &plan_->receives.counts[std::size_t{source} * plan_->options.channels];
+        const std::uint32_t longest = *std::max_element(counts, counts + plan_->options.channels);
         if (longest == 0) continue;
         returns_.push_back(
             {source, target, allocate_two(zero_copy ? 0 : longest), memory_for_folding()});
@@ -97,7 +99,7 @@ ucs_status_t combine::prepare() {
 }
 
 void combine::add_input(stream_sum& sum, rank_t from, std::size_t list) {
-    const bool zero_copy = from == plan_->of->self() && tensors_.expanded == nullptr;
+    const bool zero_copy = from == plan_->group->self() && tensors_.expanded == nullptr;
     sum.inputs.push_back({from, list, allocate_two(zero_copy ? 0 : sum.places->longest(list))});
 }
 
@@ -107,30 +109,30 @@ void combine::prepare_sums(stream_sum& sum) const {
 }
 
 void combine::prepare_relays() {
-    const team& group = *plan_->of;
-    const relay_plan& through = plan_->through;
-    for (std::size_t s = 0; s < through.streams.size(); ++s) {
-        if (!through.streams[s].relayed) continue;
+    const team& group = *plan_->group;
+    const relay_plan& relays = plan_->relays;
+    for (std::size_t s = 0; s < relays.streams.size(); ++s) {
+        if (!relays.streams[s].relayed) continue;
         relay_stream one;
         one.stream = s;
-        one.rows.source = through.streams[s].source;
-        one.rows.places = &through.forwards;
+        one.rows.source = relays.streams[s].source;
+        one.rows.places = &relays.forwards;
         for (const rank_t rank : group.ranks_on(group.node()))
-            add_input(one.rows, rank, through.forward(group, s, group.index_of(rank)));
+            add_input(one.rows, rank, relays.forward(group, s, group.index_of(rank)));
         prepare_sums(one.rows);
-        const std::span<const std::uint32_t> counts = through.counts_of(s, plan_->by.channels);
+        const std::span<const std::uint32_t> counts = relays.counts_of(s, plan_->options.channels);
         one.results = allocate_two(*std::ranges::max_element(counts));
         relays_.push_back(std::move(one));
     }
 }
 
 void combine::prepare_collection() {
-    const send_plan& out = plan_->out;
+    const send_plan& sends = plan_->sends;
     collection_ = {};
-    collection_.source = plan_->of->self();
-    collection_.places = &out.tokens;
-    for (std::size_t i = 0; i < out.paths.size(); ++i)
-        add_input(collection_, out.paths[i].target, i);
+    collection_.source = plan_->group->self();
+    collection_.places = &sends.tokens;
+    for (std::size_t i = 0; i < sends.paths.size(); ++i)
+        add_input(collection_, sends.paths[i].target, i);
     prepare_sums(collection_);
 }
 
@@ -156,18 +158,19 @@ task combine::run_all(member& me, combine& self) {
 
 task combine::return_rows(member& me, combine& self, return_stream& stream) {
     const plan& plan = *self.plan_;
-    const std::size_t list = std::size_t{stream.source} * plan.by.channels;
+    const std::size_t list = std::size_t{stream.source} * plan.options.channels;
     const std::size_t row_bytes = self.form_.row_bytes();
     const const_matrix& x = self.tensors_.from[values];
     const bool zero_copy =
         self.tensors_.expanded == nullptr && self.form_.has_only_values() && x.is_dense();
-    const bool inside = plan.of->node_of(stream.target) == plan.of->node();
-    member on = me.on(inside ? plan.of->channel_of(stream.source) : schedule::channel_t{0});
+    const bool inside = plan.group->node_of(stream.target) == plan.group->node();
+    member on =
+        me.on_channel(inside ? plan.group->channel_of(stream.source) : schedule::channel_t{0});
     std::array<flight, 2> moves;
     unsigned buffer = 0;
-    for (std::uint32_t c = 0; c < plan.by.channels; ++c) {
-        const std::uint32_t count = plan.in.counts[list + c];
-        const std::uint32_t first = plan.in.begins[list + c];
+    for (std::uint32_t c = 0; c < plan.options.channels; ++c) {
+        const std::uint32_t count = plan.receives.counts[list + c];
+        const std::uint32_t first = plan.receives.begins[list + c];
         if (count == 0) continue;
         co_await moves[buffer];
         if (zero_copy) {
@@ -194,8 +197,8 @@ task combine::return_rows(member& me, combine& self, return_stream& stream) {
 
 void combine::post_receives(member& me, const stream_sum& sum, flights& coming,
                             std::uint32_t channel, unsigned buffer) const noexcept {
-    const team& group = *plan_->of;
-    member inside = me.on(group.channel_of(sum.source));
+    const team& group = *plan_->group;
+    member inside = me.on_channel(group.channel_of(sum.source));
     for (std::size_t i = 0; i < sum.inputs.size(); ++i) {
         const auto& [from, list, messages] = sum.inputs[i];
         const std::size_t bytes = sum.places->size(list, channel) * form_.row_bytes();
@@ -217,9 +220,9 @@ task combine::await_rows(member& me, combine& self, stream_sum& sum, flights& co
         sum.rows += rows;
         sum.sums.addends[i] = {constant(message), places};
         co_await coming[2 * i + buffer];
-        if (from != plan.of->self() || rows == 0) continue;
+        if (from != plan.group->self() || rows == 0) continue;
         const std::uint32_t first =
-            plan.in.begins[std::size_t{sum.source} * plan.by.channels + channel];
+            plan.receives.begins[std::size_t{sum.source} * plan.options.channels + channel];
         if (self.tensors_.expanded == nullptr) {
             sum.sums.addends[i].from = self.rows_from(first);
             continue;
@@ -241,7 +244,7 @@ task combine::relay(member& me, combine& self, relay_stream& relayed) {
         if (position.count != 0)
             self.post_receives(me, relayed.rows, coming, position.channel, position.buffer);
     };
-    channel_walk walk(plan.through.counts_of(relayed.stream, plan.by.channels));
+    channel_walk walk(plan.relays.counts_of(relayed.stream, plan.options.channels));
     post_receives(walk.current());
     for (; walk; ++walk) {
         post_receives(walk.next());
@@ -259,14 +262,14 @@ task combine::relay(member& me, combine& self, relay_stream& relayed) {
 
 task combine::collect(member& me, combine& self, stream_sum& sum) {
     const plan& plan = *self.plan_;
-    const channel_ranges& ranges = plan.out.ranges;
+    const channel_ranges& ranges = plan.sends.ranges;
     flights coming(2 * sum.inputs.size());
     co_await require(me, coming.status());
     const auto post_receives = [&](std::uint32_t channel, unsigned buffer) {
-        if (channel < plan.by.channels) self.post_receives(me, sum, coming, channel, buffer);
+        if (channel < plan.options.channels) self.post_receives(me, sum, coming, channel, buffer);
     };
     post_receives(0, 0);
-    for (std::uint32_t c = 0; c < plan.by.channels; ++c) {
+    for (std::uint32_t c = 0; c < plan.options.channels; ++c) {
         const unsigned buffer = c % 2;
         post_receives(c + 1, buffer ^ 1U);
         co_await await_rows(me, self, sum, coming, c, buffer);

@@ -81,7 +81,7 @@ private:
     void prepare_collection();
     void add_input(stream_sum& sum, rank_t from, std::size_t list);
     void prepare_sums(stream_sum& sum) const;
-    [[nodiscard]] buffer_pair allocate_two(std::uint32_t most_rows) noexcept;
+    [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
     [[nodiscard]] sum_memory memory_for_folding() const;
     [[nodiscard]] const_parts rows_from(std::uint32_t row) const noexcept;
     static schedule::task run_all(schedule::member& me, combine& self);

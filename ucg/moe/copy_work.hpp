@@ -46,7 +46,7 @@ struct destination {
 // Row `first` + i of the output = from[rows[i]].
 class place_work final : public work_item {
 public:
-    place_work(const destination& into, const arriving& in, std::uint32_t first,
+    place_work(const destination& into, const receive_plan& in, std::uint32_t first,
                const const_parts& from, selection rows) noexcept
         : into_(into), in_(in), first_(first), from_(from), rows_(rows) {}
 
@@ -56,7 +56,7 @@ private:
     void place_expanded(std::uint32_t row, std::uint32_t from) const noexcept;
 
     const destination& into_;
-    const arriving& in_;
+    const receive_plan& in_;
     std::uint32_t first_;
     const_parts from_;
     selection rows_;

@@ -9,8 +9,8 @@ namespace ucg::moe {
 
 // The costs of links that predictions use.
 struct link_costs {
-    schedule::link_cost inside{5e-7, 5e-11, 5e-11, 5e-11, 2e-7};   // within a node
-    schedule::link_cost between{2e-6, 8e-11, 5e-11, 5e-11, 5e-7};  // between nodes
+    schedule::link_cost within_node{5e-7, 5e-11, 5e-11, 5e-11, 2e-7};    // within a node
+    schedule::link_cost between_nodes{2e-6, 8e-11, 5e-11, 5e-11, 5e-7};  // between nodes
     double ports = 1;  // ports of a node, which its ranks share
 };
 

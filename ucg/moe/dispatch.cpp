@@ -28,7 +28,8 @@ ucs_status_t dispatch::init(std::shared_ptr<const plan> plan,
 
 ucs_status_t dispatch::check_room() const noexcept {
     const destination& into = tensors_.into;
-    const std::uint32_t rows = into.expanded != nullptr ? into.expanded->rows() : plan_->in.rows;
+    const std::uint32_t rows =
+        into.expanded != nullptr ? into.expanded->rows() : plan_->receives.rows;
     return check(tensors_, plan_->chosen, into.expanded != nullptr,
                  [rows](const matrix&) -> std::uint64_t { return rows; });
 }
@@ -44,68 +45,69 @@ ucs_status_t dispatch::check(const dispatch_tensors& tensors, const choices& cho
                              Rows rows) noexcept {
     const const_parts& from = tensors.from;
     const destination& into = tensors.into;
-    checking all("dispatch");
-    all.input(from, chosen.tokens(), chosen.k());
-    all.of_type("x", from[values], "bf16, fp16, fp32 or fp8_e4m3",
-                {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32,
-                 reduce::element::fp8_e4m3});
+    argument_checks checks("dispatch");
+    checks.check_input(from, chosen.tokens(), chosen.k());
+    checks.check_type("x", from[values], "bf16, fp16, fp32 or fp8_e4m3",
+                      {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32,
+                       reduce::element::fp8_e4m3});
     for (const std::size_t p : {scales, values})
-        all.alike(p == scales ? "scales of the output" : "output", into.into[p], from[p],
-                  rows(into.into[p]));
+        checks.check_same_form(p == scales ? "scales of the output" : "output", into.into[p],
+                               from[p], rows(into.into[p]));
     const std::uint32_t columns = expanded ? 1 : chosen.k();
-    all.output_weights(into.into[weights], from[weights].elements != 0, rows(into.into[weights]),
-                       columns);
+    checks.check_output_weights(into.into[weights], from[weights].elements != 0,
+                                rows(into.into[weights]), columns);
     if (into.chosen.elements != 0) {
-        all.of_type("chosen experts of the output", into.chosen, "int32 or int64",
-                    {reduce::element::int32, reduce::element::int64});
-        all.shape("chosen experts of the output", into.chosen, rows(into.chosen),
-                  expanded ? 0 : columns);
+        checks.check_type("chosen experts of the output", into.chosen, "int32 or int64",
+                          {reduce::element::int32, reduce::element::int64});
+        checks.check_shape("chosen experts of the output", into.chosen, rows(into.chosen),
+                           expanded ? 0 : columns);
     }
-    all.apart({reads("x", from[values]), reads("scales", from[scales]),
-               reads("weights", from[weights]), writes("output", into.into[values]),
-               writes("scales of the output", into.into[scales]),
-               writes("weights of the output", into.into[weights]),
-               writes("chosen experts of the output", into.chosen)});
-    return all.status();
+    checks.check_overlap({read_access("x", from[values]), read_access("scales", from[scales]),
+                          read_access("weights", from[weights]),
+                          write_access("output", into.into[values]),
+                          write_access("scales of the output", into.into[scales]),
+                          write_access("weights of the output", into.into[weights]),
+                          write_access("chosen experts of the output", into.chosen)});
+    return checks.status();
 }
 
-dispatch::buffer_pair dispatch::allocate_two(std::uint32_t most_rows) noexcept {
-    const std::size_t bytes = most_rows * form_.row_bytes();
+dispatch::buffer_pair dispatch::allocate_two(std::uint32_t max_rows) noexcept {
+    const std::size_t bytes = max_rows * form_.row_bytes();
     return {space_.take(bytes), space_.take(bytes)};
 }
 
 ucs_status_t dispatch::prepare() {
     if (plan_ == nullptr) return UCS_ERR_INVALID_PARAM;
     if (const ucs_status_t status = check_room(); status != UCS_OK) return status;
-    const team& group = *plan_->of;
+    const team& group = *plan_->group;
     form_ = record(tensors_.from);
     space_ = {};
     sends_.clear();
     own_.clear();
     relays_.clear();
     receives_.clear();
-    for (std::size_t i = 0; i < plan_->out.paths.size(); ++i) {
-        if (plan_->out.paths[i].target == group.self())
+    for (std::size_t i = 0; i < plan_->sends.paths.size(); ++i) {
+        if (plan_->sends.paths[i].target == group.self())
             own_.push_back(i);
         else
-            sends_.push_back({i, allocate_two(plan_->out.tokens.longest(i))});
+            sends_.push_back({i, allocate_two(plan_->sends.tokens.longest(i))});
     }
     // Each rank begins with the ranks above its own number, so that ranks begin with different
     // targets.
     const auto first = std::ranges::find_if(sends_, [&](const send_stream& s) {
-        return plan_->out.paths[s.path].target > group.self();
+        return plan_->sends.paths[s.path].target > group.self();
     });
     std::rotate(sends_.begin(), first, sends_.end());
-    for (std::size_t s = 0; s < plan_->through.streams.size(); ++s) {
-        if (!plan_->through.streams[s].relayed) continue;
-        const std::uint32_t* const counts = &plan_->through.counts[s * plan_->by.channels];
+    for (std::size_t s = 0; s < plan_->relays.streams.size(); ++s) {
+        if (!plan_->relays.streams[s].relayed) continue;
+        const std::uint32_t* const counts = &plan_->relays.counts[s * plan_->options.channels];
         relay_stream one{
-            s, allocate_two(*std::max_element(counts, counts + plan_->by.channels)), {}};
+            s, allocate_two(*std::max_element(counts, counts + plan_->options.channels)), {}};
         for (const rank_t rank : group.ranks_on(group.node())) {
-            const std::size_t list = plan_->through.forward(group, s, group.index_of(rank));
+            const std::size_t list = plan_->relays.forward(group, s, group.index_of(rank));
             const bool is_self = rank == group.self();
             one.forwards.push_back(
-                allocate_two(is_self ? 0 : plan_->through.forwards.longest(list)));
+                allocate_two(is_self ? 0 : plan_->relays.forwards.longest(list)));
         }
         relays_.push_back(std::move(one));
     }
@@ -118,12 +120,12 @@ ucs_status_t dispatch::prepare() {
 void dispatch::add_receivers() {
     const bool in_place = form_.has_only_values() && tensors_.into.expanded == nullptr &&
                           tensors_.into.into[values].is_dense();
-    for (rank_t source = 0; source < plan_->of->ranks(); ++source) {
-        const rank_t from = plan_->in.from[source];
-        if (from == no_rank || from == plan_->of->self()) continue;
+    for (rank_t source = 0; source < plan_->group->ranks(); ++source) {
+        const rank_t from = plan_->receives.senders[source];
+        if (from == no_rank || from == plan_->group->self()) continue;
         const std::uint32_t* const counts =
-            &plan_->in.counts[std::size_t{source} * plan_->by.channels];
-        const std::uint32_t longest = *std::max_element(counts, counts + plan_->by.channels);
+            &plan_->receives.counts[std::size_t{source} * plan_->options.channels];
+        const std::uint32_t longest = *std::max_element(counts, counts + plan_->options.channels);
         if (longest == 0) continue;
         receives_.push_back({source, in_place, allocate_two(in_place ? 0 : longest)});
     }
@@ -160,7 +162,7 @@ void dispatch::fill() const noexcept {
     const matrix& chosen = tensors_.into.chosen;
     for (std::uint64_t row = 0; row < (chosen.elements != 0 ? chosen.rows : 0); ++row) {
         const expert_t* const experts =
-            row < plan_->in.rows ? &plan_->in.chosen[row * plan_->in.k] : nullptr;
+            row < plan_->receives.rows ? &plan_->receives.chosen[row * plan_->receives.k] : nullptr;
         for (std::uint32_t j = 0; j < chosen.elements; ++j)
             put_integer(chosen, row, j, experts != nullptr ? experts[j] : choices::none);
     }
@@ -176,15 +178,15 @@ void dispatch::fill() const noexcept {
 }
 
 task dispatch::send_path(member& me, const dispatch& self, const send_stream& stream) {
-    const send_plan& out = self.plan_->out;
-    const team& group = *self.plan_->of;
-    const rank_t target = out.paths[stream.path].target;
+    const send_plan& sends = self.plan_->sends;
+    const team& group = *self.plan_->group;
+    const rank_t target = sends.paths[stream.path].target;
     const bool inside = group.node_of(target) == group.node();
-    member on = me.on(inside ? group.channel_of(group.self()) : schedule::channel_t{0});
+    member on = me.on_channel(inside ? group.channel_of(group.self()) : schedule::channel_t{0});
     std::array<flight, 2> moves;
     unsigned buffer = 0;
-    for (std::uint32_t c = 0; c < out.tokens.channels(); ++c) {
-        const std::span<const std::uint32_t> tokens = out.tokens.list(stream.path, c);
+    for (std::uint32_t c = 0; c < sends.tokens.channels(); ++c) {
+        const std::span<const std::uint32_t> tokens = sends.tokens.list(stream.path, c);
         if (tokens.empty()) continue;
         const std::size_t bytes = tokens.size() * self.form_.row_bytes();
         std::byte* const message = self.space_.at(stream.messages[buffer]);
@@ -201,24 +203,24 @@ task dispatch::send_path(member& me, const dispatch& self, const send_stream& st
 
 task dispatch::keep_own(member& me, const dispatch& self, const std::size_t& path) {
     const plan& plan = *self.plan_;
-    const std::size_t own_rank = plan.of->self();
-    for (std::uint32_t c = 0; c < plan.by.channels; ++c) {
-        const std::span<const std::uint32_t> tokens = plan.out.tokens.list(path, c);
+    const std::size_t own_rank = plan.group->self();
+    for (std::uint32_t c = 0; c < plan.options.channels; ++c) {
+        const std::span<const std::uint32_t> tokens = plan.sends.tokens.list(path, c);
         if (tokens.empty()) continue;
-        const place_work work(self.tensors_.into, plan.in,
-                              plan.in.begins[own_rank * plan.by.channels + c], self.tensors_.from,
-                              tokens);
+        const place_work work(self.tensors_.into, plan.receives,
+                              plan.receives.begins[own_rank * plan.options.channels + c],
+                              self.tensors_.from, tokens);
         co_await work.begin(me, tokens.size() * self.form_.row_bytes());
     }
 }
 
 task dispatch::relay(member& me, const dispatch& self, const relay_stream& relayed) {
     const plan& plan = *self.plan_;
-    const team& group = *plan.of;
+    const team& group = *plan.group;
     const std::span<const rank_t> local_ranks = group.ranks_on(group.node());
-    const rank_t source = plan.through.streams[relayed.stream].source;
+    const rank_t source = plan.relays.streams[relayed.stream].source;
     const std::size_t row_bytes = self.form_.row_bytes();
-    member inside = me.on(group.channel_of(source));
+    member inside = me.on_channel(group.channel_of(source));
     std::array<flight, 2> coming;
     flights going(2 * local_ranks.size());
     co_await require(me, going.status());
@@ -228,7 +230,7 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
                                         self.space_.at(relayed.messages[position.buffer]),
                                         position.count * row_bytes);
     };
-    channel_walk walk(plan.through.counts_of(relayed.stream, plan.by.channels));
+    channel_walk walk(plan.relays.counts_of(relayed.stream, plan.options.channels));
     post_receive(walk.current());
     for (; walk; ++walk) {
         post_receive(walk.next());
@@ -237,14 +239,15 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
         const std::byte* const message = self.space_.at(relayed.messages[buffer]);
         const const_parts from = self.form_.view(message, count);
         for (std::size_t i = 0; i < local_ranks.size(); ++i) {
-            const std::span<const std::uint32_t> places = plan.through.forwards.list(
-                plan.through.forward(group, relayed.stream, static_cast<rank_t>(i)), c);
+            const std::span<const std::uint32_t> places = plan.relays.forwards.list(
+                plan.relays.forward(group, relayed.stream, static_cast<rank_t>(i)), c);
             const std::size_t bytes = places.size() * row_bytes;
             if (places.empty()) continue;
             if (local_ranks[i] == group.self()) {
-                const std::size_t row = plan.in.begins[std::size_t{source} * plan.by.channels + c];
-                const place_work work(self.tensors_.into, plan.in, static_cast<std::uint32_t>(row),
-                                      from, places);
+                const std::size_t row =
+                    plan.receives.begins[std::size_t{source} * plan.options.channels + c];
+                const place_work work(self.tensors_.into, plan.receives,
+                                      static_cast<std::uint32_t>(row), from, places);
                 co_await work.begin(me, bytes);
                 continue;
             }
@@ -263,13 +266,14 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
 
 task dispatch::receive(member& me, const dispatch& self, const receive_stream& stream) {
     const plan& plan = *self.plan_;
-    const std::size_t list = std::size_t{stream.source} * plan.by.channels;
-    const rank_t from = plan.in.from[stream.source];
-    const bool inside = plan.of->node_of(from) == plan.of->node();
-    member on = me.on(inside ? plan.of->channel_of(stream.source) : schedule::channel_t{0});
+    const std::size_t list = std::size_t{stream.source} * plan.options.channels;
+    const rank_t from = plan.receives.senders[stream.source];
+    const bool inside = plan.group->node_of(from) == plan.group->node();
+    member on =
+        me.on_channel(inside ? plan.group->channel_of(stream.source) : schedule::channel_t{0});
     std::array<flight, 2> moves;
     const auto message = [&](std::uint32_t c, unsigned buffer) {
-        return stream.in_place ? self.tensors_.into.into[values].row(plan.in.begins[list + c])
+        return stream.in_place ? self.tensors_.into.into[values].row(plan.receives.begins[list + c])
                                : self.space_.at(stream.messages[buffer]);
     };
     const auto post_receive = [&](const channel_walk::position& position) {
@@ -277,7 +281,7 @@ task dispatch::receive(member& me, const dispatch& self, const receive_stream& s
         moves[position.buffer].receive(on, from, message(position.channel, position.buffer),
                                        position.count * self.form_.row_bytes());
     };
-    channel_walk walk(plan.in.counts_of(stream.source, plan.by.channels));
+    channel_walk walk(plan.receives.counts_of(stream.source, plan.options.channels));
     post_receive(walk.current());
     for (; walk; ++walk) {
         post_receive(walk.next());
@@ -285,8 +289,8 @@ task dispatch::receive(member& me, const dispatch& self, const receive_stream& s
         co_await moves[buffer];
         if (stream.in_place) continue;
         const const_parts rows = constant(self.form_.view(message(c, buffer), count));
-        const place_work work(self.tensors_.into, plan.in, plan.in.begins[list + c], rows,
-                              selection(count));
+        const place_work work(self.tensors_.into, plan.receives, plan.receives.begins[list + c],
+                              rows, selection(count));
         co_await work.begin(me, count * self.form_.row_bytes());
     }
 }

@@ -69,7 +69,7 @@ private:
     template<class Rows>
     [[nodiscard]] static ucs_status_t check(const dispatch_tensors& tensors, const choices& chosen,
                                             bool expanded, Rows rows) noexcept;
-    [[nodiscard]] buffer_pair allocate_two(std::uint32_t most_rows) noexcept;
+    [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
     void fill() const noexcept;
     void add_receivers();
     static schedule::task run_all(schedule::member& me, const dispatch& self);

@@ -6,7 +6,7 @@
 
 namespace ucg::moe {
 
-ucs::result<expansion> expansion::make(const arriving& received, std::uint32_t alignment) try {
+ucs::result<expansion> expansion::make(const receive_plan& received, std::uint32_t alignment) try {
     if (alignment == 0) {
         ucs::log::error(moe_log, "rows cannot be aligned to 0: give 1 for no alignment");
         return UCS_ERR_INVALID_PARAM;

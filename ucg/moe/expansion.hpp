@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ucg/moe/arriving.hpp"
+#include "ucg/moe/receive_plan.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::moe {
@@ -19,7 +19,7 @@ public:
 
     // UCS_ERR_EXCEEDS_LIMIT: there are more rows than can be numbered. UCS_ERR_INVALID_PARAM: the
     // alignment is 0.
-    [[nodiscard]] static ucs::result<expansion> make(const arriving& received,
+    [[nodiscard]] static ucs::result<expansion> make(const receive_plan& received,
                                                      std::uint32_t alignment);
 
     // Number of all rows, including padding.

@@ -7,7 +7,7 @@ namespace ucg::moe {
 
 ucs_status_t check(const route_header& header, rank_t source, std::uint64_t fingerprint) noexcept {
     if (header.form != route_header::version || header.source != source ||
-        header.tokens > choices::most_tokens || header.relayed > 1)
+        header.tokens > choices::max_tokens || header.relayed > 1)
         return refuse_from(source, "an invalid header");
     if (header.fingerprint == fingerprint) return UCS_OK;
     ucs::log::error(moe_log,

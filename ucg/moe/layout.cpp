@@ -12,9 +12,9 @@ layout layout_of(const team& group, const choices& chosen, bool with_ranks) {
     if (with_ranks) made.in_rank.resize(std::size_t{chosen.tokens()} * group.ranks());
     std::vector<std::uint32_t> last(group.nodes());  // the last token that went to a node, plus 1
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
-        for (const expert_t expert : chosen.of(token))
+        for (const expert_t expert : chosen.experts_of(token))
             if (expert != choices::none) ++made.per_expert[static_cast<std::size_t>(expert)];
-        for_each_rank(group, chosen.of(token), [&](rank_t rank) {
+        for_each_rank(group, chosen.experts_of(token), [&](rank_t rank) {
             ++made.per_rank[rank];
             if (with_ranks) made.in_rank[std::size_t{token} * group.ranks() + rank] = 1;
             if (std::exchange(last[group.node_of(rank)], token + 1) != token + 1)

@@ -25,11 +25,11 @@ private:
         std::byte* const message = owner_.space_.at(to_.out);
         const matrix into = dense_matrix(message, to_.rows_out, first.elements, first.type);
         std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < owner_.slots_->plan->of->local_experts(); ++e) {
+        for (std::uint32_t e = 0; e < owner_.slots_->plan->group->local_experts(); ++e) {
             const const_matrix from = owner_.tensors_.values.of_expert(e);
             const slots::range range = owner_.slots_->range_of(e, to_.rank);
             for (std::uint32_t i = range.begin; i < range.begin + range.count; ++i, ++row) {
-                if (owner_.tensors_.how == rows_go::in_logfmt)
+                if (owner_.tensors_.transfer == row_transfer::in_logfmt)
                     logfmt_encode(message + row * owner_.sent_bytes_, from, i);
                 else
                     copy_row(into, row, from, i);
@@ -50,7 +50,7 @@ private:
         for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
             std::size_t count = 0;
             for (std::uint32_t j = 0; j < chosen.k(); ++j) {
-                const expert_t expert = chosen.of(token)[j];
+                const expert_t expert = chosen.experts_of(token)[j];
                 if (expert == choices::none) continue;
                 owner_.terms_[count++] = {row_of(token, j, expert),
                                           float_at(owner_.tensors_.weights, token, j)};
@@ -60,7 +60,7 @@ private:
     }
     void add(const matrix& into, std::uint32_t token,
              std::span<const weighted> from) const noexcept {
-        if (owner_.tensors_.how == rows_go::in_logfmt)
+        if (owner_.tensors_.transfer == row_transfer::in_logfmt)
             add_weighted_logfmt(into.row(token), from, into.elements);
         else
             add_weighted(into.row(token), from, into.elements, into.type);
@@ -68,11 +68,12 @@ private:
     [[nodiscard]] const std::byte* row_of(std::uint32_t token, std::uint32_t j,
                                           expert_t expert) const noexcept {
         const slot_plan& plan = *owner_.slots_->plan;
-        const peer_exchange& from = owner_.others_[owner_.index_of_rank_[plan.of->rank_of(expert)]];
+        const peer_exchange& from =
+            owner_.others_[owner_.index_of_rank_[plan.group->rank_of(expert)]];
         const std::uint32_t place = plan.row_in_message[std::size_t{token} * plan.chosen.k() + j];
-        if (from.rank != plan.of->self() || from.packs)
+        if (from.rank != plan.group->self() || from.packs)
             return owner_.space_.at(from.in) + place * owner_.sent_bytes_;
-        const auto e = static_cast<std::uint32_t>(plan.of->local(expert));
+        const auto e = static_cast<std::uint32_t>(plan.group->local(expert));
         const std::uint32_t first = owner_.slots_->range_of(e, from.rank).begin;
         return owner_.tensors_.values.of_expert(e).row(first + (place - owner_.own_places_[e]));
     }
@@ -80,7 +81,7 @@ private:
 };
 
 ucs_status_t low_latency_combine::init(std::shared_ptr<const slots> slots,
-                                       const low_latency_sums& tensors) noexcept {
+                                       const low_latency_combine_tensors& tensors) noexcept {
     slots_ = std::move(slots);
     tensors_ = tensors;
     try {
@@ -94,32 +95,33 @@ ucs_status_t low_latency_combine::init(std::shared_ptr<const slots> slots,
 ucs_status_t low_latency_combine::check() const noexcept {
     const choices& chosen = slots_->plan->chosen;
     const const_matrix& from = tensors_.values.first;
-    checking all("low-latency combine");
-    all.stacked("x", tensors_.values, slots_->plan->capacity(), from.elements);
-    all.of_type("x", from, "bf16, fp16 or fp32",
-                {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.alike("output", tensors_.into, from, chosen.tokens());
-    all.dense_rows("output", tensors_.into);
-    all.shape("weights", tensors_.weights, chosen.tokens(), chosen.k());
-    all.of_type("weights", tensors_.weights, "fp32", {reduce::element::fp32});
-    if (tensors_.how == rows_go::in_place) all.dense("x that is sent from where it lies", from);
-    if (tensors_.how == rows_go::in_logfmt) {
-        all.of_type("x that is compressed", from, "bf16", {reduce::element::bf16});
-        all.multiple("x that is compressed", from, logfmt_group);
+    argument_checks checks("low-latency combine");
+    checks.check_stack("x", tensors_.values, slots_->plan->capacity(), from.elements);
+    checks.check_type("x", from, "bf16, fp16 or fp32",
+                      {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
+    checks.check_same_form("output", tensors_.into, from, chosen.tokens());
+    checks.check_dense_rows("output", tensors_.into);
+    checks.check_shape("weights", tensors_.weights, chosen.tokens(), chosen.k());
+    checks.check_type("weights", tensors_.weights, "fp32", {reduce::element::fp32});
+    if (tensors_.transfer == row_transfer::in_place)
+        checks.check_dense("x that is sent from where it lies", from);
+    if (tensors_.transfer == row_transfer::in_logfmt) {
+        checks.check_type("x that is compressed", from, "bf16", {reduce::element::bf16});
+        checks.check_multiple("x that is compressed", from, logfmt_group);
     }
-    const std::uint32_t experts = slots_->plan->of->local_experts();
-    all.apart({{"x", footprint(tensors_.values, experts), false},
-               reads("weights", tensors_.weights),
-               writes("output", tensors_.into)});
-    return all.status();
+    const std::uint32_t experts = slots_->plan->group->local_experts();
+    checks.check_overlap({{"x", footprint(tensors_.values, experts), false},
+                          read_access("weights", tensors_.weights),
+                          write_access("output", tensors_.into)});
+    return checks.status();
 }
 
 // Returns the rows for a source if they can be sent from where they lie in one message: they belong
 // to one expert, are dense and are not compressed. Returns null otherwise.
 const std::byte* low_latency_combine::rows_in_place(rank_t rank) const noexcept {
-    if (tensors_.how == rows_go::in_logfmt) return nullptr;
+    if (tensors_.transfer == row_transfer::in_logfmt) return nullptr;
     const std::byte* found = nullptr;
-    for (std::uint32_t e = 0; e < slots_->plan->of->local_experts(); ++e) {
+    for (std::uint32_t e = 0; e < slots_->plan->group->local_experts(); ++e) {
         const slots::range range = slots_->range_of(e, rank);
         if (range.count == 0) continue;
         if (found != nullptr || !tensors_.values.first.is_dense()) return nullptr;
@@ -130,15 +132,15 @@ const std::byte* low_latency_combine::rows_in_place(rank_t rank) const noexcept 
 
 // Returns whether the rows that stay on this rank can be added up without a copy.
 bool low_latency_combine::can_add_own_rows_in_place() const noexcept {
-    return tensors_.how != rows_go::in_logfmt && tensors_.values.first.has_dense_rows();
+    return tensors_.transfer != row_transfer::in_logfmt && tensors_.values.first.has_dense_rows();
 }
 
 // Rows are sent and received expert by expert. `in_place` points to the rows of a message that
 // needs no copy, or is null.
 void low_latency_combine::list_messages(peer_exchange& with, const std::byte* in_place) {
-    const std::uint32_t experts = slots_->plan->of->local_experts();
+    const std::uint32_t experts = slots_->plan->group->local_experts();
     const auto place_of = [&](std::size_t rows) { return with.in + rows * sent_bytes_; };
-    if (tensors_.how != rows_go::in_place) {
+    if (tensors_.transfer != row_transfer::in_place) {
         if (with.rows_out != 0) sends_.push_back({in_place, with.rows_out * sent_bytes_});
         if (with.rows_in != 0)
             receives_.push_back({with.rank, place_of(0), with.rows_in * sent_bytes_});
@@ -160,9 +162,9 @@ void low_latency_combine::list_messages(peer_exchange& with, const std::byte* in
 ucs_status_t low_latency_combine::prepare() {
     if (slots_ == nullptr) return UCS_ERR_INVALID_PARAM;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
-    const team& group = *slots_->plan->of;
+    const team& group = *slots_->plan->group;
     row_bytes_ = tensors_.values.first.row_bytes();
-    sent_bytes_ = tensors_.how == rows_go::in_logfmt
+    sent_bytes_ = tensors_.transfer == row_transfer::in_logfmt
                       ? logfmt_row_bytes(tensors_.values.first.elements)
                       : row_bytes_;
     space_ = {};
@@ -185,7 +187,7 @@ ucs_status_t low_latency_combine::prepare() {
                           0};
         const std::byte* const in_place = own ? nullptr : rows_in_place(rank);
         one.packs = own ? !can_add_own_rows_in_place()
-                        : tensors_.how != rows_go::in_place && in_place == nullptr;
+                        : tensors_.transfer != row_transfer::in_place && in_place == nullptr;
         one.out = space_.take(one.packs ? one.rows_out * sent_bytes_ : 0);
         one.in = own ? one.out : space_.take(one.rows_in * sent_bytes_);
         if (!own) list_messages(one, in_place);
@@ -198,8 +200,8 @@ ucs_status_t low_latency_combine::prepare() {
 std::uint64_t low_latency_combine::form() const noexcept {
     if (init_status_ != UCS_OK) return 0;
     const const_matrix& x = tensors_.values.first;
-    return slots_->plan->of->agreed()
-        .with(slots_->plan->by.max_tokens, x.elements, x.type, tensors_.how)
+    return slots_->plan->group->agreed()
+        .with(slots_->plan->options.max_tokens, x.elements, x.type, tensors_.transfer)
         .not_zero();
 }
 

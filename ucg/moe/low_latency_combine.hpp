@@ -15,7 +15,7 @@
 namespace ucg::moe {
 
 // How ranks send rows. The same on every rank.
-enum class rows_go : std::uint8_t {
+enum class row_transfer : std::uint8_t {
     packed,    // one message holds all rows for a rank
     in_place,  // one message for each expert, sent from `values`, whose rows must be dense
     in_logfmt  // packed, and logfmt_encode() compresses each row, also those for this rank itself
@@ -25,11 +25,11 @@ enum class rows_go : std::uint8_t {
 //           which the dispatch put the tokens. in_logfmt: bf16, `hidden` a multiple of 128
 //  weights  [tokens, k] fp32
 //  into     [tokens, hidden] of the same type
-struct low_latency_sums {
+struct low_latency_combine_tensors {
     const_stack values;
     const_matrix weights;
     matrix into;
-    rows_go how = rows_go::packed;
+    row_transfer transfer = row_transfer::packed;
 };
 
 // One rank's part; uses the handle of the dispatch. A token becomes the sum of weight x row over
@@ -38,7 +38,8 @@ struct low_latency_sums {
 class low_latency_combine final : public schedule::program {
 public:
     // Has the contract of dispatch::init().
-    ucs_status_t init(std::shared_ptr<const slots> slots, const low_latency_sums& tensors) noexcept;
+    ucs_status_t init(std::shared_ptr<const slots> slots,
+                      const low_latency_combine_tensors& tensors) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
@@ -72,7 +73,7 @@ private:
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const slots> slots_;
-    low_latency_sums tensors_;
+    low_latency_combine_tensors tensors_;
     std::size_t row_bytes_ = 0;   // of a row of a row in memory
     std::size_t sent_bytes_ = 0;  // of a row in a message
     workspace space_;

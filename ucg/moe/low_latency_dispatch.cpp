@@ -46,9 +46,9 @@ private:
         const const_matrix from =
             owner_.options_.cast ? const_matrix(owner_.cast_values()) : owner_.tensors_.x;
         std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < plan.of->local_experts(); ++e) {
+        for (std::uint32_t e = 0; e < plan.group->local_experts(); ++e) {
             for (const std::uint32_t token :
-                 plan.sent.list(std::size_t{to_.rank} * plan.of->local_experts() + e, 0)) {
+                 plan.sent.list(std::size_t{to_.rank} * plan.group->local_experts() + e, 0)) {
                 put_integer(into[tokens_part], row, 0, static_cast<std::int32_t>(token));
                 copy_row(into[values], row, from, token);
                 if (owner_.options_.cast) copy_row(into[scales], row, owner_.cast_scales(), token);
@@ -69,7 +69,7 @@ public:
 private:
     void work() const noexcept override {
         std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < owner_.plan_->of->local_experts(); ++e) {
+        for (std::uint32_t e = 0; e < owner_.plan_->group->local_experts(); ++e) {
             const slots::range range = owner_.pending_->range_of(e, from_.rank);
             const matrix into = owner_.tensors_.values.of_expert(e);
             for (std::uint32_t position = range.begin; position < range.begin + range.count;
@@ -77,8 +77,8 @@ private:
                 copy_row(into, position, rows_[values], row);
                 if (owner_.options_.cast)
                     copy_row(owner_.tensors_.scales.of_expert(e), position, rows_[scales], row);
-                if (owner_.tensors_.tokens_of.elements == 0) continue;
-                put_integer(owner_.tensors_.tokens_of, e, position,
+                if (owner_.tensors_.token_numbers.elements == 0) continue;
+                put_integer(owner_.tensors_.token_numbers, e, position,
                             static_cast<std::int32_t>(integer_at(rows_[tokens_part], row, 0)));
             }
         }
@@ -90,7 +90,7 @@ private:
 
 ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> group,
                                         const slot_settings& options, const const_matrix& topk,
-                                        const low_latency_tensors& tensors) noexcept {
+                                        const low_latency_dispatch_tensors& tensors) noexcept {
     options_ = options;
     tensors_ = tensors;
     result_.reset();
@@ -105,40 +105,40 @@ ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> group,
 ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
     const std::uint32_t hidden = tensors_.x.elements;
     const std::uint64_t capacity = plan_->capacity();
-    checking all("low-latency dispatch");
-    all.shape("x", tensors_.x, chosen.tokens(), hidden);
-    all.of_type("x", tensors_.x, "bf16, fp16 or fp32",
-                {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.stacked("output", tensors_.values, capacity, hidden);
-    if (tensors_.tokens_of.elements != 0) {
-        all.of_type("tokens of the output", tensors_.tokens_of, "int32 or int64",
-                    {reduce::element::int32, reduce::element::int64});
-        all.shape("tokens of the output", tensors_.tokens_of, plan_->of->local_experts(),
-                  static_cast<std::uint32_t>(capacity));
+    argument_checks checks("low-latency dispatch");
+    checks.check_shape("x", tensors_.x, chosen.tokens(), hidden);
+    checks.check_type("x", tensors_.x, "bf16, fp16 or fp32",
+                      {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
+    checks.check_stack("output", tensors_.values, capacity, hidden);
+    if (tensors_.token_numbers.elements != 0) {
+        checks.check_type("tokens of the output", tensors_.token_numbers, "int32 or int64",
+                          {reduce::element::int32, reduce::element::int64});
+        checks.check_shape("tokens of the output", tensors_.token_numbers,
+                           plan_->group->local_experts(), static_cast<std::uint32_t>(capacity));
     }
-    const std::uint32_t experts = plan_->of->local_experts();
+    const std::uint32_t experts = plan_->group->local_experts();
     const tensor_use output{"output", footprint(tensors_.values, experts), true};
     if (!options_.cast) {
-        all.of_type("output", tensors_.values.first, "the type of x", {tensors_.x.type});
-        all.apart(
-            {reads("x", tensors_.x), output, writes("tokens of the output", tensors_.tokens_of)});
-        return all.status();
+        checks.check_type("output", tensors_.values.first, "the type of x", {tensors_.x.type});
+        checks.check_overlap({read_access("x", tensors_.x), output,
+                              write_access("tokens of the output", tensors_.token_numbers)});
+        return checks.status();
     }
-    all.dense_rows("x that is cast", tensors_.x);
-    all.multiple("x that is cast", tensors_.x, scaled_group);
-    all.of_type("output", tensors_.values.first, "fp8_e4m3", {reduce::element::fp8_e4m3});
-    all.of_type("scales of the output", tensors_.scales.first, "what was agreed on",
-                {scale_type(options_.scale_format)});
-    all.stacked("scales of the output", tensors_.scales, capacity, hidden / scaled_group);
-    all.apart({reads("x", tensors_.x),
-               output,
-               {"scales of the output", footprint(tensors_.scales, experts), true},
-               writes("tokens of the output", tensors_.tokens_of)});
-    return all.status();
+    checks.check_dense_rows("x that is cast", tensors_.x);
+    checks.check_multiple("x that is cast", tensors_.x, scaled_group);
+    checks.check_type("output", tensors_.values.first, "fp8_e4m3", {reduce::element::fp8_e4m3});
+    checks.check_type("scales of the output", tensors_.scales.first, "what was agreed on",
+                      {scale_type(options_.scale_format)});
+    checks.check_stack("scales of the output", tensors_.scales, capacity, hidden / scaled_group);
+    checks.check_overlap({read_access("x", tensors_.x),
+                          output,
+                          {"scales of the output", footprint(tensors_.scales, experts), true},
+                          write_access("tokens of the output", tensors_.token_numbers)});
+    return checks.status();
 }
 
 std::size_t low_latency_dispatch::header_length() const noexcept {
-    return header_bytes(plan_->of->local_experts());
+    return header_bytes(plan_->group->local_experts());
 }
 
 ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> shared_team,
@@ -154,10 +154,10 @@ ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> shared_te
     ucs::result<choices> chosen = choices::make(*shared_team, topk);
     if (!chosen) return chosen.status();
     auto plan = std::make_shared<slot_plan>();
-    plan->of = std::move(shared_team);
-    plan->by = options_;
+    plan->group = std::move(shared_team);
+    plan->options = options_;
     plan->chosen = *std::move(chosen);
-    const team& group = *plan->of;
+    const team& group = *plan->group;
     if (const ucs_status_t status = plan->make(); status != UCS_OK) return status;
     plan_ = plan;
     if (const ucs_status_t status = check(plan->chosen); status != UCS_OK) return status;
@@ -213,7 +213,7 @@ parts low_latency_dispatch::rows_at(std::byte* message, std::uint32_t count) con
 }
 
 void low_latency_dispatch::put_header(const peer_exchange& to) const noexcept {
-    const team& group = *plan_->of;
+    const team& group = *plan_->group;
     std::byte* const message = space_.at(to.header_out);
     const route_header header{route_header::version, group.self(), agreed_, plan_->chosen.tokens(),
                               0};
@@ -227,14 +227,14 @@ void low_latency_dispatch::put_header(const peer_exchange& to) const noexcept {
 
 ucs_status_t low_latency_dispatch::take_header(peer_exchange& from) noexcept {
     const std::byte* const message =
-        space_.at(from.rank == plan_->of->self() ? from.header_out : from.header_in);
+        space_.at(from.rank == plan_->group->self() ? from.header_out : from.header_in);
     route_header header;
     std::memcpy(&header, message, sizeof header);
     if (const ucs_status_t status = moe::check(header, from.rank, agreed_); status != UCS_OK)
         return status;
     from.peer_tokens = header.tokens;
     from.rows_in = 0;
-    for (std::uint32_t e = 0; e < plan_->of->local_experts(); ++e) {
+    for (std::uint32_t e = 0; e < plan_->group->local_experts(); ++e) {
         std::uint32_t count;
         std::memcpy(&count, message + sizeof header + e * sizeof count, sizeof count);
         if (count > options_.max_tokens || from.rows_in + count > INT32_MAX) {
@@ -242,7 +242,7 @@ ucs_status_t low_latency_dispatch::take_header(peer_exchange& from) noexcept {
                             from.rank, count, e, options_.max_tokens);
             return UCS_ERR_IO_ERROR;
         }
-        pending_->ranges[std::size_t{e} * plan_->of->ranks() + from.rank].count = count;
+        pending_->ranges[std::size_t{e} * plan_->group->ranks() + from.rank].count = count;
         from.rows_in += count;
     }
     return UCS_OK;
@@ -265,7 +265,7 @@ ucs_status_t low_latency_dispatch::begin() noexcept try {
 // Runs when all counts have arrived. Computes the rows of each source in the output and allocates
 // the receive buffers.
 ucs_status_t low_latency_dispatch::find_ranges() noexcept {
-    const team& group = *plan_->of;
+    const team& group = *plan_->group;
     for (std::uint32_t e = 0; e < group.local_experts(); ++e) {
         for (rank_t rank = 0; rank < group.ranks(); ++rank) {
             slots::range& range = pending_->ranges[std::size_t{e} * group.ranks() + rank];

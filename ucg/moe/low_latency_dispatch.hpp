@@ -19,13 +19,14 @@ namespace ucg::moe {
 //  x             [tokens, hidden]  bf16, fp16 or fp32
 //  values        for each expert of this rank [capacity, hidden]: type of x, or fp8_e4m3 with cast
 //  scales        with cast: for each expert [capacity, hidden / 128] of scale_type()
-//  tokens_of     int32 or int64 [local experts, capacity]: number of a row's token at its source
+//  token_numbers     int32 or int64 [local experts, capacity]: number of a row's token at its
+//  source
 //
 // The capacity is slot_plan::capacity(). Rows behind the received ones are not written.
-struct low_latency_tensors {
+struct low_latency_dispatch_tensors {
     const_matrix x;
     stack values, scales;
-    matrix tokens_of;
+    matrix token_numbers;
 };
 
 // One rank's part; all living ranks take part. The caller may start it again, for new content of
@@ -38,7 +39,8 @@ class low_latency_dispatch final : public schedule::program {
 public:
     // Copies `topk`. Otherwise has the contract of dispatch::init().
     ucs_status_t init(std::shared_ptr<const team> group, const slot_settings& options,
-                      const const_matrix& topk, const low_latency_tensors& tensors) noexcept;
+                      const const_matrix& topk,
+                      const low_latency_dispatch_tensors& tensors) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
@@ -78,7 +80,7 @@ private:
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     slot_settings options_;
-    low_latency_tensors tensors_;
+    low_latency_dispatch_tensors tensors_;
     record form_;
     std::uint64_t agreed_ = 0;
     workspace space_;

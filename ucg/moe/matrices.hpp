@@ -48,9 +48,9 @@ using table = std::vector<std::int32_t>;
 // [local experts] rows, rounded up to the alignment
 [[nodiscard]] table per_expert(const plan& plan, std::uint32_t alignment = 1);
 
-// Maximum number of rows that a rank can receive if no rank has more than `most_tokens` tokens. An
+// Maximum number of rows that a rank can receive if no rank has more than `max_tokens` tokens. An
 // alignment other than 0 asks for the rows of the expanded layout.
-[[nodiscard]] std::uint64_t most_rows(const team& group, std::uint32_t k, std::uint64_t most_tokens,
-                                      std::uint32_t alignment = 0) noexcept;
+[[nodiscard]] std::uint64_t max_rows(const team& group, std::uint32_t k, std::uint64_t max_tokens,
+                                     std::uint32_t alignment = 0) noexcept;
 
 }  // namespace ucg::moe

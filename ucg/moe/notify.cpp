@@ -41,39 +41,40 @@ ucs_status_t notify::init(std::shared_ptr<const team> group, const const_matrix&
 
 ucs_status_t notify::prepare(std::shared_ptr<const team> group, const const_matrix& topk,
                              const settings& options) {
-    if (group == nullptr || options.channels == 0 || options.channels > settings::most_channels ||
+    if (group == nullptr || options.channels == 0 || options.channels > settings::max_channels ||
         !(options.token_bytes >= 0) || !(options.costs.ports > 0)) {
         ucs::log::error(moe_log, "{} channels are not supported: give 1 to {}", options.channels,
-                        settings::most_channels);
+                        settings::max_channels);
         return UCS_ERR_INVALID_PARAM;
     }
     ucs::result<choices> chosen = choices::make(*group, topk);
     if (!chosen) return chosen.status();
     made_ = std::make_shared<plan>();
-    made_->of = std::move(group);
-    made_->by = options;
+    made_->group = std::move(group);
+    made_->options = options;
     made_->chosen = *std::move(chosen);
-    made_->out = send_plan::make(*made_->of, made_->chosen, options);
+    made_->sends = send_plan::make(*made_->group, made_->chosen, options);
     pack_for_nodes();
     return UCS_OK;
 }
 
 header_form notify::message_form() const noexcept {
-    return {made_->by.channels, made_->chosen.k(), made_->by.all_counts ? made_->of->ranks() : 0};
+    return {made_->options.channels, made_->chosen.k(),
+            made_->options.all_counts ? made_->group->ranks() : 0};
 }
 
 // Returns the number of tokens to each rank, or nothing if settings::all_counts is not set.
 std::vector<std::uint32_t> notify::targets() const {
     std::vector<std::uint32_t> made(message_form().targets);
     for (rank_t rank = 0; rank < made.size(); ++rank)
-        for (const std::uint32_t count : row(made_->out.to_rank, rank, made_->by.channels))
+        for (const std::uint32_t count : row(made_->sends.to_rank, rank, made_->options.channels))
             made[rank] += count;
     return made;
 }
 
 void notify::pack_for_nodes() {
-    const team& group = *made_->of;
-    const std::uint32_t channels = made_->by.channels;
+    const team& group = *made_->group;
+    const std::uint32_t channels = made_->options.channels;
     const header_form form = message_form();
     const std::vector<std::uint32_t> to_all = targets();
     first_ = {};
@@ -91,13 +92,13 @@ void notify::pack_for_nodes() {
         list.emplace_back(group.relay(self, node), std::span(&self, 1), form);
         message_to[node] = &list.back();
         const route_header header{route_header::version, self, agreed().value(),
-                                  made_->chosen.tokens(), made_->out.relayed[node]};
-        message_to[node]->put_header(0, header, row(made_->out.to_node, node, channels), to_all);
+                                  made_->chosen.tokens(), made_->sends.relayed[node]};
+        message_to[node]->put_header(0, header, row(made_->sends.to_node, node, channels), to_all);
         message_to[node]->allocate_records();
     }
     std::vector<std::uint32_t> last(group.nodes());  // last token put for each node, plus 1
     for (std::uint32_t token = 0; token < made_->chosen.tokens(); ++token) {
-        const std::span<const expert_t> experts = made_->chosen.of(token);
+        const std::span<const expert_t> experts = made_->chosen.experts_of(token);
         for_each_rank(group, experts, [&](rank_t rank) {
             const rank_t node = group.node_of(rank);
             if (std::exchange(last[node], token + 1) != token + 1)
@@ -109,7 +110,7 @@ void notify::pack_for_nodes() {
 // Runs between the two hops: checks the received routes, and packs them for the ranks of this node
 // that get tokens of them.
 ucs_status_t notify::forward_routes() noexcept try {
-    const team& group = *made_->of;
+    const team& group = *made_->group;
     const auto is_on_this_node = [&](rank_t rank) { return group.node_of(rank) == group.node(); };
     std::vector<routes> all;
     auto next = first_.in.begin();
@@ -119,7 +120,7 @@ ucs_status_t notify::forward_routes() noexcept try {
         if (status != UCS_OK) return status;
         all.push_back(from.routes_by_source().front());
     }
-    const ucs_status_t status = made_->through.make(group, all, made_->by.channels);
+    const ucs_status_t status = made_->relays.make(group, all, made_->options.channels);
     if (status != UCS_OK) return status;
     pack_for_ranks(all);
     return UCS_OK;
@@ -128,9 +129,9 @@ ucs_status_t notify::forward_routes() noexcept try {
 }
 
 void notify::pack_for_ranks(std::span<const routes> all) {
-    const team& group = *made_->of;
-    const relay_plan& through = made_->through;
-    const std::uint32_t channels = made_->by.channels;
+    const team& group = *made_->group;
+    const relay_plan& relays = made_->relays;
+    const std::uint32_t channels = made_->options.channels;
     const std::vector<std::vector<rank_t>> sources = sources_of_relays(group);
     second_ = {};
     const auto ranks_here = static_cast<rank_t>(sources.size());
@@ -143,7 +144,7 @@ void notify::pack_for_ranks(std::span<const routes> all) {
         notify_message& out = list.emplace_back(peer, group.sources(), message_form());
         for (std::size_t s = 0; s < all.size(); ++s) {
             for (std::uint32_t c = 0; c < channels; ++c)
-                counts[c] = through.forwards.size(through.forward(group, s, index), c);
+                counts[c] = relays.forwards.size(relays.forward(group, s, index), c);
             out.put_header(s, all[s].header(), counts, all[s].targets());
         }
         out.allocate_records();
@@ -151,14 +152,14 @@ void notify::pack_for_ranks(std::span<const routes> all) {
             std::uint64_t begin = 0;
             for (std::uint32_t c = 0; c < channels; begin += all[s].count(c++))
                 for (const std::uint32_t place :
-                     through.forwards.list(through.forward(group, s, index), c))
+                     relays.forwards.list(relays.forward(group, s, index), c))
                     out.put_record(all[s].token(begin + place), all[s].experts(begin + place));
         }
     }
 }
 
 ucs_status_t notify::finish() noexcept try {
-    const team& group = *made_->of;
+    const team& group = *made_->group;
     const auto is_self = [&](rank_t rank) { return rank == group.self(); };
     std::vector<routes> all;
     const auto take = [&](notify_message& from) {
@@ -171,10 +172,10 @@ ucs_status_t notify::finish() noexcept try {
     for (std::size_t i = 0; i < second_.in.size() && status == UCS_OK; ++i)
         status = take(second_.in[i]);
     if (status != UCS_OK) return status;
-    status = made_->in.make(group, all, made_->by.channels, made_->chosen.k());
-    if (status == UCS_OK && made_->by.holders)
-        made_->in.find_holders(group, all, made_->by.channels);
-    if (status == UCS_OK && made_->by.all_counts) status = made_->all_counts.make(group, all);
+    status = made_->receives.make(group, all, made_->options.channels, made_->chosen.k());
+    if (status == UCS_OK && made_->options.holders)
+        made_->receives.find_holders(group, all, made_->options.channels);
+    if (status == UCS_OK && made_->options.all_counts) status = made_->all_counts.make(group, all);
     first_ = {};
     second_ = {};
     return status;

@@ -41,7 +41,7 @@ private:
     [[nodiscard]] std::vector<std::uint32_t> targets() const;
     [[nodiscard]] header_form message_form() const noexcept;
     [[nodiscard]] form_hash agreed() const noexcept {
-        return made_->agreed().with(made_->by.all_counts);
+        return made_->agreed().with(made_->options.all_counts);
     }
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;

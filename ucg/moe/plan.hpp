@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "ucg/moe/arriving.hpp"
 #include "ucg/moe/group_counts.hpp"
+#include "ucg/moe/receive_plan.hpp"
 #include "ucg/moe/relay_plan.hpp"
 #include "ucg/moe/send_plan.hpp"
 
@@ -14,16 +14,16 @@ namespace ucg::moe {
 // Notify makes the plan. One plan serves any number of dispatches and combines, and does not refer
 // to the memory of the caller's top-k matrix. Immutable; any thread.
 struct plan {
-    std::shared_ptr<const team> of;
-    settings by;
+    std::shared_ptr<const team> group;
+    settings options;
     choices chosen;
-    send_plan out;
-    relay_plan through;
-    arriving in;
+    send_plan sends;
+    relay_plan relays;
+    receive_plan receives;
     group_counts all_counts;
 
     [[nodiscard]] form_hash agreed() const noexcept {
-        return of->agreed().with(by.channels, chosen.k());
+        return group->agreed().with(options.channels, chosen.k());
     }
 };
 

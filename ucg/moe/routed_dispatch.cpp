@@ -29,7 +29,7 @@ std::uint64_t routed_dispatch::form() const noexcept {
 void routed_dispatch::prepare() noexcept {
     made_ = routing_.take();
     if (alignment_ != 0) {
-        ucs::result<expansion> made = expansion::make(made_->in, alignment_);
+        ucs::result<expansion> made = expansion::make(made_->receives, alignment_);
         init_status_ = made.status();
         if (!made) return;
         expanded_ = *std::move(made);

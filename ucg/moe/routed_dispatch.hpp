@@ -11,7 +11,7 @@ namespace ucg::moe {
 
 // One rank's part. The caller calls init(), an operation runs the program once, then the caller
 // calls made() and expanded(). The caller cannot look at the counts before data moves, so the
-// output must have most_rows() rows, or as many as the caller knows to be enough. If they are not
+// output must have max_rows() rows, or as many as the caller knows to be enough. If they are not
 // enough, the operation ends with UCS_ERR_BUFFER_TOO_SMALL. Owner context.
 class routed_dispatch final : public schedule::program {
 public:

@@ -25,7 +25,7 @@ void for_each_target(const team& group, std::span<const expert_t> experts,
 
 send_plan send_plan::make(const team& group, const choices& chosen, const settings& options) {
     send_plan made;
-    made.ranges = channel_ranges(chosen.tokens(), options.channels, options.shortest);
+    made.ranges = channel_ranges(chosen.tokens(), options.channels, options.min_channel_tokens);
     made.count(group, chosen, options.channels);
     made.choose_routes(group, options);
     made.list(group, chosen, options.channels);
@@ -39,7 +39,7 @@ void send_plan::count(const team& group, const choices& chosen, std::uint32_t ch
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
         const std::uint32_t channel = ranges.channel_of(token);
         for_each_target(
-            group, chosen.of(token), marks, token + 1,
+            group, chosen.experts_of(token), marks, token + 1,
             [&](rank_t node) { ++to_node[std::size_t{node} * channels + channel]; },
             [&](rank_t rank) { ++to_rank[std::size_t{rank} * channels + channel]; });
     }
@@ -69,10 +69,11 @@ traffic send_plan::traffic_to(const team& group, const settings& options,
 void send_plan::choose_routes(const team& group, const settings& options) {
     relayed.resize(group.nodes());
     for (rank_t node = 0; node < group.nodes(); ++node) {
-        if (node == group.node() || group.ranks_on(node).size() < 2 || options.how == route::direct)
+        if (node == group.node() || group.ranks_on(node).size() < 2 ||
+            options.routing == route::direct)
             continue;
         const traffic to = traffic_to(group, options, node);
-        relayed[node] = options.how == route::relayed ||
+        relayed[node] = options.routing == route::relayed ||
                         relayed_time(to, options.costs) < direct_time(to, options.costs);
     }
 }
@@ -101,7 +102,7 @@ void send_plan::list(const team& group, const choices& chosen, std::uint32_t cha
     const auto pass = [&](std::uint32_t first_mark, auto found) {
         for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
             for_each_target(
-                group, chosen.of(token), marks, first_mark + token,
+                group, chosen.experts_of(token), marks, first_mark + token,
                 [&](rank_t node) {
                     if (relayed[node] != 0) found(by_node[node], token);
                 },

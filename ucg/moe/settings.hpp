@@ -15,11 +15,12 @@ enum class route : std::uint8_t {
 
 // `channels` and `all_counts` must be the same on every rank. The other settings may differ.
 struct settings {
-    static constexpr std::uint32_t most_channels = 1024;
+    static constexpr std::uint32_t max_channels = 1024;
 
-    std::uint32_t channels = 8;   // a rank's tokens are cut into so many channels
-    std::uint32_t shortest = 32;  // minimum length, in tokens, of all channels but the last one
-    route how = route::choose;
+    std::uint32_t channels = 8;  // a rank's tokens are cut into so many channels
+    std::uint32_t min_channel_tokens =
+        32;  // minimum length, in tokens, of all channels but the last one
+    route routing = route::choose;
     double token_bytes = 8192;  // expected size, for the choice of the route
     link_costs costs;
     bool all_counts = false;  // the plan gets the token counts of all pairs of ranks

@@ -8,22 +8,22 @@ namespace ucg::moe {
 
 std::uint32_t slot_plan::rows_to(rank_t rank) const noexcept {
     std::uint32_t sum = 0;
-    for (std::uint32_t e = 0; e < of->local_experts(); ++e)
-        sum += sent.size(std::size_t{rank} * of->local_experts() + e, 0);
+    for (std::uint32_t e = 0; e < group->local_experts(); ++e)
+        sum += sent.size(std::size_t{rank} * group->local_experts() + e, 0);
     return sum;
 }
 
 ucs_status_t slot_plan::make() {
-    if (chosen.tokens() > by.max_tokens) {
+    if (chosen.tokens() > options.max_tokens) {
         ucs::log::error(moe_log,
                         "{} tokens exceed the agreed maximum of {}: raise the maximum on all ranks",
-                        chosen.tokens(), by.max_tokens);
+                        chosen.tokens(), options.max_tokens);
         return UCS_ERR_INVALID_PARAM;
     }
-    std::vector<std::uint32_t> last(of->experts());  // last token that chose each expert, plus 1
-    sent.resize(of->experts(), 1);
+    std::vector<std::uint32_t> last(group->experts());  // last token that chose each expert, plus 1
+    sent.resize(group->experts(), 1);
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
-        for (const expert_t choice : chosen.of(token)) {
+        for (const expert_t choice : chosen.experts_of(token)) {
             if (choice == choices::none) continue;
             const auto expert = static_cast<std::size_t>(choice);
             sent.count(expert, 0);
@@ -36,15 +36,15 @@ ucs_status_t slot_plan::make() {
         }
     }
     sent.open();
-    std::vector<std::uint32_t> next(of->experts());
-    for (std::uint32_t expert = 0; expert < of->experts(); ++expert)
-        if (expert % of->local_experts() != 0)
+    std::vector<std::uint32_t> next(group->experts());
+    for (std::uint32_t expert = 0; expert < group->experts(); ++expert)
+        if (expert % group->local_experts() != 0)
             next[expert] = next[expert - 1] + sent.size(expert - 1, 0);
     row_in_message.resize(std::size_t{chosen.tokens()} * chosen.k());
     for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
         for (std::uint32_t j = 0; j < chosen.k(); ++j) {
-            if (chosen.of(token)[j] == choices::none) continue;
-            const auto expert = static_cast<std::size_t>(chosen.of(token)[j]);
+            if (chosen.experts_of(token)[j] == choices::none) continue;
+            const auto expert = static_cast<std::size_t>(chosen.experts_of(token)[j]);
             sent.add(expert, 0, token);
             row_in_message[std::size_t{token} * chosen.k() + j] = next[expert]++;
         }
@@ -55,12 +55,12 @@ ucs_status_t slot_plan::make() {
 
 slots::slots(std::shared_ptr<const slot_plan> for_plan)
     : plan(std::move(for_plan)),
-      ranges(std::size_t{plan->of->local_experts()} * plan->of->ranks()),
-      counts(plan->of->local_experts()) {}
+      ranges(std::size_t{plan->group->local_experts()} * plan->group->ranks()),
+      counts(plan->group->local_experts()) {}
 
 std::uint32_t slots::rows_from(rank_t rank) const noexcept {
     std::uint32_t sum = 0;
-    for (std::uint32_t e = 0; e < plan->of->local_experts(); ++e)
+    for (std::uint32_t e = 0; e < plan->group->local_experts(); ++e)
         sum += range_of(e, rank).count;
     return sum;
 }

@@ -21,8 +21,8 @@ struct slot_settings {
 // The tokens that a rank sends, computed from its own choices alone. Immutable once made; any
 // thread.
 struct slot_plan {
-    std::shared_ptr<const team> of;
-    slot_settings by;
+    std::shared_ptr<const team> group;
+    slot_settings options;
     choices chosen;
     lists sent;  // tokens to each expert of each rank, in one channel
     std::vector<std::uint32_t>
@@ -32,7 +32,7 @@ struct slot_plan {
     [[nodiscard]] std::uint32_t rows_to(rank_t rank) const noexcept;
     // Number of rows that each expert's output must have.
     [[nodiscard]] std::uint64_t capacity() const noexcept {
-        return std::uint64_t{by.max_tokens} * of->ranks();
+        return std::uint64_t{options.max_tokens} * group->ranks();
     }
 
     // Computes `sent` and `row_in_message` from the other members. UCS_ERR_INVALID_PARAM: there are
@@ -55,7 +55,7 @@ struct slots {
     explicit slots(std::shared_ptr<const slot_plan> for_plan);
 
     [[nodiscard]] range range_of(std::uint32_t expert, rank_t source) const noexcept {
-        return ranges[std::size_t{expert} * plan->of->ranks() + source];
+        return ranges[std::size_t{expert} * plan->group->ranks() + source];
     }
     [[nodiscard]] std::uint32_t rows_from(rank_t rank) const noexcept;
 };

@@ -6,9 +6,9 @@
 
 namespace ucg::moe {
 
-ucs::result<team> team::make(const schedule::placement& where, rank_t self, std::uint32_t experts,
-                             std::span<const std::uint8_t> masked) try {
-    const rank_t ranks = where.ranks();
+ucs::result<team> team::make(const schedule::placement& placement, rank_t self,
+                             std::uint32_t experts, std::span<const std::uint8_t> masked) try {
+    const rank_t ranks = placement.ranks();
     if (experts == 0 || experts % ranks != 0 || experts > INT32_MAX) {
         ucs::log::error(
             moe_log,
@@ -30,7 +30,7 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
     made.self_ = self;
     made.experts_ = experts;
     made.local_experts_ = experts / ranks;
-    made.place_ranks(where, masked);
+    made.place_ranks(placement, masked);
     if (!made.find_sources()) {
         ucs::log::error(moe_log,
                         "more than {} ranks have one rank of this node as their relay: place more "
@@ -44,12 +44,12 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
     return UCS_ERR_NO_MEMORY;
 }
 
-void team::place_ranks(const schedule::placement& where, std::span<const std::uint8_t> masked) {
-    locations_.resize(where.ranks());
+void team::place_ranks(const schedule::placement& placement, std::span<const std::uint8_t> masked) {
+    locations_.resize(placement.ranks());
     begins_.push_back(0);
-    for (rank_t node = 0; node < where.nodes(); ++node) {
-        first_ranks_.push_back(where.at(node, 0));
-        for (const rank_t rank : where.on(node)) {
+    for (rank_t node = 0; node < placement.nodes(); ++node) {
+        first_ranks_.push_back(placement.at(node, 0));
+        for (const rank_t rank : placement.ranks_on(node)) {
             locations_[rank].node = node;
             if (!masked.empty() && masked[rank] != 0) continue;
             locations_[rank].index = static_cast<rank_t>(members_.size() - begins_.back());

@@ -30,7 +30,7 @@ public:
     // `masked` and `experts` must be the same on every living rank. UCS_ERR_INVALID_PARAM:
     // `experts` is not a multiple of the number of ranks, or this rank is masked.
     // UCS_ERR_EXCEEDS_LIMIT: more than max_streams ranks have one rank of this node as their relay.
-    [[nodiscard]] static ucs::result<team> make(const schedule::placement& where, rank_t self,
+    [[nodiscard]] static ucs::result<team> make(const schedule::placement& placement, rank_t self,
                                                 std::uint32_t experts,
                                                 std::span<const std::uint8_t> masked = {});
 
@@ -79,7 +79,7 @@ public:
 
 private:
     team() = default;
-    void place_ranks(const schedule::placement& where, std::span<const std::uint8_t> masked);
+    void place_ranks(const schedule::placement& placement, std::span<const std::uint8_t> masked);
     [[nodiscard]] bool find_sources();
     void mix_agreed() noexcept;
 

@@ -86,7 +86,7 @@ int do_collective(function collective, form form, MPI_Comm comm, const Describe&
     } catch (const std::bad_alloc&) {
         return fail_without_memory(comm, "a collective");
     }
-    return form == form::nonblocking ? pass() : away(pass);
+    return form == form::nonblocking ? pass() : call_blocking(pass);
 }
 
 }  // namespace ucg::mpi

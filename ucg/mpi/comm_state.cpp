@@ -86,8 +86,9 @@ agreement agree(MPI_Comm comm, readiness own_readiness, std::int64_t spare = 0) 
     const std::int64_t values[] = {static_cast<int>(own_readiness), spare, ~spare,
                                    ~propose_number()};
     std::int64_t least[] = {0, 0, 0, 0};
-    if (away([&] { return PMPI_Allreduce(values, least, 4, MPI_INT64_T, MPI_MIN, comm); }) !=
-        MPI_SUCCESS)
+    if (call_blocking([&] {
+            return PMPI_Allreduce(values, least, 4, MPI_INT64_T, MPI_MIN, comm);
+        }) != MPI_SUCCESS)
         return {};
     return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == ~least[2],
             ~least[2] != 0, ~least[3]};
@@ -238,7 +239,7 @@ bool comm_state::complete_group(std::int64_t number) noexcept {
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
     if (ucg_group_query(group_->handle, &attr) == UCS_OK) {
-        if (node::outnumber_cores(attr.node_size)) progress_engine().set_crowded();
+        if (node::exceeds_cores(attr.node_size)) progress_engine().set_crowded();
         if (attr.nodes > 1) progress_engine().set_multi_node();
     }
     keep_siblings(attr.siblings_left);

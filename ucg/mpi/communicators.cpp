@@ -11,7 +11,7 @@ namespace {
 
 template<class Call>
 int create_with(MPI_Comm* made, const Call& call) noexcept {
-    const int status = away(call);
+    const int status = call_blocking(call);
     if (status == MPI_SUCCESS && library().active && library().eager && *made != MPI_COMM_NULL)
         comm_state::join_early(*made);
     return status;
@@ -88,7 +88,7 @@ int MPI_Comm_disconnect(MPI_Comm* comm) {
     if (library().active && comm != nullptr && *comm != MPI_COMM_NULL &&
         comm_state::find(*comm) != nullptr)
         PMPI_Comm_delete_attr(*comm, library().group_key);
-    return away([&] { return PMPI_Comm_disconnect(comm); });
+    return call_blocking([&] { return PMPI_Comm_disconnect(comm); });
 }
 
 #if UCG_MPI_HAS_CALLS_OF_4
@@ -102,7 +102,7 @@ int MPI_Comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info,
 int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote,
                                      int remote_leader, const char* tag, MPI_Info info,
                                      MPI_Errhandler handler, MPI_Comm* made) {
-    return away([&] {
+    return call_blocking([&] {
         return pass_on(PMPI_Intercomm_create_from_groups, local, leader, remote, remote_leader, tag,
                        info, handler, made);
     });
@@ -111,6 +111,6 @@ int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remo
 
 int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag,
                          MPI_Comm* made) {
-    return away(
+    return call_blocking(
         [&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, made); });
 }

@@ -76,7 +76,7 @@ def wrapper(name, parameters):
     # The MPI of the run need not have a function that its newer versions have.
     call = (f"pass_on({', '.join([f'PMPI_{name}', *arguments])})" if name in PERSISTENT or name in LATER else
             f"PMPI_{name}({', '.join(arguments)})")
-    return f"int MPI_{name}({parameters}) {{\n    return away([&] {{ return {call}; }});\n}}\n"
+    return f"int MPI_{name}({parameters}) {{\n    return call_blocking([&] {{ return {call}; }});\n}}\n"
 
 
 def declaration(name, parameters):

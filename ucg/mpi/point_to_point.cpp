@@ -69,12 +69,12 @@ int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blo
     const auto elements = static_cast<std::uint64_t>(std::max<MPI_Count>(count, 0));
     if (!type_layout.dense || elements == 0 || type_layout.size == 0 ||
         elements > most / type_layout.size)
-        return away(blocking);
+        return call_blocking(blocking);
     std::vector<std::byte> copy;
     try {
         copy.resize(static_cast<std::size_t>(elements * type_layout.size));
     } catch (...) {
-        return away(blocking);
+        return call_blocking(blocking);
     }
     std::memcpy(copy.data(), data, copy.size());
     return exchange(copy.data());

@@ -100,7 +100,7 @@ void end_helper() noexcept;
 
 // Runs a blocking call of MPI that may wait for other ranks.
 template<class Call>
-int away(const Call& call) noexcept {
+int call_blocking(const Call& call) noexcept {
     if (!library().active) return call();
     const helper_scope scope;
     return call();

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <map>
 
-#include "ucg/schedule/numbering.hpp"
+#include "ucg/schedule/sequence_numbers.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::net {

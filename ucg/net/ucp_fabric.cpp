@@ -25,8 +25,8 @@ ucs_status_t status_of_length(const schedule::step& step, std::size_t length) no
 
 }  // namespace
 
-ucp_fabric::ucp_fabric(ucp_worker_h worker, news& control, std::uint32_t group, rank_t rank,
-                       member_addresses addresses, ucs::time::nanoseconds send_timeout)
+ucp_fabric::ucp_fabric(ucp_worker_h worker, control_messages& control, std::uint32_t group,
+                       rank_t rank, member_addresses addresses, ucs::time::nanoseconds send_timeout)
     : worker_(worker),
       control_(control),
       group_(group),
@@ -45,7 +45,7 @@ ucp_fabric::~ucp_fabric() {
 }
 
 void ucp_fabric::post(schedule::step& step) noexcept {
-    switch (step.what) {
+    switch (step.kind) {
         case schedule::action::send:
             send(step);
             break;
@@ -57,7 +57,7 @@ void ucp_fabric::post(schedule::step& step) noexcept {
             schedule::perform(step);
             step.owner->complete(step, UCS_OK);
             break;
-        case schedule::action::together:
+        case schedule::action::node_collective:
             step.owner->complete(step, UCS_ERR_UNSUPPORTED);
             break;
     }
@@ -126,13 +126,13 @@ void ucp_fabric::on_received(void* request, ucs_status_t status, const ucp_tag_r
 
 // A send under way ends by itself: its peer receives the message, drops it (leave), or is lost.
 void ucp_fabric::cancel(schedule::step& step) noexcept {
-    if (step.what == schedule::action::receive)
+    if (step.kind == schedule::action::receive)
         ucp_request_cancel(worker_, step.state);
-    else if (step.what == schedule::action::send && remove_queued(step))
+    else if (step.kind == schedule::action::send && remove_queued(step))
         step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t ucp_fabric::enter(schedule::operation& op, sequence_t& number) noexcept {
+ucs_status_t ucp_fabric::begin_operation(schedule::operation& op, sequence_t& number) noexcept {
     number = numbers_.take(op.numbered());
     // The ranks that the new operation waits for are queried soon, however long other operations
     // have waited.
@@ -145,7 +145,7 @@ ucs_status_t ucp_fabric::enter(schedule::operation& op, sequence_t& number) noex
     return failed(number).status_of(number);
 }
 
-void ucp_fabric::leave(schedule::operation& op) noexcept {
+void ucp_fabric::end_operation(schedule::operation& op) noexcept {
     std::erase(running_, &op);
     if (const auto search = searches_.find(op.number()); search != searches_.end())
         search->second.close();
@@ -169,23 +169,24 @@ schedule::operation* ucp_fabric::find(sequence_t number) const noexcept {
 void ucp_fabric::on_lost(void* arg, rank_t lost, ucs_status_t why) {
     auto& self = *static_cast<ucp_fabric*>(arg);
     const auto is_affected = [lost](const schedule::operation* each) {
-        return !each->failed() && each->waits_for(lost);
+        return !each->failed() && each->is_waiting_for(lost);
     };
     auto next = self.running_.begin();
     while ((next = std::ranges::find_if(self.running_, is_affected)) != self.running_.end())
         (*next)->fail(why);
 }
 
-void ucp_fabric::announce(schedule::operation& op, ucs_status_t why) noexcept {
+void ucp_fabric::report_failure(schedule::operation& op, ucs_status_t why) noexcept {
     spread_failure(op.number(), why);
 }
 
 void ucp_fabric::receive_failure(sequence_t number, ucs_status_t why) noexcept {
-    if (failed(number).status_of(number) != UCS_OK || numbers_.ahead(number) > most_ahead) return;
+    if (failed(number).status_of(number) != UCS_OK || numbers_.starts_until(number) > max_ahead)
+        return;
     if (find(number) == nullptr && failed(number).is_forgotten(number)) return;
     spread_failure(number, why);
     // The operation may have ended meanwhile because one of the sends failed.
-    if (schedule::operation* const running = find(number)) running->fail_as_told(why);
+    if (schedule::operation* const running = find(number)) running->fail_as_notified(why);
 }
 
 void ucp_fabric::receive_leave(std::uint64_t rank) noexcept {
@@ -197,7 +198,7 @@ void ucp_fabric::receive_leave(std::uint64_t rank) noexcept {
 bool ucp_fabric::close() noexcept {
     if (!std::exchange(has_left_, true))
         peers_.for_each_endpoint([this](ucp_ep_h to) {
-            control_.send_failure(to, {group_, news::left, std::uint64_t{rank_}});
+            control_.send_failure(to, {group_, control_messages::rank_left, std::uint64_t{rank_}});
         });
     return peers_.close();
 }
@@ -207,11 +208,12 @@ bool ucp_fabric::close() noexcept {
 // ranks in between may be gone.
 void ucp_fabric::spread_failure(sequence_t number, ucs_status_t why) noexcept {
     try {
-        failed(number).add(number, why, numbers_.next(schedule::numbering::series_of(number)));
+        failed(number).add(number, why,
+                           numbers_.next(schedule::sequence_numbers::series_of(number)));
     } catch (const std::bad_alloc&) {
         // Messages for the operation then stay until the group ends.
     }
-    const news::failure notice{group_, static_cast<std::int32_t>(why), number};
+    const control_messages::failure notice{group_, static_cast<std::int32_t>(why), number};
     for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
         const auto to_rank = static_cast<rank_t>((rank_ + distance) % size());
         const auto to = peers_.endpoint(to_rank);
@@ -281,7 +283,7 @@ unsigned ucp_fabric::drop_failed() noexcept {
     unsigned done = 0;
     for (const failures& series_failures : failed_) {
         for (const auto& [number, why] : series_failures) {
-            if (numbers_.ahead(number) != 0) break;
+            if (numbers_.starts_until(number) != 0) break;
             const schedule::operation* const running = find(number);
             if (running == nullptr || running->failed())
                 done += drop_messages(worker_, operation_tag(group_, number), operation_mask);

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "ucg/net/control_messages.hpp"
 #include "ucg/net/failures.hpp"
-#include "ucg/net/news.hpp"
 #include "ucg/net/peers.hpp"
 #include "ucg/net/straggler_search.hpp"
 #include "ucg/schedule/fabric.hpp"
@@ -28,8 +28,8 @@ public:
     // `group`: its number in the context, the same on every rank. `send_timeout`: how long a failed
     // operation waits for a rank that lives but does not receive what was sent to it; then the rank
     // counts as lost. std::bad_alloc.
-    ucp_fabric(ucp_worker_h worker, news& control, std::uint32_t group, schedule::rank_t rank,
-               member_addresses addresses,
+    ucp_fabric(ucp_worker_h worker, control_messages& control, std::uint32_t group,
+               schedule::rank_t rank, member_addresses addresses,
                ucs::time::nanoseconds send_timeout = default_send_timeout);
     // Precondition: no operation is under way.
     ~ucp_fabric() override;
@@ -39,9 +39,10 @@ public:
     [[nodiscard]] const member_addresses& addresses() const noexcept { return peers_.addresses(); }
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
-    ucs_status_t enter(schedule::operation& op, schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& op) noexcept override;
-    void announce(schedule::operation& op, ucs_status_t why) noexcept override;
+    ucs_status_t begin_operation(schedule::operation& op,
+                                 schedule::sequence_t& number) noexcept override;
+    void end_operation(schedule::operation& op) noexcept override;
+    void report_failure(schedule::operation& op, ucs_status_t why) noexcept override;
 
     // Advances sends that wait for addresses, disposes of the remains of failed operations, and
     // from time to time queries the ranks that operations wait for. Returns how much it did.
@@ -88,7 +89,7 @@ private:
     static constexpr ucs::time::nanoseconds first_query_interval = 100'000'000;
     static constexpr ucs::time::nanoseconds longest_query_interval = 128 * first_query_interval;
     static constexpr ucs::time::nanoseconds never = ~ucs::time::nanoseconds{0};
-    // Limit of the queries and repeated answers in one round. Queries of other ranks are always
+    // Limit of the queries and repeated replies in one round. Queries of other ranks are always
     // answered.
     static constexpr unsigned max_round_messages = 256;
     // Limit of the ranks that get an endpoint because they queried this rank, while the group
@@ -100,7 +101,7 @@ private:
         const schedule::operation* op;
         ucs::time::nanoseconds since;
     };
-    // Sends to a rank whose address is not known yet, in their order; linked by `neighbour`.
+    // Sends to a rank whose address is not known yet, in their order; linked by `next_in_fabric`.
     struct address_queue {
         schedule::rank_t to;
         schedule::step* first;
@@ -109,7 +110,7 @@ private:
     // A failure report for a rank whose address is not known yet.
     struct deferred_notice {
         schedule::rank_t to;
-        news::failure notice;
+        control_messages::failure notice;
     };
     static void on_lost(void* arg, schedule::rank_t lost, ucs_status_t why);
     static void on_endpoint_made(void* arg, schedule::rank_t rank, ucp_ep_h endpoint);
@@ -127,10 +128,10 @@ private:
     void receive(schedule::step& step) noexcept;
     [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
     [[nodiscard]] failures& failed(schedule::sequence_t number) noexcept {
-        return failed_[static_cast<std::size_t>(schedule::numbering::series_of(number))];
+        return failed_[static_cast<std::size_t>(schedule::sequence_numbers::series_of(number))];
     }
     void spread_failure(schedule::sequence_t number, ucs_status_t why) noexcept;
-    void defer_notice(schedule::rank_t to_rank, const news::failure& notice) noexcept;
+    void defer_notice(schedule::rank_t to_rank, const control_messages::failure& notice) noexcept;
     [[nodiscard]] unsigned drop_failed() noexcept;
     void query_missing();
     void query_pending();
@@ -142,17 +143,17 @@ private:
     void give_up_sends(ucs::time::nanoseconds now);
 
     const ucp_worker_h worker_;
-    news& control_;
+    control_messages& control_;
     const std::uint32_t group_;
     const schedule::rank_t rank_;
     peers peers_;
-    schedule::numbering numbers_;
+    schedule::sequence_numbers numbers_;
     std::vector<schedule::operation*> running_;
     std::array<failures, 2> failed_;  // by series
     std::vector<failed_operation> failed_operations_;
     std::vector<address_queue> address_queues_;
     std::vector<deferred_notice> deferred_notices_;
-    // Sends that ended at once when their address came; linked by `neighbour`.
+    // Sends that ended at once when their address came; linked by `next_in_fabric`.
     schedule::step* ended_sends_ = nullptr;
     const ucs::time::nanoseconds send_timeout_;
     bool has_left_ = false;

@@ -10,10 +10,10 @@ namespace ucg::net {
 using schedule::rank_t;
 
 void ucp_fabric::await_address(schedule::step& step) noexcept {
-    step.neighbour = nullptr;
+    step.next_in_fabric = nullptr;
     const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
     if (found != address_queues_.end()) {
-        found->last = found->last->neighbour = &step;
+        found->last = found->last->next_in_fabric = &step;
         return;
     }
     try {
@@ -28,11 +28,11 @@ bool ucp_fabric::remove_queued(schedule::step& step) noexcept {
     const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
     if (found == address_queues_.end()) return false;
     schedule::step* before = nullptr;
-    for (schedule::step* each = found->first; each != &step; each = each->neighbour) {
+    for (schedule::step* each = found->first; each != &step; each = each->next_in_fabric) {
         if (each == nullptr) return false;
         before = each;
     }
-    (before != nullptr ? before->neighbour : found->first) = step.neighbour;
+    (before != nullptr ? before->next_in_fabric : found->first) = step.next_in_fabric;
     if (found->last == &step) found->last = before;
     if (found->first == nullptr) address_queues_.erase(found);
     return true;
@@ -49,10 +49,11 @@ void ucp_fabric::on_endpoint_made(void* arg, rank_t rank, ucp_ep_h endpoint) {
     self.address_queues_.erase(found);
     while (each != nullptr) {
         schedule::step& posted = *each;
-        each = std::exchange(posted.neighbour, nullptr);
+        each = std::exchange(posted.next_in_fabric, nullptr);
         const ucs_status_ptr_t result = self.transmit(posted, endpoint);
         posted.state = result;
-        if (!UCS_PTR_IS_PTR(result)) posted.neighbour = std::exchange(self.ended_sends_, &posted);
+        if (!UCS_PTR_IS_PTR(result))
+            posted.next_in_fabric = std::exchange(self.ended_sends_, &posted);
     }
 }
 
@@ -60,7 +61,7 @@ unsigned ucp_fabric::end_sends() noexcept {
     unsigned done = 0;
     for (schedule::step* each = std::exchange(ended_sends_, nullptr); each != nullptr; ++done) {
         schedule::step& posted = *each;
-        each = posted.neighbour;
+        each = posted.next_in_fabric;
         posted.owner->complete(posted, UCS_PTR_RAW_STATUS(posted.state));
     }
     return done;
@@ -104,14 +105,14 @@ void ucp_fabric::give_up(rank_t rank, ucs_status_t why) noexcept {
         address_queues_.erase(found);
         while (each != nullptr) {
             schedule::step& posted = *each;
-            each = posted.neighbour;
+            each = posted.next_in_fabric;
             posted.owner->complete(posted, why);
         }
     }
     on_lost(this, rank, why);
 }
 
-void ucp_fabric::defer_notice(rank_t to_rank, const news::failure& notice) noexcept {
+void ucp_fabric::defer_notice(rank_t to_rank, const control_messages::failure& notice) noexcept {
     try {
         deferred_notices_.push_back({to_rank, notice});
     } catch (const std::bad_alloc&) {

@@ -50,7 +50,7 @@ void ucp_fabric::query_pending() {
                 return false;
             }
             --round_messages_left_;
-            return control_.send_question(*to, {group_, rank_, rank, 0, op_number});
+            return control_.send_query(*to, {group_, rank_, rank, 0, op_number});
         });
     }
     for (const auto& [rank, why] : lost)
@@ -73,7 +73,7 @@ void ucp_fabric::update_askers() {
                     return false;
                 }
                 --round_messages_left_;
-                return control_.send_answer(*to, group_, rank_, op_number, report);
+                return control_.send_reply(*to, group_, rank_, op_number, report);
             });
     }
 }
@@ -115,7 +115,7 @@ std::vector<rank_t> ucp_fabric::reported_stragglers(const schedule::operation& o
 
 std::optional<straggler_search::report> ucp_fabric::reply_to_asker(sequence_t number,
                                                                    rank_t asker) {
-    if (numbers_.ahead(number) != 0 || asker >= size()) return std::nullopt;
+    if (numbers_.starts_until(number) != 0 || asker >= size()) return std::nullopt;
     const schedule::operation* const running = find(number);
     if (running == nullptr) return straggler_search::report();
     straggler_search& search = searches_[number];

@@ -23,7 +23,7 @@ long futex(std::uint32_t& word, int operation, std::uint32_t value,
 
 backoff::limits backoff::usual(rank_t ranks) noexcept {
     limits chosen;
-    if (outnumber_cores(ranks)) chosen.spins = 0;
+    if (exceeds_cores(ranks)) chosen.spins = 0;
     return chosen;
 }
 
@@ -58,7 +58,7 @@ void backoff::cancel_sleep() noexcept {
     std::atomic_ref(memory_.sleepers()).fetch_sub(1, std::memory_order_relaxed);
 }
 
-void detail::wake_all(const segment& memory, rank_t except) noexcept {
+void detail::wake_all(const shared_memory& memory, rank_t except) noexcept {
     for (rank_t rank = 0; rank < memory.ranks(); ++rank) {
         std::uint32_t& mark = memory.control_of(rank).sleeps;
         if (rank == except || std::atomic_ref(mark).load(std::memory_order_relaxed) == 0) continue;

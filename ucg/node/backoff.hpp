@@ -1,7 +1,7 @@
 // Waiting for other processes without keeping them from running: spin, yield, then sleep.
 #pragma once
 
-#include "ucg/node/segment.hpp"
+#include "ucg/node/shared_memory.hpp"
 
 namespace ucg::node {
 
@@ -23,7 +23,7 @@ public:
     // use.
     [[nodiscard]] static limits usual(rank_t ranks) noexcept;
 
-    backoff(const segment& memory, rank_t rank, const limits& bounds) noexcept
+    backoff(const shared_memory& memory, rank_t rank, const limits& bounds) noexcept
         : memory_(memory), rank_(rank), limits_(bounds) {}
 
     void reset() noexcept { rounds_ = 0; }
@@ -58,18 +58,18 @@ public:
     }
 
 private:
-    const segment& memory_;
+    const shared_memory& memory_;
     rank_t rank_;
     limits limits_;
     unsigned rounds_ = 0;
 };
 
 namespace detail {
-void wake_all(const segment& memory, rank_t except) noexcept;
+void wake_all(const shared_memory& memory, rank_t except) noexcept;
 }
 
 // Wakes sleeping ranks after this rank has published something for any of them.
-inline void wake_sleepers(const segment& memory, rank_t me) noexcept {
+inline void wake_sleepers(const shared_memory& memory, rank_t me) noexcept {
     if (std::atomic_ref(memory.sleepers()).load(std::memory_order_relaxed) != 0) [[unlikely]]
         detail::wake_all(memory, me);
 }

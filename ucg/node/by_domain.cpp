@@ -15,8 +15,8 @@ bool has_level(collective type) noexcept {
 
 // Returns the elements of the whole vector.
 std::uint64_t elements(const call& args, rank_t ranks) noexcept {
-    if (args.what == collective::bcast || args.what == collective::reduce ||
-        args.what == collective::allreduce)
+    if (args.kind == collective::bcast || args.kind == collective::reduce ||
+        args.kind == collective::allreduce)
         return args.count;
     std::uint64_t all = 0;
     for (rank_t rank = 0; rank < ranks; ++rank)
@@ -36,9 +36,9 @@ std::size_t most_chunks(const numa_domains& domains) {
 // Returns whether sums of the type leave its range early. The other methods of the engine store no
 // sum before its last element.
 bool is_of_short_range(const call& args) noexcept {
-    if (args.how == nullptr || args.how->kind() == 0) return false;
+    if (args.op == nullptr || args.op->kind() == 0) return false;
     const auto element =
-        static_cast<reduce::element>((args.how->kind() - 1u) % reduce::element_count);
+        static_cast<reduce::element>((args.op->kind() - 1u) % reduce::element_count);
     return element == reduce::element::fp16 || element == reduce::element::fp8_e4m3 ||
            element == reduce::element::fp8_e5m2;
 }
@@ -48,9 +48,9 @@ bool is_of_short_range(const call& args) noexcept {
 // An element must fit the smallest part into which a pattern below divides a slot.
 bool is_worthwhile_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
                              const tuning& params) noexcept {
-    if (!domains.has_several() || !has_level(args.what)) return false;
+    if (!domains.has_several() || !has_level(args.kind)) return false;
     if (elements(args, domains.ranks()) * args.element < params.domain_bytes) return false;
-    if (args.how != nullptr && !args.how->commutative() && !domains.is_in_order()) return false;
+    if (args.op != nullptr && !args.op->is_commutative() && !domains.is_in_order()) return false;
     if (is_of_short_range(args)) return false;
     return round_up(args.element, line) <= longest_segment(layout, params) / domains.ranks();
 }
@@ -79,11 +79,11 @@ reduce_by_domain::reduce_by_domain(const call& args, const numa_domains& domains
         plan_.awaits[2] = owners_;
     else
         take_nothing();
-    set_result_bytes(args.count * args.element, params.streamed_sum_bytes);
+    set_result_bytes(args.count * args.element, params.nontemporal_sum_bytes);
 }
 
 bool reduce_by_domain::is_final_owner() const noexcept {
-    return is_owner() && (args_.what == collective::allreduce ||
+    return is_owner() && (args_.kind == collective::allreduce ||
                           domains_.domain_of(args_.root) == domains_.own());
 }
 
@@ -106,8 +106,8 @@ void reduce_by_domain::reduce_domain(std::uint64_t segment,
     const part own_part = share(segment, domains_.index(me_));
     for (std::size_t i = 0; i < local_ranks.size(); ++i)
         sources_[i] = buffers.data(local_ranks[i]) + own_part.begin;
-    args_.how->combine(buffers.data(me_) + own_part.begin, sources_.data(), local_ranks.size(),
-                       own_part.size() / args_.element, false);
+    args_.op->combine(buffers.data(me_) + own_part.begin, sources_.data(), local_ranks.size(),
+                      own_part.size() / args_.element, false);
 }
 
 // Reduces in blocks that stay in the nearest cache, since the result goes to two places.
@@ -120,7 +120,7 @@ void reduce_by_domain::reduce_shares(std::uint64_t segment,
         for (rank_t domain = 0; domain < domains_.count(); ++domain)
             sources_[domain] = buffers.data(domains_.ranks_in(domain)[index]) + offset;
         std::byte* const result = buffers.data(me_) + upper_ + offset;
-        args_.how->combine(result, sources_.data(), domains_.count(), size / args_.element, true);
+        args_.op->combine(result, sources_.data(), domains_.count(), size / args_.element, true);
         if (wants_result()) deliver(output() + begin(segment) + offset, result, size);
     }
 }
@@ -148,7 +148,7 @@ broadcast_by_domain::broadcast_by_domain(const call& args, const numa_domains& d
         if (!is_near_root()) plan_.awaits[0] = root();
         plan_.awaits[1] = is_near_root() ? root() : domains.own_peers();
     }
-    set_result_bytes(args.count * args.element, params.streamed_bytes);
+    set_result_bytes(args.count * args.element, params.nontemporal_bytes);
 }
 
 void broadcast_by_domain::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
@@ -198,7 +198,7 @@ gather_by_domain::gather_by_domain(const call& args, const numa_domains& domains
     plan_.bytes = most_chunks(domains) * stride;
     plan_.work_stages = 1;
     plan_.awaits = {fetched_, domains.own_peers()};
-    set_result_bytes(elements(args, ranks_) * args.element, params.streamed_bytes);
+    set_result_bytes(elements(args, ranks_) * args.element, params.nontemporal_bytes);
 }
 
 void gather_by_domain::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
@@ -253,8 +253,8 @@ ucs_status_t reduce_scatter_by_domain::work(unsigned, std::uint64_t segment,
         sources_.clear();
         for (const rank_t rank : domains_.ranks_in(domains_.own()))
             sources_.push_back(buffers.data(rank) + offset(peer));
-        args_.how->combine(buffers.data(me_) + offset(peer), sources_.data(), sources_.size(),
-                           bytes(peer, segment) / args_.element, false);
+        args_.op->combine(buffers.data(me_) + offset(peer), sources_.data(), sources_.size(),
+                          bytes(peer, segment) / args_.element, false);
     }
     return UCS_OK;
 }

@@ -34,7 +34,7 @@ private:
         return domains_.index(me_) < domains_.smallest();
     }
     [[nodiscard]] bool wants_result() const noexcept {
-        return args_.what == schedule::collective::allreduce || me_ == args_.root;
+        return args_.kind == schedule::collective::allreduce || me_ == args_.root;
     }
     [[nodiscard]] bool is_final_owner() const noexcept;
     [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {

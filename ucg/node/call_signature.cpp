@@ -26,21 +26,21 @@ std::string reducer_text(std::uint64_t kind) {
 // The hash includes the segmentation, because that depends on limits that must be the same on all
 // ranks.
 call_signature::call_signature(const call& args, const stage_plan& plan, rank_t ranks) noexcept {
-    const bool is_barrier = args.what == collective::barrier;
-    const std::uint64_t root = has_root(args.what) ? args.root : 0;
+    const bool is_barrier = args.kind == collective::barrier;
+    const std::uint64_t root = has_root(args.kind) ? args.root : 0;
     const std::uint64_t element = is_barrier ? 0 : args.element;
-    const std::uint64_t kind = args.how != nullptr ? args.how->kind() : 0;
+    const std::uint64_t kind = args.op != nullptr ? args.op->kind() : 0;
     count_ = is_barrier ? 0 : args.count;
     if (args.counts != nullptr)
         count_ = std::accumulate(args.counts, args.counts + ranks, std::uint64_t{0});
     rest_ = (element & 0xffffffff) | root << 32 | kind << 48;
-    std::uint64_t hash = mix(static_cast<std::uint64_t>(args.what) + 1, count_);
+    std::uint64_t hash = mix(static_cast<std::uint64_t>(args.kind) + 1, count_);
     for (rank_t rank = 0; args.counts != nullptr && rank < ranks; ++rank)
         hash = mix(hash, args.counts[rank]);
     for (const std::uint64_t each : {rest_, plan.segments, std::uint64_t{plan.bytes}})
         hash = mix(hash, each);
     hash = mix(hash, plan.work_stages);
-    entry_ = hash << 24 | static_cast<std::uint64_t>(args.what) << 16;
+    entry_ = hash << 24 | static_cast<std::uint64_t>(args.kind) << 16;
 }
 
 std::string call_signature::text() const {

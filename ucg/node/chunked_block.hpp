@@ -40,7 +40,7 @@ private:
 
 [[nodiscard]] std::uint64_t longest_block(const call& args, rank_t ranks) noexcept;
 
-// Returns the block of every rank. Blocks lie at `args.places` if the collective has them,
+// Returns the block of every rank. Blocks lie at `args.offsets` if the collective has them,
 // otherwise one behind the other.
 [[nodiscard]] std::vector<chunked_block> chunked_blocks(const call& args, rank_t ranks,
                                                         std::uint64_t segments);

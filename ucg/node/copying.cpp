@@ -19,7 +19,7 @@ broadcast::broadcast(const call& args, const numa_domains& domains, const geomet
         take_nothing();
     else
         plan_.awaits[0] = root();
-    set_result_bytes(args.count * args.element, params.streamed_bytes);
+    set_result_bytes(args.count * args.element, params.nontemporal_bytes);
 }
 
 void broadcast::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
@@ -40,14 +40,14 @@ gather::gather(const call& args, const numa_domains& domains, const geometry& la
     blocks_ = chunked_blocks(args, ranks_, longest.pieces);
     plan_.segments = longest.pieces;
     plan_.bytes = longest.longest() * args.element;
-    if (args.what == schedule::collective::gather && me_ != args.root)
+    if (args.kind == schedule::collective::gather && me_ != args.root)
         take_nothing();
     else
         await_all();
     std::uint64_t all = 0;
     for (const chunked_block& each : blocks_)
         all += each.begin(plan_.segments);
-    set_result_bytes(all * args.element, params.streamed_bytes);
+    set_result_bytes(all * args.element, params.nontemporal_bytes);
 }
 
 void gather::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
@@ -55,7 +55,7 @@ void gather::give(std::uint64_t segment, const segment_buffers& buffers) noexcep
     const std::byte* const own_input = args_.in_place
                                            ? output_of(me_, segment)
                                            : input() + blocks_[me_].begin(segment) * args_.element;
-    if (args_.what != schedule::collective::gather || !is_receiver())
+    if (args_.kind != schedule::collective::gather || !is_receiver())
         buffers.put(buffers.data(me_), own_input, size);
     if (is_receiver() && !args_.in_place) deliver(output_of(me_, segment), own_input, size);
 }

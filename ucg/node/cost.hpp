@@ -8,8 +8,8 @@ namespace ucg::node {
 
 // The properties of a call that decide about its time. `bytes` are those of `call::count`. If
 // blocks differ in size, `total` is the sum of all and `largest` the longest.
-struct asked {
-    schedule::collective what = schedule::collective::barrier;
+struct collective_shape {
+    schedule::collective kind = schedule::collective::barrier;
     schedule::rank_t ranks = 1;
     double bytes = 0;
     double total = 0;
@@ -17,7 +17,8 @@ struct asked {
 };
 // If the collective needs counts, `args` must have them. Every rank of the node gets the same
 // result.
-[[nodiscard]] asked asked_by(const schedule::call& args, schedule::rank_t ranks) noexcept;
+[[nodiscard]] collective_shape shape_of(const schedule::call& args,
+                                        schedule::rank_t ranks) noexcept;
 
 // Seconds, of the rank that has most to do, from the moment when the last rank calls.
 struct duration {
@@ -27,6 +28,7 @@ struct duration {
 
     [[nodiscard]] double total() const noexcept { return waiting + copying + reducing; }
 };
-[[nodiscard]] duration cost_of(const asked& call, const schedule::node_price& price) noexcept;
+[[nodiscard]] duration cost_of(const collective_shape& shape,
+                               const schedule::node_cost_params& price) noexcept;
 
 }  // namespace ucg::node

@@ -38,7 +38,7 @@ public:
         std::uint64_t used_ = 0;
     };
 
-    explicit early_limit(std::uint64_t limit = ucs::sys::most_for_peers()) noexcept
+    explicit early_limit(std::uint64_t limit = ucs::sys::peer_memory_limit()) noexcept
         : limit_(limit) {}
     early_limit(const early_limit&) = delete;
     early_limit& operator=(const early_limit&) = delete;

@@ -15,7 +15,7 @@ constexpr unsigned few_polls = 16;
 
 }  // namespace
 
-engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& params,
+engine::engine(const shared_memory& memory, watch& lives, rank_t me, const tuning& params,
                local_peers peers, std::span<const std::uint32_t> numa_nodes)
     : memory_(memory),
       lives_(lives),
@@ -27,7 +27,7 @@ engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& par
       control_(memory.control_of(me)),
       backoff_(memory, me, backoff::usual(memory.ranks())),
       writer_(params.writing, std::size_t{memory.layout().slots} * memory.layout().slot_bytes),
-      polls_(outnumber_cores(memory.ranks()) ? 1 : many_polls),
+      polls_(exceeds_cores(memory.ranks()) ? 1 : many_polls),
       close_polls_(std::min(polls_, few_polls)) {
     entered_by_peers_.last_seen.resize(memory.ranks());
     taken_by_peers_.last_seen.resize(memory.ranks());

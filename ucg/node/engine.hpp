@@ -25,7 +25,7 @@ public:
     // `peers`: the processes whose memory may be read where long blocks lie; either empty, or every
     // rank allows it (can_read_all). `numa_nodes`: the number of each rank's NUMA node; empty:
     // there is one domain.
-    engine(const segment& memory, watch& lives, rank_t me, const tuning& params = {},
+    engine(const shared_memory& memory, watch& lives, rank_t me, const tuning& params = {},
            local_peers peers = {}, std::span<const std::uint32_t> numa_nodes = {});
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] rank_t rank() const noexcept { return me_; }
     [[nodiscard]] rank_t size() const noexcept { return memory_.ranks(); }
-    [[nodiscard]] const segment& memory() const noexcept { return memory_; }
+    [[nodiscard]] const shared_memory& memory() const noexcept { return memory_; }
     [[nodiscard]] const tuning& params() const noexcept { return params_; }
     [[nodiscard]] const numa_domains& domains() const noexcept { return domains_; }
     [[nodiscard]] const local_peers& peers() const noexcept { return peers_; }
@@ -99,7 +99,7 @@ private:
         return slot_of(segment + 1);
     }
     [[nodiscard]] std::uint64_t taken_before_reuse(std::uint64_t segment) const noexcept;
-    [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
+    [[nodiscard]] bool is_waiting_for(rank_t rank) const noexcept;
     [[nodiscard]] bool has_same_call(rank_t rank, std::uint64_t entry) noexcept;
     void log_mismatch(rank_t rank, std::uint64_t entry) const noexcept;
     void fail_because_of_peer(rank_t peer) noexcept;
@@ -107,7 +107,7 @@ private:
     void check_peers() noexcept;
     [[nodiscard]] bool is_gone(rank_t rank, bool ask_kernel) noexcept;
 
-    const segment& memory_;
+    const shared_memory& memory_;
     watch& lives_;
     const rank_t me_;
     const numa_domains domains_;

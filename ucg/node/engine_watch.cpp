@@ -64,7 +64,7 @@ void engine::log_mismatch(rank_t rank, std::uint64_t entry) const noexcept try {
     ucs::log::error(node_log, "rank {}: rank {} called with other arguments", me_, rank);
 }
 
-bool engine::waits_for(rank_t rank) const noexcept {
+bool engine::is_waiting_for(rank_t rank) const noexcept {
     const stage_plan& plan = first_->pattern_->plan();
     const control& peer_control = memory_.control_of(rank);
     const auto below = [](const std::uint64_t& word, std::uint64_t value) {
@@ -94,7 +94,7 @@ bool engine::waits_for(rank_t rank) const noexcept {
 std::vector<rank_t> engine::missing() const {
     std::vector<rank_t> ranks;
     for (rank_t rank = 0; first_ != nullptr && rank < size(); ++rank)
-        if (waits_for(rank)) ranks.push_back(rank);
+        if (is_waiting_for(rank)) ranks.push_back(rank);
     return ranks;
 }
 
@@ -117,9 +117,9 @@ void engine::check_peers() noexcept {
         if (rank == me_) continue;
         if (failed != 0 && failed != has_left) {
             fail_because_of_peer(rank);
-        } else if (waits_for(rank)) {
+        } else if (is_waiting_for(rank)) {
             if (!has_same_call(rank, load_relaxed(peer_control.entry))) return;
-            if (is_gone(rank, ask_kernel) && waits_for(rank))
+            if (is_gone(rank, ask_kernel) && is_waiting_for(rank))
                 fail_group(rank, UCS_ERR_CONNECTION_RESET, "is gone");
         }
     }

@@ -9,7 +9,7 @@
 
 namespace ucg::node {
 
-fabric::fabric(const segment& memory, watch& lives, rank_t me, early_limit& limit,
+fabric::fabric(const shared_memory& memory, watch& lives, rank_t me, early_limit& limit,
                std::size_t early_bytes)
     : memory_(memory),
       lives_(lives),
@@ -35,7 +35,7 @@ void fabric::give_up(ucs_status_t why) noexcept {
 
 void fabric::post(schedule::step& step) noexcept {
     idle_ = false;
-    switch (step.what) {
+    switch (step.kind) {
         case schedule::action::send:
             if (peer& to = peers_[step.peer]; to.lost != UCS_OK) {
                 step.owner->complete(step, to.lost);
@@ -52,7 +52,7 @@ void fabric::post(schedule::step& step) noexcept {
             schedule::perform(step);
             step.owner->complete(step, UCS_OK);
             break;
-        case schedule::action::together:
+        case schedule::action::node_collective:
             step.owner->complete(step, UCS_ERR_UNSUPPORTED);
             break;
     }
@@ -62,7 +62,7 @@ void fabric::post(schedule::step& step) noexcept {
 // content and is disowned; the rest of a receive is dropped.
 void fabric::cancel(schedule::step& step) noexcept {
     peer& remote = peers_[step.peer];
-    if (step.what == schedule::action::send) {
+    if (step.kind == schedule::action::send) {
         // The rest of a send that was canceled earlier may still be going out, ahead of this one.
         const bool is_half_sent =
             remote.send_started && remote.abandoned == 0 && remote.sends.first == &step;
@@ -71,7 +71,7 @@ void fabric::cancel(schedule::step& step) noexcept {
             remote.out.disown();
         }
         if (!remote.sends.remove(step)) return;
-    } else if (step.what == schedule::action::receive) {
+    } else if (step.kind == schedule::action::receive) {
         if (remote.target == &step)
             remote.target = nullptr;
         else if (!remote.receives.remove(step))
@@ -82,7 +82,8 @@ void fabric::cancel(schedule::step& step) noexcept {
     step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t fabric::enter(schedule::operation& op, schedule::sequence_t& number) noexcept {
+ucs_status_t fabric::begin_operation(schedule::operation& op,
+                                     schedule::sequence_t& number) noexcept {
     number = numbers_.take(op.numbered());
     store_release(started_count(me_, op.numbered()), number + 1);
     idle_ = false;
@@ -98,7 +99,7 @@ ucs_status_t fabric::enter(schedule::operation& op, schedule::sequence_t& number
 
 // A rank that learns of a failure reports it to all others as well. A ring that is left unread does
 // not deliver the report, but every rank reads the ring of the rank that it waits for.
-void fabric::leave(schedule::operation& op) noexcept {
+void fabric::end_operation(schedule::operation& op) noexcept {
     const schedule::sequence_t number = op.number();
     const ucs_status_t status = op.status();
     const running* const running_op = find(number);
@@ -116,7 +117,7 @@ void fabric::leave(schedule::operation& op) noexcept {
     if (!reported) report_failure(number, status);
 }
 
-void fabric::announce(schedule::operation& op, ucs_status_t why) noexcept {
+void fabric::report_failure(schedule::operation& op, ucs_status_t why) noexcept {
     if (running* const running_op = find(op.number())) running_op->reported = true;
     report_failure(op.number(), why);
 }
@@ -141,8 +142,8 @@ void fabric::report_failure(schedule::sequence_t number, ucs_status_t why) noexc
 void fabric::receive_failure(const frame& notice) noexcept try {
     const ucs_status_t why = status_in(notice.status);
     if (running* const failed = find(notice.sequence)) {
-        failed->op->fail_as_told(why);
-    } else if (numbers_.ahead(notice.sequence) != 0 && early_failures_.size() < 1024) {
+        failed->op->fail_as_notified(why);
+    } else if (numbers_.starts_until(notice.sequence) != 0 && early_failures_.size() < 1024) {
         early_failures_.push_back(notice);
         early_failures_.back().status = word_of(why);
     }

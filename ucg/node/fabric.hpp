@@ -30,7 +30,7 @@ public:
 
     // `early_bytes`: how many bytes of one rank are stored before its ring is left unread; may be
     // 0.
-    fabric(const segment& memory, watch& lives, rank_t me, early_limit& limit,
+    fabric(const shared_memory& memory, watch& lives, rank_t me, early_limit& limit,
            std::size_t early_bytes = usual_early_bytes);
     // Tells the other ranks that nothing more comes from this rank.
     ~fabric() override;
@@ -39,10 +39,10 @@ public:
     [[nodiscard]] rank_t size() const noexcept override { return memory_.ranks(); }
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
-    [[nodiscard]] ucs_status_t enter(schedule::operation& op,
-                                     schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& op) noexcept override;
-    void announce(schedule::operation& op, ucs_status_t why) noexcept override;
+    [[nodiscard]] ucs_status_t begin_operation(schedule::operation& op,
+                                               schedule::sequence_t& number) noexcept override;
+    void end_operation(schedule::operation& op) noexcept override;
+    void report_failure(schedule::operation& op, ucs_status_t why) noexcept override;
 
     // Fails every operation for which this rank and others need each other, now and later, with
     // that status.
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    // Steps in the order in which they were posted, linked by `neighbour`.
+    // Steps in the order in which they were posted, linked by `next_in_fabric`.
     struct queue {
         schedule::step* first = nullptr;
         schedule::step* last = nullptr;
@@ -136,14 +136,14 @@ private:
     void check_peers() noexcept;
     [[nodiscard]] bool skips_poll() noexcept;
 
-    const segment& memory_;
+    const shared_memory& memory_;
     watch& lives_;
     const rank_t me_;
     early_limit& limit_;
     const std::size_t early_bytes_;
     backoff backoff_;
     std::deque<peer> peers_;
-    schedule::numbering numbers_;
+    schedule::sequence_numbers numbers_;
     std::vector<running> running_;
     std::vector<frame> early_failures_;
     unsigned polls_ = 0;       // calls that read the rings

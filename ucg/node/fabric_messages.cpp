@@ -19,16 +19,17 @@ bool matches(const schedule::step& receive, const frame& head) noexcept {
 }  // namespace
 
 void fabric::queue::append(schedule::step& step) noexcept {
-    step.neighbour = nullptr;
-    (last != nullptr ? last->neighbour : first) = &step;
+    step.next_in_fabric = nullptr;
+    (last != nullptr ? last->next_in_fabric : first) = &step;
     last = &step;
 }
 
 bool fabric::queue::remove(schedule::step& step) noexcept {
     schedule::step* before = nullptr;
-    for (schedule::step* each = first; each != nullptr; before = each, each = each->neighbour) {
+    for (schedule::step* each = first; each != nullptr;
+         before = each, each = each->next_in_fabric) {
         if (each != &step) continue;
-        (before != nullptr ? before->neighbour : first) = step.neighbour;
+        (before != nullptr ? before->next_in_fabric : first) = step.next_in_fabric;
         if (last == &step) last = before;
         return true;
     }
@@ -146,7 +147,7 @@ void fabric::receive_head(peer& from) {
         return;
     }
     from.in_message = true;
-    for (schedule::step* each = from.receives.first; each != nullptr; each = each->neighbour) {
+    for (schedule::step* each = from.receives.first; each != nullptr; each = each->next_in_fabric) {
         if (!matches(*each, from.head)) continue;
         from.receives.remove(*each);
         if (each->bytes == from.head.bytes)
@@ -156,7 +157,8 @@ void fabric::receive_head(peer& from) {
         return;
     }
     // The operation ended on this rank with a failure, so the message is dropped.
-    if (numbers_.ahead(from.head.sequence) == 0 && find(from.head.sequence) == nullptr) return;
+    if (numbers_.starts_until(from.head.sequence) == 0 && find(from.head.sequence) == nullptr)
+        return;
     from.stored = from.early.add({from.head.sequence, from.head.channel}, from.head.bytes);
     from.take(early_messages::cost((*from.stored)->second));
 }

@@ -24,10 +24,10 @@ ucs_status_t operation::check() const noexcept {
     if (call_.root >= ranks) return UCS_ERR_INVALID_PARAM;
     if (call_.element == 0) return UCS_ERR_OUT_OF_RANGE;
     const std::uint64_t max_elements = std::numeric_limits<std::size_t>::max() / 2 / call_.element;
-    if (!has_counts(call_.what))
+    if (!has_counts(call_.kind))
         return call_.count > max_elements / ranks ? UCS_ERR_OUT_OF_RANGE : UCS_OK;
-    const bool has_offsets = call_.what == collective::allgatherv;
-    if (call_.counts == nullptr || (has_offsets && call_.places == nullptr))
+    const bool has_offsets = call_.kind == collective::allgatherv;
+    if (call_.counts == nullptr || (has_offsets && call_.offsets == nullptr))
         return UCS_ERR_INVALID_PARAM;
     std::uint64_t left = max_elements;
     for (rank_t rank = 0; rank < ranks; ++rank) {
@@ -39,7 +39,7 @@ ucs_status_t operation::check() const noexcept {
 
 ucs_status_t operation::init(const call& args) noexcept try {
     call_ = args;
-    if (!has_counts(args.what)) call_.counts = nullptr;
+    if (!has_counts(args.kind)) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
     pattern_ = make_pattern(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
                             engine_.peers());

@@ -61,8 +61,8 @@ partitioned::partitioned(const call& args, const numa_domains& domains, const ge
         offsets_.push_back(plan_.bytes);
         plan_.bytes += packed.chunk_bytes(rank, plan_.segments);
     }
-    const bool gets_all = args.what == schedule::collective::alltoall;
-    set_result_bytes(args.count * args.element * (gets_all ? ranks_ : 1), params.streamed_bytes);
+    const bool gets_all = args.kind == schedule::collective::alltoall;
+    set_result_bytes(args.count * args.element * (gets_all ? ranks_ : 1), params.nontemporal_bytes);
 }
 
 void partitioned::give_others(const std::byte* all, std::uint64_t segment,
@@ -114,8 +114,8 @@ void reduce_scatter::take(std::uint64_t segment, const segment_buffers& buffers)
 
 void reduce_scatter::reduce_sources(std::uint64_t segment) noexcept {
     std::byte* const into = spare_ != nullptr ? spare_.get() : output();
-    args_.how->combine(into + offset_in_block(me_, segment), sources_.data(), sources_.size(),
-                       bytes(me_, segment) / args_.element, true);
+    args_.op->combine(into + offset_in_block(me_, segment), sources_.data(), sources_.size(),
+                      bytes(me_, segment) / args_.element, true);
     if (spare_ != nullptr && segment + 1 == plan_.segments)
         std::memcpy(output(), spare_.get(), offset_in_block(me_, plan_.segments));
 }

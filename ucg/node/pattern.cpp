@@ -58,7 +58,7 @@ std::unique_ptr<pattern> make_pattern(const call& args, const numa_domains& doma
     const bool fits_slots = partitioned::fits(args, layout);
     const bool can_read = !peers.empty() && single_copy::is_worthwhile(args, layout, params);
     const bool by_domain = is_worthwhile_by_domain(args, domains, layout, params);
-    switch (args.what) {
+    switch (args.kind) {
         case collective::barrier:
             return std::make_unique<barrier>(args, domains);
         case collective::bcast:

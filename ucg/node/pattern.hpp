@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ucg/node/numa_domains.hpp"
-#include "ucg/node/segment.hpp"
+#include "ucg/node/shared_memory.hpp"
 #include "ucg/node/slot_writer.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/schedule/node_segments.hpp"
@@ -25,9 +25,9 @@ using schedule::call;
 // The buffers that hold one segment of each rank: mailboxes or slots.
 class segment_buffers {
 public:
-    segment_buffers(const segment& memory, std::uint64_t mailbox) noexcept
+    segment_buffers(const shared_memory& memory, std::uint64_t mailbox) noexcept
         : memory_(memory), writer_(nullptr), number_(mailbox) {}
-    segment_buffers(const segment& memory, slot_writer& writer, std::uint64_t slot) noexcept
+    segment_buffers(const shared_memory& memory, slot_writer& writer, std::uint64_t slot) noexcept
         : memory_(memory), writer_(&writer), number_(slot) {}
 
     [[nodiscard]] std::byte* data(rank_t rank) const noexcept {
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    const segment& memory_;
+    const shared_memory& memory_;
     slot_writer* writer_;  // nullptr: the segment is in mailboxes
     std::uint64_t number_;
 };
@@ -80,12 +80,13 @@ struct tuning : schedule::node_segments {
     // A result of at least this many bytes is written past the caches, which it would only sweep; a
     // shorter one too, if a core's part of the cache is smaller. A reduction does so earlier,
     // because its inputs sweep the caches as well.
-    std::size_t streamed_bytes = 32 << 20;
-    std::size_t streamed_sum_bytes = 8 << 20;
-    // A rank reads a block of at least `read_bytes` straight from its owner's buffer if the system
-    // allows it. If all blocks have `most_read_bytes` or more, copying past the caches is faster.
-    std::size_t read_bytes = std::numeric_limits<std::size_t>::max();
-    std::size_t most_read_bytes = 32 << 20;
+    std::size_t nontemporal_bytes = 32 << 20;
+    std::size_t nontemporal_sum_bytes = 8 << 20;
+    // A rank reads a block of at least `single_copy_bytes` straight from its owner's buffer if the
+    // system allows it. If all blocks have `max_single_copy_bytes` or more, copying past the caches
+    // is faster.
+    std::size_t single_copy_bytes = std::numeric_limits<std::size_t>::max();
+    std::size_t max_single_copy_bytes = 32 << 20;
     // If a vector (all blocks) has at least this many bytes, each NUMA domain has a level of its
     // own.
     std::size_t domain_bytes = 64 * 1024;

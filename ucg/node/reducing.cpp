@@ -25,7 +25,7 @@ void reducing::reduce(std::uint64_t segment, const segment_buffers& buffers, std
     for (rank_t rank = 0; rank < ranks_; ++rank)
         sources_[rank] = buffers.data(rank) + offset;
     sources_[me_] = input() + begin(segment) + offset;
-    args_.how->combine(into, sources_.data(), ranks_, count, true);
+    args_.op->combine(into, sources_.data(), ranks_, count, true);
 }
 
 // --- direct ---
@@ -36,7 +36,7 @@ reduce_directly::reduce_directly(const call& args, const numa_domains& domains,
 
 // In a reduce, the root reduces, and it does not need its own data in a slot.
 void reduce_directly::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
-    if (args_.what == schedule::collective::reduce && me_ == args_.root) return;
+    if (args_.kind == schedule::collective::reduce && me_ == args_.root) return;
     buffers.put(buffers.data(me_), input() + begin(segment), bytes(segment));
 }
 
@@ -54,7 +54,7 @@ reduce_in_parts::reduce_in_parts(const call& args, const numa_domains& domains,
     // input.
     plan_.work_stages = 1;
     plan_.awaits[1] = std::exchange(plan_.awaits[0], domains.peers());
-    set_result_bytes(args.count * args.element, params.streamed_sum_bytes);
+    set_result_bytes(args.count * args.element, params.nontemporal_sum_bytes);
 }
 
 void reduce_in_parts::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {

@@ -22,7 +22,7 @@ protected:
         return cut_.size(segment) * args_.element;
     }
     [[nodiscard]] bool wants_result() const noexcept {
-        return args_.what == schedule::collective::allreduce || me_ == args_.root;
+        return args_.kind == schedule::collective::allreduce || me_ == args_.root;
     }
     // Reduces `count` elements at byte `offset` of the segment.
     void reduce(std::uint64_t segment, const segment_buffers& buffers, std::size_t offset,

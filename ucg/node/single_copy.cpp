@@ -7,14 +7,14 @@ namespace ucg::node {
 // A block that more than one other rank needs is faster from a slot, where it stays in the cache.
 bool single_copy::is_worthwhile(const call& args, const geometry& layout,
                                 const tuning& params) noexcept {
-    if (args.what != schedule::collective::alltoall && layout.ranks > 2) return false;
+    if (args.kind != schedule::collective::alltoall && layout.ranks > 2) return false;
     std::uint64_t shortest = block_count(args, 0), all = 0;
     for (rank_t rank = 0; rank < layout.ranks; ++rank) {
         shortest = std::min(shortest, block_count(args, rank));
         all += block_count(args, rank);
     }
-    return shortest * args.element >= params.read_bytes &&
-           all * args.element < params.most_read_bytes;
+    return shortest * args.element >= params.single_copy_bytes &&
+           all * args.element < params.max_single_copy_bytes;
 }
 
 single_copy::single_copy(const call& args, const numa_domains& domains, const local_peers& peers)

@@ -17,8 +17,9 @@ class single_copy final : public pattern {
 public:
     single_copy(const call& args, const numa_domains& domains, const local_peers& peers);
 
-    // Returns whether no third rank needs the same block, each block is at least `read_bytes` long,
-    // and the result is short enough that copying it past the caches would not be faster.
+    // Returns whether no third rank needs the same block, each block is at least
+    // `single_copy_bytes` long, and the result is short enough that copying it past the caches
+    // would not be faster.
     [[nodiscard]] static bool is_worthwhile(const call& args, const geometry& layout,
                                             const tuning& params) noexcept;
 
@@ -30,7 +31,7 @@ public:
 
 private:
     [[nodiscard]] bool is_alltoall() const noexcept {
-        return args_.what == schedule::collective::alltoall;
+        return args_.kind == schedule::collective::alltoall;
     }
     [[nodiscard]] std::size_t bytes(rank_t rank) const noexcept {
         return blocks_[rank].size(0) * args_.element;

@@ -1,7 +1,7 @@
 // A stream of messages through the ring from one rank to another.
 #pragma once
 
-#include "ucg/node/segment.hpp"
+#include "ucg/node/shared_memory.hpp"
 #include "ucg/schedule/step.hpp"
 #include "ucs/type/status.h"
 
@@ -22,7 +22,7 @@ static_assert(sizeof(frame) == 32 && line % sizeof(frame) == 0);
 // The sender's end. A message longer than the ring goes through it piece by piece. Owner context.
 class stream_out {
 public:
-    stream_out(const segment& memory, rank_t from, rank_t to) noexcept
+    stream_out(const shared_memory& memory, rank_t from, rank_t to) noexcept
         : shared_(&memory.ring(from, to)),
           content_(memory.ring_content(from, to)),
           size_(memory.layout().ring_bytes) {}
@@ -60,7 +60,7 @@ private:
 // The receiver's end. Owner context.
 class stream_in {
 public:
-    stream_in(const segment& memory, rank_t from, rank_t to) noexcept
+    stream_in(const shared_memory& memory, rank_t from, rank_t to) noexcept
         : shared_(&memory.ring(from, to)),
           content_(memory.ring_content(from, to)),
           size_(memory.layout().ring_bytes) {}

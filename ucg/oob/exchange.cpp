@@ -152,7 +152,7 @@ ucs_status_t exchange::publish(const void* block, std::size_t bytes,
     }
     if (owner_ == 0) take_ownership();
     number = next_number_++;
-    if (bytes > wire::most_published) return UCS_ERR_EXCEEDS_LIMIT;
+    if (bytes > wire::max_published) return UCS_ERR_EXCEEDS_LIMIT;
     return guarded([&] {
         published_.reserve(published_.size() + 1);
         const ucs_status_t status = put(number, {static_cast<const std::byte*>(block), bytes});

@@ -104,7 +104,7 @@ protected:
     // The implementation notifies other ranks of a failure if they cannot detect it.
     virtual void finish(ucs_status_t status) noexcept = 0;
 
-    // Publishes this rank's block of at most wire::most_published bytes. Other ranks can find() it
+    // Publishes this rank's block of at most wire::max_published bytes. Other ranks can find() it
     // when a round that begins later has succeeded. Errors need no line in the log, because the
     // caller then exchanges addresses in a round.
     [[nodiscard]] virtual ucs_status_t put(std::uint64_t number,

@@ -240,7 +240,7 @@ ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std
         ucs::sys::open_for_reading_in(folder_.get(), name, ucs::sys::file_trust::own);
     if (!file) {
         if (is_not_there(file.error)) return ucs::result<std::size_t>(0);
-        ucs::log::error(oob_log, "{} cannot be used: {}", path_of(name), file.why_not);
+        ucs::log::error(oob_log, "{} cannot be used: {}", path_of(name), file.reason);
         return file.error == 0 ? UCS_ERR_REJECTED : UCS_ERR_IO_ERROR;
     }
     std::size_t count = 0;

@@ -29,7 +29,7 @@ constexpr ucs::time::nanoseconds reply_time = 3 * ucs::time::second;
 tcp_leaf::tcp_leaf(const rank_params& self, std::uint64_t job, root_address root,
                    ucs::unique_fd connected, const job_key& key)
     : exchange(self), job_(job), root_(std::move(root)), key_(key) {
-    begin_opening(std::move(connected));
+    begin_handshake(std::move(connected));
 }
 
 tcp_leaf::tcp_leaf(const rank_params& self, std::uint64_t job, root_address root,
@@ -74,11 +74,11 @@ ucs_status_t tcp_leaf::join() {
     ucs_status_t status = UCS_INPROGRESS;
     if (state_ == state::waiting && ucs::time::now() >= next_attempt_) connect();
     if (state_ == state::connecting) check_connection();
-    if (state_ == state::opening) status = opening_ ? progress_opening() : receive_welcome();
+    if (state_ == state::handshake) status = handshake_ ? progress_handshake() : receive_welcome();
     if (status != UCS_INPROGRESS || !is_late()) return status;
-    const std::string error = state_ == state::opening ? "it does not answer"
-                              : last_error_.empty()    ? "no connection yet"
-                                                       : last_error_;
+    const std::string error = state_ == state::handshake ? "it does not answer"
+                              : last_error_.empty()      ? "no connection yet"
+                                                         : last_error_;
     const bool is_other = !last_silent_.empty() && last_silent_ != error;
     ucs::log::error(oob_log,
                     "round {}: rank {} did not reach rank 0 at {} within {} s ({}{}{}); see "
@@ -130,18 +130,20 @@ void tcp_leaf::check_connection() {
         local.ip() == remote.ip() && local.port() == remote.port())
         error = ECONNREFUSED;
     if (error != 0) return retry_later(std::strerror(error));
-    begin_opening(std::move(connecting_));
+    begin_handshake(std::move(connecting_));
 }
 
-void tcp_leaf::begin_opening(ucs::unique_fd socket) {
+void tcp_leaf::begin_handshake(ucs::unique_fd socket) {
     link_.emplace(std::move(socket));
-    opening_.emplace(ucs::security::opening::role::client, key_ ? &*key_ : nullptr, store_purpose);
-    state_ = state::opening;
+    handshake_.emplace(ucs::security::key_handshake::role::client, key_ ? &*key_ : nullptr,
+                       store_purpose);
+    state_ = state::handshake;
     attempt_deadline_ = ucs::time::now() + time_to_connect;
-    static_cast<void>(link_->advance(*opening_));
-    // Without a job key the hello does not depend on the rest of the opening, and an early hello
-    // tells a rank 0 that is about to end which rank is connected. With several addresses the hello
-    // waits, because rank 0 takes the end of a connection after a hello for the end of the rank.
+    static_cast<void>(link_->advance(*handshake_));
+    // Without a job key the hello does not depend on the rest of the key handshake, and an early
+    // hello tells a rank 0 that is about to end which rank is connected. With several addresses the
+    // hello waits, because rank 0 takes the end of a connection after a hello for the end of the
+    // rank.
     if (!key_ && !has_other_addresses()) send_hello();
 }
 
@@ -150,25 +152,25 @@ void tcp_leaf::send_hello() {
     static_cast<void>(link_->flush());
 }
 
-ucs_status_t tcp_leaf::progress_opening() {
-    using ucs::security::opening_failure;
-    switch (link_->advance(*opening_)) {
-        case ucs::security::opening::step::incomplete:
+ucs_status_t tcp_leaf::progress_handshake() {
+    using ucs::security::handshake_failure;
+    switch (link_->advance(*handshake_)) {
+        case ucs::security::key_handshake::step::incomplete:
             if (has_other_addresses() && ucs::time::now() >= attempt_deadline_)
                 skip_silent_address();
             return UCS_INPROGRESS;
-        case ucs::security::opening::step::agreed:
-            opening_.reset();
+        case ucs::security::key_handshake::step::agreed:
+            handshake_.reset();
             if (key_ || has_other_addresses()) send_hello();
             return receive_welcome();
-        case ucs::security::opening::step::failed:
+        case ucs::security::key_handshake::step::failed:
             break;
     }
-    const opening_failure failure = opening_->failure();
-    if (failure == opening_failure::foreign || failure == opening_failure::interrupted) {
+    const handshake_failure failure = handshake_->failure();
+    if (failure == handshake_failure::foreign || failure == handshake_failure::interrupted) {
         // The listener is the ending rank 0 of an older job, or another program.
-        retry_later(failure == opening_failure::foreign ? "the listener there is not rank 0"
-                                                        : explain(failure));
+        retry_later(failure == handshake_failure::foreign ? "the listener there is not rank 0"
+                                                          : explain(failure));
         return UCS_INPROGRESS;
     }
     ucs::log::error(oob_log, "rank {} cannot join rank 0 at {}: {}", rank(), root_.text(),
@@ -228,7 +230,7 @@ void tcp_leaf::retry_later(std::string error) {
                     last_error_);
     connecting_.reset();
     link_.reset();
-    opening_.reset();
+    handshake_.reset();
     state_ = state::waiting;
     if (next_address_ < addresses_.size()) return;  // try the next address at once
     backoff_ = std::clamp(2 * backoff_, min_backoff, max_backoff);

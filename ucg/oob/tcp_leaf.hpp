@@ -31,7 +31,7 @@ public:
     ~tcp_leaf() override;
 
 private:
-    enum class state { waiting, connecting, opening, joined };
+    enum class state { waiting, connecting, handshake, joined };
     // A frame to rank 0 other than the blocks of rounds.
     struct control_frame {
         wire::header head;
@@ -62,12 +62,12 @@ private:
     void connect();
     void begin_connection(const ucs::net::socket_address& address);
     void check_connection();
-    void begin_opening(ucs::unique_fd socket);
+    void begin_handshake(ucs::unique_fd socket);
     void send_hello();
     void skip_silent_address();
     // True if rank 0 has other addresses than the one that is tried.
     [[nodiscard]] bool has_other_addresses() const noexcept;
-    [[nodiscard]] ucs_status_t progress_opening();
+    [[nodiscard]] ucs_status_t progress_handshake();
     [[nodiscard]] ucs_status_t receive_welcome();
     void retry_later(std::string error);
     [[nodiscard]] ucs_status_t progress_round();
@@ -94,7 +94,7 @@ private:
     std::string last_silent_;  // the last address that accepted a connection and sent nothing
     // The connection.
     std::optional<tcp_link> link_;
-    std::optional<ucs::security::opening> opening_;  // until both sides agree
+    std::optional<ucs::security::key_handshake> handshake_;  // until both sides agree
     bool is_in_round_ = false;
     bool has_begun_ = false;  // the block was passed to the link
     bool is_sending_block_ = false;

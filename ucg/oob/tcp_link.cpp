@@ -9,7 +9,7 @@
 #include <cassert>
 #include <cerrno>
 
-#include "ucs/net/answers.hpp"
+#include "ucs/net/reply_state.hpp"
 #include "ucs/net/stream_io.hpp"
 
 namespace ucg::oob {
@@ -53,16 +53,17 @@ void tcp_link::close() noexcept {
         if (::recv(socket.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
 }
 
-ucs::security::opening::step tcp_link::advance(ucs::security::opening& opening) noexcept {
-    return ucs::net::advance(opening, fd());
+ucs::security::key_handshake::step tcp_link::advance(
+    ucs::security::key_handshake& handshake) noexcept {
+    return ucs::net::advance(handshake, fd());
 }
 
 bool tcp_link::is_silent() noexcept {
     const auto now = ucs::time::now();
     if (now < next_check_) return false;
     next_check_ = now + check_interval;
-    const auto acknowledged = ucs::net::answers_of(socket_.get(), now);
-    return silence_.look(acknowledged.owed, acknowledged.heard, now);
+    const auto liveness = ucs::net::reply_state_of(socket_.get(), now);
+    return silence_.check(liveness.is_reply_due, liveness.last_heard, now);
 }
 
 void tcp_link::put(wire::header head, std::span<const std::byte> body) noexcept {

@@ -5,7 +5,7 @@
 
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucs/net/silence_watch.hpp"
-#include "ucs/security/opening.hpp"
+#include "ucs/security/key_handshake.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::oob {
@@ -25,8 +25,9 @@ public:
     // connection stays open, because it is the parent's.
     void close() noexcept;
 
-    // Progresses the opening of the connection, before the first frame.
-    [[nodiscard]] ucs::security::opening::step advance(ucs::security::opening& opening) noexcept;
+    // Progresses the key handshake of the connection, before the first frame.
+    [[nodiscard]] ucs::security::key_handshake::step advance(
+        ucs::security::key_handshake& handshake) noexcept;
 
     // True if the peer's host has not acknowledged anything for half a minute of calls, although it
     // should. Keep-alive alone does not detect this while data is in flight.

@@ -260,25 +260,25 @@ void tcp_root::update_events(connection& peer) noexcept {
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, peer.link.fd(), &event));
 }
 
-// Progresses the opening. Returns true if both sides agree; frames follow.
-bool tcp_root::progress_opening(connection& peer) {
-    const auto step = peer.link.advance(*peer.opening);
-    if (peer.opening->has_record()) admission_.prefer(peer);
-    if (step == ucs::security::opening::step::failed) {
-        const ucs::security::opening_failure failure = peer.opening->failure();
-        if (failure == ucs::security::opening_failure::interrupted)
+// Progresses the key handshake. Returns true if both sides agree; frames follow.
+bool tcp_root::progress_handshake(connection& peer) {
+    const auto step = peer.link.advance(*peer.handshake);
+    if (peer.handshake->has_record()) admission_.prefer(peer);
+    if (step == ucs::security::key_handshake::step::failed) {
+        const ucs::security::handshake_failure failure = peer.handshake->failure();
+        if (failure == ucs::security::handshake_failure::interrupted)
             close_unidentified(peer);
         else
             drop_peer(peer, explain(failure));
     }
-    if (step != ucs::security::opening::step::agreed) return false;
-    peer.opening.reset();
+    if (step != ucs::security::key_handshake::step::agreed) return false;
+    peer.handshake.reset();
     return true;
 }
 
 tcp_root::read_end tcp_root::read(connection& peer) {
     if (peer.is_closed || failed_ != UCS_OK) return read_end::drained;
-    if (peer.opening && !progress_opening(peer)) return read_end::drained;
+    if (peer.handshake && !progress_handshake(peer)) return read_end::drained;
     for (unsigned frames = 0; frames < max_frames; ++frames)
         if (peer.is_closed || is_paused(peer) || failed_ != UCS_OK || !read_frame(peer))
             return read_end::drained;
@@ -512,8 +512,8 @@ void tcp_root::notify_strangers(bool may_know) noexcept try {
     for (std::size_t i = 0; i < strangers_.size(); ++i) {
         if (!strangers_[i] || strangers_[i]->is_closed || strangers_[i]->is_identified) continue;
         connection& peer = *strangers_[i];
-        // A frame before the end of the opening would be invalid for the peer.
-        if (peer.opening && !progress_opening(peer)) continue;
+        // A frame before the end of the key handshake would be invalid for the peer.
+        if (peer.handshake && !progress_handshake(peer)) continue;
         const ucs_status_t status = peer.link.read_header();
         if (status == UCS_OK)
             static_cast<void>(receive_hello(peer));

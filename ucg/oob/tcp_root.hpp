@@ -43,12 +43,12 @@ private:
     struct connection : ucs::net::admission::candidate {
         connection(ucs::unique_fd socket, const ucs::security::key* shared) noexcept
             : link(std::move(socket)) {
-            opening.emplace(ucs::security::opening::role::server, shared, store_purpose);
+            handshake.emplace(ucs::security::key_handshake::role::server, shared, store_purpose);
         }
 
         tcp_link link;
-        std::optional<ucs::security::opening> opening{};  // until both sides agree
-        rank_t rank = 0;                                  // 0: a stranger
+        std::optional<ucs::security::key_handshake> handshake{};  // until both sides agree
+        rank_t rank = 0;                                          // 0: a stranger
         std::uint32_t interest = 0;
         bool is_identified = false;
         bool has_sent_block = false;
@@ -91,7 +91,7 @@ private:
     // Receives up to max_frames frames.
     read_end read(connection& peer);
     [[nodiscard]] bool read_frame(connection& peer);
-    [[nodiscard]] bool progress_opening(connection& peer);
+    [[nodiscard]] bool progress_handshake(connection& peer);
     [[nodiscard]] bool receive_frame(connection& peer);
     [[nodiscard]] bool receive_block(connection& peer);
     [[nodiscard]] bool receive_early_block(connection& peer);

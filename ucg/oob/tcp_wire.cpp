@@ -30,12 +30,12 @@ bool has_valid_length(const header& head) noexcept {
         case frame_kind::withdrawn:
             return head.content == 0;
         case frame_kind::published:
-            return head.content != 0 && head.content <= most_published;
+            return head.content != 0 && head.content <= max_published;
         case frame_kind::lookup:
             return head.content == sizeof(rank_t);
         case frame_kind::reply:
             return head.content >= reply_head::size &&
-                   head.content <= reply_head::size + most_published;
+                   head.content <= reply_head::size + max_published;
         case frame_kind::block:
         case frame_kind::blocks:
             return head.content <= header::max_content;

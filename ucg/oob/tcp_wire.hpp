@@ -1,8 +1,8 @@
 // Wire format of the TCP store: frames between rank 0 and the other ranks. All numbers are little
 // endian.
 //
-// A connection begins with the opening (ucs/security/opening.hpp), in which the other rank is the
-// client. Frames follow:
+// A connection begins with the key handshake (ucs/security/key_handshake.hpp), in which the other
+// rank is the client. Frames follow:
 //
 //   header, 40 bytes, begins each frame:
 //      0  u32  magic "HOOB"
@@ -53,7 +53,7 @@ enum class frame_kind : std::uint16_t {
     reply
 };
 
-inline constexpr std::size_t most_published = 64 * 1024;
+inline constexpr std::size_t max_published = 64 * 1024;
 
 struct header {
     static constexpr std::size_t size = 40;

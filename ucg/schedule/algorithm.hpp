@@ -17,7 +17,8 @@ struct shape {
     double bytes = 0;  // of call::count elements; if blocks differ, of the average block
     tuning sizes{};
     rank_t root = 0;
-    const placement* where = nullptr;  // fabric::where(); null: each rank has its own node
+    const placement* node_placement =
+        nullptr;  // fabric::node_placement(); null: each rank has its own node
     // Number of groups that run the same collective concurrently and share the port of a node.
     rank_t sharing = 1;
 
@@ -47,7 +48,7 @@ enum class condition : std::uint8_t {
 }
 
 struct algorithm {
-    collective what;
+    collective kind;
     const char* name;
     task (*run)(member& me, const call& args);
     // Maximum number of bytes that it takes by member::scratch(). Called at most once per init.
@@ -57,11 +58,11 @@ struct algorithm {
     double (*cost)(const shape& params, const link_cost& link);
     // Replaces scratch() for an algorithm with condition::nodes.
     std::size_t (*scratch_on_nodes)(const call& args, rank_t rank,
-                                    const placement& where) = nullptr;
+                                    const placement& placement) = nullptr;
 };
 
 // Returns whether the algorithm can serve the call. The result is the same on every rank.
-[[nodiscard]] bool fits(const algorithm& algorithm, const call& args, const shape& params,
-                        bool deterministic) noexcept;
+[[nodiscard]] bool can_run(const algorithm& algorithm, const call& args, const shape& params,
+                           bool deterministic) noexcept;
 
 }  // namespace ucg::schedule

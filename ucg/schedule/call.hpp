@@ -64,7 +64,7 @@ struct tuning {
 };
 
 // Arguments with the meaning that MPI gives them. Buffers that a rank does not need may be null.
-// Counts and places are in elements. A place is the offset at which a rank's block begins.
+// Counts and offsets are in elements. An offset is the position at which a rank's block begins.
 //
 //  collective            from             into              count is of
 //  bcast                 -                all               the whole
@@ -79,25 +79,25 @@ struct tuning {
 //
 // In place: the input lies in `into`. For gather(v) and allgather(v) it lies at the offset of this
 // rank's block. For scatter(v) the root's block stays in `from`. For gather, reduce and scatter the
-// flag matters at the root only. For alltoall(v) `counts` and `places` describe both buffers.
+// flag matters at the root only. For alltoall(v) `counts` and `offsets` describe both buffers.
 struct call {
-    collective what = collective::barrier;
+    collective kind = collective::barrier;
     const void* from = nullptr;
     void* into = nullptr;
     std::uint64_t count = 0;
     std::size_t element = 1;  // bytes
 
     // Blocks that differ in size (names that end in v, and reduce_scatter): one entry for each
-    // rank. reduce_scatter ignores `places`, because its input has no gaps. gatherv and scatterv
+    // rank. reduce_scatter ignores `offsets`, because its input has no gaps. gatherv and scatterv
     // use them at the root only.
     const std::uint64_t* counts = nullptr;
-    const std::uint64_t* places = nullptr;
-    // alltoallv: counts and places of the sent blocks; the members above are those of the received
+    const std::uint64_t* offsets = nullptr;
+    // alltoallv: counts and offsets of the sent blocks; the members above are those of the received
     // blocks.
     const std::uint64_t* out_counts = nullptr;
-    const std::uint64_t* out_places = nullptr;
+    const std::uint64_t* out_offsets = nullptr;
 
-    const reducer* how = nullptr;
+    const reducer* op = nullptr;
     rank_t root = 0;
     bool in_place = false;
     tuning sizes;

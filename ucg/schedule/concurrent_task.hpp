@@ -19,21 +19,22 @@ public:
     concurrent_task& operator=(const concurrent_task&) = delete;
 
     void begin(member& me, task&& child) noexcept {
-        assert(gate_.open == 0 || me.owner().failed());
+        assert(counter_.pending == 0 || me.owner().failed());
         owner_ = &me.owner();
         child_ = std::move(child);
-        gate_ = {2, 0,
-                 nullptr};  // this function counts as well, because the task may end before it does
-        child_.begin(gate_).resume();
-        (void)gate_.close_one();
+        counter_ = {
+            2, 0,
+            nullptr};  // this function counts as well, because the task may end before it does
+        child_.begin(counter_).resume();
+        (void)counter_.decrement();
     }
 
-    gate_awaiter operator co_await() noexcept { return {gate_, owner_}; }
+    completion_awaiter operator co_await() noexcept { return {counter_, owner_}; }
 
 private:
     operation* owner_ = nullptr;
     task child_;
-    gate gate_;
+    completion_counter counter_;
 };
 
 }  // namespace ucg::schedule

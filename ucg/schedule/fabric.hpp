@@ -27,8 +27,8 @@ public:
     [[nodiscard]] virtual rank_t size() const noexcept = 0;
 
     // Returns which ranks share a node, or null if the fabric cannot run collectives of a node
-    // (action::together).
-    [[nodiscard]] virtual const placement* where() const noexcept { return nullptr; }
+    // (action::node_collective).
+    [[nodiscard]] virtual const placement* node_placement() const noexcept { return nullptr; }
 
     // Returns the ranks of its node that the operation waits for in a collective of the node.
     // Throws std::bad_alloc.
@@ -47,16 +47,17 @@ public:
     // which is the same on every rank because all ranks start the operations of a series in the
     // same order. Returns an error if another rank has already reported a failure of this
     // operation, or if there is no memory. The operation counts as started nevertheless, and calls
-    // announce().
-    [[nodiscard]] virtual ucs_status_t enter(operation& operation, sequence_t& number) noexcept = 0;
+    // report_failure().
+    [[nodiscard]] virtual ucs_status_t begin_operation(operation& operation,
+                                                       sequence_t& number) noexcept = 0;
 
     // Called when the operation has ended on this rank and none of its steps is in flight. Messages
     // that arrive for it later, after a failure, are dropped.
-    virtual void leave(operation& operation) noexcept = 0;
+    virtual void end_operation(operation& operation) noexcept = 0;
 
     // Called when the operation failed on this rank. The fabric notifies the other ranks. Each rank
-    // that has not ended the operation calls operation::fail_as_told() within a bounded time.
-    virtual void announce(operation& operation, ucs_status_t status) noexcept = 0;
+    // that has not ended the operation calls operation::fail_as_notified() within a bounded time.
+    virtual void report_failure(operation& operation, ucs_status_t status) noexcept = 0;
 };
 
 // Executes a reduce or copy step on the calling thread, for fabrics without a better way.

@@ -11,9 +11,10 @@ namespace ucg::schedule {
 
 class member;
 
-// Waits until a gate closes. If the operation failed, the waiting coroutine is never resumed.
-struct gate_awaiter {
-    gate& awaited;
+// Waits until a completion counter is 0. If the operation failed, the waiting coroutine is never
+// resumed.
+struct completion_awaiter {
+    completion_counter& awaited;
     const operation* owner;  // null: nothing was begun
 
     [[nodiscard]] bool await_ready() const noexcept;
@@ -38,8 +39,8 @@ public:
     void exchange(member& me, rank_t to, const void* out, std::size_t out_bytes, rank_t from,
                   void* in, std::size_t in_bytes) noexcept;
 
-    gate_awaiter operator co_await() noexcept {
-        return {gate_, in_.owner != nullptr ? in_.owner : out_.owner};
+    completion_awaiter operator co_await() noexcept {
+        return {counter_, in_.owner != nullptr ? in_.owner : out_.owner};
     }
 
 private:
@@ -51,7 +52,7 @@ private:
     void begin_send(member& me, rank_t to, const void* data, std::size_t bytes) noexcept;
     void begin_receive(member& me, rank_t from, void* data, std::size_t bytes) noexcept;
 
-    gate gate_;
+    completion_counter counter_;
     step out_;
     step in_;
 };
@@ -62,14 +63,14 @@ public:
     local_work(const local_work&) = delete;
     local_work& operator=(const local_work&) = delete;
 
-    gate_awaiter operator co_await() noexcept { return {gate_, step_.owner}; }
+    completion_awaiter operator co_await() noexcept { return {counter_, step_.owner}; }
 
 private:
     friend class member;
     local_work(member& me, void* into, const reduction& operands) noexcept;
     local_work(member& me, void* into, const void* from, std::size_t bytes) noexcept;
 
-    gate gate_;
+    completion_counter counter_;
     step step_;
     reduction operands_;
 };
@@ -85,10 +86,10 @@ public:
 
     void begin(member& me, const call& args) noexcept;
 
-    gate_awaiter operator co_await() noexcept { return {gate_, step_.owner}; }
+    completion_awaiter operator co_await() noexcept { return {counter_, step_.owner}; }
 
 private:
-    gate gate_;
+    completion_counter counter_;
     step step_;
     call args_;
 };

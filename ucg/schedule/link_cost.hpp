@@ -7,17 +7,17 @@
 namespace ucg::schedule {
 
 // The LogGP parameters of one kind of link, in seconds.
-struct link_price {
+struct loggp_params {
     double latency = 4e-7;      // of an empty message, including the overheads of both sides
     double per_byte = 5e-11;    // of a message's content
     double per_message = 1e-7;  // processor time of one more message while others are under way
     double gap = 0;             // minimum time that a message occupies a port
 };
 
-// The costs of collectives in a node's shared memory (action::together), in seconds.
-struct node_price {
-    double flag = 2e-7;  // until another rank sees a written flag
-    double look = 3e-8;  // reading the flag of one more rank
+// The costs of collectives in a node's shared memory (action::node_collective), in seconds.
+struct node_cost_params {
+    double flag = 2e-7;       // until another rank sees a written flag
+    double flag_read = 3e-8;  // reading the flag of one more rank
     double copy_byte = 5e-11;
     double reduce_byte = 5e-11;  // of each byte of the result of two sources
 
@@ -36,8 +36,8 @@ struct link_cost {
     double copy_byte = 5e-11;     // of each byte copied
     double per_message = 2.5e-7;  // processor time of one more message while others are under way
     double gap = 0;               // minimum time that a message occupies a port
-    link_price inside{};
-    node_price node{};
+    loggp_params inside{};
+    node_cost_params node{};
 };
 
 }  // namespace ucg::schedule

@@ -12,7 +12,7 @@ member member::part(const rank_t* ranks, rank_t rank, rank_t size) const noexcep
     return made;
 }
 
-member member::on(channel_t channel) const noexcept {
+member member::on_channel(channel_t channel) const noexcept {
     member made = *this;
     made.channel_ = channel;
     return made;
@@ -29,8 +29,8 @@ local_work member::reduce(const reducer& op, void* into, const void* left, const
     return {*this, into, {&op, {left, right}, 2, count, last}};
 }
 
-const placement& member::where() const noexcept {
-    return *owner_->over().where();
+const placement& member::node_placement() const noexcept {
+    return *owner_->used_fabric().node_placement();
 }
 
 std::byte* member::scratch(std::size_t bytes) noexcept {

@@ -28,7 +28,7 @@ public:
     // part of a part is not supported.
     [[nodiscard]] member part(const rank_t* ranks, rank_t rank, rank_t size) const noexcept;
     // Returns this member on another channel, for algorithms that run at the same time.
-    [[nodiscard]] member on(channel_t channel) const noexcept;
+    [[nodiscard]] member on_channel(channel_t channel) const noexcept;
     // Returns this member with an arena from which scratch() takes memory. So an algorithm can
     // reuse the memory of an earlier one that has ended. The arena must outlive the member.
     [[nodiscard]] member with(arena& scratch) const noexcept;
@@ -65,8 +65,8 @@ public:
     // Begins a collective of the ranks that share this rank's node, numbered by
     // placement::index_of(). All of them must ask for the same collectives in the same order, over
     // all operations. Only for groups whose fabric has a placement.
-    node_work together(const call& args) noexcept { return {*this, args}; }
-    [[nodiscard]] const placement& where() const noexcept;
+    node_work node_collective(const call& args) noexcept { return {*this, args}; }
+    [[nodiscard]] const placement& node_placement() const noexcept;
 
     // Returns the next `bytes` bytes of the operation's scratch memory (or of the arena), aligned
     // for any element and valid until the end of the operation. An algorithm must not take more

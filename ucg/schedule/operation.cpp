@@ -15,15 +15,16 @@ ucs_status_t operation::init(const algorithm& algorithm, const call& args) noexc
     program_ = nullptr;
     call_ = args;
     me_ = member(*this, fabric_.rank(), fabric_.size());
-    if (args.what == collective::reduce_scatter) {
-        places_.resize(me_.size());
+    if (args.kind == collective::reduce_scatter) {
+        offsets_.resize(me_.size());
         for (rank_t i = 1; i < me_.size(); ++i)
-            places_[i] = places_[i - 1] + args.counts[i - 1];
-        call_.places = places_.data();
+            offsets_[i] = offsets_[i - 1] + args.counts[i - 1];
+        call_.offsets = offsets_.data();
     }
-    const std::size_t asked = algorithm.scratch_on_nodes != nullptr
-                                  ? algorithm.scratch_on_nodes(call_, me_.rank(), *fabric_.where())
-                                  : algorithm.scratch(call_, me_.rank(), me_.size());
+    const std::size_t asked =
+        algorithm.scratch_on_nodes != nullptr
+            ? algorithm.scratch_on_nodes(call_, me_.rank(), *fabric_.node_placement())
+            : algorithm.scratch(call_, me_.rank(), me_.size());
     const std::size_t bytes = arena::for_pieces_of(asked);
     memory_.reset(new std::byte[bytes]);
     scratch_ = {memory_.get(), bytes};
@@ -58,15 +59,15 @@ std::vector<rank_t> operation::missing() const {
 std::vector<rank_t> operation::peers_of(action kind) const {
     std::vector<rank_t> ranks;
     for (const step* each = in_flight_; each != nullptr; each = each->next)
-        if (each->what == kind) ranks.push_back(each->peer);
+        if (each->kind == kind) ranks.push_back(each->peer);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
 }
 
-bool operation::waits_for(rank_t rank) const noexcept {
+bool operation::is_waiting_for(rank_t rank) const noexcept {
     for (const step* each = in_flight_; each != nullptr; each = each->next)
-        if (each->what == action::receive && each->peer == rank) return true;
+        if (each->kind == action::receive && each->peer == rank) return true;
     return false;
 }
 
@@ -75,7 +76,7 @@ void operation::start() noexcept {
     failure_ = UCS_OK;
     scratch_.clear();
     ++busy_;
-    if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
+    if (const ucs_status_t status = fabric_.begin_operation(*this, number_); status != UCS_OK) {
         fail(status);
     } else {
         root_ = program_ != nullptr ? program_->run(me_) : algorithm_->run(me_, call_);
@@ -89,12 +90,12 @@ void operation::start() noexcept {
 void operation::start_failed(ucs_status_t status) noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;
-    const ucs_status_t entered = fabric_.enter(*this, number_);
+    const ucs_status_t entered = fabric_.begin_operation(*this, number_);
     fail(entered != UCS_OK ? entered : status);
 }
 
 void operation::post(step& step) noexcept {
-    if (failed()) return;  // the gate of the step stays open, so its coroutine is not resumed
+    if (failed()) return;  // the counter of the step stays above 0, so its coroutine is not resumed
     link(step);
     fabric_.post(step);
 }
@@ -103,7 +104,7 @@ void operation::complete(step& ended, ucs_status_t status) noexcept {
     ++busy_;
     unlink(ended);
     if (status != UCS_OK) fail(status);
-    const std::coroutine_handle<> waiter = ended.of->close_one();
+    const std::coroutine_handle<> waiter = ended.counter->decrement();
     if (waiter && !failed()) waiter.resume();
     --busy_;
     finish_if_done();
@@ -111,17 +112,17 @@ void operation::complete(step& ended, ucs_status_t status) noexcept {
 
 void operation::fail(ucs_status_t status) noexcept {
     if (status_ != UCS_INPROGRESS || failed()) return;
-    // announce() may move messages, including the last one of this operation. The operation must
-    // not end successfully inside announce(), because its owner might then restart or destroy it
-    // before it fails. So `busy_` is raised.
+    // report_failure() may move messages, including the last one of this operation. The operation
+    // must not end successfully inside report_failure(), because its owner might then restart or
+    // destroy it before it fails. So `busy_` is raised.
     ++busy_;
-    fabric_.announce(*this, status);
-    fail_as_told(status);
+    fabric_.report_failure(*this, status);
+    fail_as_notified(status);
     --busy_;
     finish_if_done();
 }
 
-void operation::fail_as_told(ucs_status_t status) noexcept {
+void operation::fail_as_notified(ucs_status_t status) noexcept {
     if (status_ != UCS_INPROGRESS || failed()) return;
     ++busy_;
     failure_ = status;
@@ -141,7 +142,7 @@ void operation::finish_if_done() noexcept {
     if (!failed() && !root_.done()) return;
     root_ = task();
     status_ = failure_;
-    fabric_.leave(*this);
+    fabric_.end_operation(*this);
     if (callback_ != nullptr) callback_(*this, callback_argument_);
 }
 
@@ -157,10 +158,10 @@ void operation::unlink(step& step) noexcept {
     if (step.next != nullptr) step.next->previous = step.previous;
 }
 
-bool fits(const algorithm& algorithm, const call& args, const shape& params,
-          bool deterministic) noexcept {
-    if (algorithm.what != args.what) return false;
-    const bool ordered = args.how != nullptr && !args.how->commutative();
+bool can_run(const algorithm& algorithm, const call& args, const shape& params,
+             bool deterministic) noexcept {
+    if (algorithm.kind != args.kind) return false;
+    const bool ordered = args.op != nullptr && !args.op->is_commutative();
     if (ordered && has(algorithm.needs, condition::commutative)) return false;
     if (has(algorithm.needs, condition::power_of_two) && !std::has_single_bit(params.ranks))
         return false;
@@ -168,12 +169,13 @@ bool fits(const algorithm& algorithm, const call& args, const shape& params,
     // ranks on nodes.
     constexpr condition bits_of_its_own =
         condition::order_by_place | condition::own_order | condition::nodes;
-    if (deterministic && takes_operator(args.what) && has(algorithm.needs, bits_of_its_own))
+    if (deterministic && takes_operator(args.kind) && has(algorithm.needs, bits_of_its_own))
         return false;
     if (has(algorithm.needs, condition::nodes)) {
-        const placement* const placement = params.where;
-        if (placement == nullptr || placement->nodes() == 1 || placement->most() == 1) return false;
-        if (ordered && !placement->in_order()) return false;
+        const placement* const placement = params.node_placement;
+        if (placement == nullptr || placement->nodes() == 1 || placement->max_ranks_per_node() == 1)
+            return false;
+        if (ordered && !placement->is_in_order()) return false;
     }
     return true;
 }

@@ -30,9 +30,9 @@ public:
     operation& operator=(const operation&) = delete;
     ~operation() = default;
 
-    // Prepares a call with an algorithm that fits(). Allocates all memory except the coroutine
-    // frames, which stay in the pool after the first start. The memory that `args` points to must
-    // stay valid; the caller may replace buffers between two starts (arguments()).
+    // Prepares a call with an algorithm that can_run() accepts. Allocates all memory except the
+    // coroutine frames, which stay in the pool after the first start. The memory that `args` points
+    // to must stay valid; the caller may replace buffers between two starts (arguments()).
     // UCS_ERR_NO_MEMORY.
     [[nodiscard]] ucs_status_t init(const algorithm& algorithm, const call& args) noexcept;
     // Prepares a program instead of a collective. The program must outlive the operation.
@@ -59,20 +59,20 @@ public:
     [[nodiscard]] std::vector<rank_t> missing() const;
     // Returns the ranks that have not received a message of this rank.
     [[nodiscard]] std::vector<rank_t> unsent() const { return peers_of(action::send); }
-    [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
+    [[nodiscard]] bool is_waiting_for(rank_t rank) const noexcept;
 
     // Ends the operation with an error on every rank, as soon as the fabric no longer accesses its
     // memory. Does nothing if the operation does not run.
     void fail(ucs_status_t status) noexcept;
     // The same after a notification from another rank; does not notify other ranks.
-    void fail_as_told(ucs_status_t status) noexcept;
+    void fail_as_notified(ucs_status_t status) noexcept;
 
     // The fabric calls this once for each post(), when the step has ended. It may resume the
     // algorithm, which may post further steps before complete() returns.
     void complete(step& ended, ucs_status_t status) noexcept;
 
     // For steps and tasks.
-    [[nodiscard]] const fabric& over() const noexcept { return fabric_; }
+    [[nodiscard]] const fabric& used_fabric() const noexcept { return fabric_; }
     void post(step& step) noexcept;
     [[nodiscard]] bool failed() const noexcept { return failure_ != UCS_OK; }
     // Returns whether the algorithm runs collectives of a node.
@@ -93,7 +93,7 @@ private:
     program* program_ = nullptr;  // used if algorithm_ is null
     call call_;
     member me_{*this, 0, 0};
-    std::vector<std::uint64_t> places_;  // offsets of a reduce_scatter's blocks
+    std::vector<std::uint64_t> offsets_;  // offsets of a reduce_scatter's blocks
     std::unique_ptr<std::byte[]> memory_;
     arena scratch_;
 
@@ -103,7 +103,7 @@ private:
     unsigned busy_ =
         0;  // functions of this class on the call stack; frames are destroyed only if it is 0
     step* in_flight_ = nullptr;
-    gate end_;
+    completion_counter end_;
     task root_;
     listener callback_ = nullptr;
     void* callback_argument_ = nullptr;

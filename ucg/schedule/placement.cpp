@@ -26,14 +26,14 @@ placement::placement(std::span<const std::uint64_t> names)
             nodes.try_emplace(names[rank], static_cast<rank_t>(sizes.size()));
         if (is_new) sizes.push_back(0);
         locations_[rank] = {found->second, sizes[found->second]++};
-        in_order_ = in_order_ && found->second + 1 == sizes.size();
+        is_in_order_ = is_in_order_ && found->second + 1 == sizes.size();
     }
     begins_.resize(sizes.size() + 1);
     std::inclusive_scan(sizes.begin(), sizes.end(), begins_.begin() + 1, std::plus<std::size_t>());
     for (rank_t rank = 0; rank < locations_.size(); ++rank)
         members_[begins_[locations_[rank].node] + locations_[rank].index] = rank;
-    fewest_ = *std::ranges::min_element(sizes);
-    most_ = *std::ranges::max_element(sizes);
+    min_ranks_per_node_ = *std::ranges::min_element(sizes);
+    max_ranks_per_node_ = *std::ranges::max_element(sizes);
 }
 
 }  // namespace ucg::schedule

@@ -25,18 +25,20 @@ public:
 
     [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return locations_[rank].node; }
     [[nodiscard]] rank_t index_of(rank_t rank) const noexcept { return locations_[rank].index; }
-    [[nodiscard]] rank_t at(rank_t node, rank_t index) const noexcept { return on(node)[index]; }
+    [[nodiscard]] rank_t at(rank_t node, rank_t index) const noexcept {
+        return ranks_on(node)[index];
+    }
 
     // The ranks of a node, ascending. Never empty.
-    [[nodiscard]] std::span<const rank_t> on(rank_t node) const noexcept {
+    [[nodiscard]] std::span<const rank_t> ranks_on(rank_t node) const noexcept {
         return std::span(members_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
     }
-    // The minimum and the maximum number of ranks on a node.
-    [[nodiscard]] rank_t fewest() const noexcept { return fewest_; }
-    [[nodiscard]] rank_t most() const noexcept { return most_; }
+    // Minimum and maximum number of ranks on a node.
+    [[nodiscard]] rank_t min_ranks_per_node() const noexcept { return min_ranks_per_node_; }
+    [[nodiscard]] rank_t max_ranks_per_node() const noexcept { return max_ranks_per_node_; }
     // True if the ranks of every node are contiguous, so that the order of nodes keeps that of
     // ranks.
-    [[nodiscard]] bool in_order() const noexcept { return in_order_; }
+    [[nodiscard]] bool is_in_order() const noexcept { return is_in_order_; }
 
 private:
     struct location {
@@ -45,9 +47,9 @@ private:
     std::vector<location> locations_;
     std::vector<rank_t> members_;  // node by node
     std::vector<std::size_t> begins_;
-    rank_t fewest_ = 1;
-    rank_t most_ = 1;
-    bool in_order_ = true;
+    rank_t min_ranks_per_node_ = 1;
+    rank_t max_ranks_per_node_ = 1;
+    bool is_in_order_ = true;
 };
 
 }  // namespace ucg::schedule

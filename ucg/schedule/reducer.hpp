@@ -32,7 +32,7 @@ public:
     }
 
     [[nodiscard]] std::size_t element() const noexcept { return element_; }  // bytes
-    [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+    [[nodiscard]] bool is_commutative() const noexcept { return commutative_; }
     // For a built-in reducer: kind_of() its type and operation. 0: a function of the caller.
     [[nodiscard]] std::uint16_t kind() const noexcept { return kind_; }
 

@@ -1,5 +1,5 @@
-// A step: one request of an algorithm to its fabric, and the gate on which a coroutine waits for
-// it.
+// A step: one request of an algorithm to its fabric, and the completion counter on which a
+// coroutine waits for it.
 #pragma once
 
 #include <coroutine>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ucg/schedule/numbering.hpp"
+#include "ucg/schedule/sequence_numbers.hpp"
 
 namespace ucg::schedule {
 
@@ -18,19 +18,19 @@ class operation;
 class reducer;
 struct call;
 
-// `together`: a collective of the ranks that share this rank's node.
-enum class action : std::uint8_t { send, receive, reduce, copy, together };
+// `node_collective`: a collective of the ranks that share this rank's node.
+enum class action : std::uint8_t { send, receive, reduce, copy, node_collective };
 
-// A completion counter: a coroutine waits until `open` steps or other coroutines have ended. Lies
-// in the frame of the waiting coroutine. Owner context.
-struct gate {
-    std::uint32_t open = 0;          // number of steps and coroutines that have not ended
+// A completion counter: a coroutine waits until `pending` steps or other coroutines have ended.
+// Lies in the frame of the waiting coroutine. Owner context.
+struct completion_counter {
+    std::uint32_t pending = 0;       // number of steps and coroutines that have not ended
     std::uint64_t time = 0;          // for use by the fabric; 0 before the first use
     std::coroutine_handle<> waiter;  // empty while no coroutine waits
 
     // Decrements the counter. Returns the coroutine to resume, or an empty handle.
-    [[nodiscard]] std::coroutine_handle<> close_one() noexcept {
-        return --open == 0 ? std::exchange(waiter, nullptr) : nullptr;
+    [[nodiscard]] std::coroutine_handle<> decrement() noexcept {
+        return --pending == 0 ? std::exchange(waiter, nullptr) : nullptr;
     }
 };
 
@@ -38,7 +38,7 @@ struct gate {
 struct reduction {
     static constexpr std::size_t max_sources = 4;
 
-    const reducer* how = nullptr;
+    const reducer* op = nullptr;
     const void* from[max_sources] = {};
     std::size_t sources = 0;
     std::size_t count = 0;  // elements
@@ -48,15 +48,15 @@ struct reduction {
 // Lies in the frame of the algorithm. The step and the bytes that it refers to must stay valid from
 // fabric::post() to operation::complete(). Owner context.
 struct step {
-    action what = action::send;
+    action kind = action::send;
     channel_t channel = 0;
     rank_t peer = 0;             // of a message
     const void* from = nullptr;  // send, copy
     void* into = nullptr;        // receive, copy, reduce
     std::size_t bytes = 0;
-    const reduction* work = nullptr;  // reduce
-    const call* asked = nullptr;      // together
-    gate* of = nullptr;
+    const reduction* operands = nullptr;  // reduce
+    const call* node_call = nullptr;      // node_collective
+    completion_counter* counter = nullptr;
     operation* owner = nullptr;
 
     // Links of the operation's list of steps in flight.
@@ -64,7 +64,7 @@ struct step {
     step* previous = nullptr;
 
     // For use by the fabric while it has the step.
-    step* neighbour = nullptr;
+    step* next_in_fabric = nullptr;
     void* state = nullptr;
 };
 

@@ -38,9 +38,9 @@ public:
     [[nodiscard]] bool empty() const noexcept { return !frame_; }
     [[nodiscard]] bool done() const noexcept { return frame_ && frame_.done(); }
 
-    // Returns the handle for the first resumption. The task calls end.close_one() at its end. For
+    // Returns the handle for the first resumption. The task calls end.decrement() at its end. For
     // classes that await tasks.
-    [[nodiscard]] inline std::coroutine_handle<> begin(gate& end) noexcept;
+    [[nodiscard]] inline std::coroutine_handle<> begin(completion_counter& end) noexcept;
 
     // Begins the task and waits for its end.
     inline auto operator co_await() noexcept;
@@ -55,13 +55,13 @@ struct task::promise_type {
     struct at_end {
         bool await_ready() noexcept { return false; }
         std::coroutine_handle<> await_suspend(handle ended) noexcept {
-            const std::coroutine_handle<> next = ended.promise().end->close_one();
+            const std::coroutine_handle<> next = ended.promise().end->decrement();
             return next ? next : std::noop_coroutine();
         }
         void await_resume() noexcept {}
     };
 
-    gate* end = nullptr;
+    completion_counter* end = nullptr;
 
     task get_return_object() noexcept { return task(handle::from_promise(*this)); }
     static task get_return_object_on_allocation_failure() noexcept { return {}; }
@@ -85,8 +85,9 @@ struct task::promise_type {
     }
 };
 
-inline std::coroutine_handle<> task::begin(gate& end) noexcept {
-    if (!frame_) return std::noop_coroutine();  // the gate stays open, so no coroutine is resumed
+inline std::coroutine_handle<> task::begin(completion_counter& end) noexcept {
+    if (!frame_)
+        return std::noop_coroutine();  // the counter stays above 0, so no coroutine is resumed
     frame_.promise().end = &end;
     return frame_;
 }
@@ -94,11 +95,11 @@ inline std::coroutine_handle<> task::begin(gate& end) noexcept {
 inline auto task::operator co_await() noexcept {
     struct awaiter {
         task& child;
-        gate end;
+        completion_counter end;
 
         bool await_ready() noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) noexcept {
-            end.open = 1;
+            end.pending = 1;
             end.waiter = parent;
             return child.begin(end);
         }
@@ -117,19 +118,19 @@ public:
 
     bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> parent) noexcept {
-        end_.open = 3;  // this function counts as well, because tasks may end before it does
+        end_.pending = 3;  // this function counts as well, because tasks may end before it does
         first_.begin(end_).resume();
         second_.begin(end_).resume();
-        (void)end_.close_one();
-        if (end_.open != 0) end_.waiter = parent;
-        return end_.open != 0;
+        (void)end_.decrement();
+        if (end_.pending != 0) end_.waiter = parent;
+        return end_.pending != 0;
     }
     void await_resume() noexcept {}
 
 private:
     task& first_;
     task& second_;
-    gate end_;
+    completion_counter end_;
 };
 
 }  // namespace ucg::schedule

@@ -37,12 +37,12 @@ public:
 
     bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> parent) noexcept {
-        end_.open = static_cast<std::uint32_t>(count_ + 1);  // this function counts as well
+        end_.pending = static_cast<std::uint32_t>(count_ + 1);  // this function counts as well
         for (std::size_t i = 0; i < count_; ++i)
             tasks_[i].begin(end_).resume();
-        (void)end_.close_one();
-        if (end_.open != 0) end_.waiter = parent;
-        return end_.open != 0;
+        (void)end_.decrement();
+        if (end_.pending != 0) end_.waiter = parent;
+        return end_.pending != 0;
     }
     void await_resume() noexcept {}
 
@@ -50,7 +50,7 @@ private:
     std::unique_ptr<task[]> tasks_;
     std::size_t capacity_;
     std::size_t count_ = 0;
-    gate end_;
+    completion_counter end_;
 };
 
 }  // namespace ucg::schedule

@@ -132,20 +132,20 @@ task together(member& me, const call& args, unsigned rounds, double& each) {
     const call barrier;
     stopwatch time;
     for (unsigned i = 0; i < times; ++i) {
-        co_await me.together(barrier);
+        co_await me.node_collective(barrier);
         time.begin();
         for (unsigned round = 0; round < rounds; ++round)
-            co_await me.together(args);
-        co_await me.together(barrier);
+            co_await me.node_collective(args);
+        co_await me.node_collective(barrier);
         time.end();
     }
     each = time.best() / rounds;
 }
 
 // Returns how often a price is paid in a collective of the node, by the formula of the prediction.
-double share(collective type, rank_t ranks, double schedule::node_price::*price) {
-    schedule::node_price one;
-    one.flag = one.look = one.copy_byte = one.reduce_byte = 0;
+double share(collective type, rank_t ranks, double schedule::node_cost_params::*price) {
+    schedule::node_cost_params one;
+    one.flag = one.flag_read = one.copy_byte = one.reduce_byte = 0;
     one.*price = 1;
     constexpr double size = long_message;
     return node::cost_of({type, ranks, size, size * ranks, size}, one).total();
@@ -153,17 +153,17 @@ double share(collective type, rank_t ranks, double schedule::node_price::*price)
 
 task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte* data,
                price_sample& found) {
-    using price = schedule::node_price;
+    using price = schedule::node_cost_params;
     const call barrier;
     call bcast;
-    bcast.what = collective::bcast;
+    bcast.kind = collective::bcast;
     bcast.into = data;
     bcast.count = long_message;
     call allreduce;
-    allreduce.what = collective::allreduce;
+    allreduce.kind = collective::allreduce;
     allreduce.into = data;
     allreduce.in_place = true;
-    allreduce.how = &sum;
+    allreduce.op = &sum;
     allreduce.element = sum.element();
     allreduce.count = long_message / sum.element();
 
@@ -178,7 +178,7 @@ task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte
     const auto paid = [&](collective type, double price::*member) {
         return share(type, ranks, member);
     };
-    found.flag = met - (ranks - 1) * price{}.look;
+    found.flag = met - (ranks - 1) * price{}.flag_read;
     work_sample& work = found.node;
     work.copy_byte = (copied - met) / paid(collective::bcast, &price::copy_byte);
     work.reduce_byte = (reduced - paid(collective::allreduce, &price::flag) * met -
@@ -190,29 +190,31 @@ task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte
 
 // Returns the partner on the neighbouring node, for the first rank of a node; the rank itself if
 // there is none.
-rank_t partner_between(const placement& where, rank_t rank) noexcept {
-    const rank_t other = where.node_of(rank) ^ 1U;
-    return where.index_of(rank) == 0 && other < where.nodes() ? where.at(other, 0) : rank;
+rank_t partner_between(const placement& placement, rank_t rank) noexcept {
+    const rank_t other = placement.node_of(rank) ^ 1U;
+    return placement.index_of(rank) == 0 && other < placement.nodes() ? placement.at(other, 0)
+                                                                      : rank;
 }
 
-rank_t partner_inside(const placement& where, rank_t rank) noexcept {
-    const auto node_ranks = where.on(where.node_of(rank));
-    const rank_t index = where.index_of(rank);
+rank_t partner_inside(const placement& placement, rank_t rank) noexcept {
+    const auto node_ranks = placement.ranks_on(placement.node_of(rank));
+    const rank_t index = placement.index_of(rank);
     return index < 2 && node_ranks.size() > 1 ? node_ranks[index ^ 1U] : rank;
 }
 
 task run(member& me, const call& args) {
     // The placement comes as input; see measuring().
-    const auto& where = *static_cast<const placement*>(args.from);
+    const auto& placement = *static_cast<const schedule::placement*>(args.from);
     auto& own = *reinterpret_cast<price_sample*>(me.scratch(sizeof(price_sample)));
     std::byte* const data = me.scratch(long_message);
     std::byte* const other = me.scratch(long_message);
     own = no_sample;
     std::fill_n(data, long_message, std::byte{0});
     const schedule::kernel_reducer sum(reduce::element::fp32, reduce::operation::sum, me.size());
-    const rank_t near = partner_inside(where, me.rank());
-    const rank_t far = partner_between(where, me.rank());
-    const auto node_ranks = static_cast<rank_t>(where.on(where.node_of(me.rank())).size());
+    const rank_t near = partner_inside(placement, me.rank());
+    const rank_t far = partner_between(placement, me.rank());
+    const auto node_ranks =
+        static_cast<rank_t>(placement.ranks_on(placement.node_of(me.rank())).size());
     co_await own_work(me, sum, data, other, own.alone);
     if (far != me.rank()) co_await messages(me, far, data, own.between);
     if (near != me.rank()) co_await messages(me, near, data, own.inside);
@@ -227,8 +229,8 @@ std::size_t scratch(const call& args, rank_t rank, rank_t size) {
            algo::allgather::bruck::scratch(args, rank, size);
 }
 
-std::size_t scratch_on_nodes(const call& args, rank_t rank, const placement& where) {
-    return scratch(args, rank, where.ranks());
+std::size_t scratch_on_nodes(const call& args, rank_t rank, const placement& placement) {
+    return scratch(args, rank, placement.ranks());
 }
 
 double no_cost(const schedule::shape&, const schedule::link_cost&) {
@@ -279,16 +281,16 @@ void adopt_work(const std::vector<price_sample>& measured, Prices& prices,
 
 }  // namespace
 
-const schedule::algorithm& measurement(const placement& where) noexcept {
-    return where.most() > 1 ? with_nodes : between_single_ranks;
+const schedule::algorithm& measurement(const placement& placement) noexcept {
+    return placement.max_ranks_per_node() > 1 ? with_nodes : between_single_ranks;
 }
 
-call measuring(const placement& where, std::vector<price_sample>& into) {
-    into.assign(where.ranks(), no_sample);
+call measuring(const placement& placement, std::vector<price_sample>& into) {
+    into.assign(placement.ranks(), no_sample);
     call args;
-    args.what = collective::allgather;
+    args.kind = collective::allgather;
     args.count = sizeof(price_sample);
-    args.from = &where;
+    args.from = &placement;
     args.into = into.data();
     return args;
 }

@@ -31,8 +31,8 @@ struct price_sample {
 // own work. The first ranks of neighbouring nodes, and then the first two ranks of each node,
 // exchange messages. Then each node does some collectives on its engine. All ranks get all samples.
 // It takes some hundred latencies and some 100 KB of traffic.
-[[nodiscard]] const schedule::algorithm& measurement(const schedule::placement& where) noexcept;
-[[nodiscard]] schedule::call measuring(const schedule::placement& where,
+[[nodiscard]] const schedule::algorithm& measurement(const schedule::placement& placement) noexcept;
+[[nodiscard]] schedule::call measuring(const schedule::placement& placement,
                                        std::vector<price_sample>& into);
 
 // Stores the medians of the samples in `links`; values without samples stay.

@@ -15,28 +15,31 @@ constinit const ucs::log::component self{"ucg.select"};
 // The algorithm of a name, and whether it can serve the call.
 struct named {
     bool fits = false;
-    const schedule::algorithm* by = nullptr;
+    const schedule::algorithm* algorithm = nullptr;
 };
 
-named look_up(const question& query, std::string_view name) {
+named look_up(const query& query, std::string_view name) {
     if (name == shared_memory) return {query.engine && !query.deterministic, nullptr};
-    const schedule::algorithm* const by = algo::find(query.call.what, name);
-    return {by != nullptr && fits(*by, query.call, query.shape, query.deterministic), by};
+    const schedule::algorithm* const algorithm = algo::find(query.call.kind, name);
+    return {
+        algorithm != nullptr && can_run(*algorithm, query.call, query.shape, query.deterministic),
+        algorithm};
 }
 
-std::string text_of(const question& query) {
-    return fmt::format("{} of {} among {}", schedule::name(query.call.what),
+std::string text_of(const query& query) {
+    return fmt::format("{} of {} among {}", schedule::name(query.call.kind),
                        ucs::config::print_bytes(static_cast<std::size_t>(query.shape.bytes)),
                        query.shape.ranks);
 }
 
 // Text with the predicted times of the chosen algorithm and of the next best one.
-std::string prediction(const question& query, const schedule::algorithm& best) {
+std::string prediction(const query& query, const schedule::algorithm& best) {
     const double own = best.cost(query.shape, query.link);
     const schedule::algorithm* second = nullptr;
     double next = 0;
-    for (const schedule::algorithm& each : algo::algorithms(query.call.what)) {
-        if (&each == &best || !fits(each, query.call, query.shape, query.deterministic)) continue;
+    for (const schedule::algorithm& each : algo::algorithms(query.call.kind)) {
+        if (&each == &best || !can_run(each, query.call, query.shape, query.deterministic))
+            continue;
         const double cost = each.cost(query.shape, query.link);
         if (second != nullptr && cost >= next) continue;
         second = &each;
@@ -67,19 +70,19 @@ ucs::result<selector> selector::make(
     return made;
 }
 
-ucs::result<choice> selector::choose(const question& query) const {
+ucs::result<choice> selector::choose(const query& query) const {
     if (!query.wanted.empty()) {
         const named found = look_up(query, query.wanted);
-        if (found.fits) return choice{found.by, "asked for by the program"};
+        if (found.fits) return choice{found.algorithm, "asked for by the program"};
         ucs::log::error(self, "{}: the algorithm \"{:.100}\" is not there or cannot serve this",
                         text_of(query), query.wanted);
         return UCS_ERR_NO_ELEM;
     }
-    const rules& by_user = rules_[static_cast<std::size_t>(query.call.what)];
+    const rules& by_user = rules_[static_cast<std::size_t>(query.call.kind)];
     if (const std::string_view name = by_user.name_for(query.shape.bytes, query.shape.ranks);
         !name.empty()) {
         const named found = look_up(query, name);
-        if (found.fits) return choice{found.by, "asked for by the environment"};
+        if (found.fits) return choice{found.algorithm, "asked for by the environment"};
         const std::string line = fmt::format(
             "{}: the algorithm \"{:.100}\" of the environment is not there or cannot serve this",
             text_of(query), name);

@@ -15,16 +15,16 @@ namespace ucg::select {
 inline constexpr const char* shared_memory = "shared_memory";
 
 struct choice {
-    const schedule::algorithm* by = nullptr;  // null: the node's engine
-    std::string reason;                       // one line
+    const schedule::algorithm* algorithm = nullptr;  // null: the node's engine
+    std::string reason;                              // one line
 
     [[nodiscard]] const char* name() const noexcept {
-        return by == nullptr ? shared_memory : by->name;
+        return algorithm == nullptr ? shared_memory : algorithm->name;
     }
 };
 
 // The call to choose for; the same on every rank.
-struct question {
+struct query {
     const schedule::call& call;
     const schedule::shape& shape;
     const schedule::link_cost& link;
@@ -46,7 +46,7 @@ public:
     // Chooses, in this order: the algorithm that the program requires; the one of the user's rules,
     // if it fits; the engine; the cheapest by prediction. Returns UCS_ERR_NO_ELEM if the required
     // algorithm does not exist or does not fit.
-    [[nodiscard]] ucs::result<choice> choose(const question& query) const;
+    [[nodiscard]] ucs::result<choice> choose(const query& query) const;
 
 private:
     std::array<rules, schedule::collective_count> rules_;

@@ -28,7 +28,7 @@ std::uint64_t elements_of(const experiment& setup) noexcept {
 // its pieces keep the relative size that they have in the whole vector.
 std::uint64_t carried_of(const machine& spec, const experiment& setup) noexcept {
     const std::uint64_t elements = elements_of(setup);
-    if (!has_vector(setup.what))
+    if (!has_vector(setup.kind))
         return std::min(elements, std::max<std::uint64_t>(setup.carried / spec.ranks, 1));
     const std::uint64_t least = std::max<std::uint64_t>(setup.carried, spec.ranks);
     return elements <= least ? elements : least / spec.ranks * spec.ranks;
@@ -52,7 +52,7 @@ ucs_status_t begin(all_ranks& all, const experiment& setup, const schedule::algo
     for (rank_t rank = 0; rank < all.net.spec().ranks; ++rank) {
         schedule::call call = all.data.call_of(rank);
         call.sizes = sizes;
-        all.operations.emplace_back(all.net.of(rank), all.net.frames());
+        all.operations.emplace_back(all.net.fabric(rank), all.net.frames());
         const ucs_status_t status = all.operations.back().init(algorithm, call);
         if (status != UCS_OK) return status;
     }
@@ -68,7 +68,7 @@ schedule::shape shape_of(const experiment& setup, const schedule::placement& pla
     schedule::shape made;
     made.ranks = placement.ranks();
     made.bytes = setup.bytes;
-    made.where = &placement;
+    made.node_placement = &placement;
     made.sizes = setup.sizes;
     made.root = setup.root;
     return made;
@@ -80,14 +80,14 @@ ucs::result<outcome> measure(const machine& spec, const experiment& setup,
     const std::uint64_t elements = elements_of(setup);
     const std::uint64_t carried = carried_of(spec, setup);
     if (carried != 0) scaled.weight = static_cast<double>(elements) / static_cast<double>(carried);
-    all_ranks all{network(scaled), samples(setup.what, spec.ranks, setup.root, carried), {}};
+    all_ranks all{network(scaled), samples(setup.kind, spec.ranks, setup.root, carried), {}};
     if (const ucs_status_t status = begin(all, setup, algorithm); status != UCS_OK) return status;
     all.net.run();
     outcome result;
     result.weight = scaled.weight;
     collect_results(all.net, all.operations, result);
     for (rank_t rank = 0; rank < spec.ranks && result.wrong.empty(); ++rank)
-        if (!all.net.of(rank).dead()) result.wrong = all.data.wrong(rank);
+        if (!all.net.fabric(rank).is_dead()) result.wrong = all.data.wrong(rank);
     count_traffic(all.net, result);
     return result;
 } catch (const std::bad_alloc&) {

@@ -14,7 +14,7 @@
 namespace ucg::sim {
 
 struct experiment {
-    schedule::collective what = schedule::collective::allreduce;
+    schedule::collective kind = schedule::collective::allreduce;
     // Bytes of `count` elements, where call.hpp defines what `count` counts. Rounded up to elements
     // of 4 bytes.
     double bytes = 8;
@@ -41,8 +41,8 @@ struct outcome {
                                    // correct
     double seconds = 0;            // virtual time when the last rank ended
     rank_t last = 0;
-    path why;                       // the critical path that ended at that time
-    std::vector<trail_step> steps;  // steps of the critical path, if machine::trace is set
+    path critical_path;             // the critical path that ended at that time
+    std::vector<trace_step> steps;  // steps of the critical path, if machine::trace is set
     std::vector<traffic> nodes;     // traffic of each node's port to other nodes
     double inside = 0;              // charged bytes of messages inside nodes
     double weight = 1;              // bytes that each byte in memory stands for

@@ -30,13 +30,13 @@ std::uint32_t elements_of(const moe_experiment& setup) noexcept {
 // are recognised by their length, so a scaled-down row is longer than a header.
 std::uint32_t carried_of(const moe_experiment& setup) noexcept {
     const auto header = static_cast<std::uint32_t>(moe::header_bytes(setup.experts) / 2);
-    const std::uint32_t least = setup.what == exchange::moe_ll_dispatch ? header : 0;
+    const std::uint32_t least = setup.kind == exchange::moe_ll_dispatch ? header : 0;
     return std::min(elements_of(setup), std::max(least_carried, least));
 }
 
 // In a dispatch message each row is preceded by its token's number.
 machine scaled(const machine& spec, const moe_experiment& setup) {
-    const bool numbered = setup.what == exchange::moe_ll_dispatch;
+    const bool numbered = setup.kind == exchange::moe_ll_dispatch;
     const auto bytes = [&](std::uint32_t elements) {
         return elements * element_bytes + (numbered ? sizeof(std::int32_t) : 0);
     };
@@ -64,10 +64,10 @@ public:
             for (std::uint32_t token = 0; token < gate_.setup().tokens; ++token)
                 x.put(token, rank, token);
             numbers_.emplace_back(new std::int32_t[local() * capacity()]);
-            moe::low_latency_tensors tensors;
+            moe::low_latency_dispatch_tensors tensors;
             tensors.x = x.view();
             tensors.values = stack_of(slots_.emplace_back(local() * capacity(), carried_));
-            tensors.tokens_of =
+            tensors.token_numbers =
                 moe::dense_matrix(reinterpret_cast<std::byte*>(numbers_.back().get()), local(),
                                   static_cast<std::uint32_t>(capacity()), reduce::element::int32);
             programs_.push_back(&dispatches_.emplace_back());
@@ -88,7 +88,7 @@ public:
             for (std::uint32_t token = 0; token < tokens; ++token)
                 for (std::uint32_t j = 0; j < k; ++j)
                     weights.push_back(weight_of(token, j));
-            moe::low_latency_sums sums;
+            moe::low_latency_combine_tensors sums;
             sums.values = stack_of(slots_[rank]);
             sums.weights = moe::dense_matrix(reinterpret_cast<const std::byte*>(weights.data()),
                                              tokens, k, reduce::element::fp32);
@@ -173,22 +173,22 @@ ucs::result<moe_outcome> measure_low_latency(const machine& spec, const moe_expe
     if (const ucs_status_t status = all.init_dispatch(); status != UCS_OK) return status;
     moe_outcome made;
     const machine weighted = scaled(spec, setup);
-    const bool is_combine = setup.what == exchange::moe_ll_combine;
+    const bool is_combine = setup.kind == exchange::moe_ll_combine;
     if (is_combine) {
         trial before(spec);
         before.run(all.programs());
-        collect_results(before.net, before.operations, made.found);
-        if (made.found.status != UCS_OK) return made;
+        collect_results(before.net, before.operations, made.outcome);
+        if (made.outcome.status != UCS_OK) return made;
         if (const ucs_status_t status = all.init_combine(); status != UCS_OK) return status;
-        made.found = {};
+        made.outcome = {};
     }
     trial measured(weighted);
     measured.run(all.programs());
-    made.found.weight = weighted.weight;
-    collect_results(measured.net, measured.operations, made.found);
-    if (made.found.wrong.empty()) made.found.wrong = all.wrong_rows();
-    if (made.found.wrong.empty() && is_combine) made.found.wrong = all.wrong_sums();
-    count_traffic(measured.net, made.found);
+    made.outcome.weight = weighted.weight;
+    collect_results(measured.net, measured.operations, made.outcome);
+    if (made.outcome.wrong.empty()) made.outcome.wrong = all.wrong_rows();
+    if (made.outcome.wrong.empty() && is_combine) made.outcome.wrong = all.wrong_sums();
+    count_traffic(measured.net, made.outcome);
     return made;
 }
 

@@ -28,8 +28,8 @@ struct link_parameters {
 // A link inside a node belongs to two ranks. All ranks of a node share one port to other nodes,
 // which passes one message at a time in each direction. Each rank has its own processor, which
 // executes overheads, reductions and copies one after the other. Node collectives
-// (action::together) take the time of node::cost_of(), and all ranks of the node are busy for that
-// time.
+// (action::node_collective) take the time of node::cost_of(), and all ranks of the node are busy
+// for that time.
 struct machine {
     rank_t ranks = 2;
     rank_t ranks_per_node = 1;  // rank r is on node r / ranks_per_node, if `nodes` is empty
@@ -38,7 +38,7 @@ struct machine {
     double reduce_rate = 20e9;  // bytes of result per second, reduced from two sources
     double copy_rate = 20e9;    // bytes per second
     double flag = 200;          // ns until a rank sees a flag that another rank of its node wrote
-    double look = 30;           // ns to read one more rank's flag
+    double flag_read = 30;      // ns to read one more rank's flag
 
     // Number of bytes that each byte in memory stands for. More bytes are charged than moved, so
     // that thousands of ranks with megabytes each fit into memory.

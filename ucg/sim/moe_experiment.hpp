@@ -22,17 +22,17 @@ inline constexpr std::size_t exchange_count = 5;
 
 // Each token chooses `k` different experts at random with equal probability.
 struct moe_experiment {
-    exchange what = exchange::moe_dispatch;
-    std::uint32_t tokens = 128;           // of each rank
-    std::uint32_t k = 8;                  // experts that a token chooses
-    std::uint32_t experts = 8;            // of each rank
-    double row_bytes = 14336;             // of a token, rounded up to elements of 2 bytes
-    moe::route how = moe::route::choose;  // ignored for low latency, which has one route
+    exchange kind = exchange::moe_dispatch;
+    std::uint32_t tokens = 128;             // of each rank
+    std::uint32_t k = 8;                    // experts that a token chooses
+    std::uint32_t experts = 8;              // of each rank
+    double row_bytes = 14336;               // of a token, rounded up to elements of 2 bytes
+    moe::route route = moe::route::choose;  // ignored for low latency, which has one route
     std::uint64_t seed = 1;
 };
 
 struct moe_outcome {
-    outcome found;
+    sim::outcome outcome;
     // Seconds that the cost model of the routes predicts, for the rank with the highest value. 0
     // for notify and low latency, as are the counts below.
     double predicted = 0;

@@ -21,16 +21,16 @@ time_t in_picoseconds(double nanoseconds) noexcept {
 
 constexpr double second = 1e-9;  // seconds in a nanosecond
 
-schedule::link_price price_of(const link_parameters& link) noexcept {
+schedule::loggp_params price_of(const link_parameters& link) noexcept {
     return {(link.latency + link.send_overhead + link.receive_overhead) * second,
             1 / link.bandwidth, (link.send_overhead + link.receive_overhead) * second,
             link.gap * second};
 }
 
-schedule::node_price price_of_node(const machine& spec) noexcept {
-    schedule::node_price made;
+schedule::node_cost_params price_of_node(const machine& spec) noexcept {
+    schedule::node_cost_params made;
     made.flag = spec.flag * second;
-    made.look = spec.look * second;
+    made.flag_read = spec.flag_read * second;
     made.copy_byte = 1 / spec.copy_rate;
     made.reduce_byte = 1 / spec.reduce_rate;
     return made;
@@ -49,7 +49,7 @@ schedule::placement placement_of(const machine& spec) {
 schedule::link_cost costs_of(const machine& spec) noexcept {
     schedule::link_cost made;
     made.inside = price_of(spec.inside);
-    const schedule::link_price between = price_of(spec.between);
+    const schedule::loggp_params between = price_of(spec.between);
     made.latency = between.latency;
     made.per_byte = between.per_byte;
     made.per_message = between.per_message;
@@ -72,7 +72,7 @@ network::network(const machine& spec)
       node_price_(price_of_node(spec)),
       inside_(times_of(spec.inside)),
       between_(times_of(spec.between)),
-      shared_ports_(placement_.most() > 1),
+      shared_ports_(placement_.max_ranks_per_node() > 1),
       random_(spec.seed) {
     for (rank_t i = 0; i < spec.ranks; ++i)
         ranks_.emplace_back(*this, i);
@@ -197,18 +197,18 @@ void network::inject(message& m, time_t ready) {
     add(event_kind::reach, start + link.latency + late, m.target, &m);
 }
 
-// The step ends when the last byte has left. If its gate waits for other steps, too, no event is
-// needed: the gate stores the time, and the step that ends last applies it.
+// The step ends when the last byte has left. If its counter counts other steps, too, no event is
+// needed: the counter stores the time, and the step that ends last applies it.
 void network::end_send(message& m, time_t when) {
     schedule::step& sent = *m.sent;
     rank_fabric& sender = ranks_[m.source];
-    if (when > now_ && when > sender.clock_ && (spec_.strict || sent.of->open == 1)) {
+    if (when > now_ && when > sender.clock_ && (spec_.strict || sent.counter->pending == 1)) {
         add(event_kind::end_step, when, m.source, spec_.strict ? &m : nullptr, &sent);
         return;
     }
     if (spec_.strict) m.fill(sent.from);
     m.sent = nullptr;
-    sent.of->time = std::max(sent.of->time, when);
+    sent.counter->time = std::max(sent.counter->time, when);
     sender.end(sent);
 }
 
@@ -227,7 +227,7 @@ void network::reach(message* m) {
     m->critical_path.queued += start - now_;
     m->critical_path.transfer += m->complete - start;
     if (spec_.trace) {
-        m->critical_path.steps.add({trail_kind::message,
+        m->critical_path.steps.add({trace_kind::message,
                                     {},
                                     between,
                                     m->target,
@@ -237,7 +237,7 @@ void network::reach(message* m) {
                                     spec_.charged(m->bytes)});
     }
     if (target.is_dead_ ||
-        (target.numbers_.ahead(m->sequence) == 0 && target.find(m->sequence) == nullptr)) {
+        (target.numbers_.starts_until(m->sequence) == 0 && target.find(m->sequence) == nullptr)) {
         drop(m);
         return;
     }
@@ -262,7 +262,7 @@ void network::deliver(message* m, schedule::step& receive) {
 // All ranks have called. The engine needs all processors, so the collective begins when the last of
 // them is free.
 void network::begin(node_collective& collective, rank_t last) {
-    const std::span<const rank_t> members = placement_.on(node_of(last));
+    const std::span<const rank_t> members = placement_.ranks_on(node_of(last));
     const auto clock = [&](rank_t rank) { return ranks_[rank].clock_; };
     const rank_t latest = *std::ranges::max_element(members, {}, clock);
     if (clock(latest) > now_ && !collective.is_postponed) {
@@ -273,19 +273,19 @@ void network::begin(node_collective& collective, rank_t last) {
     }
     path critical_path = ranks_[latest].critical_path_;
     if (collective.agrees()) {
-        node::asked request = node::asked_by(collective.call_of(0), collective.ranks());
-        for (double* const bytes : {&request.bytes, &request.total, &request.largest})
+        node::collective_shape shape = node::shape_of(collective.call_of(0), collective.ranks());
+        for (double* const bytes : {&shape.bytes, &shape.total, &shape.largest})
             *bytes *= spec_.weight;
-        const node::duration took = node::cost_of(request, node_price_);
+        const node::duration took = node::cost_of(shape, node_price_);
         critical_path.latency += in_time(took.waiting);
         critical_path.copy += in_time(took.copying);
         critical_path.reduce += in_time(took.reducing);
-        ++critical_path.meetings;
+        ++critical_path.node_collectives;
         if (spec_.trace) {
             const schedule::call& args = collective.call_of(placement_.index_of(latest));
             const std::uint64_t bytes = args.count * args.element;
-            critical_path.steps.add({trail_kind::meeting, args.what, false, latest, latest, bytes,
-                                     critical_path.total(),
+            critical_path.steps.add({trace_kind::node_collective, args.kind, false, latest, latest,
+                                     bytes, critical_path.total(),
                                      static_cast<double>(bytes) * spec_.weight});
         }
         if (!spec_.strict) collective.read();

@@ -38,19 +38,19 @@ public:
 
     [[nodiscard]] rank_t rank() const noexcept override { return rank_; }
     [[nodiscard]] rank_t size() const noexcept override;
-    [[nodiscard]] const schedule::placement* where() const noexcept override;
+    [[nodiscard]] const schedule::placement* node_placement() const noexcept override;
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
-    [[nodiscard]] ucs_status_t enter(schedule::operation& operation,
-                                     schedule::sequence_t& number) noexcept override;
-    void leave(schedule::operation& operation) noexcept override;
-    void announce(schedule::operation& operation, ucs_status_t why) noexcept override;
+    [[nodiscard]] ucs_status_t begin_operation(schedule::operation& operation,
+                                               schedule::sequence_t& number) noexcept override;
+    void end_operation(schedule::operation& operation) noexcept override;
+    void report_failure(schedule::operation& operation, ucs_status_t why) noexcept override;
 
     // The time until which the rank's processor is busy, and the critical path up to that time. At
     // the end of an operation this is the time when it ended.
     [[nodiscard]] time_t clock() const noexcept { return clock_; }
-    [[nodiscard]] const path& how() const noexcept { return critical_path_; }
-    [[nodiscard]] bool dead() const noexcept { return is_dead_; }
+    [[nodiscard]] const path& critical_path() const noexcept { return critical_path_; }
+    [[nodiscard]] bool is_dead() const noexcept { return is_dead_; }
 
 private:
     friend class network;
@@ -90,7 +90,7 @@ private:
     schedule::step* posted_ = nullptr;  // unmatched receives, oldest first
     schedule::step* last_posted_ = nullptr;
     message_list unexpected_;
-    schedule::numbering numbers_;
+    schedule::sequence_numbers numbers_;
     std::vector<running> running_;
     std::vector<early_failure> early_failures_;
 };
@@ -110,8 +110,8 @@ public:
     explicit network(const machine& spec);
 
     [[nodiscard]] const machine& spec() const noexcept { return spec_; }
-    [[nodiscard]] const schedule::placement& where() const noexcept { return placement_; }
-    [[nodiscard]] rank_fabric& of(rank_t rank) noexcept { return ranks_[rank]; }
+    [[nodiscard]] const schedule::placement& placement() const noexcept { return placement_; }
+    [[nodiscard]] rank_fabric& fabric(rank_t rank) noexcept { return ranks_[rank]; }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
 
     // Processes events until none is left.
@@ -168,7 +168,7 @@ private:
 
     const machine spec_;
     const schedule::placement placement_;
-    const schedule::node_price node_price_;
+    const schedule::node_cost_params node_price_;
     const link_times inside_;
     const link_times between_;
     const bool shared_ports_;
@@ -182,7 +182,7 @@ private:
     std::vector<std::list<node_collective>> node_collectives_;  // of each node, oldest first
     std::unordered_map<std::uint64_t, time_t> last_reach_;      // by pair of ranks, so that delayed
                                                                 // messages stay in order
-    std::unordered_set<schedule::sequence_t> announced_;
+    std::unordered_set<schedule::sequence_t> reported_failures_;
     time_t now_ = 0;
     rank_t active_ = 0;
     std::uint64_t order_ = 0;

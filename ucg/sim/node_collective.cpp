@@ -45,15 +45,15 @@ bool is_supported(collective kind) noexcept {
 // Offset and length, in elements, of the block of a local rank. Blocks of reduce_scatter have no
 // gaps.
 std::uint64_t begin_of(const call& args, rank_t local_rank) noexcept {
-    if (!has_counts(args.what)) return local_rank * args.count;
-    if (args.what != collective::reduce_scatter) return args.places[local_rank];
+    if (!has_counts(args.kind)) return local_rank * args.count;
+    if (args.kind != collective::reduce_scatter) return args.offsets[local_rank];
     std::uint64_t sum = 0;
     for (rank_t i = 0; i < local_rank; ++i)
         sum += args.counts[i];
     return sum;
 }
 std::uint64_t count_of(const call& args, rank_t local_rank) noexcept {
-    return has_counts(args.what) ? args.counts[local_rank] : args.count;
+    return has_counts(args.kind) ? args.counts[local_rank] : args.count;
 }
 std::uint64_t end_of_all(const call& args, rank_t ranks) noexcept {
     std::uint64_t end = 0;
@@ -72,7 +72,7 @@ bool only_root_gets(collective kind) noexcept {
 
 range input_of(const call& args, rank_t local_rank, rank_t ranks) noexcept {
     const std::byte* const base = algo::input_of(args);
-    switch (args.what) {
+    switch (args.kind) {
         case collective::barrier:
             return {};
         case collective::bcast:
@@ -88,18 +88,18 @@ range input_of(const call& args, rank_t local_rank, rank_t ranks) noexcept {
         default:
             break;
     }
-    if (!gathers(args.what)) return {base, args.count * args.element};
+    if (!gathers(args.kind)) return {base, args.count * args.element};
     const std::size_t offset = args.in_place ? begin_of(args, local_rank) * args.element : 0;
     return {base + offset, count_of(args, local_rank) * args.element};
 }
 
 range output_of(const call& args, rank_t local_rank, rank_t ranks) noexcept {
     const std::byte* const base = algo::bytes_of(args.into);
-    if (args.what == collective::barrier || (only_root_gets(args.what) && local_rank != args.root))
+    if (args.kind == collective::barrier || (only_root_gets(args.kind) && local_rank != args.root))
         return {};
-    if (args.what == collective::bcast && local_rank == args.root) return {};
-    if (args.what == collective::scatter && local_rank == args.root && args.in_place) return {};
-    if (gathers(args.what) || args.what == collective::alltoall)
+    if (args.kind == collective::bcast && local_rank == args.root) return {};
+    if (args.kind == collective::scatter && local_rank == args.root && args.in_place) return {};
+    if (gathers(args.kind) || args.kind == collective::alltoall)
         return {base, end_of_all(args, ranks) * args.element};
     return {base, count_of(args, local_rank) * args.element};
 }
@@ -113,13 +113,13 @@ void spoil_output(const call& args, rank_t local_rank, rank_t ranks) noexcept {
     if (!apart || out.bytes == 0) return;
     const auto* const base = algo::bytes_of(args.into);
     // Gaps between blocks may hold other data of the caller.
-    if (args.what != collective::allgatherv) {
+    if (args.kind != collective::allgatherv) {
         std::memset(args.into, garbage, out.bytes);
         return;
     }
     for (rank_t i = 0; i < ranks; ++i) {
         if (args.counts[i] == 0) continue;
-        std::memset(const_cast<std::byte*>(base) + args.places[i] * args.element, garbage,
+        std::memset(const_cast<std::byte*>(base) + args.offsets[i] * args.element, garbage,
                     args.counts[i] * args.element);
     }
 }
@@ -138,13 +138,13 @@ bool node_collective::agrees() const noexcept {
     const call& first = call_of(0);
     for (rank_t local_rank = 0; local_rank < ranks(); ++local_rank) {
         const call& other = call_of(local_rank);
-        if (other.what != first.what || other.element != first.element || other.root != first.root)
+        if (other.kind != first.kind || other.element != first.element || other.root != first.root)
             return false;
-        if (has_counts(first.what) ? !std::equal(first.counts, first.counts + ranks(), other.counts)
+        if (has_counts(first.kind) ? !std::equal(first.counts, first.counts + ranks(), other.counts)
                                    : other.count != first.count)
             return false;
     }
-    return is_supported(first.what) && first.root < ranks();
+    return is_supported(first.kind) && first.root < ranks();
 }
 
 void node_collective::read() {
@@ -154,7 +154,7 @@ void node_collective::read() {
         const range in = input_of(call_of(local_rank), local_rank, ranks());
         inputs_[local_rank].assign(in.begin, in.begin + in.bytes);
     }
-    if (takes_operator(call_of(0).what)) reduce();
+    if (takes_operator(call_of(0).kind)) reduce();
 }
 
 // Reduces as the engine does: the result is final, so an average is divided here.
@@ -165,8 +165,8 @@ void node_collective::reduce() {
         sources.push_back(each.data());
     reduced_.resize(inputs_[0].size());
     if (reduced_.empty()) return;
-    args.how->combine(reduced_.data(), sources.data(), sources.size(),
-                      reduced_.size() / args.element, true);
+    args.op->combine(reduced_.data(), sources.data(), sources.size(),
+                     reduced_.size() / args.element, true);
 }
 
 std::span<const std::byte> node_collective::piece(rank_t source, std::size_t offset,
@@ -185,16 +185,16 @@ void node_collective::write(rank_t local_rank) const noexcept {
     if (output_of(args, local_rank, ranks()).bytes == 0) return;
     const std::size_t begin = begin_of(args, local_rank) * args.element;
     const std::size_t bytes = count_of(args, local_rank) * args.element;
-    if (takes_operator(args.what)) {
-        const bool all = args.what == collective::reduce || args.what == collective::allreduce;
+    if (takes_operator(args.kind)) {
+        const bool all = args.kind == collective::reduce || args.kind == collective::allreduce;
         put(local_rank, 0, std::span(reduced_).subspan(all ? 0 : begin, bytes));
-    } else if (args.what == collective::bcast) {
+    } else if (args.kind == collective::bcast) {
         put(local_rank, 0, piece(args.root, 0, bytes));
-    } else if (args.what == collective::scatter) {
+    } else if (args.kind == collective::scatter) {
         put(local_rank, 0, piece(args.root, begin, bytes));
     } else {
         for (rank_t i = 0; i < ranks(); ++i) {
-            const std::size_t from = args.what == collective::alltoall ? begin : 0;
+            const std::size_t from = args.kind == collective::alltoall ? begin : 0;
             put(local_rank, begin_of(args, i) * args.element,
                 piece(i, from, count_of(args, i) * args.element));
         }

@@ -24,7 +24,7 @@ public:
         return steps_[local_rank];
     }
     [[nodiscard]] const schedule::call& call_of(rank_t local_rank) const noexcept {
-        return *steps_[local_rank]->asked;
+        return *steps_[local_rank]->node_call;
     }
     [[nodiscard]] rank_t present() const noexcept { return present_; }
     [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }

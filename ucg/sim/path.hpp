@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ucg/sim/trail.hpp"
+#include "ucg/sim/trace.hpp"
 
 namespace ucg::sim {
 
@@ -20,10 +20,10 @@ struct path {
     time_t copy = 0;
     time_t disorder = 0;  // random delays and late starts
     std::uint64_t messages = 0;
-    std::uint64_t between = 0;   // messages from node to node
-    std::uint64_t meetings = 0;  // node collectives; the sums above contain their times
+    std::uint64_t between = 0;           // messages from node to node
+    std::uint64_t node_collectives = 0;  // node collectives; the sums above contain their times
 
-    trail steps;  // if machine::trace is set
+    trace steps;  // if machine::trace is set
 
     [[nodiscard]] time_t total() const noexcept {
         return overhead + latency + transfer + queued + reduce + copy + disorder;

@@ -21,13 +21,13 @@ rank_t rank_fabric::size() const noexcept {
     return net_.spec_.ranks;
 }
 
-const schedule::placement* rank_fabric::where() const noexcept {
+const schedule::placement* rank_fabric::node_placement() const noexcept {
     return &net_.placement_;
 }
 
 void rank_fabric::post(schedule::step& step) noexcept {
     net_.active_ = rank_;
-    switch (step.what) {
+    switch (step.kind) {
         case schedule::action::send:
             send(step);
             break;
@@ -38,7 +38,7 @@ void rank_fabric::post(schedule::step& step) noexcept {
         case schedule::action::copy:
             work(step);
             break;
-        case schedule::action::together:
+        case schedule::action::node_collective:
             call_node_collective(step);
             break;
     }
@@ -47,9 +47,9 @@ void rank_fabric::post(schedule::step& step) noexcept {
 // Local work is invisible to other ranks, so the clock simply advances ahead of the events.
 void rank_fabric::work(schedule::step& step) noexcept {
     const machine& spec = net_.spec_;
-    const bool reduces = step.what == schedule::action::reduce;
+    const bool reduces = step.kind == schedule::action::reduce;
     // n sources take n - 1 passes.
-    const double passes = reduces ? static_cast<double>(step.work->sources - 1) : 1;
+    const double passes = reduces ? static_cast<double>(step.operands->sources - 1) : 1;
     const double bytes = static_cast<double>(step.bytes) * spec.weight * passes;
     const double rate = reduces ? spec.reduce_rate : spec.copy_rate;
     const auto took = static_cast<time_t>(std::llround(bytes * (per_second / rate)));
@@ -57,7 +57,7 @@ void rank_fabric::work(schedule::step& step) noexcept {
     clock_ += took;
     (reduces ? critical_path_.reduce : critical_path_.copy) += took;
     if (spec.trace) {
-        critical_path_.steps.add({reduces ? trail_kind::reduce : trail_kind::copy,
+        critical_path_.steps.add({reduces ? trace_kind::reduce : trace_kind::copy,
                                   {},
                                   false,
                                   rank_,
@@ -73,8 +73,8 @@ void rank_fabric::work(schedule::step& step) noexcept {
 void rank_fabric::call_node_collective(schedule::step& step) noexcept {
     const rank_t node = net_.node_of(rank_);
     const rank_t local_rank = net_.placement_.index_of(rank_);
-    const auto ranks = static_cast<rank_t>(net_.placement_.on(node).size());
-    if (net_.spec_.strict) spoil_output(*step.asked, local_rank, ranks);
+    const auto ranks = static_cast<rank_t>(net_.placement_.ranks_on(node).size());
+    if (net_.spec_.strict) spoil_output(*step.node_call, local_rank, ranks);
     std::list<node_collective>& all = net_.node_collectives_[node];
     const auto is_match = [&](const node_collective& each) {
         return each.number() == step.owner->number() && each.step_of(local_rank) == nullptr &&
@@ -93,10 +93,10 @@ void rank_fabric::call_node_collective(schedule::step& step) noexcept {
 // True if the collective waits for a rank that is known to be dead.
 bool rank_fabric::waits_for_dead(const node_collective& collective) const noexcept {
     if (collective.is_complete()) return false;
-    const std::span<const rank_t> members = net_.placement_.on(net_.node_of(rank_));
+    const std::span<const rank_t> members = net_.placement_.ranks_on(net_.node_of(rank_));
     for (rank_t local_rank = 0; local_rank < collective.ranks(); ++local_rank)
         if (collective.step_of(local_rank) == nullptr &&
-            net_.of(members[local_rank]).is_death_detected_)
+            net_.fabric(members[local_rank]).is_death_detected_)
             return true;
     return false;
 }
@@ -108,7 +108,7 @@ void rank_fabric::withdraw(schedule::step& step, ucs_status_t why) noexcept {
 }
 
 void rank_fabric::send(schedule::step& step) noexcept {
-    if (net_.of(step.peer).is_death_detected_) {
+    if (net_.fabric(step.peer).is_death_detected_) {
         step.owner->complete(step, UCS_ERR_ENDPOINT_TIMEOUT);
         return;
     }
@@ -137,7 +137,7 @@ void rank_fabric::receive(schedule::step& step) noexcept {
     message* const early =
         unexpected_.take([&](const message& each) { return matches(step, each); });
     if (early == nullptr) {
-        if (net_.of(step.peer).is_death_detected_)
+        if (net_.fabric(step.peer).is_death_detected_)
             step.owner->complete(step, UCS_ERR_ENDPOINT_TIMEOUT);
         else
             append_posted(step);
@@ -146,7 +146,7 @@ void rank_fabric::receive(schedule::step& step) noexcept {
     // If the same exchange posts a send next, the send goes first: it does not wait for this
     // overhead.
     const time_t when = std::max(early->complete, clock_);
-    if (when > clock_ || step.of->open > 1)
+    if (when > clock_ || step.counter->pending > 1)
         net_.add(event_kind::deliver, when, rank_, early, &step);
     else
         take_in(early, step);
@@ -167,15 +167,16 @@ void rank_fabric::take_in(message* m, schedule::step& receive) noexcept {
     net_.messages_.give_back(m);
     if (!fitting) {
         receive.owner->complete(receive, UCS_ERR_MESSAGE_TRUNCATED);
-    } else if (receive.of->open == 1 && receive.of->time > clock_) {
-        net_.add(event_kind::end_step, receive.of->time, rank_, nullptr, &receive);
+    } else if (receive.counter->pending == 1 && receive.counter->time > clock_) {
+        net_.add(event_kind::end_step, receive.counter->time, rank_, nullptr, &receive);
     } else {
         succeed(receive);
     }
 }
 
 void rank_fabric::end(schedule::step& step) noexcept {
-    const time_t until = step.of->open == 1 ? std::max(net_.now_, step.of->time) : clock_;
+    const time_t until =
+        step.counter->pending == 1 ? std::max(net_.now_, step.counter->time) : clock_;
     if (clock_ < until) {
         critical_path_.transfer += until - clock_;
         clock_ = until;
@@ -189,16 +190,16 @@ void rank_fabric::succeed(schedule::step& step) noexcept {
 }
 
 void rank_fabric::cancel(schedule::step& step) noexcept {
-    const bool waits = step.what == schedule::action::together &&
+    const bool waits = step.kind == schedule::action::node_collective &&
                        !static_cast<const node_collective*>(step.state)->is_complete();
     if (waits)
         withdraw(step, UCS_ERR_CANCELED);
-    else if (step.what == schedule::action::receive && remove_posted(step))
+    else if (step.kind == schedule::action::receive && remove_posted(step))
         step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t rank_fabric::enter(schedule::operation& operation,
-                                schedule::sequence_t& number) noexcept {
+ucs_status_t rank_fabric::begin_operation(schedule::operation& operation,
+                                          schedule::sequence_t& number) noexcept {
     net_.active_ = rank_;
     number = numbers_.take(operation.numbered());
     running_.push_back({number, &operation});
@@ -207,7 +208,7 @@ ucs_status_t rank_fabric::enter(schedule::operation& operation,
     return UCS_OK;
 }
 
-void rank_fabric::leave(schedule::operation& operation) noexcept {
+void rank_fabric::end_operation(schedule::operation& operation) noexcept {
     std::erase_if(running_, [&](const running& each) { return each.operation == &operation; });
     if (operation.status() == UCS_OK) return;
     const auto is_of_operation = [&](const message& each) {
@@ -217,8 +218,8 @@ void rank_fabric::leave(schedule::operation& operation) noexcept {
         net_.messages_.give_back(late);
 }
 
-void rank_fabric::announce(schedule::operation& operation, ucs_status_t why) noexcept {
-    if (!net_.announced_.insert(operation.number()).second) return;
+void rank_fabric::report_failure(schedule::operation& operation, ucs_status_t why) noexcept {
+    if (!net_.reported_failures_.insert(operation.number()).second) return;
     for (rank_fabric& each : net_.ranks_) {
         if (each.rank_ == rank_ || each.is_dead_) continue;
         message& m = *net_.messages_.take();
@@ -232,8 +233,8 @@ void rank_fabric::announce(schedule::operation& operation, ucs_status_t why) noe
 void rank_fabric::note_failure(schedule::sequence_t number, ucs_status_t why) noexcept {
     if (schedule::operation* const failed = find(number)) {
         clock_ = std::max(clock_, net_.now_);
-        failed->fail_as_told(why);
-    } else if (numbers_.ahead(number) != 0) {
+        failed->fail_as_notified(why);
+    } else if (numbers_.starts_until(number) != 0) {
         early_failures_.push_back({number, why});
     }
 }
@@ -248,7 +249,7 @@ schedule::operation* rank_fabric::find(schedule::sequence_t number) const noexce
 void rank_fabric::notice_death(rank_t victim) noexcept {
     for (schedule::step* each = posted_; each != nullptr;) {
         if (each->peer != victim) {
-            each = each->neighbour;
+            each = each->next_in_fabric;
             continue;
         }
         remove_posted(*each);
@@ -274,16 +275,17 @@ void rank_fabric::leave_node_collectives() noexcept {
 }
 
 void rank_fabric::append_posted(schedule::step& step) noexcept {
-    step.neighbour = nullptr;
-    (last_posted_ != nullptr ? last_posted_->neighbour : posted_) = &step;
+    step.next_in_fabric = nullptr;
+    (last_posted_ != nullptr ? last_posted_->next_in_fabric : posted_) = &step;
     last_posted_ = &step;
 }
 
 bool rank_fabric::remove_posted(schedule::step& step) noexcept {
     schedule::step* before = nullptr;
-    for (schedule::step* each = posted_; each != nullptr; before = each, each = each->neighbour) {
+    for (schedule::step* each = posted_; each != nullptr;
+         before = each, each = each->next_in_fabric) {
         if (each != &step) continue;
-        (before != nullptr ? before->neighbour : posted_) = step.neighbour;
+        (before != nullptr ? before->next_in_fabric : posted_) = step.next_in_fabric;
         if (last_posted_ == &step) last_posted_ = before;
         return true;
     }
@@ -291,7 +293,7 @@ bool rank_fabric::remove_posted(schedule::step& step) noexcept {
 }
 
 schedule::step* rank_fabric::match_posted(const message& m) noexcept {
-    for (schedule::step* each = posted_; each != nullptr; each = each->neighbour) {
+    for (schedule::step* each = posted_; each != nullptr; each = each->next_in_fabric) {
         if (!matches(*each, m)) continue;
         remove_posted(*each);
         return each;

@@ -72,19 +72,19 @@ bool samples::has_output(rank_t rank) const noexcept {
 
 schedule::call samples::call_of(rank_t rank) noexcept {
     schedule::call made;
-    made.what = kind_;
+    made.kind = kind_;
     made.from = inputs_[rank].data();
     made.into = outputs_[rank].data();
     made.count = count_;
     made.element = sizeof(element);
-    made.how = &reducer_;
+    made.op = &reducer_;
     made.root = root_;
     const bool uneven = kind_ == collective::gatherv || kind_ == collective::scatterv ||
                         kind_ == collective::allgatherv || kind_ == collective::alltoallv ||
                         kind_ == collective::reduce_scatter;
     if (uneven) {
         made.counts = made.out_counts = counts_.data();
-        made.places = made.out_places = offsets_.data();
+        made.offsets = made.out_offsets = offsets_.data();
     }
     return made;
 }

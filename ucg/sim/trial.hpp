@@ -17,7 +17,7 @@ public:
     // Runs one program for each rank. The programs outlive the trial.
     void run(const std::vector<schedule::program*>& programs) {
         for (rank_t rank = 0; rank < programs.size(); ++rank)
-            operations.emplace_back(net.of(rank), net.frames()).init(*programs[rank]);
+            operations.emplace_back(net.fabric(rank), net.frames()).init(*programs[rank]);
         for (schedule::operation& each : operations)
             each.start();
         net.run();

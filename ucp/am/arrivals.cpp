@@ -29,10 +29,10 @@ public:
         owner.messages().consume(*incomplete.block);
     }
     // The peer may be alive and waiting, because only this side closed the endpoint.
-    static void announced_lost(worker&, ep& from, kept_announcement& self) {
+    static void unexpected_rts_lost(worker&, ep& from, unexpected_rts& self) {
         auto& block = static_cast<am_block&>(self);
         block.lost_status = UCS_ERR_CONNECTION_RESET;
-        rndv_tell_sender(from, block.rts.request, UCS_ERR_CONNECTION_RESET);
+        rndv_notify_sender(from, block.rts.request, UCS_ERR_CONNECTION_RESET);
     }
 };
 
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] bool skip_header(std::size_t length) noexcept {
         if (rest_.size() < length || length > wire::am_longest_header) return false;
         header_ = rest_.data();
-        rest_ = rest_.subspan(std::min(rest_.size(), wire::filled_up(length)));
+        rest_ = rest_.subspan(std::min(rest_.size(), wire::padded_length(length)));
         return true;
     }
     [[nodiscard]] const std::byte* header() const noexcept { return header_; }
@@ -68,59 +68,60 @@ private:
     const std::byte* header_ = nullptr;
 };
 
-ep* reply_endpoint_of(wire::am_word word, ep* from) noexcept {
-    return (word.flags & wire::am_reply) != 0 ? from : nullptr;
+ep* reply_endpoint_of(wire::am_fields fields, ep* from) noexcept {
+    return (fields.flags & wire::am_reply) != 0 ? from : nullptr;
 }
 
-void log_dropped(const char* description, wire::am_word word, std::uint64_t length) {
+void log_dropped(const char* description, wire::am_fields fields, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes for handler {} was dropped: its endpoint was closed or failed",
-                    description, length, word.id);
+                    description, length, fields.id);
 }
 
 // A peer can cause this error as often as it likes, so the log is throttled.
-void log_out_of_memory(worker& owner, wire::am_word word, std::uint64_t length) {
+void log_out_of_memory(worker& owner, wire::am_fields fields, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "out of memory: an active message of {} bytes for handler {} is lost",
-                           length, word.id);
+                           length, fields.id);
 }
 
-void log_over_limit(worker& owner, wire::am_word word, std::uint64_t length) {
+void log_over_limit(worker& owner, wire::am_fields fields, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "an active message of {} bytes for handler {} was dropped: its sender "
                            "has begun more messages than there is memory for",
-                           length, word.id);
+                           length, fields.id);
 }
 
 }  // namespace
 
-void am_receiver::log_no_handler(wire::am_word word, std::size_t length) {
+void am_receiver::log_no_handler(wire::am_fields fields, std::size_t length) {
     owner_.rejected().warn(proto_log,
                            "an active message of {} bytes for id {} was dropped: no handler is set "
                            "for it, see ucp_worker_set_am_recv_handler",
-                           length, word.id);
+                           length, fields.id);
 }
 
 void am_receiver::on_only(const std::byte* data, std::size_t length) {
     parts message(data, length);
-    wire::am_word word;
+    wire::am_fields fields;
     std::uint64_t reply_id = 0;
-    if (!message.read(word) || ((word.flags & wire::am_reply) != 0 && !message.read(reply_id)) ||
-        !message.skip_header(word.header_length)) {
+    if (!message.read(fields) ||
+        ((fields.flags & wire::am_reply) != 0 && !message.read(reply_id)) ||
+        !message.skip_header(fields.header_length)) {
         message_malformed(owner_, wire::am_only, length);
         return;
     }
-    const am_handler handler = handlers_.find(word.id);
+    const am_handler handler = handlers_.find(fields.id);
     if (!handler.is_set()) {
-        log_no_handler(word, message.rest().size());
+        log_no_handler(fields, message.rest().size());
         return;
     }
     ep* const from = reply_id == 0 ? nullptr : owner_.find_ep(reply_id);
-    if ((word.flags & wire::am_reply) != 0 && is_over(from)) {
-        log_dropped("an active message", word, message.rest().size());
+    if ((fields.flags & wire::am_reply) != 0 && is_over(from)) {
+        log_dropped("an active message", fields, message.rest().size());
         return;
     }
-    deliver(handler, {word, message.header(), from}, message.rest());
+    deliver(handler, {fields, message.header(), from}, message.rest());
 }
 
 void am_receiver::deliver(const am_handler& handler, const arrival& message,
@@ -134,13 +135,13 @@ void am_receiver::deliver(const am_handler& handler, const arrival& message,
             ucs::log::error(proto_log,
                             "the handler of active message {} wants to keep data that it may not "
                             "keep: UCP_AM_RECV_ATTR_FLAG_DATA was not set",
-                            message.word.id);
+                            message.fields.id);
         }
         return;
     }
     am_block* const block = blocks_.get(data.size());
     if (block == nullptr) {
-        log_out_of_memory(owner_, message.word, data.size());
+        log_out_of_memory(owner_, message.fields, data.size());
         return;
     }
     std::memcpy(block->data(), data.data(), data.size());
@@ -162,47 +163,47 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     parts message(data, length);
     wire::eager_first_header header;
     if (!message.read(header) ||
-        !message.skip_header(wire::to_am_word(header.what).header_length) ||
+        !message.skip_header(wire::to_am_fields(header.tag_or_id).header_length) ||
         message.rest().size() > header.total || owner_.assemblies().is_known(header)) {
         message_malformed(owner_, wire::am_first, length);
         return;
     }
-    const wire::am_word word = wire::to_am_word(header.what);
+    const wire::am_fields fields = wire::to_am_fields(header.tag_or_id);
     const std::span<const std::byte> first = message.rest();
     ep* const from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        log_dropped("the beginning of an active message", word, header.total);
+        log_dropped("the beginning of an active message", fields, header.total);
         return;
     }
-    if (!handlers_.find(word.id).is_set()) {
-        log_no_handler(word, header.total);
+    if (!handlers_.find(fields.id).is_set()) {
+        log_no_handler(fields, header.total);
         return;
     }
     const bool all_here = first.size() == header.total;
     std::uint64_t cost = 0;
     if (!all_here) {
-        cost = blocks_.cost_of(header.total, word.header_length) + assembler::cost_of_message;
-        if (!make_room(from->remote(), cost)) return log_over_limit(owner_, word, header.total);
+        cost = blocks_.cost_of(header.total, fields.header_length) + assembler::cost_of_message;
+        if (!make_room(from->remote(), cost)) return log_over_limit(owner_, fields, header.total);
         if (from->incoming_over()) {  // the program closed the endpoint meanwhile
-            log_dropped("the beginning of an active message", word, header.total);
+            log_dropped("the beginning of an active message", fields, header.total);
             return;
         }
     }
-    am_block* const block = blocks_.get(header.total, word.header_length);
+    am_block* const block = blocks_.get(header.total, fields.header_length);
     assembly* rest = nullptr;
     if (block != nullptr && !all_here) {
         rest = owner_.assemblies().begin(*from, header, first.size(), am_sink);
     }
     if (block == nullptr || (rest == nullptr && !all_here)) {
         if (block != nullptr) blocks_.put(*block);
-        log_out_of_memory(owner_, word, header.total);
+        log_out_of_memory(owner_, fields, header.total);
         return;
     }
-    block->word = word;
+    block->fields = fields;
     block->from = header.ep;
     if (!first.empty()) std::memcpy(block->data(), first.data(), first.size());
-    if (word.header_length > 0) {
-        std::memcpy(block->header(), message.header(), word.header_length);
+    if (fields.header_length > 0) {
+        std::memcpy(block->header(), message.header(), fields.header_length);
     }
     if (all_here) {
         complete(*block);
@@ -214,40 +215,40 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
 
 void am_receiver::complete(am_block& block) {
     discharge(block);
-    const am_handler handler = handlers_.find(block.word.id);
+    const am_handler handler = handlers_.find(block.fields.id);
     ep* const from = owner_.find_ep(block.from);
     if (!handler.is_set() || is_over(from)) {
         consume(block);
         return;
     }
-    deliver(handler, {block.word, block.header(), reply_endpoint_of(block.word, from)}, block);
+    deliver(handler, {block.fields, block.header(), reply_endpoint_of(block.fields, from)}, block);
 }
 
 void am_receiver::on_rts(const std::byte* data, std::size_t length) {
     parts message(data, length);
     wire::rts_header header;
     if (!message.read(header) || header.request == 0 || header.total == 0 ||
-        !message.skip_header(wire::to_am_word(header.what).header_length)) {
+        !message.skip_header(wire::to_am_fields(header.tag_or_id).header_length)) {
         message_malformed(owner_, wire::am_rts, length);
         return;
     }
-    const wire::am_word word = wire::to_am_word(header.what);
+    const wire::am_fields fields = wire::to_am_fields(header.tag_or_id);
     ep* const from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
-        log_dropped("the announcement of an active message", word, header.total);
+        if (from != nullptr) rndv_notify_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
+        log_dropped("the RTS of an active message", fields, header.total);
         return;
     }
-    const am_handler handler = handlers_.find(word.id);
+    const am_handler handler = handlers_.find(fields.id);
     if (!handler.is_set()) {
-        log_no_handler(word, header.total);
-        rndv_tell_sender(*from, header.request, UCS_ERR_INVALID_PARAM);
+        log_no_handler(fields, header.total);
+        rndv_notify_sender(*from, header.request, UCS_ERR_INVALID_PARAM);
         return;
     }
-    const arrival arrived{word, message.header(), reply_endpoint_of(word, from)};
-    announced rts{header.total, header.request, header.address,
-                  (header.flags & wire::rts_confirm) != 0,
-                  take_keys(*from, message.rest(), uct::memory_access::read)};
+    const arrival arrived{fields, message.header(), reply_endpoint_of(fields, from)};
+    rts_info rts{header.total, header.request, header.address,
+                 (header.flags & wire::rts_confirm) != 0,
+                 take_keys(*from, message.rest(), uct::memory_access::read)};
     if (handler.whole) {
         fetch(arrived, *from, std::move(rts));
     } else {
@@ -256,19 +257,19 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
 }
 
 void am_receiver::deliver_rts(const am_handler& handler, const arrival& message, ep& from,
-                              announced rts) {
+                              rts_info rts) {
     am_block* const block = blocks_.get(0);
     if (block == nullptr) {
-        log_out_of_memory(owner_, message.word, rts.total);
-        rndv_tell_sender(from, rts.request, UCS_ERR_NO_MEMORY);
+        log_out_of_memory(owner_, message.fields, rts.total);
+        rndv_notify_sender(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
     block->length = rts.total;
     block->from = from.id();
-    block->word = message.word;
+    block->fields = message.fields;
     block->rts = std::move(rts);
-    block->lost = am_adapters::announced_lost;
-    from.announced.push_back(*block);
+    block->lost = am_adapters::unexpected_rts_lost;
+    from.unexpected_rts_list.push_back(*block);
     const ucs_status_t status =
         call(handler, message, block->data(), block->length, UCP_AM_RECV_ATTR_FLAG_RNDV);
     if (block->state == am_block::use::returned) {
@@ -334,27 +335,27 @@ void am_receiver::charge_to(peer& sender, const request& receive) noexcept {
 }
 
 // A peer may send any number of RTS messages, and memory for each is taken at once.
-void am_receiver::fetch(const arrival& message, ep& from, announced rts) {
+void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
     const std::uint64_t cost =
-        blocks_.cost_of(rts.total, message.word.header_length) + owner_.requests().cost();
+        blocks_.cost_of(rts.total, message.fields.header_length) + owner_.requests().cost();
     const bool fits = make_room(from.remote(), cost);
     if (from.incoming_over()) {  // the program closed the endpoint meanwhile
-        rndv_tell_sender(from, rts.request, UCS_ERR_CONNECTION_RESET);
-        log_dropped("the announcement of an active message", message.word, rts.total);
+        rndv_notify_sender(from, rts.request, UCS_ERR_CONNECTION_RESET);
+        log_dropped("the RTS of an active message", message.fields, rts.total);
         return;
     }
-    am_block* const block = fits ? blocks_.get(rts.total, message.word.header_length) : nullptr;
+    am_block* const block = fits ? blocks_.get(rts.total, message.fields.header_length) : nullptr;
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
-        log_out_of_memory(owner_, message.word, rts.total);
-        rndv_tell_sender(from, rts.request, UCS_ERR_NO_MEMORY);
+        log_out_of_memory(owner_, message.fields, rts.total);
+        rndv_notify_sender(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
-    block->word = message.word;
+    block->fields = message.fields;
     block->from = from.id();
-    if (message.word.header_length > 0) {
-        std::memcpy(block->header(), message.header, message.word.header_length);
+    if (message.fields.header_length > 0) {
+        std::memcpy(block->header(), message.header, message.fields.header_length);
     }
     receive->flags.assign(request_flags::internal | request_flags::has_callback |
                           request_flags::matched);

@@ -16,7 +16,7 @@ constexpr std::size_t smallest_alignment = 16;
 constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() / 2;
 
 std::size_t capacity_for(std::size_t length, std::size_t header_length) noexcept {
-    return wire::filled_up(length) + header_length;
+    return wire::padded_length(length) + header_length;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "ucp/am/wire.hpp"
-#include "ucp/rndv/announcement.hpp"
+#include "ucp/rndv/rts.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/type/status.h"
 
@@ -16,7 +16,7 @@ class peer;
 // The block lies directly before the data, so that the program's data pointer leads to it. After an
 // RTS there is no data yet, and the block is the descriptor that the program gets. Owned by the
 // pool; while the program has the block, it is in the receiver's list. Owner context.
-struct alignas(16) am_block : kept_announcement {
+struct alignas(16) am_block : unexpected_rts {
     enum class use : std::uint8_t {
         in_handler,  // the handler is running
         kept,        // the program keeps it, to receive or release it later
@@ -25,8 +25,8 @@ struct alignas(16) am_block : kept_announcement {
 
     std::size_t length = 0;  // of the data, in bytes
     std::uint64_t from = 0;  // id of our endpoint to the sender; 0: not needed
-    announced rts;           // request 0: the data is here
-    wire::am_word word{};
+    rts_info rts;            // request 0: the data is here
+    wire::am_fields fields{};
     use state = use::in_handler;
     ucs_status_t lost_status = UCS_OK;  // set if the sender of the RTS is gone
     bool recycled = false;              // returns to the pool's spare blocks
@@ -35,10 +35,10 @@ struct alignas(16) am_block : kept_announcement {
     std::uint64_t charged = 0;  // bytes counted in that share
     ucs::datastruct::auto_unlink_hook kept_hook;
 
-    [[nodiscard]] bool is_announced() const noexcept { return rts.request != 0; }
+    [[nodiscard]] bool is_rendezvous() const noexcept { return rts.request != 0; }
     [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     // The program's header, kept behind the data while the rest of the message is awaited.
-    [[nodiscard]] std::byte* header() noexcept { return data() + wire::filled_up(length); }
+    [[nodiscard]] std::byte* header() noexcept { return data() + wire::padded_length(length); }
     static am_block& from_data(void* data) noexcept { return *(static_cast<am_block*>(data) - 1); }
 };
 static_assert(sizeof(am_block) % 16 == 0);  // the block's alignment also aligns the data

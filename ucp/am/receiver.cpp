@@ -29,7 +29,7 @@ ucs_status_t am_receiver::call(const am_handler& handler, const arrival& message
     }
     if (reply_ep != nullptr) attributes |= UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
     const ucp_am_recv_param_t param{attributes, reply_ep};
-    const std::size_t header_length = message.word.header_length;
+    const std::size_t header_length = message.fields.header_length;
     return handler.call(handler.arg, header_length > 0 ? message.header : nullptr, header_length,
                         data, length, &param);
 }
@@ -52,9 +52,9 @@ void am_receiver::return_block(am_block& kept) noexcept {
 
 // Reports `status` to the sender of an RTS.
 void am_receiver::refuse(am_block& unwanted, ucs_status_t status) {
-    if (unwanted.is_announced() && unwanted.lost_status == UCS_OK) {
+    if (unwanted.is_rendezvous() && unwanted.lost_status == UCS_OK) {
         const ep* from = owner_.find_ep(unwanted.from);
-        if (from != nullptr) rndv_tell_sender(*from, unwanted.rts.request, status);
+        if (from != nullptr) rndv_notify_sender(*from, unwanted.rts.request, status);
     }
     return_block(unwanted);
 }
@@ -76,13 +76,13 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
     const ucs_status_t status = state.buffer.init(buffer, count, params.datatype());
     if (status != UCS_OK) {
         refuse(kept, UCS_ERR_CANCELED);
-        return refuse_call(*receive, status);
+        return abandon_call(*receive, status);
     }
     receive->flags.set(request_flags::matched);
     state.info = {0, kept.length};
     state.begin_transfer();
-    if (kept.is_announced()) {
-        receive_announced(*receive, kept);
+    if (kept.is_rendezvous()) {
+        receive_rendezvous(*receive, kept);
     } else {
         const ucs_status_t copied = state.buffer.unpack(kept.data(), 0, kept.length);
         return_block(kept);
@@ -94,9 +94,9 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
     return end_call(*receive, params);
 }
 
-void am_receiver::receive_announced(request& receive, am_block& kept) {
+void am_receiver::receive_rendezvous(request& receive, am_block& kept) {
     ep* const from = kept.lost_status == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
-    announced rts = std::move(kept.rts);
+    rts_info rts = std::move(kept.rts);
     return_block(kept);
     if (from == nullptr) {
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);

@@ -56,7 +56,7 @@ public:
 private:
     // A message as passed to its handler.
     struct arrival {
-        wire::am_word word;
+        wire::am_fields fields;
         const std::byte* header;
         ep* reply_ep;  // may be nullptr
     };
@@ -70,9 +70,9 @@ private:
                  std::span<const std::byte> data);
     // Delivers data in a block, which goes to the program or returns to the pool.
     void deliver(const am_handler& handler, const arrival& message, am_block& block);
-    void deliver_rts(const am_handler& handler, const arrival& message, ep& from, announced rts);
+    void deliver_rts(const am_handler& handler, const arrival& message, ep& from, rts_info rts);
     // Fetches the data of an RTS for handlers that want the whole message.
-    void fetch(const arrival& message, ep& from, announced rts);
+    void fetch(const arrival& message, ep& from, rts_info rts);
     static void fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
     // Returns true if `bytes` more memory may be used for a message of the sender. If another peer
     // would still use more than the sender, the peer with the largest share fails, which may call
@@ -84,11 +84,11 @@ private:
     void complete(am_block& block);
     ucs_status_t call(const am_handler& handler, const arrival& message, void* data,
                       std::size_t length, std::uint64_t attributes);
-    void receive_announced(request& receive, am_block& kept);
+    void receive_rendezvous(request& receive, am_block& kept);
     void consume(am_block& block) noexcept;
     void return_block(am_block& kept) noexcept;
     void refuse(am_block& unwanted, ucs_status_t status);
-    void log_no_handler(wire::am_word word, std::size_t length);
+    void log_no_handler(wire::am_fields fields, std::size_t length);
 
     friend class am_adapters;
 

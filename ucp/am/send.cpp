@@ -10,12 +10,12 @@ namespace ucp {
 
 namespace {
 
-wire::am_word word_of(const am_message& message) noexcept {
+wire::am_fields fields_of(const am_message& message) noexcept {
     const bool reply = (message.flags & UCP_AM_SEND_FLAG_REPLY) != 0;
     return {message.id, reply ? wire::am_reply : std::uint16_t{0}, message.header_length};
 }
 
-// The part sent together with the word: the data, or the header if there is no data.
+// The part sent together with the fields: the data, or the header if there is no data.
 struct piece {
     const void* start = nullptr;
     std::size_t length = 0;
@@ -58,9 +58,10 @@ ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation
     request* const send = begin_call(to.owner(), params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
-    const ucs_status_t status = describe_send(*send, send_kind::am, wire::to_what(word_of(message)),
-                                              message.buffer, message.count, params.datatype());
-    if (status != UCS_OK) return refuse_call(*send, status);
+    const ucs_status_t status =
+        describe_send(*send, send_kind::am, wire::to_bits(fields_of(message)), message.buffer,
+                      message.count, params.datatype());
+    if (status != UCS_OK) return abandon_call(*send, status);
     send_state& state = send->state.send;
     state.kind = kind_of(message, state.buffer.length());
     state.header = message.header;
@@ -82,7 +83,7 @@ ucs_status_ptr_t am_send(ep& to, const am_message& message, const operation& par
     if (one.all && to.fits_short(one.length) && (message.flags & not_short) == 0 &&
         !params.no_immediate()) [[likely]] {
         const ucs_status_t status = to.lane().am_short(
-            wire::am_only, wire::to_what(word_of(message)), one.start, one.length);
+            wire::am_only, wire::to_bits(fields_of(message)), one.start, one.length);
         if (status == UCS_OK) [[likely]] {
             if (params.has_user_request()) record_success(params.user_request(), to.owner());
             return nullptr;

@@ -57,11 +57,11 @@ std::size_t pack(void* arg, void* into, std::size_t) {
     const wire::atomic_header header{send.via->remote_id(),
                                      state.memory_id,
                                      state.memory_secret,
-                                     state.what,
+                                     state.remote_address(),
                                      op.operand,
                                      op.swap,
                                      state.local_id,
-                                     static_cast<std::uint32_t>(op.what),
+                                     static_cast<std::uint32_t>(op.kind),
                                      static_cast<std::uint32_t>(op.size)};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;

@@ -11,7 +11,7 @@ cm::listener_params read(const ucp_listener_params_t& from) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     cm::listener_params params;
     if (has(UCP_LISTENER_PARAM_FIELD_SOCK_ADDR)) {
-        params.at = uct::tcp::socket_address(from.sockaddr.addr, from.sockaddr.addrlen);
+        params.address = uct::tcp::socket_address(from.sockaddr.addr, from.sockaddr.addrlen);
     }
     if (has(UCP_LISTENER_PARAM_FIELD_ACCEPT_HANDLER)) params.on_endpoint = from.accept_handler;
     if (has(UCP_LISTENER_PARAM_FIELD_CONN_HANDLER)) params.on_request = from.conn_handler;
@@ -19,7 +19,7 @@ cm::listener_params read(const ucp_listener_params_t& from) {
 }
 
 ucs_status_t create(worker& owner, const cm::listener_params& params, ucp_listener_h* listener_p) {
-    if (params.at.data()->sa_family == AF_UNSPEC) {
+    if (params.address.data()->sa_family == AF_UNSPEC) {
         return refuse("ucp_listener_create", "params.sockaddr is no IPv4 or IPv6 address");
     }
     if ((params.on_endpoint.cb == nullptr) == (params.on_request.cb == nullptr)) {
@@ -90,8 +90,8 @@ ucs_status_t ucp_conn_request_query(ucp_conn_request_h handle, ucp_conn_request_
         attr->client_address = object.from().storage();
     }
     if (!wants(UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ID)) return UCS_OK;
-    if (!object.said().shows_client_id) return UCS_ERR_UNSUPPORTED;
-    attr->client_id = object.said().client_id;
+    if (!object.request().shows_client_id) return UCS_ERR_UNSUPPORTED;
+    attr->client_id = object.request().client_id;
     return UCS_OK;
 }
 

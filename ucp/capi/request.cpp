@@ -23,16 +23,16 @@ std::string target_text(const send_state& send) {
         case send_kind::tag_sync:
         case send_kind::tag_rndv:
         case send_kind::tag_sync_rndv:
-            return fmt::format("tag {:#x}, ", send.what);
+            return fmt::format("tag {:#x}, ", send.tag_or_id);
         case send_kind::am:
         case send_kind::am_eager:
         case send_kind::am_rndv:
-            return fmt::format("id {}, ", wire::to_am_word(send.what).id);
+            return fmt::format("id {}, ", wire::to_am_fields(send.tag_or_id).id);
         case send_kind::put:
         case send_kind::get:
         case send_kind::atomic:
         case send_kind::reply:
-            return fmt::format("at {:#x}, ", send.what);
+            return fmt::format("at {:#x}, ", send.remote_address());
         case send_kind::stream:
             break;
     }
@@ -73,7 +73,8 @@ void return_request_slow(request& done, bool keep_callback) {
         return;
     }
     // Memory of the user stays with the user, unless it came from ucp_request_alloc.
-    if (done.flags.has(request_flags::user_memory) && done.owner->requests().reclaim(done)) {
+    if (done.flags.has(request_flags::user_memory) &&
+        done.owner->requests().return_from_program(done)) {
         done.flags.clear(request_flags::user_memory);
     }
     if (done.is_completed()) {
@@ -176,7 +177,7 @@ void* ucp_request_alloc(ucp_worker_h worker) {
     if (worker == nullptr) return nullptr;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    request* fresh = owner.requests().lend();
+    request* fresh = owner.requests().take_for_program();
     if (fresh == nullptr) return nullptr;
     fresh->owner = &owner;
     fresh->kind = request_kind::none;

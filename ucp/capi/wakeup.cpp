@@ -51,7 +51,7 @@ void ucp_worker_wait_mem(ucp_worker_h handle, void* address) {
 
 ucs_status_t ucp_worker_signal(ucp_worker_h handle) {
     const ucs_status_t status = check_wakeup("ucp_worker_signal", handle);
-    if (status == UCS_OK) from(handle).events().ring();
+    if (status == UCS_OK) from(handle).events().latch_wake();
     return status;
 }
 

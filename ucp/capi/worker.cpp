@@ -84,7 +84,7 @@ ucs_status_t copy_address(const worker& object, bool net_only, ucp_address_t** a
 unsigned progress_locked(worker& object) {
     const worker_guard guard(object.lock());
     const unsigned events = guarded("ucp_worker_progress", [&] { return object.progress(); });
-    if (events > 0) object.tell_sleepers();
+    if (events > 0) object.wake_sleepers();
     return events;
 }
 

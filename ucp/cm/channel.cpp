@@ -2,26 +2,26 @@
 
 namespace ucp::cm {
 
-channel::input channel::read(inbox& into) noexcept {
+channel::input channel::read(frame_reader& into) noexcept {
     for (;;) {
         const ssize_t got = receive(into.space());
         if (got == 0) return input::nothing_yet;
         if (got < 0) return input::end;
         switch (into.filled(static_cast<std::size_t>(got))) {
-            case inbox::result::frame:
+            case frame_reader::result::frame:
                 return input::frame;
-            case inbox::result::opening:
-                return input::opening;
-            case inbox::result::malformed:
+            case frame_reader::result::key_handshake:
+                return input::key_handshake;
+            case frame_reader::result::malformed:
                 return input::malformed;
-            case inbox::result::incomplete:
+            case frame_reader::result::incomplete:
                 break;
         }
     }
 }
 
-ucs::security::opening::step channel::advance(ucs::security::opening& with,
-                                              bool keeps_last) noexcept {
+ucs::security::key_handshake::step channel::advance(ucs::security::key_handshake& with,
+                                                    bool keeps_last) noexcept {
     return with.advance([this](std::span<const std::byte> record) { return send(record); },
                         [this](std::span<std::byte> into) { return receive(into); }, keeps_last);
 }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "ucp/cm/inbox.hpp"
+#include "ucp/cm/frame_reader.hpp"
 #include "uct/tcp/ip_address.hpp"
 
 namespace ucp::cm {
@@ -27,13 +27,14 @@ public:
     // Other values: the errno of the failure.
     [[nodiscard]] virtual int connect_error() noexcept = 0;
 
-    enum class input { nothing_yet, frame, opening, malformed, end };
-    // Reads the available part of a frame, or the beginning of an opening if the inbox expects one.
-    [[nodiscard]] input read(inbox& into) noexcept;
+    enum class input { nothing_yet, frame, key_handshake, malformed, end };
+    // Reads the available part of a frame, or the beginning of a key handshake if the frame_reader
+    // expects one.
+    [[nodiscard]] input read(frame_reader& into) noexcept;
 
-    // Sends and receives the data that an opening still needs, as opening::advance().
-    ucs::security::opening::step advance(ucs::security::opening& with,
-                                         bool keeps_last = false) noexcept;
+    // Sends and receives the data that a key handshake still needs, as key_handshake::advance().
+    ucs::security::key_handshake::step advance(ucs::security::key_handshake& with,
+                                               bool keeps_last = false) noexcept;
 
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
     void send_refusal(wire::reason why) noexcept;

@@ -41,7 +41,7 @@ void conn_request::refuse(wire::reason why, manager& parent) noexcept {
 }
 
 bool conn_request::alive() noexcept {
-    inbox rest;
+    frame_reader rest;
     return channel_->read(rest) == channel::input::nothing_yet;
 }
 

@@ -26,7 +26,7 @@ public:
     // Returns whether the client is still connected.
     [[nodiscard]] bool alive() noexcept;
 
-    [[nodiscard]] const wire::request& said() const noexcept { return request_; }
+    [[nodiscard]] const wire::request& request() const noexcept { return request_; }
     [[nodiscard]] const uct::tcp::socket_address& from() const noexcept { return from_; }
     [[nodiscard]] std::unique_ptr<channel> take_channel() noexcept { return std::move(channel_); }
     void give_channel(std::unique_ptr<channel> from) noexcept { channel_ = std::move(from); }

@@ -8,11 +8,11 @@
 
 namespace ucp::cm {
 
-// Bytes of a frame, and of the longest message that one side sends at once: the end of an opening
-// and a frame.
+// Bytes of a frame, and of the longest message that one side sends at once: the end of a key
+// handshake and a frame.
 inline constexpr std::size_t longest_frame = wire::header_size + wire::max_body;
 inline constexpr std::size_t longest_message =
-    ucs::security::opening::longest_record + longest_frame;
+    ucs::security::key_handshake::longest_record + longest_frame;
 
 // A channel that is being connected, bound to `from` unless that is empty; or the error.
 struct attempt {

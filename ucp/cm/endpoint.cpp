@@ -67,14 +67,14 @@ refusal_text text_of(wire::reason why) noexcept {
 }
 
 // Keys that differ make the server unreachable, as over the tcp transport.
-ucs_status_t status_of(ucs::security::opening_failure failure) noexcept {
-    using ucs::security::opening_failure;
+ucs_status_t status_of(ucs::security::handshake_failure failure) noexcept {
+    using ucs::security::handshake_failure;
     switch (failure) {
-        case opening_failure::own_key_missing:
-        case opening_failure::peer_key_missing:
-        case opening_failure::keys_differ:
+        case handshake_failure::own_key_missing:
+        case handshake_failure::peer_key_missing:
+        case handshake_failure::keys_differ:
             return UCS_ERR_UNREACHABLE;
-        case opening_failure::interrupted:
+        case handshake_failure::interrupted:
             return UCS_ERR_CONNECTION_RESET;
         default:
             return UCS_ERR_REJECTED;
@@ -106,7 +106,7 @@ void ep_part::close() noexcept {
 
 void ep_part::drop_channel() noexcept {
     if (timer_ != 0) manager_.owner().events().remove_timer(std::exchange(timer_, 0));
-    opening_.reset();
+    handshake_.reset();
     if (channel_ == nullptr) return;
     manager_.owner().events().remove(channel_->fd());
     manager_.drain(std::move(channel_));
@@ -221,10 +221,10 @@ bool ep_part::send_request() {
                                 .shows_client_id = shows_client_id_,
                                 .address = owner.address(false)};
     std::vector<std::byte> message = request.pack();
-    if (opening_) {
-        const auto proof = opening_->output();
+    if (handshake_) {
+        const auto proof = handshake_->output();
         message.insert(message.begin(), proof.begin(), proof.end());
-        opening_.reset();
+        handshake_.reset();
     }
     return channel_->send(message);
 }
@@ -266,17 +266,17 @@ void ep_part::on_connected() noexcept {
     if (!listens || !keep_checking()) return handle(event::end, UCS_ERR_NO_MEMORY);
     const ucs::security::key* const key = manager_.job_key();
     if (key == nullptr) return handle(event::agreed, UCS_OK);
-    opening_.emplace(ucs::security::opening::role::client, key, wire::opening_purpose);
-    take_opening();
+    handshake_.emplace(ucs::security::key_handshake::role::client, key, wire::handshake_purpose);
+    advance_handshake();
 }
 
 // A server that makes no progress delays the client here, as it does later with its answer.
-void ep_part::take_opening() noexcept {
-    using ucs::security::opening;
-    const opening::step now = channel_->advance(*opening_, true);
-    if (now == opening::step::incomplete) return;
-    if (now == opening::step::agreed) return handle(event::agreed, UCS_OK);
-    const auto failure = opening_->failure();
+void ep_part::advance_handshake() noexcept {
+    using ucs::security::key_handshake;
+    const key_handshake::step now = channel_->advance(*handshake_, true);
+    if (now == key_handshake::step::incomplete) return;
+    if (now == key_handshake::step::agreed) return handle(event::agreed, UCS_OK);
+    const auto failure = handshake_->failure();
     ucs::log::warn(wireup_log, "no connection with the server at {}: {}", remote_.text(),
                    explain(failure));
     handle(event::malformed, status_of(failure));
@@ -316,7 +316,7 @@ void ep_part::run() {
     }
     if (channel_ == nullptr) return;
     if (phase_ == phase::connecting) return run_connecting();
-    if (phase_ == phase::proving) return take_opening();
+    if (phase_ == phase::proving) return advance_handshake();
     if (phase_ == phase::accepted) return run_accepted();
     take_input();
 }
@@ -376,7 +376,7 @@ void ep_part::take_input() noexcept {
         case channel::input::malformed:
             manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), input_.why_not());
             return handle(event::malformed, UCS_ERR_REJECTED);
-        case channel::input::opening:
+        case channel::input::key_handshake:
         case channel::input::frame:
             break;
     }
@@ -412,7 +412,7 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
                                          ucs::sys::random_id() & token_mask));
     ucs_status_t started = UCS_ERR_NO_MEMORY;
     try {
-        started = made->by_socket()->start_client(to);
+        started = made->cm_part()->start_client(to);
     } catch (const std::bad_alloc&) {
     }
     return use_if_started(*made, started);
@@ -423,7 +423,7 @@ namespace {
 // Returns the public key in the address that the client claims. Returns nothing if no worker can
 // have both that address and the uid.
 std::optional<ucs::security::public_key> claimed_identity(worker& owner, const conn_request& from) {
-    const wire::request& request = from.said();
+    const wire::request& request = from.request();
     const auto address = address::parse(request.address, &owner.rejected());
     if (!address) return std::nullopt;
     const auto packed =
@@ -447,7 +447,7 @@ std::optional<ucs::security::public_key> claimed_identity(worker& owner, const c
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
                         const ep_params& params) {
     if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
-    const wire::request& request = from->said();
+    const wire::request& request = from->request();
     manager& parent = owner.connections();
     const auto identity = claimed_identity(owner, *from);
     if (!identity) {
@@ -465,8 +465,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
     made->adopt(params, std::string(params.name));
     made->set_remote_id(request.ep);
     made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token));
-    return use_if_started(*made,
-                          made->by_socket()->start_server(from->take_channel(), from->from()));
+    return use_if_started(*made, made->cm_part()->start_server(from->take_channel(), from->from()));
 }
 
 }  // namespace ucp::cm

@@ -70,7 +70,7 @@ private:
     // Logs why the connection failed.
     void log_failure(std::string_view why) const noexcept;
     void on_connected() noexcept;
-    void take_opening() noexcept;
+    void advance_handshake() noexcept;
     void on_agreed() noexcept;
     [[nodiscard]] bool send_request();
     [[nodiscard]] bool read_refusal() noexcept;
@@ -93,8 +93,8 @@ private:
     std::vector<transport> untried_;
     uct::tcp::socket_address from_;  // local address that the program asked for
     ucs::time::nanoseconds give_up_at_ = 0;
-    std::optional<ucs::security::opening> opening_;  // while both sides prove the job key
-    inbox input_;
+    std::optional<ucs::security::key_handshake> handshake_;  // while both sides prove the job key
+    frame_reader input_;
     ucs::async::event_loop::timer_id timer_ =
         0;  // while connecting: time limit; later: interval of channel::check
     uct::tcp::socket_address local_;

@@ -71,7 +71,7 @@ struct listener::pending_client final : ucs::net::acceptor::pending {
     [[nodiscard]] int on_turn() noexcept override {
         if (!is_over_rdma) return connection->fd();
         try {
-            connection = owner.doors_.accept(std::move(rdma_request));
+            connection = owner.sockets_.accept(std::move(rdma_request));
         } catch (const std::bad_alloc&) {
         }
         if (connection == nullptr) return -1;
@@ -89,14 +89,15 @@ struct listener::pending_client final : ucs::net::acceptor::pending {
                                          : uct::tcp::socket_address();
     }
 
-    // The client has begun an opening. This side answers it, if only to say that it has no key.
-    void begin_opening() noexcept {
+    // The client has begun a key handshake. This side answers it, if only to say that it has no
+    // key.
+    void begin_handshake() noexcept {
         now = phase::unproven;
-        opening.emplace(ucs::security::opening::role::server, owner.manager_.job_key(),
-                        wire::opening_purpose);
+        handshake.emplace(ucs::security::key_handshake::role::server, owner.manager_.job_key(),
+                          wire::handshake_purpose);
         const auto begun = input.beginning();
-        std::copy(begun.begin(), begun.end(), opening->space().begin());
-        opening->take(begun.size());
+        std::copy(begun.begin(), begun.end(), handshake->space().begin());
+        handshake->take(begun.size());
         input.clear();
     }
 
@@ -105,18 +106,20 @@ struct listener::pending_client final : ucs::net::acceptor::pending {
     const bool is_over_rdma = false;
     std::unique_ptr<channel> connection;
     phase now = owner.manager_.job_key() != nullptr ? phase::unproven : phase::awaiting_request;
-    inbox input{now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening};
-    std::optional<ucs::security::opening> opening{};  // from its first bytes until both agree
+    frame_reader input{now == phase::unproven ? frame_reader::start::key_handshake
+                                              : frame_reader::start::frame_or_handshake};
+    std::optional<ucs::security::key_handshake>
+        handshake{};  // from its first bytes until both agree
 };
 
 ucs::result<std::unique_ptr<listener>> listener::open(manager& parent,
                                                       const listener_params& params) {
     listening_sockets open;
-    open.at = params.at;
+    open.address = params.address;
     const ucs_status_t opened = open.open(parent.transports("ucp_listener_create"));
     if (opened != UCS_OK) return opened;
     std::unique_ptr<listener> made(new listener(parent, params, std::move(open)));
-    const ucs_status_t status = made->acceptor_.open(made->doors_.descriptors());
+    const ucs_status_t status = made->acceptor_.open(made->sockets_.descriptors());
     if (status != UCS_OK) return status;
     return made;
 }
@@ -124,16 +127,16 @@ ucs::result<std::unique_ptr<listener>> listener::open(manager& parent,
 listener::listener(manager& parent, const listener_params& params, listening_sockets open)
     : manager_(parent),
       params_(params),
-      doors_(std::move(open)),
+      sockets_(std::move(open)),
       acceptor_(owner().events(),
                 {.log = wireup_log,
                  .rejected = owner().rejected(),
-                 .name = doors_.at.text(),
-                 .limits = limits(parent.connect_timeout(), doors_.rdma != nullptr,
+                 .name = sockets_.address.text(),
+                 .limits = limits(parent.connect_timeout(), sockets_.rdma != nullptr,
                                   parent.job_key() != nullptr),
                  .accept = [this](int descriptor) { return accept_client(descriptor); },
                  .accepts_per_turn =
-                     accepts_per_turn(doors_.rdma != nullptr, parent.job_key() != nullptr)}) {}
+                     accepts_per_turn(sockets_.rdma != nullptr, parent.job_key() != nullptr)}) {}
 
 // Opens a listening socket for each transport, at one port, because clients use the transports that
 // they have. Sockets and RDMA have separate port spaces, so a port that is free for sockets may be
@@ -144,47 +147,48 @@ ucs_status_t listener::listening_sockets::open(const std::vector<transport>& tra
     };
     if (transports.empty()) return UCS_ERR_UNREACHABLE;
     const bool by_socket = has(transport::tcp);
-    const uct::tcp::socket_address wanted = at;
+    const uct::tcp::socket_address wanted = address;
     for (int left = attempts_at_ports;; --left) {
-        at = wanted;
+        address = wanted;
         const ucs_status_t status = by_socket ? open_socket() : UCS_OK;
         if (status != UCS_OK || !has(transport::rdmacm)) return status;
         const int error = open_rdma();
         if (error == EADDRINUSE && by_socket && wanted.port() == 0 && left > 1) continue;
         if (error == 0 || (by_socket && is_absence(error))) return UCS_OK;
         ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {} over RDMA: {}",
-                        at.text(), uct::tcp::error_text(error));
+                        address.text(), uct::tcp::error_text(error));
         return status_of(error);
     }
 }
 
 ucs_status_t listener::listening_sockets::open_socket() {
-    socket = uct::tcp::open_stream(at.data()->sa_family);
+    socket = uct::tcp::open_stream(address.data()->sa_family);
     const int yes = 1;
     // The address of connections that ended a moment ago counts as free.
     const bool listens =
         socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        ::bind(socket.get(), at.data(), at.size()) == 0 && ::listen(socket.get(), SOMAXCONN) == 0;
+        ::bind(socket.get(), address.data(), address.size()) == 0 &&
+        ::listen(socket.get(), SOMAXCONN) == 0;
     if (!listens) {
         const int error = errno;
-        ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {}: {}", at.text(),
+        ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {}: {}", address.text(),
                         uct::tcp::error_text(error));
         return status_of(error);
     }
-    at = uct::tcp::local_address(socket.get());
+    address = uct::tcp::local_address(socket.get());
     return UCS_OK;
 }
 
 // 0 or an errno.
 int listener::listening_sockets::open_rdma() {
-    auto opened = uct::rdmacm::door::open(at, longest_message);
+    auto opened = uct::rdmacm::listener::open(address, longest_message);
     if (opened.made == nullptr) {
-        ucs::log::debug(wireup_log, "cannot listen on {} over RDMA: {}", at.text(),
+        ucs::log::debug(wireup_log, "cannot listen on {} over RDMA: {}", address.text(),
                         uct::tcp::error_text(opened.error));
         return opened.error;
     }
     rdma = std::move(opened.made);
-    if (!socket) at = rdma->address();
+    if (!socket) address = rdma->address();
     return 0;
 }
 
@@ -203,12 +207,12 @@ std::unique_ptr<channel> listener::listening_sockets::accept(
 
 // Serves as acceptor::settings::accept.
 std::unique_ptr<ucs::net::acceptor::pending> listener::accept_client(int descriptor) {
-    if (descriptor == doors_.socket.get()) {
+    if (descriptor == sockets_.socket.get()) {
         ucs::unique_fd client = ucs::net::accept_stream(descriptor);
         if (!client) return nullptr;
         return std::make_unique<pending_client>(*this, tcp_channel(std::move(client)));
     }
-    auto rdma_request = doors_.rdma->next();
+    auto rdma_request = sockets_.rdma->next();
     errno = rdma_request.error;
     if (rdma_request.made == nullptr) return nullptr;
     return std::make_unique<pending_client>(*this, std::move(rdma_request.made));
@@ -222,18 +226,18 @@ listener::~listener() {
 void listener::on_input(pending_client& client) noexcept {
     // The client's device has answered ours, so its address is genuine.
     if (client.is_over_rdma && client.connection->connect_error() == 0) acceptor_.prefer(client);
-    if (client.opening) {
-        static_cast<void>(client.connection->advance(*client.opening));
-        if (!acceptor_.has_agreed(client, *client.opening)) return;
+    if (client.handshake) {
+        static_cast<void>(client.connection->advance(*client.handshake));
+        if (!acceptor_.has_agreed(client, *client.handshake)) return;
         client.now = step(client.now, event::agreed).next;
-        client.opening.reset();
+        client.handshake.reset();
     }
     event input = event::end;
     switch (client.connection->read(client.input)) {
         case channel::input::nothing_yet:
             return;
-        case channel::input::opening:
-            client.begin_opening();
+        case channel::input::key_handshake:
+            client.begin_handshake();
             return on_input(client);  // from now on only frames are valid
         case channel::input::end:
             break;
@@ -282,7 +286,7 @@ void listener::hold_clients() noexcept {
     owner().rejected().warn(wireup_log,
                             "{}: {} clients wait until the program handles their requests; further "
                             "clients are not accepted until it does",
-                            doors_.at.text(), offers_.size());
+                            sockets_.address.text(), offers_.size());
 }
 
 void listener::reject(pending_client& client, action todo, const char* why) noexcept {
@@ -306,7 +310,7 @@ void listener::run() {
 }
 
 void listener::hand_over(std::unique_ptr<conn_request> offer) {
-    ++told_;
+    ++offered_;
     if (params_.on_request.cb != nullptr) {
         conn_request& given = *offer.release();
         given.hand_over(manager_.requests());

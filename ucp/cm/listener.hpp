@@ -9,13 +9,13 @@
 #include "ucs/net/acceptor.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/vfs/directory.hpp"
-#include "uct/ib/rdmacm/door.hpp"
+#include "uct/ib/rdmacm/listener.hpp"
 
 namespace ucp::cm {
 
 // Parameters of ucp_listener_create.
 struct listener_params {
-    uct::tcp::socket_address at;
+    uct::tcp::socket_address address;
     ucp_listener_conn_handler_t on_request{nullptr, nullptr};
     ucp_listener_accept_handler_t on_endpoint{nullptr, nullptr};
 };
@@ -28,7 +28,9 @@ public:
                                                        const listener_params& params);
     ~listener() override;
 
-    [[nodiscard]] const uct::tcp::socket_address& address() const noexcept { return doors_.at; }
+    [[nodiscard]] const uct::tcp::socket_address& address() const noexcept {
+        return sockets_.address;
+    }
     [[nodiscard]] worker& owner() const noexcept { return manager_.owner(); }
 
     // Offers one client's request to the program.
@@ -39,9 +41,9 @@ public:
 private:
     struct pending_client;
     struct listening_sockets {
-        uct::tcp::socket_address at;  // with the selected port
+        uct::tcp::socket_address address;  // with the selected port
         ucs::unique_fd socket;
-        std::unique_ptr<uct::rdmacm::door> rdma;
+        std::unique_ptr<uct::rdmacm::listener> rdma;
 
         ucs_status_t open(const std::vector<transport>& transports);
         ucs_status_t open_socket();
@@ -63,11 +65,11 @@ private:
 
     manager& manager_;
     const listener_params params_;
-    const listening_sockets doors_;
+    const listening_sockets sockets_;
     ucs::net::acceptor acceptor_;
     std::deque<std::unique_ptr<conn_request>>
         offers_;  // requests that the program has not seen yet
-    std::uint64_t told_ = 0;
+    std::uint64_t offered_ = 0;
     bool has_reported_backlog_ = false;
 };
 

@@ -84,7 +84,7 @@ void manager::drain(std::unique_ptr<channel> done) noexcept {
 void manager::note(task& todo) noexcept {
     if (todo.task_hook.is_linked()) return;
     tasks_.push_back(todo);
-    owner_.leave_for_progress();
+    owner_.request_full_progress();
 }
 
 unsigned manager::dispatch() noexcept {
@@ -98,7 +98,7 @@ unsigned manager::dispatch() noexcept {
             ucs::log::error(wireup_log, "out of memory: a connection by socket address is lost");
         }
     }
-    if (!tasks_.empty()) owner_.leave_for_progress();
+    if (!tasks_.empty()) owner_.request_full_progress();
     return count;
 }
 

@@ -1,9 +1,9 @@
 // Wire format between client and server over a channel, before their endpoints are connected.
 //
-// With a job key the client begins with an opening (ucs/security/opening.hpp), and sends nothing
-// else before both sides have proven the key. Without a key it begins with its request. A server
-// with a key refuses a client that begins without an opening, and a server without one lets the
-// opening fail.
+// With a job key the client begins with a key handshake (ucs/security/key_handshake.hpp), and sends
+// nothing else before both sides have proven the key. Without a key it begins with its request. A
+// server with a key refuses a client that begins without a key handshake, and a server without one
+// lets the key handshake fail.
 //
 // Every message is a frame:
 //   0  u32  magic                        8  u32  length of the body, at most 4096
@@ -38,8 +38,8 @@ inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t max_body = 4096;
 
-// Names the kind of connection in the opening.
-inline constexpr std::string_view opening_purpose = "ucp listener";
+// Names the kind of connection in the key handshake.
+inline constexpr std::string_view handshake_purpose = "ucp listener";
 
 enum class kind : std::uint8_t { request = 1, refusal = 2, established = 3 };
 
@@ -50,7 +50,7 @@ enum class reason : std::uint32_t {
     other_version = 3,
     unreachable = 4,  // no transport leads to the client
     malformed = 5,
-    key_missing = 6,  // the server has a job key, and the client began without an opening
+    key_missing = 6,  // the server has a job key, and the client began without a key handshake
 };
 
 struct header {

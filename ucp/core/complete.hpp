@@ -69,13 +69,13 @@ inline void complete(request& done, ucs_status_t status) {
     callback.run();
 }
 
-// Enclose work that may end a request at a moment when no callback may run: begin_quiet, the work,
-// end_quiet. If the request ended meanwhile, the program's callback runs at the end of the current
-// progress.
-inline void begin_quiet(request& busy) noexcept {
+// Enclose work that may end a request at a moment when no callback may run: defer_callbacks, the
+// work, allow_callbacks. If the request ended meanwhile, the program's callback runs at the end of
+// the current progress.
+inline void defer_callbacks(request& busy) noexcept {
     busy.flags.set(request_flags::starting);
 }
-inline void end_quiet(request& busy) {
+inline void allow_callbacks(request& busy) {
     busy.flags.clear(request_flags::starting);
     if (!busy.flags.has(request_flags::ended)) return;
     ep* via = busy.via;
@@ -124,7 +124,7 @@ inline ucs_status_ptr_t end_call(request& started, const operation& params) {
 }
 
 // Gives back a request whose operation did not start.
-inline ucs_status_ptr_t refuse_call(request& unused, ucs_status_t why) {
+inline ucs_status_ptr_t abandon_call(request& unused, ucs_status_t why) {
     if (unused.flags.has(request_flags::user_memory)) {
         // Programs may look here instead of at the result.
         unused.status = why;

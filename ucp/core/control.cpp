@@ -55,7 +55,7 @@ control_message::control_message(peer& to, const content& message,
 
 control_message::~control_message() {
     to_.owner().waiting().give_back(to_.waiting_share, cost());
-    to_.answer_left(replying_ep_);
+    to_.reply_sent(replying_ep_);
     to_.release();
 }
 
@@ -69,7 +69,7 @@ std::uint64_t control_message::cost() const noexcept {
 
 bool control_message::send(peer& to, uct::ep& over, const content& message) noexcept {
     const ssize_t sent = try_send(over, message.id, {message.header, message.body});
-    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(message.replying_ep);
+    if (sent != UCS_ERR_NO_RESOURCE) to.reply_sent(message.replying_ep);
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; the transport reports that to the endpoints.
@@ -96,7 +96,7 @@ void control_message::release(uct::pending_request& held, uct::ep& over) noexcep
     if (progress(held) == UCS_ERR_NO_RESOURCE) over.pending_add(held);
 }
 
-bool control_message::is(const uct::pending_request& queued) noexcept {
+bool control_message::is_control(const uct::pending_request& queued) noexcept {
     return queued.progress == progress;
 }
 

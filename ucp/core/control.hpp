@@ -39,7 +39,7 @@ public:
     [[nodiscard]] static std::uint64_t asking_receive(const uct::pending_request& queued) noexcept;
 
     // Returns whether a queued request is a control message.
-    static bool is(const uct::pending_request& queued) noexcept;
+    static bool is_control(const uct::pending_request& queued) noexcept;
 
 private:
     control_message(peer& to, const content& message, std::unique_ptr<std::byte[]> bytes) noexcept;

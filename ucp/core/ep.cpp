@@ -21,7 +21,7 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : owner_(owner), budget_(&to.budget()), remote_(&to), number_(number) {
+    : owner_(owner), window_(&to.window()), remote_(&to), number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
     owner.count(activity::ep_creations);
@@ -43,7 +43,7 @@ void ep::renew_id() noexcept {
 ep::~ep() {
     enter(state::closed);
     if (final_message_.pending_hook.is_linked()) remote_->am().pending_remove(final_message_);
-    by_socket_.reset();
+    cm_part_.reset();
     end_uninvited();
     remote_->detach(*this);
 }
@@ -128,8 +128,8 @@ void ep::handle(event input, ucs_status_t status) {
     }
     const bool moved = state_ != taken.next;
     enter(taken.next);
-    if (by_socket_ != nullptr && moved) [[unlikely]]
-        by_socket_->on_state(state_);
+    if (cm_part_ != nullptr && moved) [[unlikely]]
+        cm_part_->on_state(state_);
     switch (taken.todo) {
         case action::none:
             break;
@@ -155,14 +155,14 @@ void ep::handle(event input, ucs_status_t status) {
             if (remote_->connected()) lane_ = &remote_->am();
             wireup::send_close(*this);
             break;
-        case action::tell_user:
+        case action::notify_user:
             peer_closed();
             return;
         case action::fail:
         case action::fail_and_tell:
             fail(status, taken.todo == action::fail_and_tell);
             return;
-        case action::tell_failure:
+        case action::notify_failure:
             wireup::send_failed(*this);
             break;
         case action::unexpected:
@@ -224,11 +224,11 @@ stream_channel& ep::stream() {
 }
 
 void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
-    by_socket_ = std::move(part);
+    cm_part_ = std::move(part);
 }
 
 void ep::bind(peer& to) noexcept {
-    by_socket_->bind();
+    cm_part_->bind();
     move_to(to);
 }
 
@@ -236,13 +236,13 @@ void ep::bind(peer& to) noexcept {
 // count for the new peer object. An uninvited endpoint never moves: the request that makes it also
 // connects it.
 void ep::move_to(peer& to) noexcept {
-    for (const assembly& each : half)
+    for (const assembly& each : partial_messages)
         owner_.messages().charge_to(to, each);
     for (const request& each : recvs_)
         owner_.messages().charge_to(to, each);
     remote_->detach(*this);
     remote_ = &to;
-    budget_ = &to.budget();
+    window_ = &to.window();
     to.attach(*this);
     if (user_owned_) to.uninvited().set_stranger(false);
 }
@@ -254,7 +254,7 @@ void ep::forget_lane() noexcept {
 
 void ep::watch_peer() noexcept {
     if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || !remote_->connected()) return;
-    if (remote_->am_attr().checked) owner_.watch().add(*remote_);
+    if (remote_->am_attr().needs_check) owner_.watch().add(*remote_);
 }
 
 bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
@@ -268,11 +268,11 @@ bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
 }
 
 void ep::connect() {
-    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
+    if (cm_part_ != nullptr && cm_part_->waits_for_bind()) return;
     if (!ensure_lanes(wireup::pairs::allowed)) return;
-    if (by_socket_ == nullptr && remote_->is_self() && !no_loopback_) {
+    if (cm_part_ == nullptr && remote_->is_self() && !no_loopback_) {
         remote_id_ = id_;
-        if (!owner_.matcher().room().has_room()) remote_->begin_without_credits();
+        if (!owner_.matcher().memory().can_grant()) remote_->begin_without_credits();
         enter(state::ready);
         become_ready();
         return;
@@ -282,7 +282,7 @@ void ep::connect() {
 
 void ep::ask_for_connection() {
     owner_.repeater().add(*this);
-    if (by_socket_ == nullptr) {
+    if (cm_part_ == nullptr) {
         wireup::send_request(*this);
     } else {
         wireup::send_bind(*this);
@@ -291,7 +291,7 @@ void ep::ask_for_connection() {
 
 void ep::connect_again() {
     if (state_ != state::requested && state_ != state::abandoned) return;
-    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
+    if (cm_part_ != nullptr && cm_part_->waits_for_bind()) return;
     watch_peer();
     ask_for_connection();
 }
@@ -321,7 +321,7 @@ void ep::become_ready() {
 }
 
 void ep::allow_short() noexcept {
-    const bool closed = budget_->held() || remote_->defers();
+    const bool closed = window_->uses_rendezvous() || remote_->defers();
     short_end_ = closed ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
@@ -352,13 +352,13 @@ void ep::run_waiting() {
 
 void ep::run(request& waiting) {
     const bool in_call = waiting.flags.has(request_flags::starting);
-    begin_quiet(waiting);
+    defer_callbacks(waiting);
     if (is_remote(waiting.state.send.kind)) {
         start_rma(waiting);
     } else {
         start_send(waiting);
     }
-    if (!in_call) end_quiet(waiting);
+    if (!in_call) allow_callbacks(waiting);
 }
 
 void ep::peer_closed() {
@@ -378,18 +378,18 @@ void ep::peer_closed() {
     // The program may take long to close: the peer need not wait for the rest of partial messages.
     // The close message is sent again when the program closes, which has no effect then.
     wireup::send_close(*this);
-    tell_user(failure_);
+    notify_user(failure_);
 }
 
-void ep::fail(ucs_status_t status, bool tell_peer) {
+void ep::fail(ucs_status_t status, bool notify_peer) {
     failure_ = status;
     owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
     remote_->request_credits_again(*this);
-    if (tell_peer) wireup::send_failed(*this);
+    if (notify_peer) wireup::send_failed(*this);
     if (user_owned_) {
-        tell_user(status);
+        notify_user(status);
     } else {
         close_unowned();
     }
@@ -402,7 +402,7 @@ void ep::close_unowned() noexcept {
     handle(event::local_close);
 }
 
-void ep::tell_user(ucs_status_t status) {
+void ep::notify_user(ucs_status_t status) {
     if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || error_handler_.cb == nullptr) return;
     const ucp_err_handler_t handler = error_handler_;
     error_handler_.cb = nullptr;  // the handler is called once
@@ -412,8 +412,8 @@ void ep::tell_user(ucs_status_t status) {
 
 void ep::abort_messages(ucs_status_t status) {
     owner_.assemblies().forget_sender(*this);
-    while (!announced.empty()) {
-        kept_announcement& lost = announced.front();
+    while (!unexpected_rts_list.empty()) {
+        unexpected_rts& lost = unexpected_rts_list.front();
         lost.sender_hook.unlink();
         lost.lost(owner_, *this, lost);
     }
@@ -451,7 +451,7 @@ void ep::abort_all(ucs_status_t status) {
 // Direct loads and stores need no connection, and operations that need one are among the sends.
 // Programs flush an endpoint by socket address to learn that the server accepted it.
 bool ep::awaits_connection(bool closes) const noexcept {
-    return state_ == state::requested && (closes || by_socket_ != nullptr);
+    return state_ == state::requested && (closes || cm_part_ != nullptr);
 }
 
 // Tells the peer that this side reads no more. Before the closing flush has ended, only this
@@ -459,7 +459,7 @@ bool ep::awaits_connection(bool closes) const noexcept {
 // their bytes.
 void ep::stop_reading() {
     const bool reads = stream_ != nullptr && stream_->awaits_bytes();
-    if (!reads && !sends_.empty()) stream_tell_no_reader(*this);
+    if (!reads && !sends_.empty()) stream_notify_no_reader(*this);
 }
 
 void ep::receives_ended() {
@@ -468,7 +468,7 @@ void ep::receives_ended() {
 
 void ep::note_reader_gone() {
     reader_gone_ = true;
-    if (stream_ != nullptr) stream_->go_on();
+    if (stream_ != nullptr) stream_->resume();
 }
 
 ucs_status_t ep::start_flush(request& flush) {
@@ -491,7 +491,7 @@ ucs_status_t ep::start_flush(request& flush) {
 
 // Ending an operation may call this function again; the outer call then checks once more.
 void ep::check_flushes() {
-    if (stream_ != nullptr) stream_->go_on();
+    if (stream_ != nullptr) stream_->resume();
     looks_again_ = true;
     if (checking_) return;
     checking_ = true;

@@ -8,8 +8,8 @@
 #include "ucp/eager/assembly.hpp"
 #include "ucp/proto/selection.hpp"
 #include "ucp/rma/tracker.hpp"
-#include "ucp/rndv/announcement.hpp"
-#include "ucp/tag/budget.hpp"
+#include "ucp/rndv/rts.hpp"
+#include "ucp/tag/eager_window.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -61,14 +61,14 @@ public:
     [[nodiscard]] peer& remote() const noexcept { return *remote_; }
     [[nodiscard]] std::uint64_t next_message() noexcept { return ++messages_; }
     // Accounts for an eager tagged message that was sent.
-    void spend(std::size_t length) {
-        if (budget_->spend(length)) [[unlikely]]
+    void add_sent(std::size_t length) {
+        if (window_->add_sent(length)) [[unlikely]]
             on_window_spent();
     }
     // Messages must begin with an RTS until the receiver grants credits again.
-    [[nodiscard]] bool must_announce() const noexcept { return budget_->held(); }
-    // Must-announce mode or the deferral of sends began or ended: updates the limit of the short
-    // path.
+    [[nodiscard]] bool must_use_rendezvous() const noexcept { return window_->uses_rendezvous(); }
+    // The sender began or stopped to use rendezvous or to defer sends: updates the limit of the
+    // short path.
     void credits_changed() noexcept;
 
     // Starts a send: at once if the endpoint is ready, otherwise when the connection is
@@ -91,17 +91,17 @@ public:
     [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
     // Returns whether an operation that the peer answers may be sent now. If not, it is held until
     // replies to others arrive, and its protocol's progress is called again.
-    [[nodiscard]] bool may_ask(request& operation) noexcept;
-    void note_asked() noexcept { ++tracker_->unanswered; }
-    void unhold(request& operation) noexcept;
+    [[nodiscard]] bool can_request(request& operation) noexcept;
+    void request_sent() noexcept { ++tracker_->unanswered; }
+    void release_hold(request& operation) noexcept;
     // The peer has answered an operation, which ends with that.
     void end_answered(request& operation, ucs_status_t status);
     // An operation that could not be sent ends.
-    void end_unasked(request& operation, ucs_status_t status);
+    void end_unrequested(request& operation, ucs_status_t status);
     // Counts a reply that the peer has not taken yet. Returns false if the peer requests more than
     // it may.
-    [[nodiscard]] bool owe_answer() noexcept;
-    void answer_left() noexcept { --owed_answers_; }
+    [[nodiscard]] bool add_pending_reply() noexcept;
+    void reply_sent() noexcept { --pending_replies_; }
     // An operation failed whose request the program has released: the next flush reports the error.
     void note_lost(ucs_status_t why) noexcept;
     // Fence: later operations on the peer's memory wait for those under way. Returns false if there
@@ -109,9 +109,9 @@ public:
     [[nodiscard]] bool fence();
     // An operation of the peer on our memory was refused. The first error since the peer last asked
     // is kept; returns false if there was one already.
-    bool note_refused(ucs_status_t why) noexcept {
+    bool record_refusal(ucs_status_t status) noexcept {
         if (refused_ != UCS_OK) return false;
-        refused_ = why;
+        refused_ = status;
         return true;
     }
     [[nodiscard]] ucs_status_t take_refused() noexcept { return std::exchange(refused_, UCS_OK); }
@@ -165,7 +165,7 @@ public:
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
     // The part for endpoints by socket address (ucp/cm); nullptr for other endpoints.
-    [[nodiscard]] cm::ep_part* by_socket() const noexcept { return by_socket_.get(); }
+    [[nodiscard]] cm::ep_part* cm_part() const noexcept { return cm_part_.get(); }
     void join(std::unique_ptr<cm::ep_part> part) noexcept;
     // Binds a client to its server's worker. The peer object may have no lanes yet.
     void bind(peer& to) noexcept;
@@ -208,12 +208,12 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
     // Messages of the peer that cannot end without it; they are dropped when the peer is gone.
-    ucs::datastruct::auto_list<kept_announcement, &kept_announcement::sender_hook> announced;
-    ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
+    ucs::datastruct::auto_list<unexpected_rts, &unexpected_rts::sender_hook> unexpected_rts_list;
+    ucs::datastruct::auto_list<assembly, &assembly::sender_hook> partial_messages;
 
     ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
     ucs::datastruct::auto_unlink_hook
-        owed_hook;  // among the endpoints that wait for credits from us
+        credit_waiter_hook;  // among the endpoints that wait for credits from us
     ucs::datastruct::auto_unlink_hook
         unanswered_hook;  // among the endpoints whose connection request is unanswered
     // Either in the peer's list of endpoints that the program has not asked for, or in the worker's
@@ -254,7 +254,7 @@ private:
     void enter(wireup::state next) noexcept;
     void peer_closed();
     void stop_reading();
-    void fail(ucs_status_t status, bool tell_peer);
+    void fail(ucs_status_t status, bool notify_peer);
     void destroy_if_over() noexcept;
     static ucs_status_t progress_final_message(uct::pending_request& queued) noexcept;
     void abort_all(ucs_status_t status);
@@ -262,7 +262,7 @@ private:
     // abort_incoming ends receives of the stream as well.
     void abort_messages(ucs_status_t status);
     void abort_incoming(ucs_status_t status);
-    void tell_user(ucs_status_t status);
+    void notify_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);
     [[nodiscard]] bool awaits_connection(bool closes) const noexcept;
     void run_waiting();
@@ -276,7 +276,7 @@ private:
     [[nodiscard]] bool is_reached(flush_state& flush);
     [[nodiscard]] bool is_confirmed(flush_state& flush);
     [[nodiscard]] ucs_status_t outcome_for(const flush_state& flush) noexcept;
-    void ask_for_confirmation();
+    void request_confirmation();
     [[nodiscard]] bool await_copied() noexcept;
     void pass_fences();
     void forget_remote() noexcept;
@@ -285,7 +285,7 @@ private:
 
     worker& owner_;
     std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
-    eager_budget* budget_;       // shared by all endpoints to the peer
+    eager_window* window_;       // shared by all endpoints to the peer
     uct::ep* lane_ = nullptr;
     const protocol_table* protocols_ = nullptr;
     std::uint64_t id_ = 0;
@@ -307,14 +307,14 @@ private:
     bool direct_ = false;  // see reaches_directly
     bool fenced_ = false;  // there are fences
     ucs_status_t refused_ = UCS_OK;
-    unsigned owed_answers_ = 0;
+    unsigned pending_replies_ = 0;
     bool close_pending_ = false;  // a flush will close the endpoint
     bool reader_gone_ = false;    // the peer reads our stream no more
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};
     void* user_data_ = nullptr;
-    std::unique_ptr<cm::ep_part> by_socket_;
+    std::unique_ptr<cm::ep_part> cm_part_;
     std::string name_;
     std::unique_ptr<stream_channel> stream_;
     std::unique_ptr<remote_tracker> tracker_;  // nullptr: no operation on the peer's memory yet

@@ -11,7 +11,7 @@ struct reach_size {
     ucs::config::memunits intra;
     ucs::config::memunits inter;
 
-    [[nodiscard]] const ucs::config::memunits& of(uct::scope reach) const noexcept {
+    [[nodiscard]] const ucs::config::memunits& for_scope(uct::scope reach) const noexcept {
         return reach == uct::scope::network ? inter : intra;
     }
 };

@@ -19,8 +19,8 @@ namespace ucp {
 peer::peer(worker& owner, const ucs::security::public_key& identity, source from,
            std::vector<std::byte> packed_address)
     : owner_(owner),
-      budget_(owner.owner().options().unexpected_window.bytes),
-      announced_(owner.owner().options().unexpected_announcements),
+      window_(owner.owner().options().unexpected_window.bytes),
+      rts_limit_(owner.owner().options().unexpected_announcements),
       identity_(identity),
       uid_(address::uid_of(identity)),
       source_(from),
@@ -30,7 +30,7 @@ peer::peer(worker& owner, const ucs::security::public_key& identity, source from
 peer::~peer() {
     end_kept();
     disconnect();
-    lent_.clear_and_dispose([](exposed_buffer* each) { delete each; });
+    exposed_.clear_and_dispose([](exposed_buffer* each) { delete each; });
 }
 
 const ucs::security::key* peer::shared_key() noexcept {
@@ -46,7 +46,7 @@ const ucs::security::key* peer::shared_key() noexcept {
 }
 
 bool peer::is_self() const noexcept {
-    return identity_ == owner_.identity().open();
+    return identity_ == owner_.identity().public_half();
 }
 
 bool peer::has_address(std::span<const std::byte> packed) const noexcept {
@@ -57,7 +57,8 @@ bool peer::has_address(std::span<const std::byte> packed) const noexcept {
 void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) noexcept {
     const ucs::security::key* const shared = shared_key();
     if (shared == nullptr) return;
-    const auto bits = static_cast<std::uint8_t>(header.type) & ~(wire::no_room | wire::over_pair);
+    const auto bits =
+        static_cast<std::uint8_t>(header.type) & ~(wire::no_credits | wire::over_pair);
     const auto type = static_cast<wire::wireup_type>(bits);
     if (wireup::can_be_refused(type))
         header.receipt = wireup::make_receipt(*shared, header.uid, header.ep);
@@ -142,7 +143,7 @@ ucs_status_t peer::make(std::size_t resource, std::span<const std::byte> to, lan
 void peer::close(lane& used) noexcept {
     if (used.endpoint == nullptr) return;
     for (auto next = striped_.begin(); next != striped_.end();)
-        (next++)->lose(*used.endpoint);
+        (next++)->lane_lost(*used.endpoint);
     used.endpoint->pending_purge(drop, nullptr);
     owner_.track_lane(*used.endpoint, used.resource, nullptr);
     used.endpoint.reset();
@@ -406,7 +407,7 @@ void peer::hand_over_waiting(peer& given) noexcept {
         each.move_to(given);
         given.has_handed_over_ = true;
     }
-    if (given.has_handed_over_) owner_.go_on_later(given);
+    if (given.has_handed_over_) owner_.resume_later(given);
 }
 
 // Endpoints of the program do not fail because of clients: they try to connect when they are used.
@@ -415,7 +416,7 @@ void peer::connect_handed_over() noexcept {
     const peer_use kept(*this);
     const ucs_status_t status = connect();
     for (ep& each : endpoints_) {
-        if (each.by_socket() == nullptr) continue;
+        if (each.cm_part() == nullptr) continue;
         if (status == UCS_OK) {
             each.connect_again();
         } else if (wireup::is_waiting(each.connection())) {
@@ -502,22 +503,22 @@ void peer::end_kept() {
     }
 }
 
-void peer::keep_lent(std::unique_ptr<exposed_buffer> still_used) noexcept {
-    if (!dead_) lent_.push_back(*still_used.release());
+void peer::keep_exposed(std::unique_ptr<exposed_buffer> still_used) noexcept {
+    if (!dead_) exposed_.push_back(*still_used.release());
 }
 
-void peer::end_lent(std::uint64_t send) noexcept {
-    lent_.remove_and_dispose_if([send](const exposed_buffer& each) { return each.send == send; },
-                                [](exposed_buffer* each) { delete each; });
+void peer::release_exposed(std::uint64_t send) noexcept {
+    exposed_.remove_and_dispose_if([send](const exposed_buffer& each) { return each.send == send; },
+                                   [](exposed_buffer* each) { delete each; });
 }
 
 // Sends are ended by their endpoints, which list them as well.
 void peer::drop(uct::pending_request& queued, void*) {
-    if (control_message::is(queued)) {
+    if (control_message::is_control(queued)) {
         control_message::drop(queued);
     } else if (ep::is_final_message(queued)) {
         ep::drop_final_message(queued);
-    } else if (striped_access::is(queued)) {
+    } else if (striped_access::is_chunk(queued)) {
         striped_access::drop(queued);
     } else if (rndv_is_read(queued)) {
         rndv_drop_read(queued);
@@ -543,7 +544,7 @@ void peer::drop_control() {
     } sorted{&dropped, &others};
     const auto sort = [](uct::pending_request& queued, void* arg) {
         const lists& into = *static_cast<const lists*>(arg);
-        (control_message::is(queued) ? into.dropped : into.others)->push_back(queued);
+        (control_message::is_control(queued) ? into.dropped : into.others)->push_back(queued);
     };
     if (am_.endpoint != nullptr) am_.endpoint->pending_purge(sort, &sorted);
     while (!others.empty()) {
@@ -574,7 +575,7 @@ void peer::drop_waiting() noexcept {
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
                         std::span<const std::byte> body, std::uint64_t replying_ep) noexcept {
     if (am_.endpoint == nullptr || !is_sent_control_) {
-        answer_left(replying_ep);
+        reply_sent(replying_ep);
         return true;
     }
     if (joined()) [[likely]]
@@ -591,7 +592,7 @@ bool peer::send_over(uct::ep& over, const control_message::content& message) noe
 }
 
 bool peer::lose_control(const control_message::content& message) noexcept {
-    answer_left(message.replying_ep);
+    reply_sent(message.replying_ep);
     if (lost_control_) return false;
     lost_control_ = true;
     ucs::log::error(proto_log,
@@ -602,10 +603,10 @@ bool peer::lose_control(const control_message::content& message) noexcept {
     return false;
 }
 
-void peer::answer_left(std::uint64_t replying_ep) noexcept {
+void peer::reply_sent(std::uint64_t replying_ep) noexcept {
     if (replying_ep == 0) return;
     if (ep* const replying = owner_.find_ep(replying_ep); replying != nullptr)
-        replying->answer_left();
+        replying->reply_sent();
 }
 
 void peer::attach(ep& user) noexcept {
@@ -625,7 +626,7 @@ void peer::detach(ep& user) noexcept {
 void peer::note_lanes() noexcept {
     if (uninvited_.weight() == 0) return;
     const auto keeps = [this](const lane& each) {
-        return each.endpoint != nullptr && attr_of(each).keeps_descriptor;
+        return each.endpoint != nullptr && attr_of(each).uses_descriptor;
     };
     uninvited_.set_descriptor(keeps(am_) || (pairing_ != nullptr && keeps(pairing_->bootstrap)));
     uninvited_.note_received(received());

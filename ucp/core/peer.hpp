@@ -12,8 +12,8 @@
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/rma/striped.hpp"
-#include "ucp/rndv/lent.hpp"
-#include "ucp/tag/announce_limit.hpp"
+#include "ucp/rndv/exposed_buffer.hpp"
+#include "ucp/tag/rts_limit.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/select.hpp"
@@ -145,18 +145,18 @@ public:
     // Registers a transfer over the rails, which is notified when a rail is lost.
     void add(striped_access& begun) noexcept { striped_.push_back(begun); }
 
-    // Keeps the exposed buffer of an aborted send that the peer may still read; end_lent() releases
-    // it.
-    void keep_lent(std::unique_ptr<exposed_buffer> still_used) noexcept;
-    void end_lent(std::uint64_t send) noexcept;
+    // Keeps the exposed buffer of an aborted send that the peer may still read; release_exposed()
+    // releases it.
+    void keep_exposed(std::unique_ptr<exposed_buffer> still_used) noexcept;
+    void release_exposed(std::uint64_t send) noexcept;
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
-    // --- eager window (credits of the receiver), see ucp/core/peer_room.cpp ---
+    // --- eager window (credits of the receiver), see ucp/core/peer_credits.cpp ---
     // All endpoints share one window, because one worker stores what they send.
-    [[nodiscard]] eager_budget& budget() noexcept { return budget_; }
+    [[nodiscard]] eager_window& window() noexcept { return window_; }
     // An eager message of `sender` has used up half of the window.
     void on_window_spent(ep& sender);
     // The peer has granted the credits that were requested over this endpoint.
-    void room_granted(const ep& over) noexcept;
+    void credits_granted(const ep& over) noexcept;
     // The peer has said that it has no credits, before we requested any.
     void begin_without_credits() noexcept;
     // Requests credits over this endpoint, which is ready, unless a request is under way.
@@ -170,29 +170,29 @@ public:
     [[nodiscard]] bool defers() const noexcept { return !deferred_.empty(); }
     [[nodiscard]] std::size_t deferred() const noexcept { return deferred_.size(); }
     // Counts one more RTS. False: the limit is reached, and the caller must defer the send.
-    [[nodiscard]] bool announce(request& send) noexcept;
+    [[nodiscard]] bool count_rts(request& send) noexcept;
     void defer(request& send) noexcept;
     // Removes an aborted send from the deferred ones, if it is one of them.
     void undefer(request& send) noexcept;
     // The receiver answers an RTS for the first time (on_rts_answered), or no answer will come
-    // (announcement_lost). Sends without an RTS, and those that were answered, change nothing.
+    // (rts_lost). Sends without an RTS, and those that were answered, change nothing.
     // on_rts_answered returns whether deferred sends may continue.
     [[nodiscard]] bool on_rts_answered(request& send) noexcept;
-    void announcement_lost(request& send) noexcept;
+    void rts_lost(request& send) noexcept;
     // The receiver waits for a message that it does not know, and asks for more RTS messages.
     // Rounds that are over are ignored.
     void on_more_rts_allowed(std::uint64_t round);
     // Starts deferred sends up to the limit.
     void send_deferred();
     // Called from the worker's progress: continues deferred sends and transfers over several rails.
-    void go_on();
+    void resume();
     // The mark in an RTS that tells the peer that later sends are deferred; 0: none are.
     [[nodiscard]] std::uint32_t stop_mark() const noexcept {
-        return announced_.reached() ? announced_.round() : 0;
+        return rts_limit_.is_reached() ? rts_limit_.round() : 0;
     }
     // Receiver side: an RTS of the peer's endpoint `its_ep` says that later sends are deferred.
-    void stopped(std::uint64_t its_ep, std::uint32_t round) noexcept;
-    void ask_for_more() noexcept;
+    void on_sends_deferred(std::uint64_t its_ep, std::uint32_t round) noexcept;
+    void request_more_rts() noexcept;
 
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
@@ -221,7 +221,7 @@ public:
     bool send_control(uct::am_id id, std::span<const std::byte> header,
                       std::span<const std::byte> body = {}, std::uint64_t replying_ep = 0) noexcept;
     // Such a reply has left, or is not needed any more.
-    void answer_left(std::uint64_t replying_ep) noexcept;
+    void reply_sent(std::uint64_t replying_ep) noexcept;
 
     // Ends every endpoint with the status, although the peer and its lanes are alive. The peer is
     // notified, and no new endpoint joins this peer object.
@@ -278,14 +278,14 @@ public:
     // Returns an endpoint that a request of the peer made and the program has not asked for yet, or
     // nullptr.
     [[nodiscard]] ep* first_unowned() noexcept;
-    ucs::datastruct::auto_unlink_hook trash_hook;     // in the worker's list of unused peers
-    ucs::datastruct::auto_unlink_hook failing_hook;   // in its list of peers to fail
-    ucs::datastruct::auto_unlink_hook dead_hook;      // in its list of peers outside of its table
-    ucs::datastruct::auto_unlink_hook resuming_hook;  // in its list of peers to resume
-    ucs::datastruct::auto_unlink_hook stopped_hook;   // among the peers that defer sends to us
-    ucs::datastruct::auto_unlink_hook refused_hook;   // among the peers that exist to be refused
-    ucs::time::nanoseconds refused_since = 0;         // only of these peers
-    ucs::datastruct::auto_unlink_hook watched_hook;   // in the list of the keepalive
+    ucs::datastruct::auto_unlink_hook trash_hook;      // in the worker's list of unused peers
+    ucs::datastruct::auto_unlink_hook failing_hook;    // in its list of peers to fail
+    ucs::datastruct::auto_unlink_hook dead_hook;       // in its list of peers outside of its table
+    ucs::datastruct::auto_unlink_hook resuming_hook;   // in its list of peers to resume
+    ucs::datastruct::auto_unlink_hook deferring_hook;  // among the peers that defer sends to us
+    ucs::datastruct::auto_unlink_hook refused_hook;    // among the peers that exist to be refused
+    ucs::time::nanoseconds refused_since = 0;          // only of these peers
+    ucs::datastruct::auto_unlink_hook watched_hook;    // in the list of the keepalive
     [[nodiscard]] std::string peer_name() const noexcept;
 
     // Keeps an aborted receive whose buffer the peer still writes to. It ends when the peer says
@@ -403,7 +403,7 @@ private:
     [[nodiscard]] bool is_part_of(std::span<const std::byte> packed_address) const;
     void disconnect() noexcept;
     void credits_changed() noexcept;
-    static ucs_status_t progress_ask(uct::pending_request& queued) noexcept;
+    static ucs_status_t progress_more_rts_request(uct::pending_request& queued) noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void drop_control();
@@ -412,8 +412,8 @@ private:
     bool exclude(std::size_t resource, ucs_status_t failure) noexcept;
 
     worker& owner_;
-    eager_budget budget_;
-    announce_limit announced_;
+    eager_window window_;
+    rts_limit rts_limit_;
     // In the order of the sends.
     ucs::datastruct::counted_list<uct::pending_request, &uct::pending_request::pending_hook>
         deferred_;
@@ -448,12 +448,13 @@ private:
     ucs::datastruct::tree_multiset<ep, &ep::peer_hook, number_of> endpoints_;
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
-    ucs::datastruct::list<exposed_buffer, &exposed_buffer::hook> lent_;
+    ucs::datastruct::list<exposed_buffer, &exposed_buffer::hook> exposed_;
     uninvited_part uninvited_;
     std::uint64_t next_number_ = 0;
-    std::uint64_t stopped_ep_ = 0;
-    std::uint32_t stopped_round_ = 0;
-    uct::pending_request asking_{.progress = progress_ask, .pending_hook = {}};
+    std::uint64_t deferring_ep_ = 0;
+    std::uint32_t deferring_round_ = 0;
+    uct::pending_request more_rts_request_{.progress = progress_more_rts_request,
+                                           .pending_hook = {}};
     unsigned references_ = 0;
     bool dead_ = false;
     bool is_sent_control_ = true;

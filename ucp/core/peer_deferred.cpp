@@ -11,10 +11,10 @@
 
 namespace ucp {
 
-bool peer::announce(request& send) noexcept {
-    if (announced_.reached()) return false;
-    announced_.add();
-    send.state.send.announced = true;
+bool peer::count_rts(request& send) noexcept {
+    if (rts_limit_.is_reached()) return false;
+    rts_limit_.add();
+    send.state.send.rts_counted = true;
     return true;
 }
 
@@ -25,7 +25,7 @@ void peer::defer(request& send) noexcept {
     deferred_.push_back(send.pending);
     if (!first) return;
     ucs::log::debug(proto_log,
-                    "worker {:x} posts no receives for the messages announced to it: tagged sends "
+                    "worker {:x} posts no receives for the RTS messages sent to it: tagged sends "
                     "wait until it does",
                     uid_);
     // No tagged send may overtake the deferred ones by the short path.
@@ -36,68 +36,69 @@ void peer::defer(request& send) noexcept {
 void peer::undefer(request& send) noexcept {
     if (!std::exchange(send.state.send.blocked, false)) return;
     deferred_.erase(deferred_.iterator_to(send.pending));
-    if (deferred_.empty()) owner_.go_on_later(*this);
+    if (deferred_.empty()) owner_.resume_later(*this);
 }
 
 bool peer::on_rts_answered(request& send) noexcept {
-    if (!std::exchange(send.state.send.announced, false)) return false;
-    announced_.take_back();
+    if (!std::exchange(send.state.send.rts_counted, false)) return false;
+    rts_limit_.remove();
     return !deferred_.empty();
 }
 
 // A caller that aborts a send may be about to abort the deferred ones as well, so they continue
 // later.
-void peer::announcement_lost(request& send) noexcept {
-    if (on_rts_answered(send)) owner_.go_on_later(*this);
+void peer::rts_lost(request& send) noexcept {
+    if (on_rts_answered(send)) owner_.resume_later(*this);
 }
 
 void peer::on_more_rts_allowed(std::uint64_t round) {
-    if (announced_.raise(round) && !deferred_.empty()) send_deferred();
+    if (rts_limit_.raise(round) && !deferred_.empty()) send_deferred();
 }
 
 void peer::send_deferred() {
     if (dead_) return;
-    while (!deferred_.empty() && !announced_.reached()) {
+    while (!deferred_.empty() && !rts_limit_.is_reached()) {
         request& next = request::of(deferred_.front());
         deferred_.pop_front();
         next.state.send.blocked = false;
-        begin_quiet(next);
+        defer_callbacks(next);
         begin_send(next);
-        end_quiet(next);
+        allow_callbacks(next);
     }
     if (!deferred_.empty()) return;
     for (ep& each : endpoints_)
         each.credits_changed();
 }
 
-void peer::go_on() {
+void peer::resume() {
     for (auto next = striped_.begin(); next != striped_.end();)
-        (next++)->go_on();
+        (next++)->resume();
     send_deferred();
     connect_handed_over();
 }
 
-void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {
+void peer::on_sends_deferred(std::uint64_t its_ep, std::uint32_t round) noexcept {
     // The peer has been asked already, and may not have received it yet.
-    if (its_ep == stopped_ep_ && round == stopped_round_) return;
-    stopped_ep_ = its_ep;
-    stopped_round_ = round;
-    if (!stopped_hook.is_linked()) owner_.matcher().room().stopped(*this);
+    if (its_ep == deferring_ep_ && round == deferring_round_) return;
+    deferring_ep_ = its_ep;
+    deferring_round_ = round;
+    if (!deferring_hook.is_linked()) owner_.matcher().memory().add_deferring(*this);
 }
 
 // Needs no memory: a request that waits for room is filled in with the newest values when it
 // leaves.
-void peer::ask_for_more() noexcept {
-    if (am_.endpoint == nullptr || dead_ || asking_.pending_hook.is_linked()) return;
+void peer::request_more_rts() noexcept {
+    if (am_.endpoint == nullptr || dead_ || more_rts_request_.pending_hook.is_linked()) return;
     owner_.count(activity::asked_for_more);
-    if (progress_ask(asking_) == UCS_ERR_NO_RESOURCE) am_.endpoint->pending_add(asking_);
+    if (progress_more_rts_request(more_rts_request_) == UCS_ERR_NO_RESOURCE)
+        am_.endpoint->pending_add(more_rts_request_);
 }
 
-ucs_status_t peer::progress_ask(uct::pending_request& queued) noexcept {
-    const peer& self = *boost::intrusive::get_parent_from_member(&queued, &peer::asking_);
+ucs_status_t peer::progress_more_rts_request(uct::pending_request& queued) noexcept {
+    const peer& self = *boost::intrusive::get_parent_from_member(&queued, &peer::more_rts_request_);
     const auto pack = [](void* arg, void* into, std::size_t) -> std::size_t {
         const auto& from = *static_cast<const peer*>(arg);
-        const wire::more_header header{from.stopped_ep_, from.stopped_round_};
+        const wire::more_header header{from.deferring_ep_, from.deferring_round_};
         std::memcpy(into, &header, sizeof header);
         return sizeof header;
     };

@@ -13,7 +13,7 @@
 #include "ucp/dt/send_buffer.hpp"
 #include "ucp/mem/access.hpp"
 #include "ucp/proto/kind.hpp"
-#include "ucp/rndv/lent.hpp"
+#include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/rate_history.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
@@ -35,7 +35,7 @@ class rkey;
 // State of a send, or of an operation on a peer's memory, while it runs.
 struct send_state {
     dt::send_buffer buffer;           // of a get or atomic operation: destination of the result
-    std::uint64_t what = 0;           // first word of the message, see ucp/proto/kind.hpp
+    std::uint64_t tag_or_id = 0;      // first word of the message, see ucp/proto/kind.hpp
     const void* header = nullptr;     // the program's header of an active message
     std::uint32_t header_length = 0;  // bytes
     send_kind kind = send_kind::tag;
@@ -47,40 +47,41 @@ struct send_state {
     const protocol* proto = nullptr;
     uct::completion parts{.done = nullptr, .count = 0};  // pieces in flight
     void (*fragments_done)(request& send) = nullptr;     // called when all pieces have left
-    peer* holds = nullptr;     // aborted: keeps the peer until the pieces have left
-    bool guarded = false;      // `parts` includes one count for the sending loop itself
-    bool aborted = false;      // ended; only its pieces are still under way
-    bool started = false;      // the first fragment has left
-    bool sent = false;         // all fragments have left
-    bool short_pack = false;   // the program's pack callback returned nothing
-    bool blocked = false;      // waits for reasons other than the lane
-    bool announced = false;    // counted in the peer's limit on RTS messages
-    bool header_sent = false;  // `header` is not needed any more
-    bool owns_header = false;  // `header` is our own copy
-    bool lends = false;        // `lent`, an exposed buffer, is set
-    bool writes_all = false;   // the sender writes all of the data
-    bool told = false;         // the receiver is notified of the end by the write itself
-    bool counted = false;      // counted as waiting for its peer
+    peer* holds = nullptr;        // aborted: keeps the peer until the pieces have left
+    bool guarded = false;         // `parts` includes one count for the sending loop itself
+    bool aborted = false;         // ended; only its pieces are still under way
+    bool started = false;         // the first fragment has left
+    bool sent = false;            // all fragments have left
+    bool short_pack = false;      // the program's pack callback returned nothing
+    bool blocked = false;         // waits for reasons other than the lane
+    bool rts_counted = false;     // counted in the peer's limit on RTS messages
+    bool header_sent = false;     // `header` is not needed any more
+    bool owns_header = false;     // `header` is our own copy
+    bool has_exposed = false;     // `exposed`, an exposed buffer, is set
+    bool writes_all = false;      // the sender writes all of the data
+    bool write_notifies = false;  // the receiver is notified of the end by the write itself
+    bool counted = false;         // counted as waiting for its peer
     bool copies = false;  // the data goes through buffers of the transport: the memory cannot be
                           // registered, or registering costs more than copying
 
     // Only for an operation on a peer's memory, and set by its caller.
-    std::uint8_t atomic_what;
+    std::uint8_t atomic_kind;
     std::uint8_t atomic_size;
     union {
         std::byte* local_window;  // mapping of the peer's memory in this process, or nullptr
-        exposed_buffer* lent;     // of a rendezvous message
+        exposed_buffer* exposed;  // of a rendezvous message
     };
     std::uint64_t memory_id;
     std::uint64_t memory_secret;
 
-    void set_lent(std::unique_ptr<exposed_buffer> given) noexcept {
-        lent = given.release();
-        lends = true;
+    void set_exposed(std::unique_ptr<exposed_buffer> given) noexcept {
+        exposed = given.release();
+        has_exposed = true;
     }
     // Takes the exposed buffer away: it is not used any more, or has another owner now.
-    [[nodiscard]] std::unique_ptr<exposed_buffer> take_lent() noexcept {
-        return std::unique_ptr<exposed_buffer>(std::exchange(lends, false) ? lent : nullptr);
+    [[nodiscard]] std::unique_ptr<exposed_buffer> take_exposed() noexcept {
+        return std::unique_ptr<exposed_buffer>(std::exchange(has_exposed, false) ? exposed
+                                                                                 : nullptr);
     }
 
     [[nodiscard]] mem::credentials owner_of_memory() const noexcept {
@@ -95,12 +96,16 @@ struct send_state {
         return *static_cast<const mem::rkey*>(header);
     }
     void set_key(const mem::rkey& key) noexcept { header = &key; }
+    // The address of an operation on the peer's memory, or of a write to its receive; it shares the
+    // member of the tag.
+    [[nodiscard]] std::uint64_t remote_address() const noexcept { return tag_or_id; }
+    void set_remote_address(std::uint64_t address) noexcept { tag_or_id = address; }
     // The operands share the members that hold the ids of other sends.
     [[nodiscard]] uct::atomic_op atomic() const noexcept {
-        return {static_cast<uct::atomic_kind>(atomic_what), atomic_size, message, remote_id};
+        return {static_cast<uct::atomic_kind>(atomic_kind), atomic_size, message, remote_id};
     }
     void set_atomic(const uct::atomic_op& op) noexcept {
-        atomic_what = static_cast<std::uint8_t>(op.what);
+        atomic_kind = static_cast<std::uint8_t>(op.kind);
         atomic_size = static_cast<std::uint8_t>(op.size);
         message = op.operand;
         remote_id = op.swap;
@@ -128,22 +133,23 @@ struct recv_state : tag::expected_entry {
         local_id = remote_id = remote_address = started = 0;
         offset = end = 0;
         holds = nullptr;
-        lends = false;
+        has_exposed = false;
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
         awaits = rndv_reply::none;
         confirm = unwritten = keyed = false;
         outcome = UCS_OK;
     }
-    void lend(std::unique_ptr<exposed_buffer> given) noexcept {
-        lent = given.release();
-        lends = true;
+    void set_exposed(std::unique_ptr<exposed_buffer> given) noexcept {
+        exposed = given.release();
+        has_exposed = true;
     }
     std::uint64_t local_id;   // id of this request in messages to the sender (rendezvous)
     std::uint64_t remote_id;  // the sender's request
     union {
         std::uint64_t remote_address;  // address that we read from
-        exposed_buffer* lent;  // with keys: the memory that we read, or that the sender writes to
+        exposed_buffer*
+            exposed;  // with keys: the memory that we read, or that the sender writes to
     };
     std::uint64_t started;  // when the transfer began, for rate_history
     std::size_t offset;     // bytes received or requested
@@ -153,7 +159,7 @@ struct recv_state : tag::expected_entry {
     rndv_method method;
     rndv_reply awaits;
     bool confirm;          // the sender may take its memory back while we read
-    bool lends;            // `lent`, an exposed buffer, is set
+    bool has_exposed;      // `exposed`, an exposed buffer, is set
     bool unwritten;        // the sender could not write its part: we read it after our part
     bool keyed;            // a device of ours reaches the sender's memory
     ucs_status_t outcome;  // kept while the rest of the message is drained

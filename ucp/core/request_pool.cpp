@@ -56,11 +56,11 @@ bool request_pool::grow() noexcept {
     return true;
 }
 
-request* request_pool::lend() noexcept {
+request* request_pool::take_for_program() noexcept {
     request* fresh = get();
     if (fresh == nullptr) return nullptr;
     try {
-        lent_.insert(fresh);
+        program_requests_.insert(fresh);
     } catch (const std::bad_alloc&) {
         ucs::log::error(core_log, "out of memory: no request for the user");
         put(*fresh);

@@ -44,9 +44,11 @@ public:
 
     // Takes a request that the program will pass to operations as its own memory. nullptr: there is
     // no memory.
-    [[nodiscard]] request* lend() noexcept;
-    // Returns whether the request came from lend(), and forgets that.
-    [[nodiscard]] bool reclaim(request& lent) noexcept { return lent_.erase(&lent) != 0; }
+    [[nodiscard]] request* take_for_program() noexcept;
+    // Returns whether the request came from take_for_program(), and forgets that.
+    [[nodiscard]] bool return_from_program(request& returned) noexcept {
+        return program_requests_.erase(&returned) != 0;
+    }
 
     // Bytes per request.
     [[nodiscard]] std::size_t cost() const noexcept { return stride_; }
@@ -68,7 +70,7 @@ private:
     request* free_ = nullptr;
     std::size_t in_use_ = 0;
     ucs::log::throttle shortages_;  // some requests serve messages of peers
-    std::unordered_set<request*> lent_;
+    std::unordered_set<request*> program_requests_;
     std::vector<std::unique_ptr<std::byte[]>> chunks_;
 };
 

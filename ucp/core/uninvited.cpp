@@ -7,7 +7,7 @@ namespace ucp {
 
 uninvited_limits uninvited_limits::of_process() noexcept {
     uninvited_limits limits;
-    limits.most = most_in(ucs::sys::most_for_peers());
+    limits.most = most_in(ucs::sys::peer_memory_limit());
     limits.most_if_scarce = ucs::net::descriptor_share(8, limits.most_if_scarce, limits.most);
     return limits;
 }
@@ -18,10 +18,10 @@ void uninvited_peers::part::change(std::size_t endpoints, bool is_stranger) noex
     all_.file(*this);
 }
 
-void uninvited_peers::part::set_descriptor(bool keeps_descriptor) noexcept {
-    if (keeps_descriptor == keeps_descriptor_) return;
+void uninvited_peers::part::set_descriptor(bool uses_descriptor) noexcept {
+    if (uses_descriptor == uses_descriptor_) return;
     all_.with_descriptor_ -= counted_descriptors();
-    keeps_descriptor_ = keeps_descriptor;
+    uses_descriptor_ = uses_descriptor;
     all_.with_descriptor_ += counted_descriptors();
     all_.file(*this);
 }
@@ -33,7 +33,7 @@ void uninvited_peers::file(part& changed) noexcept {
     with_descriptor_ -= changed.counted_descriptors();
     changed.weight_ = weight;
     with_descriptor_ += changed.counted_descriptors();
-    const std::size_t kind = changed.keeps_descriptor_ ? kind_with_descriptor : kind_without;
+    const std::size_t kind = changed.uses_descriptor_ ? kind_with_descriptor : kind_without;
     list* into = nullptr;
     if (weight > 0)
         into = changed.has_sent_ || weight >= yields_before_silent

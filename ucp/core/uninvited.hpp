@@ -61,7 +61,7 @@ public:
         // Returns the part's count towards the limit: a stranger counts even without an endpoint.
         [[nodiscard]] std::size_t weight() const noexcept { return weight_; }
         // Sets whether the lanes to the peer keep a descriptor.
-        void set_descriptor(bool keeps_descriptor) noexcept;
+        void set_descriptor(bool uses_descriptor) noexcept;
         // Notes how much has come from the peer until now, see uct::ep::received. Only the
         // first call counts.
         void note_received(std::uint64_t received) noexcept {
@@ -72,7 +72,7 @@ public:
         friend class uninvited_peers;
         void change(std::size_t endpoints, bool is_stranger) noexcept;
         [[nodiscard]] std::size_t counted_descriptors() const noexcept {
-            return weight_ > 0 && keeps_descriptor_ ? 1 : 0;
+            return weight_ > 0 && uses_descriptor_ ? 1 : 0;
         }
 
         uninvited_peers& all_;
@@ -82,7 +82,7 @@ public:
         std::size_t weight_ = 0;
         std::uint64_t received_ = 0;
         bool is_stranger_ = false;
-        bool keeps_descriptor_ = false;
+        bool uses_descriptor_ = false;
         bool has_sent_ = false;  // sent something since its first request, or that cannot be known
     };
 

@@ -18,31 +18,31 @@
 namespace ucp::wire {
 
 enum id : uct::am_id {
-    wireup = 1,          // ucp/wireup/wire.hpp
-    eager_only = 2,      // ucp/eager/wire.hpp
-    eager_first = 3,     //
-    eager_data = 4,      //
-    eager_ack = 5,       //
-    rndv_rts = 6,        // ucp/rndv/wire.hpp
-    rndv_rtr = 7,        //
-    rndv_data = 8,       //
-    rndv_ats = 9,        //
-    rndv_atp = 10,       //
-    am_only = 11,        // ucp/am/wire.hpp
-    am_first = 12,       //
-    am_rts = 13,         //
-    stream_data = 14,    // ucp/stream/wire.hpp
-    stream_credit = 15,  //
-    rma_put = 16,        // ucp/rma/wire.hpp
-    rma_get = 17,        //
-    rma_data = 18,       //
-    rma_result = 19,     //
-    rma_atomic = 20,     //
-    rma_confirm = 21,    //
-    rma_confirmed = 22,  //
-    room_question = 23,  // ucp/eager/wire.hpp
-    room_answer = 24,    //
-    rndv_more = 25,      // ucp/rndv/wire.hpp
+    wireup = 1,           // ucp/wireup/wire.hpp
+    eager_only = 2,       // ucp/eager/wire.hpp
+    eager_first = 3,      //
+    eager_data = 4,       //
+    eager_ack = 5,        //
+    rndv_rts = 6,         // ucp/rndv/wire.hpp
+    rndv_rtr = 7,         //
+    rndv_data = 8,        //
+    rndv_ats = 9,         //
+    rndv_atp = 10,        //
+    am_only = 11,         // ucp/am/wire.hpp
+    am_first = 12,        //
+    am_rts = 13,          //
+    stream_data = 14,     // ucp/stream/wire.hpp
+    stream_credit = 15,   //
+    rma_put = 16,         // ucp/rma/wire.hpp
+    rma_get = 17,         //
+    rma_data = 18,        //
+    rma_result = 19,      //
+    rma_atomic = 20,      //
+    rma_confirm = 21,     //
+    rma_confirmed = 22,   //
+    credit_request = 23,  // ucp/eager/wire.hpp
+    credit_grant = 24,    //
+    rndv_more = 25,       // ucp/rndv/wire.hpp
 };
 inline constexpr unsigned id_count = 26;
 

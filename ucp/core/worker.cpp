@@ -44,7 +44,7 @@ ucs_status_t worker::check_message_sizes() {
     const bool by_keys = std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
         return each != nullptr && each->attr().keyed;
     });
-    const std::size_t other_bytes = wire::am_longest_extra - (by_keys ? 0 : longest_lent_key);
+    const std::size_t other_bytes = wire::am_longest_extra - (by_keys ? 0 : longest_exposed_keys);
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
             continue;
@@ -85,13 +85,14 @@ worker::worker(const context& parent, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(parent.params().request_area),
       assembler_(*this),
-      matcher_(std::make_unique<tag_matcher>(*this, unexpected_limits::of(parent.options()))),
+      matcher_(
+          std::make_unique<tag_matcher>(*this, unexpected_limits::from_config(parent.options()))),
       am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
-      visitor_(parent.memories()),
+      accessor_(parent.memories()),
       streaming_(parent.costs().copy_cached / 2),
       params_(params),
       identity_(ucs::security::key_pair::random()),
-      uid_(address::uid_of(identity_.open())),
+      uid_(address::uid_of(identity_.public_half())),
       events_(std::move(events)),
       keepalive_(*events_, parent.options()),
       repeater_(*events_, keepalive_.interval()),
@@ -99,16 +100,16 @@ worker::worker(const context& parent, const worker_params& params,
                                           [loop = events_.get()] { loop->wake(); })) {}
 
 void worker::show() {
-    events_->set_wake_handler([this] { view_->questions.look(*this); });
+    events_->set_wake_handler([this] { view_->queries.serve_query(*this); });
     context_.attach(view_);
-    entrance_ = ucs::vfs::entrance::open(*events_, context_.source());
+    daemon_listener_ = ucs::vfs::daemon_listener::open(*events_, context_.source());
 }
 
 worker::~worker() {
     ending_ = true;
     context_.detach(view_);
-    view_->questions.close();
-    entrance_.reset();
+    view_->queries.close();
+    daemon_listener_.reset();
     if (params_.event_fd >= 0) leave_event_set();
     ep_ids_.for_each([](std::uint64_t, ep* each) {
         each->detach_user();
@@ -135,10 +136,10 @@ ucs_status_t worker::open_interfaces() {
     const auto& resources = context_.resources();
     interfaces_.resize(resources.size());
     lane_counts_.resize(resources.size());
-    std::vector<ucs::topology::place> places;
+    std::vector<ucs::topology::device_location> locations;
     for (const usable_resource& each : resources)
-        places.push_back(each.where.place);
-    extra_latencies_ = wireup::distances_to(places);
+        locations.push_back(each.where.location);
+    extra_latencies_ = wireup::distances_to(locations);
     // Reserved, because handlers may activate interfaces while the lists are walked: elements must
     // not move.
     fast_.reserve(resources.size());
@@ -173,7 +174,7 @@ ucs_status_t worker::open_interfaces() {
         rndv_listen(*this, fresh);
         rndv_listen_replies(*this, fresh);
         rma_listen(*this, fresh);
-        rma_listen_answers(*this, fresh);
+        rma_listen_replies(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& failed, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);
                                      const auto found = self.lanes_.find(&failed);
@@ -221,12 +222,12 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow(unsigned found) {
-    if (matcher_->room().is_overfull()) matcher_->relieve();
+    if (matcher_->memory().is_overfull()) matcher_->relieve();
     const unsigned failed = fail_noted() + fail_for_limits();
     unsigned events = failed + empty_trash() + resume_peers();
     for (uct::iface* polled : slow_)
         events += polled->progress();
-    visitor_.leave();  // ends the access of puts that are received in place, in pieces
+    accessor_.leave();  // ends the access of puts that are received in place, in pieces
     until_events_ += turn_;
     turn_ = 0;
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
@@ -236,7 +237,7 @@ unsigned worker::progress_slow(unsigned found) {
     }
     // If one peer has failed for a limit, the next one may have to.
     if (failed > 0 || !failing_peers_.empty() || !resuming_peers_.empty() ||
-        matcher_->room().is_overfull())
+        matcher_->memory().is_overfull())
         turn_ = slow_turn_;
     return events;
 }
@@ -329,7 +330,7 @@ unsigned worker::resume_peers() {
     while (!resuming_peers_.empty()) {
         peer& ready = resuming_peers_.front();
         resuming_peers_.pop_front();
-        ready.go_on();
+        ready.resume();
         ++count;
     }
     return count;
@@ -391,7 +392,7 @@ unsigned worker::poll_unused() {
 
 void worker::pack_addresses() {
     address::worker_address address;
-    address.identity = identity_.open();
+    address.identity = identity_.public_half();
     address.name = params_.name;
     const auto& resources = context_.resources();
     if (std::any_of(resources.begin(), resources.end(),
@@ -544,7 +545,7 @@ worker::peer_table::iterator worker::find_in_table(const peer& wanted) noexcept 
 
 bool worker::is_false_own_address(const ucs::security::public_key& identity,
                                   std::span<const std::byte> packed) const noexcept {
-    return identity == identity_.open() && !std::ranges::equal(packed, full_address_) &&
+    return identity == identity_.public_half() && !std::ranges::equal(packed, full_address_) &&
            !std::ranges::equal(packed, net_address_);
 }
 
@@ -705,7 +706,7 @@ void worker::fail_later(peer& failing) noexcept {
     note_work();
 }
 
-void worker::go_on_later(peer& ready) noexcept {
+void worker::resume_later(peer& ready) noexcept {
     if (!ready.resuming_hook.is_linked()) resuming_peers_.push_back(ready);
     turn_ = slow_turn_;
     note_work();
@@ -781,10 +782,10 @@ std::string worker::info() const {
                             interfaces_[i] == nullptr ? ", left out: " + not_opened_[i] : "");
     }
     text += fmt::format("#     receives posted: {}\n", matcher_->expected_count());
-    const unexpected_room& room = matcher_->room();
+    const unexpected_memory& memory = matcher_->memory();
     text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
-    text += fmt::format("#     memory for them: {} bytes, and {} for announcements\n",
-                        room.stored(), room.announced_bytes());
+    text += fmt::format("#     memory for them: {} bytes, and {} for RTS messages\n",
+                        memory.stored(), memory.rts_bytes());
     text += fmt::format("#      sends deferred: {}\n", deferred_count());
     text += fmt::format("#     answers waiting: {} bytes\n", waiting_.used());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());

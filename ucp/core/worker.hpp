@@ -35,7 +35,7 @@
 #include "ucs/log/throttle.hpp"
 #include "ucs/sys/lock.hpp"
 #include "ucs/sys/usable_memory.hpp"
-#include "ucs/vfs/entrance.hpp"
+#include "ucs/vfs/daemon_listener.hpp"
 
 namespace ucp {
 
@@ -103,7 +103,7 @@ public:
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // Access to registered memory on behalf of peers.
-    [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
+    [[nodiscard]] mem::memory_accessor& accessor() noexcept { return accessor_; }
 
     // Endpoints made by peers' requests that the program has not asked for.
     [[nodiscard]] uninvited_peers& uninvited() noexcept { return uninvited_; }
@@ -174,7 +174,7 @@ public:
     // Fails the peer with the next progress, see peer::send_control and peer::fail_for_limit.
     void fail_later(peer& failing) noexcept;
     // Continues deferred sends to the peer with the next progress, see ucp/core/peer_deferred.cpp.
-    void go_on_later(peer& ready) noexcept;
+    void resume_later(peer& ready) noexcept;
     // Serves a pair request that a peer object had postponed.
     void answer_postponed(const wireup::pairing::postponed_request& postponed) noexcept;
     // Registers the peer that a lane belongs to; nullptr: the lane is being closed.
@@ -255,7 +255,7 @@ public:
     // or another worker's.
     bool bind(ep& client, const wire::wireup_header& header, std::span<const std::byte> address);
     // Makes the next progress look everywhere and wakes a sleeping thread.
-    void leave_for_progress() noexcept {
+    void request_full_progress() noexcept {
         look_everywhere();
         note_work();
     }
@@ -266,15 +266,15 @@ public:
     // first.
     [[nodiscard]] ucs_status_t arm() noexcept;
     // Begin and end of the sleep of a thread in ucp/wakeup.
-    void lie_down() noexcept { ++sleepers_; }
-    void rise() noexcept;
+    void begin_sleep() noexcept { ++sleepers_; }
+    void end_sleep() noexcept;
     // A thread in ucp/wakeup is awake: clears the wakeup event unless other threads sleep.
-    void hear() noexcept {
-        if (sleepers_ == 0) events_->hear();
+    void clear_wakeup() noexcept {
+        if (sleepers_ == 0) events_->release_wake();
     }
     // Wakes sleeping threads: the event that they wait for may have come in another thread's
     // progress.
-    void tell_sleepers() noexcept { note_work(); }
+    void wake_sleepers() noexcept { note_work(); }
     // An endpoint begins to wait for its peer's reply (+1), or has it (-1). While one waits, sleeps
     // are short: the peer may be a worker of the thread that sleeps.
     void note_connecting(int change) noexcept { connecting_ += change; }
@@ -427,7 +427,7 @@ private:
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;
     wireup::request_order request_order_;
-    mem::visitor visitor_;
+    mem::memory_accessor accessor_;
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
@@ -446,7 +446,7 @@ private:
     keepalive keepalive_;
     wireup::request_repeater repeater_;
     const std::shared_ptr<worker_view> view_;
-    std::unique_ptr<ucs::vfs::entrance> entrance_;
+    std::unique_ptr<ucs::vfs::daemon_listener> daemon_listener_;
     std::vector<std::unique_ptr<uct::iface>>
         interfaces_;  // by resource; nullptr: could not be opened
     std::vector<std::string> not_opened_;
@@ -462,8 +462,8 @@ private:
     using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
-    shared_limit waiting_{ucs::sys::most_for_peers()};
-    shared_limit unread_{ucs::sys::most_for_peers()};
+    shared_limit waiting_{ucs::sys::peer_memory_limit()};
+    shared_limit unread_{ucs::sys::peer_memory_limit()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // the worker is being destroyed

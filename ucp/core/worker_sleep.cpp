@@ -36,7 +36,7 @@ ucs_status_t worker::arm() noexcept {
     look_everywhere();
     if (has_work()) return UCS_ERR_BUSY;
     // The wakeup event is set for threads that have not woken yet, see ucp/wakeup/wait.cpp.
-    if (sleepers_ > 0 && events_->rings()) return UCS_ERR_BUSY;
+    if (sleepers_ > 0 && events_->is_wake_latched()) return UCS_ERR_BUSY;
     for (const auto& each : interfaces_) {
         if (each == nullptr) continue;
         if (const ucs_status_t status = each->arm(); status != UCS_OK) return status;
@@ -49,15 +49,15 @@ ucs_status_t worker::arm() noexcept {
     return status;
 }
 
-void worker::rise() noexcept {
+void worker::end_sleep() noexcept {
     if (--sleepers_ > 0) return;
     asleep_ = false;
-    hear();
+    clear_wakeup();
 }
 
 void worker::wake_up() noexcept {
     asleep_ = false;
-    events_->ring();
+    events_->latch_wake();
 }
 
 ucs_status_t worker::join_event_set() const {

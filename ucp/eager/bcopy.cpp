@@ -25,7 +25,7 @@ estimate probe(const lane_set& lanes, const send_class& send, std::size_t length
 std::size_t pack(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
     send_state& state = send.state.send;
-    const wire::eager_only_header header{state.what};
+    const wire::eager_only_header header{state.tag_or_id};
     std::memcpy(into, &header, sizeof header);
     auto* const bytes = static_cast<std::byte*>(into);
     const std::size_t front = sizeof header + write_front(send, bytes + sizeof header);

@@ -13,7 +13,7 @@ namespace ucp {
 
 [[nodiscard]] inline bool has_reply_ep(const send_state& state) noexcept {
     return traits(state.kind).only == wire::am_only &&
-           (wire::to_am_word(state.what).flags & wire::am_reply) != 0;
+           (wire::to_am_fields(state.tag_or_id).flags & wire::am_reply) != 0;
 }
 
 // Writes the program's header; returns the number of bytes up to the data.
@@ -23,7 +23,7 @@ inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
     std::memcpy(into, state.header, state.header_length);
     state.header_sent = true;
     if (state.buffer.length() == 0) return state.header_length;
-    const std::size_t filled = wire::filled_up(state.header_length);
+    const std::size_t filled = wire::padded_length(state.header_length);
     std::memset(into + state.header_length, 0, filled - state.header_length);
     return filled;
 }

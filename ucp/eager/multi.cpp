@@ -40,8 +40,8 @@ std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
     send_state& state = send.state.send;
     state.message = send.via->next_message();
-    const wire::eager_first_header header{state.what, state.buffer.length(), send.via->remote_id(),
-                                          state.message, state.local_id};
+    const wire::eager_first_header header{state.tag_or_id, state.buffer.length(),
+                                          send.via->remote_id(), state.message, state.local_id};
     std::memcpy(into, &header, sizeof header);
     auto* const bytes = static_cast<std::byte*>(into);
     const std::size_t front = sizeof header + write_header(state, bytes + sizeof header);

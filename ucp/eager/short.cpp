@@ -23,7 +23,7 @@ ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
     if (state.header_length > 0 || has_reply_ep(state)) return send_one_buffer(send);
     const ucs_status_t status = send.via->lane().am_short(
-        traits(state.kind).only, state.what, state.buffer.contiguous(), state.buffer.length());
+        traits(state.kind).only, state.tag_or_id, state.buffer.contiguous(), state.buffer.length());
     if (status != UCS_ERR_NO_RESOURCE) finish_send(send, status);
     return status == UCS_ERR_NO_RESOURCE ? status : UCS_OK;
 }

@@ -1,18 +1,18 @@
 // Wire format of eager messages, which carry their data. Layout first. Tagged messages and active
-// messages share them; the first field holds the tag or the active message word, see
+// messages share them; the first field holds the tag or the fields of an active message, see
 // ucp/proto/kind.hpp.
 //
-//   id            header (bytes)                                        then
-//   eager_only    what 8                                                data
-//   eager_first   what 8, total 8, ep 8, message 8, ack 8               first data
-//   eager_data    ep 8, message 8, offset 8                             data
-//   eager_ack     request 8, status 8                                   -
-//   room_question ep 8                                                  -
-//   room_answer   ep 8                                                  -
+//   id             header (bytes)                                      then
+//   eager_only     tag_or_id 8                                         data
+//   eager_first    tag_or_id 8, total 8, ep 8, message 8, ack 8        first data
+//   eager_data     ep 8, message 8, offset 8                           data
+//   eager_ack      request 8, status 8                                 -
+//   credit_request ep 8                                                -
+//   credit_grant   ep 8                                                -
 //
-// The sender requests credits by room_question. The receiver grants them by room_answer over the
+// The sender requests credits by credit_request. The receiver grants them by credit_grant over the
 // same endpoint, as soon as it has memory for all messages before the request, see
-// ucp/tag/budget.hpp.
+// ucp/tag/eager_window.hpp.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids.
 #pragma once
@@ -22,11 +22,11 @@
 namespace ucp::wire {
 
 struct eager_only_header {
-    std::uint64_t what;
+    std::uint64_t tag_or_id;
 };
 
 struct eager_first_header {
-    std::uint64_t what;
+    std::uint64_t tag_or_id;
     std::uint64_t total;
     std::uint64_t ep;
     std::uint64_t message;
@@ -44,7 +44,7 @@ struct ack_header {
     std::int64_t status;  // result of the match; an error if the message was dropped before
 };
 
-struct room_header {
+struct credit_header {
     std::uint64_t ep;
 };
 

@@ -33,7 +33,7 @@ ucs::result<memory*> import(memory_table& table, const map_params& params) {
     known->devices.clear();
     auto window = table.import(*known);
     if (window.base == nullptr) {
-        ucs::log::error(core_log, "exported memory cannot be mapped: {}", window.why_not);
+        ucs::log::error(core_log, "exported memory cannot be mapped: {}", window.reason);
         return UCS_ERR_UNREACHABLE;
     }
     return table.add(std::make_unique<memory>(window.base, static_cast<std::size_t>(known->length),
@@ -64,7 +64,7 @@ ucs::result<std::unique_ptr<rkey>> unpack(memory_table& table, const std::byte* 
     auto window = table.open_window(*known);
     if (window.base == nullptr) {
         ucs::log::debug(core_log, "{} bytes of a peer's memory at {:#x} are not mapped here: {}",
-                        known->length, known->base, window.why_not);
+                        known->length, known->base, window.reason);
     }
     auto made = std::make_unique<rkey>(*known, std::move(window));
     if (made->is_mapped() || table.devices() == nullptr) return made;

@@ -39,7 +39,7 @@ void memory_table::remove(memory& gone) {
 // A worker on this thread does not count: it is in a callback of the program, and validates the
 // memory again afterwards.
 bool memory_table::is_in_use(const memory& gone) const noexcept {
-    return std::ranges::any_of(visitors_, [&](const visitor* each) {
+    return std::ranges::any_of(accessors_, [&](const memory_accessor* each) {
         return each->inside_.load(std::memory_order_acquire) == &gone &&
                each->thread_ != std::this_thread::get_id();
     });
@@ -89,7 +89,7 @@ memory_table::window memory_table::map_block(const key& remote) {
         }
     }
     auto made = uct::sm::shared_block::attach(remote.block, remote.length, name.writable);
-    if (made.block == nullptr) return {nullptr, nullptr, std::move(made.why_not)};
+    if (made.block == nullptr) return {nullptr, nullptr, std::move(made.reason)};
     prune();
     blocks_[name] = made.block;
     std::byte* base = made.block->base();
@@ -107,17 +107,17 @@ std::size_t memory_table::size() const {
     return memories_.size();
 }
 
-visitor::visitor(memory_table& table) : table_(table) {
+memory_accessor::memory_accessor(memory_table& table) : table_(table) {
     const std::lock_guard guard(table_.lock_);
-    table_.visitors_.push_back(this);
+    table_.accessors_.push_back(this);
 }
 
-visitor::~visitor() {
+memory_accessor::~memory_accessor() {
     const std::lock_guard guard(table_.lock_);
-    std::erase(table_.visitors_, this);
+    std::erase(table_.accessors_, this);
 }
 
-visitor::entry visitor::enter(const access_request& request) noexcept {
+memory_accessor::entry memory_accessor::enter(const access_request& request) noexcept {
     leave();  // leaves the memory that it was inside before it waits for the lock
     const std::lock_guard guard(table_.lock_);
     const memory_table::found found = table_.find(request);

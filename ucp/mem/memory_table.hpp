@@ -14,7 +14,7 @@
 
 namespace ucp::mem {
 
-class visitor;
+class memory_accessor;
 
 // A peer's request to access memory that it names by a key.
 struct access_request {
@@ -47,7 +47,7 @@ public:
         std::byte* base = nullptr;  // nullptr: the memory cannot be mapped
         // keeps the memory mapped; empty for the program's own memory
         memory::block_pointer keeper;
-        std::string why_not;
+        std::string reason;
     };
     // Finds memory of this context, or maps a block of another process of this host if it is not
     // mapped yet.
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] device_domains* devices() const noexcept { return devices_; }
 
 private:
-    friend class visitor;
+    friend class memory_accessor;
     struct found {
         const memory* memory_found;
         ucs_status_t status;
@@ -76,7 +76,7 @@ private:
     device_domains* const devices_;
     mutable std::mutex lock_;
     ucs::datastruct::id_table<memory*> memories_;
-    std::vector<visitor*> visitors_;
+    std::vector<memory_accessor*> accessors_;
     // Mapped blocks of other processes, by tag and writability; shared by all keys to them.
     struct block_key {
         std::uint64_t tag;
@@ -94,12 +94,12 @@ private:
 
 // A worker that accesses registered memory for its peers. While it is inside, no other thread
 // unmaps the memory. Owned by the worker; owner context.
-class visitor {
+class memory_accessor {
 public:
-    explicit visitor(memory_table& table);
-    ~visitor();
-    visitor(const visitor&) = delete;
-    visitor& operator=(const visitor&) = delete;
+    explicit memory_accessor(memory_table& table);
+    ~memory_accessor();
+    memory_accessor(const memory_accessor&) = delete;
+    memory_accessor& operator=(const memory_accessor&) = delete;
 
     // Address at which to carry out a peer's request, valid until `leave` or the next `enter`. If
     // it is nullptr, the status is the reason: UCS_ERR_INVALID_ADDR (no such memory, or outside of
@@ -119,19 +119,19 @@ private:
 };
 
 // Access to registered memory for the duration of a scope.
-class visit {
+class scoped_access {
 public:
-    visit(visitor& accessor, const access_request& request) noexcept
+    scoped_access(memory_accessor& accessor, const access_request& request) noexcept
         : accessor_(accessor), entered_(accessor.enter(request)) {}
-    ~visit() { accessor_.leave(); }
-    visit(const visit&) = delete;
-    visit& operator=(const visit&) = delete;
+    ~scoped_access() { accessor_.leave(); }
+    scoped_access(const scoped_access&) = delete;
+    scoped_access& operator=(const scoped_access&) = delete;
     [[nodiscard]] std::byte* address() const noexcept { return entered_.address; }
     [[nodiscard]] ucs_status_t status() const noexcept { return entered_.status; }
 
 private:
-    visitor& accessor_;
-    visitor::entry entered_;
+    memory_accessor& accessor_;
+    memory_accessor::entry entered_;
 };
 
 }  // namespace ucp::mem

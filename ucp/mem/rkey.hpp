@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "ucp/mem/access_path.hpp"
 #include "ucp/mem/memory_table.hpp"
-#include "ucp/mem/reached.hpp"
 
 namespace ucp::mem {
 
@@ -55,14 +55,14 @@ public:
     [[nodiscard]] const credentials& owner() const noexcept { return owner_; }
 
     // Returns the memory as reached by lanes to that device, or nullptr if they cannot reach it.
-    [[nodiscard]] const uct::remote_memory* on(std::uint8_t device) const noexcept {
-        return devices_ == nullptr ? nullptr : devices_->on(device);
+    [[nodiscard]] const uct::remote_memory* key_for(std::uint8_t device) const noexcept {
+        return devices_ == nullptr ? nullptr : devices_->key_for(device);
     }
     // Returns nullptr if no device reaches the memory.
-    [[nodiscard]] const reached_memory* devices() const noexcept { return devices_.get(); }
+    [[nodiscard]] const access_path* devices() const noexcept { return devices_.get(); }
     // Call only before the key is given out.
     void add(std::uint8_t device, std::unique_ptr<uct::remote_memory> memory) {
-        if (devices_ == nullptr) devices_ = std::make_unique<reached_memory>();
+        if (devices_ == nullptr) devices_ = std::make_unique<access_path>();
         devices_->add(device, std::move(memory));
     }
 
@@ -78,7 +78,7 @@ private:
     std::uint8_t allowed_;
     std::byte* local_;
     memory::block_pointer keeper_;
-    std::unique_ptr<reached_memory> devices_;  // nullptr: none
+    std::unique_ptr<access_path> devices_;  // nullptr: none
 };
 
 // Programs keep one key per peer and memory, so the size matters.

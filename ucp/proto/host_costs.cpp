@@ -121,7 +121,7 @@ bool load(const std::string& path, host_costs& costs) {
     const ucs::sys::opened_file file = ucs::sys::open_for_reading(path, ucs::sys::file_trust::own);
     if (!file) {
         if (!file.is_absent() && ucs::config::first_time("unusable " + path))
-            ucs::log::warn(host_log, "{} is left out: {}", path, file.why_not);
+            ucs::log::warn(host_log, "{} is left out: {}", path, file.reason);
         return false;
     }
     const ucs::sys::file_text kept = ucs::sys::read_whole(file, longest_file);
@@ -146,10 +146,10 @@ void save(const std::string& folder, const std::string& path, const host_costs& 
         fmt::format("hawser-host {} {:.6g} {:.6g} {} {:.6g} {:.6g} {}\n", format_version,
                     costs.copy_cached, costs.copy_memory, costs.cache_size,
                     costs.single_copy_overhead, costs.single_copy, costs.single_copy_works ? 1 : 0);
-    const std::string why_not = ucs::sys::replace_file(path, text);
-    if (!why_not.empty()) {
+    const std::string reason = ucs::sys::replace_file(path, text);
+    if (!reason.empty()) {
         ucs::log::debug(host_log, "the measured host figures could not be kept in {}: {}", path,
-                        why_not);
+                        reason);
     }
 }
 

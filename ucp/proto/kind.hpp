@@ -11,18 +11,18 @@
 namespace ucp {
 
 // Kinds differ in the protocols that may serve them and in the message ids that begin them. Behind
-// the first word of the header (field `what`) the protocols treat all kinds alike.
+// the first word of the header (field `tag_or_id`) the protocols treat all kinds alike.
 enum class send_kind : std::uint8_t {
-    tag,       // what: the tag
+    tag,       // tag_or_id: the tag
     tag_sync,  // like tag; completes when the receiver has matched it
     tag_rndv,  // like tag and tag_sync, if the sender has no credits for eager data
     tag_sync_rndv,
-    am,        // what: am_word, see ucp/am/wire.hpp
+    am,        // tag_or_id: am_fields, see ucp/am/wire.hpp
     am_eager,  // like am, if the program or the message requires eager or rendezvous
     am_rndv,
     stream,  // bytes without message boundaries; always uses the same protocol
-    // Operations on a peer's memory (ucp/rma, ucp/amo); what: the address. Their protocols are not
-    // in the protocol table.
+    // Operations on a peer's memory (ucp/rma, ucp/amo); the address in place of tag_or_id. Their
+    // protocols are not in the protocol table.
     put,
     get,
     atomic,
@@ -46,7 +46,7 @@ struct kind_traits {
     std::uint64_t feature;  // programs with this feature get the kind's protocols listed
     wire::id only;          // ids of the messages that begin such a send
     wire::id first;
-    wire::id announcement;
+    wire::id rts;
     bool sync;   // completes when the receiver has matched it
     bool eager;  // may use an eager protocol
     bool rendezvous;

@@ -68,7 +68,7 @@ const protocol* protocol_table::best(send_class send, std::size_t length) const 
     if (chosen[0] == nullptr || chosen[1] == nullptr) {
         return chosen[0] == nullptr ? chosen[1] : chosen[0];
     }
-    const auto& threshold = lanes_.options->rndv_threshold.of(lanes_.am->reach);
+    const auto& threshold = lanes_.options->rndv_threshold.for_scope(lanes_.am->reach);
     const bool rendezvous =
         threshold.is_auto() ? cost[1] <= cost[0] * rendezvous_tolerance : length >= threshold.bytes;
     return chosen[rendezvous ? 1 : 0];
@@ -144,7 +144,7 @@ std::string protocol_table::explain(std::uint64_t features) const {
         "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "
         "needs no memory at the receiver{}\n",
         (rendezvous_tolerance - 1) * 100,
-        lanes_.options->rndv_threshold.of(lanes_.am->reach).is_auto()
+        lanes_.options->rndv_threshold.for_scope(lanes_.am->reach).is_auto()
             ? ""
             : "; UCX_RNDV_THRESH overrides this");
     constexpr std::uint64_t remote_memory = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;

@@ -6,7 +6,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
-#include "ucp/mem/reached.hpp"
+#include "ucp/mem/access_path.hpp"
 
 namespace ucp {
 
@@ -18,9 +18,9 @@ constexpr std::size_t max_pieces = 16;
 ucs_status_t progress_queued(uct::pending_request& queued) noexcept {
     request& send = request::of(queued);
     // A callback that sends must not overtake the requests that are queued.
-    begin_quiet(send);
+    defer_callbacks(send);
     const ucs_status_t status = send.state.send.proto->progress(send);
-    end_quiet(send);
+    allow_callbacks(send);
     return status;
 }
 
@@ -131,12 +131,12 @@ void defer(request& send) noexcept {
 bool choose_protocol(request& send) noexcept {
     send_state& state = send.state.send;
     ep& via = *send.via;
-    const send_kind kind = via.must_announce() ? rendezvous_kind(state.kind) : state.kind;
+    const send_kind kind = via.must_use_rendezvous() ? rendezvous_kind(state.kind) : state.kind;
     const send_class properties{kind, state.buffer.contiguous() != nullptr};
     try {
         const protocol& chosen =
             via.protocols().select(properties, state.buffer.length() + state.header_length);
-        if (is_tagged(kind) && chosen.rendezvous && !via.remote().announce(send)) {
+        if (is_tagged(kind) && chosen.rendezvous && !via.remote().count_rts(send)) {
             defer(send);
             return false;
         }
@@ -180,7 +180,7 @@ void begin_send(request& send) {
     run_send(send);
     // Only now may the sender request credits, because the request covers the messages before it.
     // The send's request may be gone.
-    if (stored) via.spend(length);
+    if (stored) via.add_sent(length);
 }
 
 void run_send(request& send) {
@@ -203,11 +203,11 @@ void finish_send(request& send, ucs_status_t status) {
     state.buffer.finish();
     if (state.owns_header) [[unlikely]]
         delete[] static_cast<const std::byte*>(state.header);
-    static_cast<void>(state.take_lent());
+    static_cast<void>(state.take_exposed());
     release_id(send);
     ep* via = send.via;
-    if (state.announced) [[unlikely]]
-        via->remote().announcement_lost(send);
+    if (state.rts_counted) [[unlikely]]
+        via->remote().rts_lost(send);
     if (state.aborted) {
         state.holds->release();
         complete(send, status);
@@ -217,7 +217,7 @@ void finish_send(request& send, ucs_status_t status) {
     if (status != UCS_OK && is_remote(state.kind) && send.flags.has(request_flags::released))
         [[unlikely]]
         via->note_lost(status);
-    // A flush may not complete before this send; end_quiet checks for that.
+    // A flush may not complete before this send; allow_callbacks checks for that.
     const bool quiet = send.flags.has(request_flags::starting);
     complete(send, status);
     if (!quiet) via->check_flushes();
@@ -226,13 +226,13 @@ void finish_send(request& send, ucs_status_t status) {
 void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     peer& to = send.via->remote();
-    if (state.lends && state.local_id != 0 && state.parts.count == 0) {
+    if (state.has_exposed && state.local_id != 0 && state.parts.count == 0) {
         // The receiver may be reading the exposed buffer now.
-        state.lent->send = state.local_id;
-        to.keep_lent(state.take_lent());
+        state.exposed->send = state.local_id;
+        to.keep_exposed(state.take_exposed());
     }
     release_id(send);
-    to.announcement_lost(send);
+    to.rts_lost(send);
     if (state.proto == nullptr) to.undefer(send);
     if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     send.via->unqueue(send);

@@ -8,15 +8,15 @@ namespace ucp {
 
 // Owner context.
 
-// Fills in a new send: its buffer, its kind, and the first word of its message (a tag, active
-// message word or address). If this fails, the caller must refuse the request.
+// Fills in a new send: its buffer, its kind, and the first word of its message (a tag,
+// fields of an active message, or address). If this fails, the caller must refuse the request.
 [[nodiscard]] inline ucs_status_t describe_send(request& send, send_kind kind,
                                                 std::uint64_t first_word, const void* buffer,
                                                 std::size_t count,
                                                 ucp_datatype_t datatype) noexcept {
     send_state& state = send.start_send();
     state.kind = kind;
-    state.what = first_word;
+    state.tag_or_id = first_word;
     return state.buffer.init(buffer, count, datatype);
 }
 

@@ -15,14 +15,14 @@ ucs_status_ptr_t begin_remote(ep& endpoint, const operation& params, const Descr
     if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*fresh, params);
     const ucs_status_t status = describe(*fresh);
-    if (status != UCS_OK) return refuse_call(*fresh, status);
+    if (status != UCS_OK) return abandon_call(*fresh, status);
     const send_state& state = fresh->state.send;
     const bool moves_nothing = state.kind != send_kind::atomic && state.buffer.length() == 0;
     const bool waits = state.local_window == nullptr || !endpoint.open_directly();
     if (moves_nothing && endpoint.failure() == UCS_OK) {
         complete(*fresh, UCS_OK);
     } else if (waits && params.force_immediate()) {
-        return refuse_call(*fresh, refuse_immediate(endpoint));
+        return abandon_call(*fresh, refuse_immediate(endpoint));
     } else {
         endpoint.submit_remote(*fresh);
     }

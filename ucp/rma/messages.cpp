@@ -14,7 +14,7 @@ namespace {
 void write_put_header(const request& send, void* into) {
     const send_state& state = send.state.send;
     const wire::put_header header{send.via->remote_id(), state.memory_id, state.memory_secret,
-                                  state.what + state.offset};
+                                  state.remote_address() + state.offset};
     std::memcpy(into, &header, sizeof header);
 }
 
@@ -36,7 +36,7 @@ std::size_t pack_get(void* arg, void* into, std::size_t) {
     const request& send = *static_cast<const request*>(arg);
     const send_state& state = send.state.send;
     const wire::get_header header{send.via->remote_id(), state.memory_id,
-                                  state.memory_secret,   state.what,
+                                  state.memory_secret,   state.remote_address(),
                                   state.buffer.length(), state.local_id};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;

@@ -72,24 +72,24 @@ bool ep::all_confirmed() const noexcept {
     return tracker_ == nullptr || tracker_->all_confirmed();
 }
 
-bool ep::may_ask(request& operation) noexcept {
+bool ep::can_request(request& operation) noexcept {
     if (tracker_->unanswered < wire::most_unanswered) return true;
     tracker_->held.push_back(operation.pending);
     operation.state.send.blocked = true;
     return false;
 }
 
-void ep::unhold(request& operation) noexcept {
+void ep::release_hold(request& operation) noexcept {
     if (!std::exchange(operation.state.send.blocked, false)) return;
     tracker_->held.erase(tracker_->held.iterator_to(operation.pending));
 }
 
 void ep::end_answered(request& operation, ucs_status_t status) {
     --tracker_->unanswered;
-    end_unasked(operation, status);
+    end_unrequested(operation, status);
 }
 
-void ep::end_unasked(request& operation, ucs_status_t status) {
+void ep::end_unrequested(request& operation, ucs_status_t status) {
     finish_send(operation, status);
     if (!std::exchange(tracker_->resuming, true)) {
         resume_held();
@@ -100,24 +100,24 @@ void ep::end_unasked(request& operation, ucs_status_t status) {
 void ep::resume_held() {
     while (!tracker_->held.empty() && tracker_->unanswered < wire::most_unanswered) {
         request& next = request::of(tracker_->held.front());
-        unhold(next);
-        begin_quiet(next);
+        release_hold(next);
+        defer_callbacks(next);
         run_send(next);
-        end_quiet(next);
+        allow_callbacks(next);
         if (next.pending.pending_hook.is_linked()) return;  // the lane is full
     }
 }
 
-bool ep::owe_answer() noexcept {
+bool ep::add_pending_reply() noexcept {
     constexpr unsigned most = wire::most_unanswered + 1;  // and one confirmation
-    if (owed_answers_ == most) return false;
-    ++owed_answers_;
+    if (pending_replies_ == most) return false;
+    ++pending_replies_;
     return true;
 }
 
 // The messages to be confirmed were sent before, and the peer handles them in order. Only one
 // request is outstanding at a time: the next one covers all messages sent meanwhile.
-void ep::ask_for_confirmation() {
+void ep::request_confirmation() {
     if (tracker_->requested == tracker_->posted || tracker_->requested != tracker_->confirmed)
         return;
     tracker_->requested = tracker_->posted;
@@ -173,7 +173,7 @@ bool ep::is_confirmed(flush_state& flush) {
         flush.posted = tracker_->posted;
     }
     if (tracker_->confirmed >= flush.posted) return true;
-    ask_for_confirmation();
+    request_confirmation();
     return false;
 }
 
@@ -229,7 +229,7 @@ void ep::pass_fences() {
         }
         if (tracker_->flushing > 0) return;
         if (!tracker_->all_confirmed()) {
-            ask_for_confirmation();
+            request_confirmation();
             return;
         }
         tracker_->fences.erase(tracker_->fences.begin());

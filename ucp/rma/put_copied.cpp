@@ -21,7 +21,7 @@ ucs_status_t put(request& send) {
     const peer& to = send.via->remote();
     uct::ep& lane = to.rma_lane();
     const std::size_t length = state.buffer.length();
-    const uct::remote_place target{state.what, state.key().on(to.rma_device())};
+    const uct::remote_place target{state.remote_address(), state.key().key_for(to.rma_device())};
     const void* const bytes = state.buffer.contiguous();
     if (bytes != nullptr && length <= to.rma_attr().max_put_short) {
         return lane.put_short(bytes, length, target);

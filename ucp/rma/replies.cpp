@@ -41,7 +41,7 @@ void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::get_data_header header;
     if (!read_header(owner, wire::rma_data, message, header)) return;
-    const uct::peer_bytes data = message.behind(sizeof header);
+    const uct::peer_bytes data = message.after(sizeof header);
     request* const get = find_get(owner, header, data.size());
     if (get == nullptr) {
         ucs::log::debug(proto_log, "data for a get that is gone was dropped");
@@ -99,7 +99,7 @@ void on_confirmed(worker& owner, const wire::confirmed_header& header) {
 
 }  // namespace
 
-void rma_listen_answers(worker& owner, uct::iface& iface) {
+void rma_listen_replies(worker& owner, uct::iface& iface) {
     handler_of<wire::rma_data>::install<deliver_data, locate_data, landed_data>(
         iface, &owner, sizeof(wire::get_data_header));
     handler_of<wire::rma_result>::install_plain<wire::result_header, on_result>(iface, owner);

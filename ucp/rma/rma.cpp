@@ -4,7 +4,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/proto/lanes_of.hpp"
+#include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
 #include "ucp/rma/choice.hpp"
@@ -46,15 +46,15 @@ bool is_covered(send_state& state, const operation& params) {
 ucs_status_t check(send_state& state, const mem::rkey& key, const operation& params) {
     const std::size_t length = state.buffer.length();
     if (!is_covered(state, params)) {
-        return refuse(state.kind, length, state.what, UCS_ERR_INVALID_PARAM,
+        return refuse(state.kind, length, state.remote_address(), UCS_ERR_INVALID_PARAM,
                       "param.memh does not cover the buffer");
     }
     if (length == 0) return UCS_OK;
     const std::uint8_t wanted = state.kind == send_kind::put ? mem::may_write : mem::may_read;
-    const ucs_status_t status = key.check(state.what, length, wanted);
+    const ucs_status_t status = key.check(state.remote_address(), length, wanted);
     return status == UCS_OK
                ? UCS_OK
-               : refuse(state.kind, length, state.what, status, refusal_reason(status));
+               : refuse(state.kind, length, state.remote_address(), status, refusal_reason(status));
 }
 
 ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::size_t count,
@@ -95,11 +95,11 @@ const protocol& choose(const request& started) {
     if (to.rail_count() > 0) {
         // The device needs no help of the memory's owner, which may be busy or make no progress at
         // all.
-        if (state.key().on(to.rma_device()) == nullptr)
+        if (state.key().key_for(to.rma_device()) == nullptr)
             return put ? rma_put_messages : rma_get_messages;
         return put && length <= to.rma_attr().max_put_bcopy ? rma_put_copied : rma_single_copy;
     }
-    const lane_set lanes = lanes_of(to, length);
+    const lane_set lanes = lane_set_for(to, length);
     if (lanes.rma != nullptr &&
         prefers_single_copy(put ? estimate_put(lanes, length) : estimate_get(lanes, length))) {
         return rma_single_copy;
@@ -124,24 +124,24 @@ void start_rma(request& started) {
 }
 
 ucs_status_t request_from_owner(request& send, uct::am_id id, uct::pack_function pack) {
-    if (!send.via->may_ask(send)) return UCS_OK;
+    if (!send.via->can_request(send)) return UCS_OK;
     if (!assign_id(send)) {
-        send.via->end_unasked(send, UCS_ERR_NO_MEMORY);
+        send.via->end_unrequested(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
     }
     const ssize_t sent = send.via->lane().am_bcopy(id, pack, &send);
     if (sent >= 0) {
-        send.via->note_asked();
+        send.via->request_sent();
         return UCS_OK;
     }
     release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    send.via->end_unasked(send, static_cast<ucs_status_t>(sent));
+    send.via->end_unrequested(send, static_cast<ucs_status_t>(sent));
     return UCS_OK;
 }
 
 void abandon_request(request& send) {
-    send.via->unhold(send);
+    send.via->release_hold(send);
 }
 
 void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept {

@@ -4,7 +4,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
-#include "ucp/mem/reached.hpp"
+#include "ucp/mem/access_path.hpp"
 #include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
@@ -44,7 +44,7 @@ bool copy_striped(request& send) noexcept {
     if (bytes == nullptr || state.offset > 0) return false;
     const striped_work work{.put = state.kind == send_kind::put,
                             .local = const_cast<std::byte*>(bytes),
-                            .remote = state.what,
+                            .remote = state.remote_address(),
                             .length = state.end,
                             .memory = state.key().devices(),
                             .most_rails = send.owner->owner().options().rma_rails};
@@ -62,7 +62,7 @@ ucs_status_t copy_rest(request& send) {
     if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
     const uct::iface_attr& attr = send.via->remote().rma_attr();
     const uct::remote_memory* const memory =
-        attr.keyed ? state.key().on(send.via->remote().rma_device()) : nullptr;
+        attr.keyed ? state.key().key_for(send.via->remote().rma_device()) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
     const auto pieces_view = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
@@ -70,7 +70,7 @@ ucs_status_t copy_rest(request& send) {
         const dt::piece_list list = state.buffer.pieces(state.offset, length, pieces_view);
         const ucs_status_t status =
             access(*lane, attr, state.kind == send_kind::put, pieces_view.first(list.count),
-                   {state.what + state.offset, memory}, state.parts);
+                   {state.remote_address() + state.offset, memory}, state.parts);
         if (status != UCS_OK) return status;
         state.offset += list.length;
     }
@@ -99,7 +99,7 @@ void copied(uct::completion& parts) noexcept {
     if (status != UCS_OK && !send.state.send.aborted) {
         ucs::log::error(proto_log, "a {} of {} bytes at {:#x} in the memory of {} failed: {}",
                         traits(send.state.send.kind).title, send.state.send.buffer.length(),
-                        send.state.send.what, send.via->remote().peer_name(),
+                        send.state.send.remote_address(), send.via->remote().peer_name(),
                         ucs_status_string(status));
     }
     finish_send(send, status);

@@ -6,7 +6,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/mem/reached.hpp"
+#include "ucp/mem/access_path.hpp"
 
 namespace ucp {
 
@@ -77,7 +77,7 @@ bool striped_access::begin(peer& remote, const striped_work& work, uct::completi
         std::size_t most = work.length;
         for (std::size_t i = 0; i < remote.rail_count() && rails.size() < work.most_rails; ++i) {
             const wireup::lane& each = remote.rail(i);
-            const uct::remote_memory* const memory = work.memory->on(each.device);
+            const uct::remote_memory* const memory = work.memory->key_for(each.device);
             if (memory == nullptr) continue;
             const double nominal = std::max(1.0, remote.attr_of(each).bandwidth);
             rails.push_back({each.endpoint.get(), memory, nominal, each.share.weight(nominal)});
@@ -231,11 +231,11 @@ ucs_status_t striped_access::progress_chunk(uct::pending_request& queued) noexce
     // In this callback nothing may be sent on which others on this lane wait, and no callback of
     // the program may run.
     if (status == UCS_OK && !finished.busy)
-        finished.access->peer_.owner().go_on_later(finished.access->peer_);
+        finished.access->peer_.owner().resume_later(finished.access->peer_);
     return status;
 }
 
-void striped_access::lose(const uct::ep& lane) noexcept {
+void striped_access::lane_lost(const uct::ep& lane) noexcept {
     for (rail& each : rails_) {
         if (each.lane == &lane && each.failure == UCS_OK) each.failure = UCS_ERR_CANCELED;
     }
@@ -243,7 +243,7 @@ void striped_access::lose(const uct::ep& lane) noexcept {
     if (std::ranges::none_of(chunks_, &chunk::busy)) post_chunks();
 }
 
-bool striped_access::is(const uct::pending_request& queued) noexcept {
+bool striped_access::is_chunk(const uct::pending_request& queued) noexcept {
     return queued.progress == progress_chunk;
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "ucp/mem/reached.hpp"
+#include "ucp/mem/access_path.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/ep.hpp"
 
@@ -21,7 +21,7 @@ struct striped_work {
     std::uint64_t remote;
     std::size_t length;
     // the lanes' access to the peer's memory; valid while the transfer is wanted
-    const mem::reached_memory* memory;
+    const mem::access_path* memory;
     std::size_t most_rails;
 };
 
@@ -45,13 +45,13 @@ public:
                                     bool (*wanted)(const uct::completion& whole)) noexcept;
 
     // Call before the lane is destroyed. May end the access.
-    void lose(const uct::ep& lane) noexcept;
+    void lane_lost(const uct::ep& lane) noexcept;
     // Continues after chunks that ended in a callback where no further chunk could be posted; may
     // end the access.
-    void go_on() noexcept { post_chunks(); }
+    void resume() noexcept { post_chunks(); }
     // Returns true if the request that waits for room on a lane is a chunk.
     // Ends the waiting of such a chunk.
-    [[nodiscard]] static bool is(const uct::pending_request& queued) noexcept;
+    [[nodiscard]] static bool is_chunk(const uct::pending_request& queued) noexcept;
     static void drop(uct::pending_request& queued) noexcept;
 
     ucs::datastruct::auto_unlink_hook peer_hook;

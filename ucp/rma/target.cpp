@@ -30,7 +30,7 @@ ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
 // send_reply_message or ends with a reply request.
 ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
     ep* const requester = find_endpoint(owner, id);
-    if (requester == nullptr || requester->owe_answer()) return requester;
+    if (requester == nullptr || requester->add_pending_reply()) return requester;
     owner.rejected().warn(proto_log,
                           "worker {:x} does not take the answers that it asks for: its endpoint "
                           "fails",
@@ -70,7 +70,7 @@ mem::access_request access_request_for(const wire::put_header& header,
 void refuse_put(worker& owner, const wire::put_header& header, std::size_t length,
                 ucs_status_t status) {
     ep* const requester = find_endpoint(owner, header.ep);
-    if (requester == nullptr || !requester->note_refused(status)) return;
+    if (requester == nullptr || !requester->record_refusal(status)) return;
     refuse(owner, *requester, "put", length, header.address, status);
 }
 
@@ -78,8 +78,8 @@ void deliver_put(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::put_header header;
     if (!read_header(owner, wire::rma_put, message, header)) return;
-    const uct::peer_bytes data = message.behind(sizeof header);
-    const mem::visit into(owner.visitor(), access_request_for(header, data.size()));
+    const uct::peer_bytes data = message.after(sizeof header);
+    const mem::scoped_access into(owner.accessor(), access_request_for(header, data.size()));
     if (into.status() == UCS_OK) {
         store_once(into.address(), data.payload(), data.size());
         return;
@@ -95,13 +95,14 @@ void* locate_put(void* arg, const void* header_bytes, std::size_t length) noexce
     wire::put_header header;
     std::memcpy(&header, header_bytes, sizeof header);
     worker& owner = *static_cast<worker*>(arg);
-    const mem::visitor::entry into = owner.visitor().enter(access_request_for(header, length));
+    const mem::memory_accessor::entry into =
+        owner.accessor().enter(access_request_for(header, length));
     if (into.status != UCS_OK) refuse_put(owner, header, length, into.status);
     return into.address;
 }
 
 void landed_put(void* arg, const void*, std::size_t) {
-    static_cast<worker*>(arg)->visitor().leave();
+    static_cast<worker*>(arg)->accessor().leave();
 }
 
 // --- get ---
@@ -144,9 +145,9 @@ void end_reply(request& reply) {
 ucs_status_t progress_reply(request& send) {
     send_state& state = send.state.send;
     while (state.offset < state.end) {
-        const mem::visit from(send.owner->visitor(),
-                              {state.owner_of_memory(), state.what + state.offset,
-                               state.end - state.offset, mem::may_read});
+        const mem::scoped_access from(
+            send.owner->accessor(), {state.owner_of_memory(), state.remote_address() + state.offset,
+                                     state.end - state.offset, mem::may_read});
         if (from.status() != UCS_OK) {
             send_result(*send.via, state.remote_id, from.status(), 0);
             end_reply(send);
@@ -160,7 +161,7 @@ ucs_status_t progress_reply(request& send) {
         }
         if (sent < 0) break;  // the lane failed; both sides learn of it
     }
-    send.via->answer_left();
+    send.via->reply_sent();
     end_reply(send);
     return UCS_OK;
 }
@@ -177,7 +178,7 @@ void on_get(worker& owner, const wire::get_header& header) {
     if (requester == nullptr) return;
     const mem::access_request wanted{
         {header.id, header.secret}, header.address, header.length, mem::may_read};
-    ucs_status_t status = mem::visit(owner.visitor(), wanted).status();
+    ucs_status_t status = mem::scoped_access(owner.accessor(), wanted).status();
     if (header.length == 0) status = UCS_ERR_INVALID_PARAM;
     if (status != UCS_OK) {
         refuse(owner, *requester, "get", header.length, header.address, status);
@@ -191,7 +192,7 @@ void on_get(worker& owner, const wire::get_header& header) {
     reply->owner = &owner;
     send_state& state = reply->start_send();
     state.kind = send_kind::reply;
-    state.what = header.address;
+    state.set_remote_address(header.address);
     state.set_owner_of_memory(wanted.owner);
     state.local_window = nullptr;
     state.remote_id = header.reply;
@@ -212,15 +213,15 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
     ucs_status_t status = UCS_ERR_INVALID_PARAM;
     if (header.operation < uct::atomic_kinds && op.possible() &&
         header.address % header.size == 0) {
-        const mem::visit target(
-            owner.visitor(),
+        const mem::scoped_access target(
+            owner.accessor(),
             {{header.id, header.secret}, header.address, header.size, mem::all_access});
         status = target.status();
         if (status == UCS_OK) before = uct::sm::apply_atomic(target.address(), op);
     }
     if (status != UCS_OK) {
         refuse(owner, *requester, "atomic operation", header.size, header.address, status);
-        if (header.reply == 0) requester->note_refused(status);
+        if (header.reply == 0) requester->record_refusal(status);
     }
     if (header.reply != 0) send_result(*requester, header.reply, status, before);
 }

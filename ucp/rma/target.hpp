@@ -11,6 +11,6 @@ class worker;
 void rma_listen(worker& owner, uct::iface& iface);
 
 // Registers the handlers of replies to this worker's own requests.
-void rma_listen_answers(worker& owner, uct::iface& iface);
+void rma_listen_replies(worker& owner, uct::iface& iface);
 
 }  // namespace ucp

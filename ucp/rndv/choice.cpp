@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "ucp/core/worker.hpp"
-#include "ucp/proto/lanes_of.hpp"
+#include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/rma/striped.hpp"
 
@@ -128,7 +128,7 @@ uct::preparation preparation_for(const peer& with, std::span<std::byte> bytes,
 rndv_method choose_method(const request& receive, const ep& from, bool readable) {
     const peer& remote = from.remote();
     const std::size_t length = receive.state.recv.info.length;
-    const lane_set lanes = lanes_of(remote, length);
+    const lane_set lanes = lane_set_for(remote, length);
     const forecast made = lanes.rma->keyed ? predict_keyed(receive, remote, lanes, readable)
                                            : predict_copied(receive, lanes);
     return receive.owner->rates(lanes.rma->keyed).choose(length, made.predicted, made.preparation);
@@ -139,7 +139,7 @@ bool pays_in_place(const request& send, uct::memory_user user) noexcept {
     auto* const buffer = static_cast<const std::byte*>(send.state.send.buffer.contiguous());
     if (to.rail_count() == 0 || buffer == nullptr) return true;
     const std::size_t length = send.state.send.buffer.length();
-    const lane_set lanes = lanes_of(to, length);
+    const lane_set lanes = lane_set_for(to, length);
     if (lanes.options->scheme != rndv_scheme::automatic) {
         return lanes.options->scheme != rndv_scheme::put_ppln;
     }

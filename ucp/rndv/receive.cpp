@@ -8,7 +8,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/mem/reached.hpp"
+#include "ucp/mem/access_path.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -57,13 +57,13 @@ void read_done(request& receive, ucs_status_t status) {
         if (state.local_id != 0) {
             state.outcome = status;
             state.awaits = rndv_reply::confirmed;
-            rndv_tell_sender(*receive.via, state.remote_id, status, state.local_id);
+            rndv_notify_sender(*receive.via, state.remote_id, status, state.local_id);
             return;
         }
         cannot_receive(receive);
         status = UCS_ERR_NO_MEMORY;
     }
-    rndv_tell_sender(*receive.via, state.remote_id, status);
+    rndv_notify_sender(*receive.via, state.remote_id, status);
     end_read(receive, status);
 }
 
@@ -84,9 +84,9 @@ bool send_data_request(request& receive, std::uint64_t address, std::uint64_t fr
     peer& to = receive.via->remote();
     const wire::rtr_header header{state.remote_id,          state.local_id,      address, from,
                                   receive.via->remote_id(), receive.owner->uid()};
-    std::array<std::byte, longest_lent_key> keys;
+    std::array<std::byte, longest_exposed_keys> keys;
     const std::size_t length =
-        address != 0 && state.lends ? pack_keys(*state.lent, keys.data()) : 0;
+        address != 0 && state.has_exposed ? pack_keys(*state.exposed, keys.data()) : 0;
     if (to.send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)),
                         std::span(keys).first(length))) {
         return true;
@@ -100,7 +100,7 @@ void ask_for_data(request& receive) {
     state.offset = 0;
     if (send_data_request(receive, 0, 0)) return;
     cannot_receive(receive);
-    rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
+    rndv_notify_sender(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
     finish_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
@@ -112,7 +112,7 @@ void begin_timing(request& receive) noexcept {
 
 // Ends the access by keys that the receive holds or has exposed.
 void end_access(recv_state& state) noexcept {
-    if (std::exchange(state.lends, false)) delete state.lent;
+    if (std::exchange(state.has_exposed, false)) delete state.exposed;
 }
 
 request& of_parts(uct::completion& parts) noexcept {
@@ -155,8 +155,8 @@ void read_completed(uct::completion& parts) noexcept {
 }
 
 uct::remote_place source_of(const recv_state& state, const peer& from) noexcept {
-    if (!state.lends) return {state.remote_address};
-    return {state.lent->address, state.lent->reached->on(from.rma_device())};
+    if (!state.has_exposed) return {state.remote_address};
+    return {state.exposed->address, state.exposed->path->key_for(from.rma_device())};
 }
 
 bool is_wanted(const uct::completion& parts) noexcept {
@@ -167,13 +167,13 @@ bool is_wanted(const uct::completion& parts) noexcept {
 bool read_striped(request& receive) noexcept {
     recv_state& state = receive.state.recv;
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
-    if (!state.lends || buffer == nullptr) return false;
+    if (!state.has_exposed || buffer == nullptr) return false;
     peer& from = receive.via->remote();
     const striped_work work{.put = false,
                             .local = buffer + state.offset,
-                            .remote = state.lent->address + state.offset,
+                            .remote = state.exposed->address + state.offset,
                             .length = state.end - state.offset,
-                            .memory = state.lent->reached.get(),
+                            .memory = state.exposed->path.get(),
                             .most_rails = receive.owner->owner().options().rndv_rails};
     if (!striped_access::begin(from, work, state.parts, is_wanted)) return false;
     state.offset = state.end;
@@ -265,9 +265,9 @@ bool ask_to_write(request& receive) {
                                        uct::memory_user::peer)
                            .lasts;
     if (!lasts) begin_timing(receive);
-    auto lent = expose(receive.via->remote(), bytes, uct::memory_access::change);
-    if (lent == nullptr) return false;
-    state.lend(std::move(lent));
+    auto exposed = expose(receive.via->remote(), bytes, uct::memory_access::change);
+    if (exposed == nullptr) return false;
+    state.set_exposed(std::move(exposed));
     if (lasts) begin_timing(receive);
     state.awaits = rndv_reply::written;
     if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(buffer), 0)) {
@@ -337,7 +337,7 @@ void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::data_header header;
     if (!read_header(owner, wire::rndv_data, message, header)) return;
-    const uct::peer_bytes data = message.behind(sizeof header);
+    const uct::peer_bytes data = message.after(sizeof header);
     request* receive = find_receive(owner, header, data.size());
     if (receive == nullptr) {
         ucs::log::debug(proto_log, "data for a receive that is gone was dropped");
@@ -385,45 +385,45 @@ bool prepare(const request& receive, const peer& from) noexcept {
 }
 
 // Keeps the keys until everything is read. Returns false if there is no memory.
-bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) noexcept {
+bool keep_keys(request& receive, std::unique_ptr<mem::access_path> memory) noexcept {
     std::unique_ptr<exposed_buffer> kept(new (std::nothrow) exposed_buffer);
     if (kept == nullptr) return false;
-    kept->reached = std::move(memory);
+    kept->path = std::move(memory);
     kept->address = receive.state.recv.remote_address;
-    receive.state.recv.lend(std::move(kept));
+    receive.state.recv.set_exposed(std::move(kept));
     return true;
 }
 
 // The lanes may have been made anew since the RTS, and keys are for devices: the peer may have
 // exposed nothing on the device of today's lane.
-bool is_readable(const peer& from, const announced& message) noexcept {
+bool is_readable(const peer& from, const rts_info& message) noexcept {
     if (message.address == 0) return false;
     if (!from.rma_attr().keyed) return true;
-    return message.memory != nullptr && message.memory->on(from.rma_device()) != nullptr;
+    return message.memory != nullptr && message.memory->key_for(from.rma_device()) != nullptr;
 }
 
 }  // namespace
 
-void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
-                      std::uint64_t reply) {
+void rndv_notify_sender(const ep& from, std::uint64_t send, ucs_status_t status,
+                        std::uint64_t reply) {
     const wire::ats_header header{send, status, reply, from.remote_id()};
     from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
-void rndv_receive(request& receive, ep& from, announced message) {
+void rndv_receive(request& receive, ep& from, rts_info message) {
     recv_state& state = receive.state.recv;
     state.remote_id = message.request;
     state.remote_address = message.address;
     state.confirm = message.confirm;
     if (message.total > state.buffer.capacity()) {
         // Nothing is moved: the message is consumed, and the sender completes without an error.
-        rndv_tell_sender(from, message.request, UCS_OK);
+        rndv_notify_sender(from, message.request, UCS_OK);
         finish_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }
     if (message.total == 0) {
         // The RTS was the whole message.
-        rndv_tell_sender(from, message.request, UCS_OK);
+        rndv_notify_sender(from, message.request, UCS_OK);
         finish_receive(receive, UCS_OK);
         return;
     }
@@ -518,7 +518,7 @@ void finish_receive(request& receive, ucs_status_t status) {
 void abort_receive(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (state.remote_id != 0)
-        rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
+        rndv_notify_sender(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
     rndv_unqueue(receive);
     const bool peer_gone = receive.via->remote().dead();
     const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;

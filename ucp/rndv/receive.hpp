@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ucp/core/request.hpp"
-#include "ucp/rndv/announcement.hpp"
+#include "ucp/rndv/rts.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "uct/api/iface.hpp"
 
@@ -13,12 +13,12 @@ class worker;
 
 // Moves the data of a matched message into the receive's buffer: reads it if a lane can, otherwise
 // requests it. `from` is the endpoint to the sender.
-void rndv_receive(request& receive, ep& from, announced message);
+void rndv_receive(request& receive, ep& from, rts_info message);
 
 // Notifies the sender how its message ended here. With `reply` the sender is asked whether the send
 // still ran.
-void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
-                      std::uint64_t reply = 0);
+void rndv_notify_sender(const ep& from, std::uint64_t send, ucs_status_t status,
+                        std::uint64_t reply = 0);
 
 // Registers the handlers of data and of final statuses of the sender's writes.
 void rndv_listen(worker& owner, uct::iface& iface);

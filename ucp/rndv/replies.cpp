@@ -28,9 +28,9 @@ void notify_of_gone_send(worker& owner, std::uint64_t ep_id, std::uint64_t reply
 }
 
 // The receiver of an aborted send has finished with the send's memory.
-void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
+void release_exposed(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
     const ep* asked = owner.find_ep(ep_id);
-    if (asked != nullptr) asked->remote().end_lent(send);
+    if (asked != nullptr) asked->remote().release_exposed(send);
 }
 
 // Returns the peer that requested data of a send which is gone, perhaps with its endpoint. Returns
@@ -62,7 +62,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         peer* const receiver = find_asking(owner, header, message);
         if (receiver == nullptr) return;
-        receiver->end_lent(header.request);
+        receiver->release_exposed(header.request);
         // The receive must not end before it knows that its buffer is not written any more.
         if (header.address != 0) notify_receive(*receiver, header.reply, UCS_ERR_CANCELED);
         return;
@@ -87,7 +87,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
     if (send == nullptr) {  // both sides may end the send at the same time
-        end_lent(owner, header.ep, header.request);
+        release_exposed(owner, header.ep, header.request);
         if (header.reply != 0) notify_of_gone_send(owner, header.ep, header.reply);
         return;
     }

@@ -1,7 +1,7 @@
 // Wire format of the rendezvous protocols: layout first.
 //
 //   id            header (bytes)                                        then
-//   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          key
+//   rndv_rts      tag_or_id 8, total 8, ep 8, request 8, address 8,     key
 //                 flags 4, stopped 4
 //   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8, uid 8    key
 //   rndv_data     reply 8, offset 8                                     data
@@ -17,11 +17,12 @@
 // If the sender was requested to write all data, it knows the end itself: the last message is
 // rndv_atp with UCS_OK.
 //
-// If memory is accessed by keys (ucp/rndv/lent.hpp), a key follows that goes with the address; in
-// the RTS of an active message it follows the program's header, at a multiple of 8 bytes.
+// If memory is accessed by keys (ucp/rndv/exposed_buffer.hpp), a key follows that goes with the
+// address; in the RTS of an active message it follows the program's header, at a multiple of 8
+// bytes.
 //
-// See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is the tag or active
-// message id, see ucp/proto/kind.hpp.
+// See ucp/core/wire.hpp for the version rule and the meaning of ids. `tag_or_id` is the tag or
+// active message id, see ucp/proto/kind.hpp.
 #pragma once
 
 #include "ucp/core/wire.hpp"
@@ -29,7 +30,7 @@
 namespace ucp::wire {
 
 struct rts_header {
-    std::uint64_t what;
+    std::uint64_t tag_or_id;
     std::uint64_t total;
     std::uint64_t ep;
     std::uint64_t request;

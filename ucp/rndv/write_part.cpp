@@ -46,41 +46,42 @@ void part_written(uct::completion& parts) noexcept {
     const send_state& state = send.state.send;
     const ucs_status_t status = parts.status;
     if (state.aborted) {
-        if (!state.told) notify_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+        if (!state.write_notifies) notify_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
         finish_send(send, status);
         return;
     }
-    if (state.writes_all && !state.told && status == UCS_OK) {
+    if (state.writes_all && !state.write_notifies && status == UCS_OK) {
         start_with(send, atp_phase);
         return;
     }
-    if (!state.told) {
+    if (!state.write_notifies) {
         notify_receive(send.via->remote(), state.remote_id,
                        status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
     }
-    const bool over = state.writes_all && state.told;
+    const bool over = state.writes_all && state.write_notifies;
     const bool given_up = state.local_id == 0;  // by the receiver
     if (over || given_up) finish_send(send, status);
 }
 
-// The receiver's address is stored in the member `what`, in place of the message's own first word.
+// The receiver's address is stored in the member of the tag, which is not needed any more.
 uct::remote_place place_of(const request& send) noexcept {
     const send_state& state = send.state.send;
-    const mem::reached_memory* const memory = state.lends ? state.lent->reached.get() : nullptr;
+    const mem::access_path* const memory = state.has_exposed ? state.exposed->path.get() : nullptr;
     const std::uint8_t device = send.via->remote().rma_device();
-    return {state.what + state.offset, memory == nullptr ? nullptr : memory->on(device)};
+    return {state.remote_address() + state.offset,
+            memory == nullptr ? nullptr : memory->key_for(device)};
 }
 
 // Writes the rest over all rails. Returns false if a single rail is to be used.
 bool write_striped(request& send) noexcept {
     send_state& state = send.state.send;
-    if (!state.lends || state.offset == state.end) return false;
+    if (!state.has_exposed || state.offset == state.end) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     const striped_work work{.put = true,
                             .local = const_cast<std::byte*>(bytes) + state.offset,
-                            .remote = state.what + state.offset,
+                            .remote = state.remote_address() + state.offset,
                             .length = state.end - state.offset,
-                            .memory = state.lent->reached.get(),
+                            .memory = state.exposed->path.get(),
                             .most_rails = send.owner->owner().options().rndv_rails};
     if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted_by_send))
         return false;
@@ -90,21 +91,21 @@ bool write_striped(request& send) noexcept {
 
 // If one request of the device is enough, a second one follows it at once and notifies the
 // receiver. UCS_ERR_UNSUPPORTED: that is not possible.
-ucs_status_t write_and_tell(request& send, uct::ep& lane) {
+ucs_status_t write_and_notify(request& send, uct::ep& lane) {
     send_state& state = send.state.send;
     if (state.offset > 0 || !send.via->remote().carries_messages(lane)) return UCS_ERR_UNSUPPORTED;
     const uct::iov all{const_cast<void*>(state.buffer.contiguous()), state.end};
     const wire::atp_header header{state.remote_id, UCS_OK};
     ++state.parts.count;
     const ucs_status_t status =
-        lane.put_zcopy_and_tell(std::span(&all, 1), place_of(send), wire::rndv_atp,
-                                std::as_bytes(std::span(&header, 1)), &state.parts);
+        lane.put_zcopy_and_notify(std::span(&all, 1), place_of(send), wire::rndv_atp,
+                                  std::as_bytes(std::span(&header, 1)), &state.parts);
     if (status != UCS_INPROGRESS) {
         --state.parts.count;
         return status;
     }
     state.offset = state.end;
-    state.told = true;
+    state.write_notifies = true;
     return UCS_OK;
 }
 
@@ -158,7 +159,7 @@ ucs_status_t write_rest(request& send) {
     if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
     if (in_place && write_striped(send)) return UCS_OK;
     if (in_place && state.writes_all) {
-        const ucs_status_t status = write_and_tell(send, *lane);
+        const ucs_status_t status = write_and_notify(send, *lane);
         if (status != UCS_ERR_UNSUPPORTED) return status;
     }
     while (state.offset < state.end) {
@@ -185,14 +186,14 @@ constinit const protocol write_phase{"rndv/write", "", nullptr, progress, true, 
 // memory for them.
 bool take_target(request& send, std::span<const std::byte> keys) {
     send_state& state = send.state.send;
-    auto reached = take_keys(*send.via, keys, uct::memory_access::change);
-    if (reached == nullptr) return false;
-    if (!state.lends) {
+    auto path = take_keys(*send.via, keys, uct::memory_access::change);
+    if (path == nullptr) return false;
+    if (!state.has_exposed) {
         std::unique_ptr<exposed_buffer> fresh(new (std::nothrow) exposed_buffer);
         if (fresh == nullptr) return false;
-        state.set_lent(std::move(fresh));
+        state.set_exposed(std::move(fresh));
     }
-    state.lent->reached = std::move(reached);
+    state.exposed->path = std::move(path);
     return true;
 }
 
@@ -215,18 +216,18 @@ void rndv_write_part(request& send, const wire::rtr_header& where, std::span<con
         return;
     }
     const peer& to = send.via->remote();
-    const bool known = state.lends;  // to the devices, since the RTS was sent
+    const bool known = state.has_exposed;  // to the devices, since the RTS was sent
     state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
     if (to.rail_count() > 0 && !take_target(send, key)) {
         notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }
     state.remote_id = where.reply;
-    state.what = where.address;
+    state.set_remote_address(where.address);
     state.offset = where.from;
     state.end = state.buffer.length();
     state.writes_all = where.from == 0;
-    state.told = false;
+    state.write_notifies = false;
     state.parts = {.done = part_written, .count = 1};
     state.guarded = true;
     start_with(send, write_phase);

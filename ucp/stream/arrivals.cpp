@@ -43,7 +43,7 @@ void deliver_data(void* arg, uct::peer_bytes message) {
         ucs::log::debug(proto_log, "bytes of a stream whose endpoint is gone were dropped");
         return;
     }
-    const uct::peer_bytes data = message.behind(sizeof header);
+    const uct::peer_bytes data = message.after(sizeof header);
     fail(owner, *receiver, receiver->stream().arrived(data.payload(), data.size()));
 }
 
@@ -81,7 +81,7 @@ void stream_listen(worker& owner, uct::iface& iface) {
                                                                                           owner);
 }
 
-void stream_tell_no_reader(ep& closing) {
+void stream_notify_no_reader(ep& closing) {
     const peer& reader = closing.remote();
     if (closing.remote_id() == closing.id() && reader.uid() == closing.owner().uid()) {
         closing.note_reader_gone();  // an endpoint to itself

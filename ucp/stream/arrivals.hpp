@@ -14,6 +14,6 @@ void stream_listen(worker& owner, uct::iface& iface);
 // Call when the program has closed the endpoint and reads no more, while its own sends have not
 // ended. The message keeps the peer from waiting for credits; this side may be waiting for
 // the peer.
-void stream_tell_no_reader(ep& closing);
+void stream_notify_no_reader(ep& closing);
 
 }  // namespace ucp

@@ -68,7 +68,7 @@ ucs_status_ptr_t stream_channel::receive(void* buffer, std::size_t count, std::s
     if (receive->callback.recv_data != nullptr) receive->flags.set(request_flags::has_callback);
     stream_recv_state& state = receive->start_stream_recv();
     const ucs_status_t status = state.buffer.init(buffer, count, type);
-    if (status != UCS_OK) return refuse_call(*receive, status);
+    if (status != UCS_OK) return abandon_call(*receive, status);
     state.unit = dt::is_contig(type) ? std::max<std::size_t>(1, dt::element_size(type)) : 1;
     state.wait_all = (params.flags() & UCP_STREAM_RECV_FLAG_WAITALL) != 0;
     receive->flags.set(request_flags::matched);
@@ -246,9 +246,9 @@ bool stream_channel::reader_gone() const noexcept {
 void stream_channel::resume_first() {
     request& next = request::of(blocked_.front());
     unblock(next);
-    begin_quiet(next);
+    defer_callbacks(next);
     run_send(next);
-    end_quiet(next);
+    allow_callbacks(next);
 }
 
 bool stream_channel::may_resume() noexcept {
@@ -257,7 +257,7 @@ bool stream_channel::may_resume() noexcept {
 }
 
 // A send that ends here calls this again, see ep::check_flushes.
-void stream_channel::go_on() {
+void stream_channel::resume() {
     if (std::exchange(resuming_, true)) return;
     while (may_resume())
         resume_first();
@@ -267,7 +267,7 @@ void stream_channel::go_on() {
 void stream_channel::raise_limit(std::uint64_t limit) {
     if (limit <= limit_) return;
     limit_ = limit;
-    go_on();
+    resume();
 }
 
 }  // namespace ucp

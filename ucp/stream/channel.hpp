@@ -69,7 +69,7 @@ public:
     // Makes `send` wait for its turn and for credits. It then continues by its protocol's progress.
     void block(request& send) noexcept;
     // Resumes waiting sends, as far as turns and credits allow.
-    void go_on();
+    void resume();
     void unblock(request& send) noexcept;
     void raise_limit(std::uint64_t limit);
     // Returns true if the peer's program has closed its endpoint. The limit does not rise any more,

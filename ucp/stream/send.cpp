@@ -74,7 +74,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
     set_send_callback(*send, params);
     const ucs_status_t status =
         describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
-    if (status != UCS_OK) return refuse_call(*send, status);
+    if (status != UCS_OK) return abandon_call(*send, status);
     send->state.send.proto = &stream_fragments;
     if (send->state.send.buffer.length() > 0) send->state.send.message = to.stream().next_number();
     to.submit(*send);

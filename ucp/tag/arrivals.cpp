@@ -53,7 +53,7 @@ public:
     static void incomplete_lost(worker& owner, ep& from, const assembly& incomplete) {
         owner.matcher().drop_incomplete(from, incomplete);
     }
-    static void announced_lost(worker& owner, ep& from, kept_announcement& self) {
+    static void unexpected_rts_lost(worker& owner, ep& from, unexpected_rts& self) {
         owner.matcher().drop_rts(from, static_cast<message&>(self));
     }
     template<void (tag_matcher::*Handler)(uct::peer_bytes)>
@@ -86,18 +86,18 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
 void tag_matcher::on_eager_only(uct::peer_bytes whole) {
     wire::eager_only_header header;
     if (!read_header(owner_, wire::eager_only, whole, header)) return;
-    tag::expected_entry* posted = expected_.match(header.what);
+    tag::expected_entry* posted = expected_.match(header.tag_or_id);
     if (posted != nullptr) [[likely]] {
-        const uct::peer_bytes data = whole.behind(sizeof header);
-        deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data.payload(),
+        const uct::peer_bytes data = whole.after(sizeof header);
+        deliver(request::of(static_cast<recv_state&>(*posted)), header.tag_or_id, data.payload(),
                 data.size());
         return;
     }
-    store_eager(header.what, whole);
+    store_eager(header.tag_or_id, whole);
 }
 
 void tag_matcher::store_eager(std::uint64_t tag, uct::peer_bytes whole) {
-    const uct::peer_bytes rest = whole.behind(sizeof(wire::eager_only_header));
+    const uct::peer_bytes rest = whole.after(sizeof(wire::eager_only_header));
     const std::byte* const data = rest.payload();
     const std::size_t length = rest.size();
     message* stored = new_message(tag, message::kind::eager);
@@ -112,7 +112,7 @@ void tag_matcher::store_eager(std::uint64_t tag, uct::peer_bytes whole) {
     } else if (!stored->keep(0, data, length)) {
         give_up(*stored);
     }
-    account(*stored, eager_budget::message_cost + length, whole);
+    account(*stored, eager_window::message_cost + length, whole);
     queue(*stored);
 }
 
@@ -140,7 +140,7 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
         if (from != nullptr && header.ack != 0) {
             answer_sync(*from, header.ack, UCS_ERR_CONNECTION_RESET);
         }
-        dropped("the beginning of a message", header.what, header.total);
+        dropped("the beginning of a message", header.tag_or_id, header.total);
         return;
     }
     start_assembly(from, header, whole);
@@ -150,11 +150,11 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
 // memory for its rest, the rest is dropped.
 void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
                                  uct::peer_bytes whole) {
-    const uct::peer_bytes data = whole.behind(sizeof header);
+    const uct::peer_bytes data = whole.after(sizeof header);
     const bool all = data.size() == header.total;
     assembly* rest =
         all ? nullptr : owner_.assemblies().begin(*from, header, data.size(), tag_sink);
-    if (tag::expected_entry* posted = expected_.match(header.what)) {
+    if (tag::expected_entry* posted = expected_.match(header.tag_or_id)) {
         receive_first(request::of(static_cast<recv_state&>(*posted)), header, data.payload(),
                       data.size(), rest);
         return;
@@ -177,10 +177,10 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
                                 const std::byte* data, std::size_t length, assembly* rest) {
     recv_state& state = receive.state.recv;
     receive.flags.set(request_flags::matched);
-    state.info = {header.what, header.total};
+    state.info = {header.tag_or_id, header.total};
     state.begin_transfer();
     const bool lost = rest == nullptr && length != header.total;
-    if (lost) out_of_memory(owner_, header.what, header.total, "cannot be received");
+    if (lost) out_of_memory(owner_, header.tag_or_id, header.total, "cannot be received");
     if (header.ack != 0) acknowledge(header.ep, header.ack, lost ? UCS_ERR_NO_MEMORY : UCS_OK);
     state.outcome = lost                                     ? UCS_ERR_NO_MEMORY
                     : header.total > state.buffer.capacity() ? UCS_ERR_MESSAGE_TRUNCATED
@@ -194,10 +194,10 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
 
 message* tag_matcher::store_first(const wire::eager_first_header& header,
                                   uct::peer_bytes whole) noexcept {
-    const uct::peer_bytes data = whole.behind(sizeof header);
-    message* stored = new_message(header.what, message::kind::eager);
+    const uct::peer_bytes data = whole.after(sizeof header);
+    message* stored = new_message(header.tag_or_id, message::kind::eager);
     if (stored == nullptr) {
-        out_of_memory(owner_, header.what, header.total, "was dropped");
+        out_of_memory(owner_, header.tag_or_id, header.total, "was dropped");
         if (header.ack != 0) acknowledge(header.ep, header.ack, UCS_ERR_NO_MEMORY);
         return nullptr;
     }
@@ -205,7 +205,7 @@ message* tag_matcher::store_first(const wire::eager_first_header& header,
     stored->ep = header.ep;
     stored->request = header.ack;
     if (!data.empty() && !stored->keep(0, data.payload(), data.size())) give_up(*stored);
-    account(*stored, eager_budget::message_cost + data.size(), whole);
+    account(*stored, eager_window::message_cost + data.size(), whole);
     queue(*stored);
     return stored;
 }
@@ -255,27 +255,27 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     if (!read_header(owner_, wire::rndv_rts, whole, header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
-        dropped("the announcement of a message", header.what, header.total);
+        if (from != nullptr) rndv_notify_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
+        dropped("the RTS of a message", header.tag_or_id, header.total);
         return;
     }
     const bool confirm = (header.flags & wire::rts_confirm) != 0;
-    const uct::peer_bytes keys = whole.behind(sizeof header);
+    const uct::peer_bytes keys = whole.after(sizeof header);
     auto memory = take_keys(*from, {keys.payload(), keys.size()}, uct::memory_access::read);
-    tag::expected_entry* posted = expected_.match(header.what);
+    tag::expected_entry* posted = expected_.match(header.tag_or_id);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
         receive.flags.set(request_flags::matched);
-        receive.state.recv.info = {header.what, header.total};
+        receive.state.recv.info = {header.tag_or_id, header.total};
         rendezvous(receive, header.ep,
                    {header.total, header.request, header.address, confirm, std::move(memory)});
-        note_stopped(*from, header.stopped);
+        note_sends_deferred(*from, header.stopped);
         return;
     }
-    message* stored = new_message(header.what, message::kind::rendezvous);
+    message* stored = new_message(header.tag_or_id, message::kind::rendezvous);
     if (stored == nullptr) {
-        out_of_memory(owner_, header.what, header.total, "was dropped");
-        rndv_tell_sender(*from, header.request, UCS_ERR_NO_MEMORY);
+        out_of_memory(owner_, header.tag_or_id, header.total, "was dropped");
+        rndv_notify_sender(*from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
     stored->total = header.total;
@@ -284,21 +284,21 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     stored->address = header.address;
     stored->confirm = confirm;
     stored->memory = std::move(memory);
-    stored->lost = tag_handlers::announced_lost;
-    from->announced.push_back(*stored);
+    stored->lost = tag_handlers::unexpected_rts_lost;
+    from->unexpected_rts_list.push_back(*stored);
     const std::size_t for_keys = stored->memory != nullptr ? message::keys_cost(keys.size()) : 0;
-    account(*stored, eager_budget::message_cost + for_keys, whole);
+    account(*stored, eager_window::message_cost + for_keys, whole);
     queue(*stored);
-    note_stopped(*from, header.stopped);
+    note_sends_deferred(*from, header.stopped);
 }
 
 // The sender may be deferring the very message that a posted receive waits for. A sender that
 // ignores its limit gains nothing: every RTS is stored and counted, and a sender with too many is
 // cut off.
-void tag_matcher::note_stopped(const ep& sender, std::uint32_t round) noexcept {
+void tag_matcher::note_sends_deferred(const ep& sender, std::uint32_t round) noexcept {
     if (round == 0) return;
-    sender.remote().stopped(sender.remote_id(), round);
-    if (expected_.size() > 0) room_.missed();
+    sender.remote().on_sends_deferred(sender.remote_id(), round);
+    if (expected_.size() > 0) memory_.missed();
 }
 
 void tag_matcher::listen(uct::iface& iface) {

@@ -6,7 +6,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
-#include "ucp/rndv/lent.hpp"
+#include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/tag/message.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
@@ -15,23 +15,24 @@ namespace ucp {
 namespace {
 
 void send_credit_message(const ep& endpoint, wire::id id) {
-    const wire::room_header header{endpoint.remote_id()};
+    const wire::credit_header header{endpoint.remote_id()};
     endpoint.remote().send_control(id, std::as_bytes(std::span(&header, 1)));
 }
 
-void on_credit_request(worker& owner, const wire::room_header& header) {
+void on_credit_request(worker& owner, const wire::credit_header& header) {
     ep* const sender = owner.find_ep(header.ep);
-    if (sender != nullptr) owner.matcher().room().asked(*sender);
+    if (sender != nullptr) owner.matcher().memory().credits_requested(*sender);
 }
 
-void on_credit_grant(worker& owner, const wire::room_header& header) {
+void on_credit_grant(worker& owner, const wire::credit_header& header) {
     ep* const endpoint = owner.find_ep(header.ep);
-    if (endpoint != nullptr) endpoint->remote().room_granted(*endpoint);
+    if (endpoint != nullptr) endpoint->remote().credits_granted(*endpoint);
 }
 
 // Returns the bytes that `count` stored RTS messages take, each with keys of the greatest length.
 std::size_t largest_rts_memory(unsigned count) noexcept {
-    constexpr std::size_t each = eager_budget::message_cost + message::keys_cost(longest_lent_key);
+    constexpr std::size_t each =
+        eager_window::message_cost + message::keys_cost(longest_exposed_keys);
     if (count == std::numeric_limits<unsigned>::max())
         return std::numeric_limits<std::size_t>::max();
     return count * each;
@@ -42,7 +43,7 @@ std::size_t largest_rts_memory(unsigned count) noexcept {
 // A sender that respects the limit has at most three kinds of memory stored here: its window, the
 // message that exceeded it, and the RTS messages that it may send. The sizes of its window and
 // messages are assumed from this process's own settings, which the other processes of a job share.
-unexpected_limits unexpected_limits::of(const config& options) noexcept {
+unexpected_limits unexpected_limits::from_config(const config& options) noexcept {
     constexpr std::size_t least_share = std::size_t{16} << 20;
     const auto sum = [](std::size_t one, std::size_t other) {
         return one + std::min(other, std::numeric_limits<std::size_t>::max() - one);
@@ -52,7 +53,7 @@ unexpected_limits unexpected_limits::of(const config& options) noexcept {
     };
     const std::size_t ordinary = options.unexpected_limit.bytes;
     const ucs::config::memunits& wanted = options.unexpected_hard_limit;
-    const std::size_t hard = wanted.is_auto() ? sum(ordinary, ucs::sys::most_for_peers())
+    const std::size_t hard = wanted.is_auto() ? sum(ordinary, ucs::sys::peer_memory_limit())
                                               : std::max(wanted.bytes, ordinary);
     const std::size_t window = options.unexpected_window.bytes;
     const std::size_t longest =
@@ -65,38 +66,39 @@ unexpected_limits unexpected_limits::of(const config& options) noexcept {
 
 // The sender may have other endpoints than this one, so the request is granted even if this
 // endpoint closes.
-void unexpected_room::asked(ep& sender) {
-    if (has_room()) {
-        send_credit_message(sender, wire::room_answer);
-    } else if (!sender.owed_hook.is_linked()) {
+void unexpected_memory::credits_requested(ep& sender) {
+    if (can_grant()) {
+        send_credit_message(sender, wire::credit_grant);
+    } else if (!sender.credit_waiter_hook.is_linked()) {
         credit_waiters_.push_back(sender);
     }
 }
 
-void unexpected_room::grant_all() {
+void unexpected_memory::grant_all() {
     while (!credit_waiters_.empty()) {
         const ep& next = credit_waiters_.front();
         credit_waiters_.pop_front();
-        send_credit_message(next, wire::room_answer);
+        send_credit_message(next, wire::credit_grant);
     }
 }
 
-void unexpected_room::ask_for_more() noexcept {
-    while (!stopped_.empty()) {
-        peer& sender = stopped_.front();
-        stopped_.pop_front();
-        sender.ask_for_more();
+void unexpected_memory::request_more_rts() noexcept {
+    while (!deferring_peers_.empty()) {
+        peer& sender = deferring_peers_.front();
+        deferring_peers_.pop_front();
+        sender.request_more_rts();
     }
 }
 
-void ask_for_room(const ep& endpoint) {
-    send_credit_message(endpoint, wire::room_question);
+void send_credit_request(const ep& endpoint) {
+    send_credit_message(endpoint, wire::credit_request);
 }
 
 void flow_listen(worker& owner, uct::iface& iface) {
-    handler_of<wire::room_question>::install_plain<wire::room_header, on_credit_request>(iface,
-                                                                                         owner);
-    handler_of<wire::room_answer>::install_plain<wire::room_header, on_credit_grant>(iface, owner);
+    handler_of<wire::credit_request>::install_plain<wire::credit_header, on_credit_request>(iface,
+                                                                                            owner);
+    handler_of<wire::credit_grant>::install_plain<wire::credit_header, on_credit_grant>(iface,
+                                                                                        owner);
 }
 
 }  // namespace ucp

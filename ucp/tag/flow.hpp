@@ -19,38 +19,38 @@ struct unexpected_limits {
     // It is more than a sender that respects its window can have stored.
     std::size_t share;
 
-    [[nodiscard]] static unexpected_limits of(const config& options) noexcept;
+    [[nodiscard]] static unexpected_limits from_config(const config& options) noexcept;
 };
 
 // Receiver's part: counts the stored bytes and knows the senders that wait for credits. Owned by
-// the matcher; owner context. The sender's part is in ucp/core/peer_room.cpp.
-class unexpected_room {
+// the matcher; owner context. The sender's part is in ucp/core/peer_credits.cpp.
+class unexpected_memory {
 public:
-    explicit unexpected_room(const unexpected_limits& limits) noexcept : limits_(limits) {}
+    explicit unexpected_memory(const unexpected_limits& limits) noexcept : limits_(limits) {}
 
     void store(std::size_t length) noexcept { stored_ += length; }
-    void give_back(std::size_t length) noexcept {
+    void remove_stored(std::size_t length) noexcept {
         stored_ -= length;
-        if (!credit_waiters_.empty() && has_room()) [[unlikely]]
+        if (!credit_waiters_.empty() && can_grant()) [[unlikely]]
             grant_all();
     }
     // RTS messages do not count against the ordinary limit, because senders without credits send
     // them.
-    void announce(std::size_t bytes) noexcept {
-        ++announced_;
-        announced_bytes_ += bytes;
+    void add_rts(std::size_t bytes) noexcept {
+        ++rts_count_;
+        rts_bytes_ += bytes;
     }
-    void take_announced(std::size_t bytes) noexcept {
-        --announced_;
-        announced_bytes_ -= bytes;
+    void remove_rts(std::size_t bytes) noexcept {
+        --rts_count_;
+        rts_bytes_ -= bytes;
     }
 
-    [[nodiscard]] bool has_room() const noexcept { return stored_ <= limits_.ordinary; }
+    [[nodiscard]] bool can_grant() const noexcept { return stored_ <= limits_.ordinary; }
     [[nodiscard]] std::size_t stored() const noexcept { return stored_; }
-    [[nodiscard]] std::size_t announced() const noexcept { return announced_; }
-    [[nodiscard]] std::size_t announced_bytes() const noexcept { return announced_bytes_; }
+    [[nodiscard]] std::size_t rts_count() const noexcept { return rts_count_; }
+    [[nodiscard]] std::size_t rts_bytes() const noexcept { return rts_bytes_; }
     // Returns the bytes of stored messages and RTS messages.
-    [[nodiscard]] std::size_t kept() const noexcept { return stored_ + announced_bytes_; }
+    [[nodiscard]] std::size_t kept() const noexcept { return stored_ + rts_bytes_; }
 
     // --- senders that ignore their window, see tag_matcher::relieve ---
     [[nodiscard]] const unexpected_limits& limits() const noexcept { return limits_; }
@@ -64,32 +64,32 @@ public:
     void check_at_hard_limit() noexcept { next_check_ = limits_.hard; }
 
     // The sender behind this endpoint requests credits.
-    void asked(ep& sender);
+    void credits_requested(ep& sender);
 
     // This sender has reached its RTS limit and defers further messages.
-    void stopped(peer& sender) noexcept { stopped_.push_back(sender); }
+    void add_deferring(peer& sender) noexcept { deferring_peers_.push_back(sender); }
     // A receive or a probe found no message. Any of the stopped senders may be deferring it.
     void missed() noexcept {
-        if (!stopped_.empty()) [[unlikely]]
-            ask_for_more();
+        if (!deferring_peers_.empty()) [[unlikely]]
+            request_more_rts();
     }
 
 private:
     void grant_all();
-    [[gnu::noinline, gnu::cold]] void ask_for_more() noexcept;
+    [[gnu::noinline, gnu::cold]] void request_more_rts() noexcept;
 
     const unexpected_limits limits_;
     std::size_t stored_ = 0;
-    std::size_t announced_ = 0;
-    std::size_t announced_bytes_ = 0;
+    std::size_t rts_count_ = 0;
+    std::size_t rts_bytes_ = 0;
     std::size_t next_check_ = limits_.hard;
     connection_shares shares_;
-    ucs::datastruct::auto_list<ep, &ep::owed_hook> credit_waiters_;
-    ucs::datastruct::auto_list<peer, &peer::stopped_hook> stopped_;
+    ucs::datastruct::auto_list<ep, &ep::credit_waiter_hook> credit_waiters_;
+    ucs::datastruct::auto_list<peer, &peer::deferring_hook> deferring_peers_;
 };
 
 // Requests credits from the receiver behind this endpoint.
-void ask_for_room(const ep& endpoint);
+void send_credit_request(const ep& endpoint);
 
 // Registers the handlers of credit requests and grants.
 void flow_listen(worker& owner, uct::iface& iface);

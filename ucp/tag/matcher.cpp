@@ -60,11 +60,11 @@ void tag_matcher::free_message(message& done) noexcept {
     done.sender_hook.unlink();
     const std::size_t accounted = std::exchange(done.accounted, 0);
     if (done.connection != 0) [[unlikely]]
-        room_.shares().take_back(std::exchange(done.connection, 0), accounted);
+        memory_.shares().take_back(std::exchange(done.connection, 0), accounted);
     if (done.type == message::kind::rendezvous) {
-        room_.take_announced(accounted);
+        memory_.remove_rts(accounted);
     } else {
-        room_.give_back(accounted);
+        memory_.remove_stored(accounted);
     }
     if (spare_count_ < max_spare) {
         done.next_spare = std::exchange(spare_, &done);
@@ -86,7 +86,7 @@ request* tag_matcher::start(void* buffer, std::size_t count, const operation& pa
     recv_state& state = receive->start_recv();
     status = state.buffer.init(buffer, count, params.datatype());
     if (status == UCS_OK) return receive;
-    refuse_call(*receive, status);
+    abandon_call(*receive, status);
     return nullptr;
 }
 
@@ -101,7 +101,7 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
                                       ucp_tag_t mask, const operation& params) {
     tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
     if (arrived == nullptr && params.force_immediate()) [[unlikely]] {
-        room_.missed();
+        memory_.missed();
         return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
     }
     ucs_status_t status;
@@ -113,7 +113,7 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
         state.mask = mask;
         expected_.add(state);
         receive->flags.clear(request_flags::starting);
-        room_.missed();
+        memory_.missed();
         return receive->handle();
     }
     unexpected_.remove(*arrived);
@@ -124,7 +124,7 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
 message* tag_matcher::probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info) {
     tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
     if (arrived == nullptr) {
-        room_.missed();
+        memory_.missed();
         return nullptr;
     }
     auto* found = static_cast<message*>(arrived);
@@ -153,7 +153,7 @@ void tag_matcher::drop(message& taken, ucs_status_t status) {
     if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
     const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
     if (from != nullptr && taken.type == message::kind::rendezvous) {
-        rndv_tell_sender(*from, taken.request, status);
+        rndv_notify_sender(*from, taken.request, status);
     } else if (from != nullptr) {
         answer_sync(*from, taken.request, status);
     }
@@ -172,8 +172,8 @@ void tag_matcher::take(request& receive, message& stored) {
     }
     if (stored.type == message::kind::rendezvous) {
         const std::uint64_t from = stored.ep;
-        announced rts{stored.total, stored.request, stored.address, stored.confirm,
-                      std::move(stored.memory)};
+        rts_info rts{stored.total, stored.request, stored.address, stored.confirm,
+                     std::move(stored.memory)};
         free_message(stored);
         rendezvous(receive, from, std::move(rts));
         return;
@@ -228,7 +228,7 @@ void tag_matcher::drop_incomplete(ep& sender, const assembly& incomplete) {
 }
 
 void tag_matcher::drop_rts(ep& sender, message& stored) {
-    if (stored.queued) rndv_tell_sender(sender, stored.request, UCS_ERR_CONNECTION_RESET);
+    if (stored.queued) rndv_notify_sender(sender, stored.request, UCS_ERR_CONNECTION_RESET);
     drop_queued(stored);
 }
 
@@ -241,11 +241,11 @@ void tag_matcher::queue(message& stored) noexcept {
 void tag_matcher::account(message& stored, std::size_t bytes, uct::peer_bytes delivered) noexcept {
     stored.accounted += bytes;
     if (stored.type == message::kind::rendezvous) {
-        room_.announce(bytes);
+        memory_.add_rts(bytes);
     } else {
-        room_.store(bytes);
+        memory_.store(bytes);
     }
-    if (room_.is_crowded() || stored.connection != 0) [[unlikely]]
+    if (memory_.is_crowded() || stored.connection != 0) [[unlikely]]
         attribute(stored, bytes, delivered);
 }
 
@@ -254,23 +254,23 @@ void tag_matcher::account(message& stored, std::size_t bytes, uct::peer_bytes de
 void tag_matcher::attribute(message& stored, std::size_t bytes,
                             uct::peer_bytes delivered) noexcept {
     if (stored.connection != 0) {
-        static_cast<void>(room_.shares().add(stored.connection, bytes));
+        static_cast<void>(memory_.shares().add(stored.connection, bytes));
     } else if (const std::uint64_t from = owner_.connection_of(delivered); from != 0) {
-        if (room_.shares().add(from, stored.accounted)) stored.connection = from;
+        if (memory_.shares().add(from, stored.accounted)) stored.connection = from;
     }
-    if (room_.kept() <= room_.limits().hard) room_.check_at_hard_limit();
-    if (room_.is_overfull()) owner_.leave_for_progress();
+    if (memory_.kept() <= memory_.limits().hard) memory_.check_at_hard_limit();
+    if (memory_.is_overfull()) owner_.request_full_progress();
 }
 
 void tag_matcher::relieve() {
-    while (room_.is_overfull()) {
-        const connection_shares::share worst = room_.shares().largest();
-        if (worst.bytes <= room_.limits().share) {
+    while (memory_.is_overfull()) {
+        const connection_shares::share worst = memory_.shares().largest();
+        if (worst.bytes <= memory_.limits().share) {
             relieve_ended_connections();
             return;
         }
         cut_off(worst);
-        room_.check_at_hard_limit();
+        memory_.check_at_hard_limit();
     }
 }
 
@@ -278,29 +278,30 @@ void tag_matcher::relieve() {
 // each time. Each check walks over all messages and must not run for each new one; therefore a
 // check that drops messages drops at least a sixteenth of the share.
 void tag_matcher::relieve_ended_connections() {
-    const std::size_t share = room_.limits().share;
+    const std::size_t share = memory_.limits().share;
     try {
         const std::vector<std::uint64_t> alive = owner_.living_connections();
-        const std::size_t ended = room_.shares().sum_of([&alive](std::uint64_t connection) {
+        const std::size_t ended = memory_.shares().sum_of([&alive](std::uint64_t connection) {
             return !std::ranges::binary_search(alive, connection);
         });
         if (ended > share) {
             const std::size_t step = share / 16;
-            drop_ended(alive, std::min(ended - share, room_.kept() - room_.limits().hard) + step);
+            drop_ended(alive,
+                       std::min(ended - share, memory_.kept() - memory_.limits().hard) + step);
         }
     } catch (const std::bad_alloc&) {
         // The next check may get the memory.
     }
-    if (room_.kept() <= room_.limits().hard) {
-        room_.check_at_hard_limit();
+    if (memory_.kept() <= memory_.limits().hard) {
+        memory_.check_at_hard_limit();
     } else {
-        room_.check_after_growth();
+        memory_.check_after_growth();
     }
 }
 
 // Messages that a probe has removed belong to the program and are not dropped.
 void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_t wanted) {
-    const std::size_t before = room_.kept();
+    const std::size_t before = memory_.kept();
     std::size_t dropped = 0;
     unexpected_.for_each_while([&](tag::unexpected_entry& entry) {
         auto& stored = static_cast<message&>(entry);
@@ -312,7 +313,7 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         // The sender may still be alive, reach us by another connection, and wait for a reply.
         drop(stored, UCS_ERR_EXCEEDS_LIMIT);
         ++dropped;
-        return before - room_.kept() < wanted;
+        return before - memory_.kept() < wanted;
     });
     if (dropped == 0) return;
     owner_.rejected().error(
@@ -320,14 +321,14 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         "{} tagged messages ({} bytes) of connections that have ended are dropped: no receive has "
         "asked for them, and more than UCX_UNEXPECTED_HARD_LIMIT is stored. Receive earlier, or "
         "raise UCX_UNEXPECTED_HARD_LIMIT if many senders end before their messages are received",
-        dropped, before - room_.kept());
+        dropped, before - memory_.kept());
 }
 
 // The messages are dropped first. A send that waits for a reply gets none, because its sender
 // learns that the connection ends.
 void tag_matcher::cut_off(const connection_shares::share& worst) {
     const std::string sender = owner_.sender_behind(worst.connection);
-    room_.shares().forget(worst.connection);
+    memory_.shares().forget(worst.connection);
     const std::size_t dropped = drop_stored_from(worst.connection);
     owner_.rejected().error(
         proto_log,
@@ -358,7 +359,7 @@ void tag_matcher::drop_queued(message& stored) {
     free_message(stored);
 }
 
-void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, announced rts) {
+void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts) {
     ep* from = owner_.find_ep(ep_id);
     if (from == nullptr || from->incoming_over()) {
         ucs::log::warn(proto_log,
@@ -366,7 +367,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, announced rt
                        "since; its receive fails",
                        rts.total, recv_of(receive).info.sender_tag);
         // The peer may be alive and waiting, because only this side closed the endpoint.
-        if (from != nullptr) rndv_tell_sender(*from, rts.request, UCS_ERR_CONNECTION_RESET);
+        if (from != nullptr) rndv_notify_sender(*from, rts.request, UCS_ERR_CONNECTION_RESET);
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }

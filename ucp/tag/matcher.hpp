@@ -21,7 +21,7 @@ namespace ucp {
 class tag_matcher {
 public:
     tag_matcher(worker& owner, const unexpected_limits& limits) noexcept
-        : owner_(owner), room_(limits) {}
+        : owner_(owner), memory_(limits) {}
     ~tag_matcher();
     tag_matcher(const tag_matcher&) = delete;
     tag_matcher& operator=(const tag_matcher&) = delete;
@@ -43,7 +43,7 @@ public:
     // A posted receive completes with UCS_ERR_CANCELED; a matched receive continues.
     void cancel(request& receive);
 
-    [[nodiscard]] unexpected_room& room() noexcept { return room_; }
+    [[nodiscard]] unexpected_memory& memory() noexcept { return memory_; }
     // Cuts off senders that sent eagerly without credits. It stops when no more than the hard
     // limit is stored, or when no sender has more stored than a well-behaved sender may have. Then
     // it drops the oldest messages of connections that have ended, as long as these together have
@@ -65,7 +65,7 @@ private:
     // Gives a stored message to a receive; consumes the message.
     void take(request& receive, message& stored);
     void take_eager(request& receive, message& stored);
-    void rendezvous(request& receive, std::uint64_t ep, announced rts);
+    void rendezvous(request& receive, std::uint64_t ep, rts_info rts);
     // Directs the rest of a fragmented message into this receive.
     void attach_assembly(request& receive, assembly& more);
 
@@ -75,7 +75,7 @@ private:
     void on_eager_ack(uct::peer_bytes whole);
     void on_rts(uct::peer_bytes whole);
     // Records that the sender of an RTS defers further messages.
-    void note_stopped(const ep& sender, std::uint32_t round) noexcept;
+    void note_sends_deferred(const ep& sender, std::uint32_t round) noexcept;
 
     // `whole` is the message with its header, as the transport delivers it.
     void store_eager(std::uint64_t tag, uct::peer_bytes whole);
@@ -117,7 +117,7 @@ private:
     worker& owner_;
     tag::expected_queue expected_;
     tag::unexpected_queue unexpected_;
-    unexpected_room room_;
+    unexpected_memory memory_;
     message* spare_ = nullptr;  // recycled objects
     std::size_t spare_count_ = 0;
 };

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "ucp/rndv/announcement.hpp"
-#include "ucp/tag/budget.hpp"
+#include "ucp/rndv/rts.hpp"
+#include "ucp/tag/eager_window.hpp"
 #include "ucp/tag/match/unexpected.hpp"
 #include "ucs/type/status.h"
 
@@ -18,7 +18,7 @@ struct assembly;
 // The matcher stores the message until a receive or a probe takes it. Its size follows its data: a
 // small message is one recycled object, a longer one owns memory of exactly its length. Owner
 // context.
-struct message : tag::unexpected_entry, kept_announcement {
+struct message : tag::unexpected_entry, unexpected_rts {
     enum class kind : std::uint8_t { eager, rendezvous };
 
     static constexpr std::size_t inline_capacity = 128;
@@ -44,13 +44,13 @@ struct message : tag::unexpected_entry, kept_announcement {
     // the sender's request that waits for an ack, a data request or a status
     std::uint64_t request = 0;
     std::uint64_t address = 0;  // rendezvous: address from which the data can be read, or 0
-    std::unique_ptr<mem::reached_memory> memory;  // see announced
+    std::unique_ptr<mem::access_path> memory;  // see rts_info
     kind type = kind::eager;
-    bool confirm = false;            // rendezvous: see announced
+    bool confirm = false;            // rendezvous: see rts_info
     ucs_status_t status = UCS_OK;    // set when the sender failed or memory ran out
     bool queued = false;             // false: a probe removed it
     assembly* unfinished = nullptr;  // set while more fragments are to come
-    std::size_t accounted = 0;       // bytes that this message counts in unexpected_room
+    std::size_t accounted = 0;       // bytes that this message counts in unexpected_memory
     std::uint64_t connection = 0;    // the connection that this message counts for; 0: none
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
@@ -62,6 +62,6 @@ struct message : tag::unexpected_entry, kept_announcement {
 };
 
 // The cost includes the overhead of the heap and the tables.
-static_assert(sizeof(message) + 32 <= eager_budget::message_cost);
+static_assert(sizeof(message) + 32 <= eager_window::message_cost);
 
 }  // namespace ucp

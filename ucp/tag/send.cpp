@@ -12,7 +12,7 @@ ucs_status_ptr_t tag_send_request(ep& to, const void* buffer, std::size_t count,
     set_send_callback(*send, params);
     const ucs_status_t status = describe_send(*send, sync ? send_kind::tag_sync : send_kind::tag,
                                               tag, buffer, count, params.datatype());
-    if (status != UCS_OK) return refuse_call(*send, status);
+    if (status != UCS_OK) return abandon_call(*send, status);
     to.submit(*send);
     return end_call(*send, params);
 }

@@ -19,7 +19,7 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
         [[likely]] {
         const ucs_status_t status = to.lane().am_short(wire::eager_only, tag, buffer, length);
         if (status == UCS_OK) [[likely]] {
-            to.spend(length);
+            to.add_sent(length);
             if (params.has_user_request()) {
                 record_success(params.user_request(), to.owner());
             }

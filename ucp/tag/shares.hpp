@@ -10,7 +10,7 @@
 namespace ucp {
 
 // Counts bytes for each connection by its number (uct::iface::connection_of). Owned by
-// unexpected_room; owner context.
+// unexpected_memory; owner context.
 class connection_shares {
 public:
     struct share {

@@ -19,13 +19,13 @@ void am_receiver::describe(ucs::vfs::directory& into) const {
     into.file("kept_announced", [this] {
         std::size_t count = 0;
         for (const am_block& each : kept_)
-            count += each.is_announced() ? 1U : 0U;
+            count += each.is_rendezvous() ? 1U : 0U;
         return std::to_string(count);
     });
     into.file("kept_bytes", [this] {
         std::size_t bytes = 0;
         for (const am_block& each : kept_)
-            bytes += each.is_announced() ? 0 : each.length;
+            bytes += each.is_rendezvous() ? 0 : each.length;
         return std::to_string(bytes);
     });
 }

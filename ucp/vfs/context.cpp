@@ -50,7 +50,7 @@ void context::describe(ucs::vfs::directory& into) const {
             list.folder(
                 each.name,
                 [view = each.view](ucs::vfs::directory& folder) { view->describe_worker(folder); },
-                std::shared_ptr<ucs::vfs::mailbox>(each.view, &each.view->questions));
+                std::shared_ptr<ucs::vfs::mailbox>(each.view, &each.view->queries));
         }
     });
 }

@@ -6,14 +6,14 @@
 namespace ucp::cm {
 
 void listener::describe(ucs::vfs::directory& into) const {
-    into.file("address", [this] { return doors_.at.text(); });
+    into.file("address", [this] { return sockets_.address.text(); });
     into.file("doors", [this] {
-        return !doors_.rdma ? "tcp" : std::string(doors_.socket ? "tcp " : "") + "rdmacm";
+        return !sockets_.rdma ? "tcp" : std::string(sockets_.socket ? "tcp " : "") + "rdmacm";
     });
     into.file("accepted", [this] { return std::to_string(acceptor_.accepted()); });
     into.file("silent", [this] { return std::to_string(acceptor_.size()); });
     into.file("waiting", [this] { return std::to_string(offers_.size()); });
-    into.file("told", [this] { return std::to_string(told_); });
+    into.file("told", [this] { return std::to_string(offered_); });
 }
 
 void manager::describe_listeners(ucs::vfs::directory& into) const {

@@ -16,10 +16,9 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("num_all_eps", [&eps] { return std::to_string(eps.size()); });
     into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
     into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
-    into.file("unexpected_bytes", [this] { return std::to_string(matcher_->room().stored()); });
-    into.file("announced", [this] { return std::to_string(matcher_->room().announced()); });
-    into.file("announced_bytes",
-              [this] { return std::to_string(matcher_->room().announced_bytes()); });
+    into.file("unexpected_bytes", [this] { return std::to_string(matcher_->memory().stored()); });
+    into.file("announced", [this] { return std::to_string(matcher_->memory().rts_count()); });
+    into.file("announced_bytes", [this] { return std::to_string(matcher_->memory().rts_bytes()); });
     into.file("deferred", [this] { return std::to_string(deferred_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });

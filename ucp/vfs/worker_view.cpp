@@ -8,7 +8,7 @@ void worker_view::describe_worker(ucs::vfs::directory& into) const {
         static constexpr const char* names[] = {"single", "serialized", "multi"};
         return std::string(names[thread_mode]);
     });
-    into.file("owner", [this] { return questions.owner_text(); });
+    into.file("owner", [this] { return queries.owner_text(); });
     into.folder("counters", [this](ucs::vfs::directory& list) { counters.describe(list); });
 }
 

@@ -15,14 +15,14 @@ namespace ucp {
 class worker_view final : public ucs::vfs::object {
 public:
     worker_view(std::string worker_name, ucs_thread_mode_t mode, ucs::vfs::mailbox::waker wake)
-        : questions(std::move(wake)), name(std::move(worker_name)), thread_mode(mode) {}
+        : queries(std::move(wake)), name(std::move(worker_name)), thread_mode(mode) {}
 
     // Describes the files of the worker's folder that do not need the worker.
     void describe_worker(ucs::vfs::directory& into) const;
     // Describes the folder under uct/worker, where tools look for transports.
     void describe(ucs::vfs::directory& into) const override;
 
-    ucs::vfs::mailbox questions;
+    ucs::vfs::mailbox queries;
     const std::string name;
     const ucs_thread_mode_t thread_mode;
     activity_counters counters;

@@ -59,7 +59,7 @@ ucs_status_t sleep_on(int fd) noexcept {
 void after_wakeup(worker& owner) noexcept {
     owner.look_everywhere();
     // The signal has served its purpose, unless others have not received it yet.
-    owner.hear();
+    owner.clear_wakeup();
 }
 
 }  // namespace
@@ -84,13 +84,13 @@ ucs_status_t wait(worker& owner) noexcept {
     {
         const worker_guard guard(owner.lock());
         status = owner.arm();
-        if (status == UCS_OK) owner.lie_down();
+        if (status == UCS_OK) owner.begin_sleep();
     }
     if (status == UCS_ERR_BUSY) return UCS_OK;
     if (status != UCS_OK) return status;
     status = sleep_on(owner.events().fd());
     const worker_guard guard(owner.lock());
-    owner.rise();
+    owner.end_sleep();
     return status;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ucs/topology/device_location.hpp"
 #include "ucs/topology/machine.hpp"
-#include "ucs/topology/place.hpp"
 
 namespace ucp::wireup {
 namespace {
@@ -20,14 +20,14 @@ double seconds_between(const ucs::topology::machine& host, int from, int to) noe
 }  // namespace
 
 double distance_seconds(const ucs::topology::machine& host, int from,
-                        const ucs::topology::place& to) noexcept {
+                        const ucs::topology::device_location& to) noexcept {
     return seconds_between(host, from, to.numa_node) + to.switches * seconds_per_switch;
 }
 
-std::vector<double> distances_to(std::span<const ucs::topology::place> devices) {
+std::vector<double> distances_to(std::span<const ucs::topology::device_location> devices) {
     std::vector<double> seconds(devices.size());
     // Most hosts have one node and no switches: their topology files need not be read.
-    if (std::ranges::all_of(devices, [](const ucs::topology::place& each) {
+    if (std::ranges::all_of(devices, [](const ucs::topology::device_location& each) {
             return each.numa_node < 0 && each.switches == 0;
         })) {
         return seconds;
@@ -35,7 +35,7 @@ std::vector<double> distances_to(std::span<const ucs::topology::place> devices) 
     const ucs::topology::machine host = ucs::topology::machine::read();
     const int bound = ucs::topology::memory_node();
     const int from = bound >= 0 ? bound : ucs::topology::current_node();
-    std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::place& to) {
+    std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::device_location& to) {
         return distance_seconds(host, from, to);
     });
     return seconds;

@@ -7,7 +7,7 @@
 
 namespace ucs::topology {
 class machine;
-struct place;
+struct device_location;
 }  // namespace ucs::topology
 
 namespace ucp::wireup {
@@ -20,12 +20,13 @@ namespace ucp::wireup {
 // - PCI switches: 110 ns for each, as makers of switches state for PCIe 3 to 5 (100 to 150).
 // A message crosses the distance once. Pure.
 [[nodiscard]] double distance_seconds(const ucs::topology::machine& host, int from,
-                                      const ucs::topology::place& to) noexcept;
+                                      const ucs::topology::device_location& to) noexcept;
 
 // Does the same for each of these devices and the node that this thread's memory is bound to, or,
 // without a binding, the node of its processor, where memory then comes from. The result stays
 // right for bound programs; for others it holds for the moment. Any thread.
-[[nodiscard]] std::vector<double> distances_to(std::span<const ucs::topology::place> devices);
+[[nodiscard]] std::vector<double> distances_to(
+    std::span<const ucs::topology::device_location> devices);
 
 // Returns the seconds that a message takes longer if more peers are expected than the device keeps
 // connections at hand (uct::iface_attr::connections_at_hand): the device fetches the connection's

@@ -78,7 +78,7 @@ ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_b
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     type = with_flag(type, wire::over_pair, connects(type) && from.remote().in_pairs());
     // The peer starts to send as soon as it has this message.
-    type = with_flag(type, wire::no_room, !from.owner().matcher().room().has_room());
+    type = with_flag(type, wire::no_credits, !from.owner().matcher().memory().can_grant());
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 
@@ -118,7 +118,7 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
 // Returns whether the endpoint expects messages of this worker. A client by socket address has no
 // peer before its bind, so it expects no message, from any uid.
 bool expects(const ep& asked, std::uint64_t uid) {
-    const cm::ep_part* part = asked.by_socket();
+    const cm::ep_part* part = asked.cm_part();
     return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
 }
 
@@ -132,7 +132,7 @@ bool is_of_another(const ep& to, const wireup_header& header) {
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              const arrival_facts& facts) {
     ep* client = owner.find_ep(header.peer_ep_or_number);
-    const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
+    const cm::ep_part* part = client == nullptr ? nullptr : client->cm_part();
     const bool waits = part != nullptr && part->own_side() == cm::ep_part::side::client &&
                        part->token() == header.token() && client->failure() == UCS_OK;
     // The bind is a repeated one over another lane, or the first.
@@ -210,7 +210,7 @@ void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
 }
 
 void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
-    if (refused.by_socket() != nullptr) {
+    if (refused.cm_part() != nullptr) {
         // The client connected to the listener a moment ago, so it has gone since.
         refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
         return;
@@ -467,7 +467,7 @@ void on_message(void* arg, uct::peer_bytes message) {
     wireup_header header;
     if (!read_header(owner, wire::wireup, {copy.data(), copy.size()}, header)) return;
     const wireup_header sent = header;
-    arrival_facts facts{.full = take_flag(header.type, wire::no_room)};
+    arrival_facts facts{.full = take_flag(header.type, wire::no_credits)};
     const bool over_pair = take_flag(header.type, wire::over_pair);
     const auto body = std::span(copy).subspan(sizeof header);
     if (header.peer_uid != owner.uid()) {
@@ -568,7 +568,7 @@ void send_reply(ep& from) {
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
-    header.set_token(from.by_socket()->token());
+    header.set_token(from.cm_part()->token());
     send(from, header, from.owner().address(false));
 }
 

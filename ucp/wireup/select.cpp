@@ -51,7 +51,7 @@ const address::entry* reachable_entry(const local_interface& local,
         if (answer.ok()) {
             best = &entry;
         } else {
-            why = std::move(answer.why_not);
+            why = std::move(answer.reason);
         }
     }
     return best;

@@ -36,7 +36,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
     {{{S::ready, A::none},
       {S::ready, A::reply},
       {S::ready, A::none},
-      {S::peer_closed, A::tell_user},
+      {S::peer_closed, A::notify_user},
       {S::closing, A::send_close},
       {S::failed, A::fail_and_tell},
       {S::failed, A::fail}}},
@@ -62,7 +62,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::closing, A::none},
       {S::closed, A::none},
       {S::closing, A::none},
-      {S::closed, A::tell_failure},
+      {S::closed, A::notify_failure},
       {S::closed, A::none}}},
     // failed
     {{{S::failed, A::none},

@@ -35,10 +35,10 @@ enum class action : std::uint8_t {
     reply,                   // the peer repeated its request
     send_close,
     reply_and_close,  // reply to the peer's request, then notify it that we closed
-    tell_user,        // the peer closed: error callback in PEER mode
+    notify_user,      // the peer closed: error callback in PEER mode
     fail,             // complete all operations with the error
     fail_and_tell,    // the same, and notify the peer that this end is over
-    tell_failure,     // only notify the peer: the user has closed
+    notify_failure,   // only notify the peer: the user has closed
     unexpected,       // log that the peer breaks the protocol
 };
 

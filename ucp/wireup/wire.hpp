@@ -30,9 +30,9 @@
 // paired lane. The receiver drops a message that came over other lanes than it has, see
 // messages.cpp.
 //
-// The highest bit of the type (`no_room`) tells that the sender gives no credits: it stores as many
-// messages as it may. The receiver begins its messages with an RTS until it has requested credits
-// and got them, see ucp/eager/wire.hpp.
+// The highest bit of the type (`no_credits`) tells that the sender gives no credits: it stores as
+// many messages as it may. The receiver begins its messages with an RTS until it has requested
+// credits and got them, see ucp/eager/wire.hpp.
 //
 // Request, reply and bind hide the sender's endpoint id behind a mask that only the two workers can
 // compute, and refuse holds the id as it came (make_ep_mask in ucp/wireup/proof.hpp).
@@ -82,7 +82,7 @@ enum class end_reason : std::uint8_t {
     too_many = 1,  // peers have made as many endpoints as the limit allows
 };
 
-inline constexpr std::uint8_t no_room = 0x80;
+inline constexpr std::uint8_t no_credits = 0x80;
 inline constexpr std::uint8_t over_pair = 0x40;
 
 struct wireup_header {

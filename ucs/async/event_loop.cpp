@@ -264,8 +264,8 @@ ucs_status_t event_loop::arm() noexcept {
         if (state_->timers.next_deadline() <= time::now()) return UCS_ERR_BUSY;
         if (const ucs_status_t status = state_->set_alarm(); status != UCS_OK) return status;
     }
-    if (rings()) {
-        hear();
+    if (is_wake_latched()) {
+        release_wake();
         return UCS_ERR_BUSY;
     }
     epoll_event any;
@@ -295,16 +295,16 @@ void event_loop::wake() noexcept {
     state_->waker.signal();
 }
 
-void event_loop::ring() noexcept {
+void event_loop::latch_wake() noexcept {
     state_->latch_state.store(state::latch::set);
     state_->waker.signal();
 }
 
-bool event_loop::rings() const noexcept {
+bool event_loop::is_wake_latched() const noexcept {
     return state_->latch_state.load() != state::latch::clear;
 }
 
-void event_loop::hear() noexcept {
+void event_loop::release_wake() noexcept {
     auto expected = state::latch::set;
     state_->latch_state.compare_exchange_strong(expected, state::latch::released);
 }

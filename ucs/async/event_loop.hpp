@@ -13,7 +13,7 @@ namespace ucs::async {
 
 // A set of file descriptors (epoll, level triggered) and timers with their handlers. A worker owns
 // one and polls it in its progress; the async thread owns another and sleeps in it. Owner context,
-// except that any thread may call wake() and ring().
+// except that any thread may call wake() and latch_wake().
 class event_loop {
 public:
     using fd_handler = std::function<void(std::uint32_t epoll_events)>;
@@ -48,12 +48,12 @@ public:
     // Makes a waiting poll() return, and fd() readable until the next poll(), which calls the wake
     // handler if one is set.
     void wake() noexcept;
-    // A wake-up that stays: makes fd() readable until the first poll() after hear(), or until arm()
-    // has returned UCS_ERR_BUSY for it. A poll() by another thread does not clear it, so the
-    // sleeping thread does not miss it.
-    void ring() noexcept;
-    [[nodiscard]] bool rings() const noexcept;
-    void hear() noexcept;
+    // A wake-up that stays: makes fd() readable until the first poll() after release_wake(), or
+    // until arm() has returned UCS_ERR_BUSY for it. A poll() by another thread does not clear it,
+    // so the sleeping thread does not miss it.
+    void latch_wake() noexcept;
+    [[nodiscard]] bool is_wake_latched() const noexcept;
+    void release_wake() noexcept;
 
     // Sets the wake handler. poll() calls it once after any number of wake() calls, and does not
     // count it in its result.

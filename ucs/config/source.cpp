@@ -57,7 +57,7 @@ struct configuration_file {
     std::string text;
     bool readable_by_others = false;
     bool is_absent = false;
-    std::string why_not;  // the reason; empty if it was read
+    std::string reason;  // empty if it was read
 };
 
 // Reads a configuration file. If the program names it, it may belong to any user; a default file
@@ -68,13 +68,13 @@ configuration_file read_text(const std::string& path, bool named) {
               : sys::open_for_reading(path, sys::file_trust::own, the_installation().installer);
     configuration_file made;
     made.is_absent = file.is_absent();
-    made.why_not = file.why_not;
+    made.reason = file.reason;
     if (!file) return made;
     struct stat about {};
     made.readable_by_others =
         ::fstat(file.fd.get(), &about) != 0 || (about.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     sys::file_text read = sys::read_whole(file, max_file_size);
-    if (read.error != 0) made.why_not = std::strerror(read.error);
+    if (read.error != 0) made.reason = std::strerror(read.error);
     made.text = std::move(read.text);
     return made;
 }
@@ -130,13 +130,13 @@ source source::empty() {
 
 ucs_status_t source::read_file(const std::string& path, bool required) {
     const configuration_file file = read_text(path, required);
-    if (!file.why_not.empty()) {
+    if (!file.reason.empty()) {
         if (required) {
-            log::error(self, "cannot read the configuration file {}: {}", path, file.why_not);
+            log::error(self, "cannot read the configuration file {}: {}", path, file.reason);
             return file.is_absent ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
         }
         if (!file.is_absent && first_time("unreadable " + path))
-            log::warn(self, "{} is left out: {}", path, file.why_not);
+            log::warn(self, "{} is left out: {}", path, file.reason);
         return UCS_OK;
     }
     ini_content content = parse_ini(file.text, this_machine());

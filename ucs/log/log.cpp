@@ -61,11 +61,11 @@ ucs_status_t apply(const settings& new_settings) {
     }
     adopt(std::move(*levels), new_settings.levels.text);
     first_of_kind.store(new_settings.repeats, std::memory_order_relaxed);
-    const std::string why_not = the_engine().out.open(
+    const std::string reason = the_engine().out.open(
         new_settings.file, new_settings.file_size.bytes, new_settings.backups);
-    if (!why_not.empty()) {
+    if (!reason.empty()) {
         error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
-              expand_file_name(new_settings.file), why_not);
+              expand_file_name(new_settings.file), reason);
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;

@@ -77,7 +77,7 @@ std::string output::open(const std::string& target, std::size_t size_limit, unsi
     sys::opened_file file = sys::open_for_appending(path_);
     if (!file) {
         fd_ = STDERR_FILENO;
-        return std::move(file.why_not);
+        return std::move(file.reason);
     }
     install(file.fd.release());
     if (is_rotated(path_)) limit_ = size_limit;

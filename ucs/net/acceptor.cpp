@@ -192,10 +192,10 @@ void acceptor::reject(pending& connection, const char* reason) noexcept {
     remove(connection);
 }
 
-bool acceptor::has_agreed(pending& connection, const security::opening& proving) noexcept {
-    using security::opening;
-    if (proving.now() == opening::step::failed) {
-        if (proving.failure() != security::opening_failure::interrupted) {
+bool acceptor::has_agreed(pending& connection, const security::key_handshake& proving) noexcept {
+    using security::key_handshake;
+    if (proving.now() == key_handshake::step::failed) {
+        if (proving.failure() != security::handshake_failure::interrupted) {
             settings_.rejected.warn(settings_.log, "{}: no connection with the client at {}: {}",
                                     settings_.name, connection.remote().text(),
                                     explain(proving.failure()));
@@ -204,7 +204,7 @@ bool acceptor::has_agreed(pending& connection, const security::opening& proving)
         return false;
     }
     if (proving.has_record()) prefer(connection);
-    return proving.now() == opening::step::agreed;
+    return proving.now() == key_handshake::step::agreed;
 }
 
 bool acceptor::need_ticks() noexcept {

@@ -11,7 +11,7 @@
 #include "ucs/log/throttle.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/net/ip_address.hpp"
-#include "ucs/security/opening.hpp"
+#include "ucs/security/key_handshake.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -97,10 +97,11 @@ public:
     // Records that the peer sent a valid first record: silent connections are closed before this
     // one.
     void prefer(pending& connection) noexcept { admission_.prefer(connection); }
-    // Evaluates the opening (the authentication handshake) of this connection. Called after each
-    // step of the opening. Returns whether both sides agree. If the opening has failed, removes the
-    // connection and logs the reason, unless the peer merely disconnected.
-    [[nodiscard]] bool has_agreed(pending& connection, const security::opening& proving) noexcept;
+    // Evaluates the key handshake of this connection. Called after each
+    // step of the key handshake. Returns whether both sides agree. If the key handshake has failed,
+    // removes the connection and logs the reason, unless the peer merely disconnected.
+    [[nodiscard]] bool has_agreed(pending& connection,
+                                  const security::key_handshake& proving) noexcept;
     // Gives the connection a turn until `end`, before its peer has sent anything.
     void start_turn(pending& connection, ucs::time::nanoseconds end) noexcept {
         admission_.start_turn(connection, end);

@@ -15,8 +15,8 @@ public:
     static constexpr unsigned checks_needed = 4;
 
     // Returns true if the peer is lost.
-    bool look(bool owes_reply, ucs::time::nanoseconds last_heard,
-              ucs::time::nanoseconds now) noexcept {
+    bool check(bool owes_reply, ucs::time::nanoseconds last_heard,
+               ucs::time::nanoseconds now) noexcept {
         const bool silent = owes_reply && checks_ > 0 && last_heard <= last_check_;
         checks_ = silent ? checks_ + 1 : (owes_reply ? 1 : 0);
         last_check_ = now;

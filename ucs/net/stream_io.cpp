@@ -20,7 +20,7 @@ bool send_whole(int socket, std::span<const std::byte> record) noexcept {
            static_cast<ssize_t>(record.size());
 }
 
-security::opening::step advance(security::opening& handshake, int socket) noexcept {
+security::key_handshake::step advance(security::key_handshake& handshake, int socket) noexcept {
     return handshake.advance(
         [socket](std::span<const std::byte> record) { return send_whole(socket, record); },
         [socket](std::span<std::byte> into) { return receive_some(socket, into); });

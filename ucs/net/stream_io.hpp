@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "ucs/security/opening.hpp"
+#include "ucs/security/key_handshake.hpp"
 
 namespace ucs::net {
 
@@ -18,7 +18,8 @@ namespace ucs::net {
 // new connection, so the caller treats any other result as the end of the connection.
 [[nodiscard]] bool send_whole(int socket, std::span<const std::byte> record) noexcept;
 
-// Continues the handshake over the socket, see opening::advance().
-[[nodiscard]] security::opening::step advance(security::opening& handshake, int socket) noexcept;
+// Continues the handshake over the socket, see key_handshake::advance().
+[[nodiscard]] security::key_handshake::step advance(security::key_handshake& handshake,
+                                                    int socket) noexcept;
 
 }  // namespace ucs::net

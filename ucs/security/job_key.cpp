@@ -56,7 +56,7 @@ result<key> parse_job_key(std::string_view text) noexcept {
 
 result<key> read_job_key(const std::string& path) {
     const sys::opened_file file = sys::open_for_reading(path, sys::file_trust::secret);
-    if (!file) return refuse(path, file.why_not);
+    if (!file) return refuse(path, file.reason);
     sys::file_text content = sys::read_whole(file, longest_file);
     if (content.error != 0) return refuse(path, std::strerror(content.error));
     const auto parsed = parse_job_key(content.text);

@@ -13,7 +13,7 @@ static_assert(crypto_box_SECRETKEYBYTES == 32);
 key_pair key_pair::random() noexcept {
     start_sodium();
     key_pair made;
-    crypto_box_keypair(sodium_bytes(std::span<std::byte>(made.open_)),
+    crypto_box_keypair(sodium_bytes(std::span<std::byte>(made.public_half_)),
                        sodium_bytes(std::span<std::byte>(made.private_)));
     return made;
 }
@@ -30,13 +30,13 @@ std::optional<key> key_pair::agree(const public_key& other) const noexcept {
         return std::nullopt;
     }
     // Both sides hash the two public keys in the same order.
-    const bool first = open_ < other;
+    const bool first = public_half_ < other;
     key made;
     framed_hash({}, key::size)
         .add(bytes_of("hawser agreed key"))
         .add(point)
-        .add(first ? open_ : other)
-        .add(first ? other : open_)
+        .add(first ? public_half_ : other)
+        .add(first ? other : public_half_)
         .finish(made.data_);
     erase(point);
     return made;

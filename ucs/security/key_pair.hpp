@@ -21,7 +21,7 @@ public:
     key_pair& operator=(const key_pair&) noexcept = default;
     ~key_pair();
 
-    [[nodiscard]] const public_key& open() const noexcept { return open_; }
+    [[nodiscard]] const public_key& public_half() const noexcept { return public_half_; }
 
     // Returns the key that only the owners of the two pairs can compute, the same on both sides.
     // Returns nullopt if `other` is not a valid public key. Takes about 50 microseconds.
@@ -31,7 +31,7 @@ private:
     key_pair() noexcept = default;
 
     std::array<std::byte, 32> private_;
-    public_key open_;
+    public_key public_half_;
 };
 
 }  // namespace ucs::security

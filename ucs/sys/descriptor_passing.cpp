@@ -64,7 +64,7 @@ bool may_hold_descriptors(int socket) noexcept {
            is_allowed != 0;
 }
 
-bool received_message::nothing_yet() const noexcept {
+bool received_message::would_block() const noexcept {
     return length < 0 && (error == EAGAIN || error == EWOULDBLOCK);
 }
 

@@ -21,7 +21,7 @@ struct received_message {
     bool truncated = false;  // the message was longer than the buffer
     unique_fd descriptor;    // the first descriptor of the message; further ones are closed
 
-    [[nodiscard]] bool nothing_yet() const noexcept;
+    [[nodiscard]] bool would_block() const noexcept;
 };
 
 // Receives the next message. Repeats the call after a signal.
@@ -36,7 +36,7 @@ struct received_message {
 // closed with the socket, and the sender controls how long that takes. So a socket whose peer is
 // not known yet forbids them: the sender's call fails. Accepted sockets inherit the setting from
 // the listening one. Kernels before Linux 6.16 do not support this, and the calls have no effect;
-// close_aside() covers that case.
+// close_in_background() covers that case.
 void forbid_descriptors(int socket) noexcept;
 void allow_descriptors(int socket) noexcept;
 // Returns whether a descriptor may wait in the socket.

@@ -35,34 +35,34 @@ std::optional<uid_t> installer() {
 // Returns an empty text if only trusted users could have written the module, which runs as this
 // user; otherwise the reason.
 std::string why_not_trusted(const std::string& path) {
-    return open_for_reading(path, file_trust::own, installer()).why_not;
+    return open_for_reading(path, file_trust::own, installer()).reason;
 }
 
 }  // namespace
 
 const module_head* load_module(std::string_view name, std::string_view folder,
-                               const module_head& expected, std::string& why_not) {
+                               const module_head& expected, std::string& reason) {
     const std::string path =
         fmt::format("{}/{}.so", folder.empty() ? own_folder() + "/hawser" : folder, name);
     if (const std::string why = why_not_trusted(path); !why.empty()) {
-        why_not = fmt::format("the module {} cannot be loaded: {}", path, why);
+        reason = fmt::format("the module {} cannot be loaded: {}", path, why);
         return nullptr;
     }
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) {
         const char* text = ::dlerror();
-        why_not = fmt::format("the module {} cannot be loaded: {}", path,
-                              text == nullptr ? "no reason given" : text);
+        reason = fmt::format("the module {} cannot be loaded: {}", path,
+                             text == nullptr ? "no reason given" : text);
         return nullptr;
     }
     const auto entry = reinterpret_cast<module_entry>(::dlsym(library, module_symbol));
     if (entry == nullptr) {
-        why_not = fmt::format("{} is not a module of this library", path);
+        reason = fmt::format("{} is not a module of this library", path);
         return nullptr;
     }
     const module_head* found = entry();
     if (found == nullptr || found->size != expected.size || found->version != expected.version) {
-        why_not = fmt::format("{} belongs to another build of the library", path);
+        reason = fmt::format("{} belongs to another build of the library", path);
         return nullptr;
     }
     return found;

@@ -19,8 +19,8 @@ inline constexpr const char* module_symbol = "hawser_module";
 
 // Loads the module NAME.so from `folder`, or from hawser/ beside this library if `folder` is empty,
 // and returns its descriptor. Refuses a file that other users could have written. A loaded module
-// is never unloaded. Returns nullptr on failure, with the reason in `why_not`.
+// is never unloaded. Returns nullptr on failure, and sets `reason`.
 [[nodiscard]] const module_head* load_module(std::string_view name, std::string_view folder,
-                                             const module_head& expected, std::string& why_not);
+                                             const module_head& expected, std::string& reason);
 
 }  // namespace ucs::sys

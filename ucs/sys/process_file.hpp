@@ -26,7 +26,7 @@ struct process_file {
 // The opened file, or an empty descriptor and the reason.
 struct opened_memory_file {
     unique_fd file;
-    std::string why_not;
+    std::string reason;
     int error = 0;  // errno of the call that failed; 0 if another rule was broken
 };
 

@@ -15,8 +15,8 @@ namespace ucs::sys {
 // A file that was opened, or the reason that it was not. The caller writes the one log line.
 struct opened_file {
     unique_fd fd;
-    int error = 0;        // errno of the failed call; 0 if a rule below was broken
-    std::string why_not;  // the reason, without the path; empty if the file is open
+    int error = 0;       // errno of the failed call; 0 if a rule below was broken
+    std::string reason;  // without the path; empty if the file is open
 
     explicit operator bool() const noexcept { return static_cast<bool>(fd); }
     // Returns whether the file does not exist, which is no error for most files.

@@ -88,13 +88,13 @@ std::uint64_t usable_memory() noexcept {
     return usable;
 }
 
-std::uint64_t most_for_peers(std::uint64_t usable) noexcept {
+std::uint64_t peer_memory_limit(std::uint64_t usable) noexcept {
     constexpr std::uint64_t least = std::uint64_t{256} << 20;
     return std::min(std::max(least, usable / 8), usable / 2);
 }
 
-std::uint64_t most_for_peers() noexcept {
-    return most_for_peers(usable_memory());
+std::uint64_t peer_memory_limit() noexcept {
+    return peer_memory_limit(usable_memory());
 }
 
 }  // namespace ucs::sys

@@ -14,9 +14,9 @@ namespace ucs::sys {
 // Returns the limit of bytes that all peers together may store in a pool that well-behaved peers
 // never fill: an eighth of the usable memory, at least 256 MiB, but never more than half of it. Any
 // thread.
-[[nodiscard]] std::uint64_t most_for_peers() noexcept;
+[[nodiscard]] std::uint64_t peer_memory_limit() noexcept;
 // Returns the same limit for the given amount of usable memory.
-[[nodiscard]] std::uint64_t most_for_peers(std::uint64_t usable) noexcept;
+[[nodiscard]] std::uint64_t peer_memory_limit(std::uint64_t usable) noexcept;
 
 // Returns the smallest limit on memory among a process's cgroup and those above it, or the greatest
 // number if there is none. `membership`: text of /proc/PID/cgroup, of cgroup version 1, 2 or both.

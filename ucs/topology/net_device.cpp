@@ -32,7 +32,7 @@ std::optional<net_device> net_device::read(const std::string& name, const std::s
     found.is_virtual = !device || path->find("/devices/virtual/") != path->npos;
     if (device) {
         found.driver = sys::base_name(sys::real_path(folder + "/device/driver").value_or(""));
-        found.where = place::read(*device);
+        found.location = device_location::read(*device);
     }
     return found;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/topology/place.hpp"
+#include "ucs/topology/device_location.hpp"
 
 namespace ucs::topology {
 
@@ -19,7 +19,7 @@ struct net_device {
     unsigned mtu = 0;
     bool is_virtual = false;  // no hardware behind it: lo, veth, bridges, tunnels
     bool is_loopback = false;
-    place where;
+    device_location location;
 
     // Returns nullopt if there is no such interface.
     [[nodiscard]] static std::optional<net_device> read(const std::string& name,

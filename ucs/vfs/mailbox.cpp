@@ -31,7 +31,7 @@ mailbox::pace mailbox::pace::real() {
             time::thread_time};
 }
 
-void mailbox::look(const object& top) noexcept {
+void mailbox::serve_query(const object& top) noexcept {
     state expected = state::posted;
     if (!state_.compare_exchange_strong(expected, state::answering, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {

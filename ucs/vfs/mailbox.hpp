@@ -24,7 +24,8 @@ namespace ucs::vfs {
 // `reply_timeout`, later ones for `absent_timeout`. They get the last answer to the same query,
 // with its age.
 //
-// Shared by the owner and its readers. Owner context for look() and close(); any thread for ask().
+// Shared by the owner and its readers. Owner context for serve_query() and close(); any thread for
+// ask().
 class mailbox {
 public:
     using waker = std::function<void()>;
@@ -35,14 +36,14 @@ public:
         static pace real();
     };
 
-    // `wake` makes the owner call look() soon. Any thread may call it.
+    // `wake` makes the owner call serve_query() soon. Any thread may call it.
     explicit mailbox(waker wake, pace measure = pace::real())
         : pace_(std::move(measure)), wake_(std::move(wake)) {}
     mailbox(const mailbox&) = delete;
     mailbox& operator=(const mailbox&) = delete;
 
     // Answers the pending query, if there is one, for the objects below `top`.
-    void look(const object& top) noexcept;
+    void serve_query(const object& top) noexcept;
     // Ends the mailbox when the owner goes away: later queries fail, and `wake` is not called any
     // more.
     void close() noexcept;

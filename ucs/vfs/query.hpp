@@ -9,10 +9,10 @@
 
 namespace ucs::vfs {
 
-enum class verb : char { look, list, read, write };
+enum class verb : char { stat, list, read, write };
 
 struct query {
-    verb operation = verb::look;
+    verb operation = verb::stat;
     std::string path;  // names separated by '/'; "" is the top
     std::string text;  // of a write
 };
@@ -32,7 +32,7 @@ struct answer {
     ucs_status_t status = UCS_OK;
     std::string text;  // of a read
     std::vector<item>
-        items;  // list: the entries; look: the one entry, without following a final link
+        items;  // list: the entries; stat: the one entry, without following a final link
 };
 
 }  // namespace ucs::vfs

@@ -38,12 +38,12 @@ bool wait_until_readable(int connection, int stop) {
 }
 
 void serve(int connection, int stop, const std::string& module_folder) {
-    std::string why_not;
+    std::string reason;
     const auto* module = reinterpret_cast<const fuse_module*>(
-        sys::load_module("fuse", module_folder, fuse_module::expected(), why_not));
+        sys::load_module("fuse", module_folder, fuse_module::expected(), reason));
     if (module == nullptr) {
-        log::info(self, "ucx_vfs cannot show this process: {}", why_not);
-        (void)wire::send(connection, wire::kind::refused, why_not);
+        log::info(self, "ucx_vfs cannot show this process: {}", reason);
+        (void)wire::send(connection, wire::kind::refused, reason);
         return;
     }
     (void)wire::send(connection, wire::kind::ready, sys::executable_name());
@@ -59,7 +59,7 @@ void serve(int connection, int stop, const std::string& module_folder) {
 
 struct state {
     std::mutex lock;  // guards all members except `server`
-    unsigned entrances = 0;
+    unsigned daemon_listeners = 0;
     std::unique_ptr<async::eventfd> stop;
     async::thread thread;
     std::atomic<pid_t> server{
@@ -94,13 +94,13 @@ bool serving() noexcept {
 
 void enter() noexcept {
     const std::lock_guard guard(instance().lock);
-    ++instance().entrances;
+    ++instance().daemon_listeners;
 }
 
 void leave() noexcept {
     state& own = instance();
     const std::lock_guard guard(own.lock);
-    if (--own.entrances > 0) return;
+    if (--own.daemon_listeners > 0) return;
     if (own.stop != nullptr) own.stop->signal();
     own.thread.stop();
     own.stop.reset();

@@ -88,7 +88,7 @@ answer ask(const query& request) {
     {
         const std::lock_guard guard(the_tree().lock);
         const walker from({}, fill_above_roots);
-        found = from.to(split_path(request.path), request.operation != verb::look);
+        found = from.to(split_path(request.path), request.operation != verb::stat);
         if (!found) return {UCS_ERR_NO_ELEM, {}, {}};
         if (!found->rest || found->rest->empty()) own_part = from.respond(*found, request);
     }

@@ -89,7 +89,7 @@ std::optional<walk_result> walker::to(steps path, bool follow_last) const {
 answer walker::respond(const walk_result& where, const query& request) const {
     const entry& target = where.target;
     answer result;
-    if (request.operation == verb::look) {
+    if (request.operation == verb::stat) {
         result.items.push_back(item_of(target));
         return result;
     }
@@ -115,7 +115,7 @@ answer walker::respond(const walk_result& where, const query& request) const {
 
 answer answer_below(const object& top, const query& request) {
     const walker from([&top](directory& into) { top.describe(into); });
-    const auto found = from.to(split_path(request.path), request.operation != verb::look);
+    const auto found = from.to(split_path(request.path), request.operation != verb::stat);
     if (!found || found->rest) return {UCS_ERR_NO_ELEM, {}, {}};
     return from.respond(*found, request);
 }

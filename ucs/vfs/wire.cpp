@@ -44,7 +44,7 @@ std::optional<packet> parse(std::span<const std::byte> bytes) {
 std::optional<packet> receive(int socket, bool& over) {
     std::array<std::byte, sizeof(header) + longest_text> bytes;
     sys::received_message got = sys::receive_with_descriptor(socket, bytes);
-    over = !got.nothing_yet();
+    over = !got.would_block();
     if (got.length < 0 || got.truncated) return std::nullopt;
     auto message = parse(std::span(bytes).first(static_cast<std::size_t>(got.length)));
     if (!message) return std::nullopt;

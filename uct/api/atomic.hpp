@@ -18,17 +18,17 @@ inline constexpr std::array<const char*, atomic_kinds> atomic_names{"add", "swap
 
 // One operation in plain form.
 struct atomic_op {
-    atomic_kind what = atomic_kind::add;
+    atomic_kind kind = atomic_kind::add;
     std::size_t size = 0;       // bytes of the word, 4 or 8
     std::uint64_t operand = 0;  // of cswap: the value to compare with
     std::uint64_t swap = 0;     // of cswap: the value to store
 
     [[nodiscard]] bool possible() const noexcept {
-        return (size == 4 || size == 8) && static_cast<unsigned>(what) < atomic_kinds;
+        return (size == 4 || size == 8) && static_cast<unsigned>(kind) < atomic_kinds;
     }
     // A swap is useful only if its caller receives the old value.
     [[nodiscard]] bool must_fetch() const noexcept {
-        return what == atomic_kind::swap || what == atomic_kind::cswap;
+        return kind == atomic_kind::swap || kind == atomic_kind::cswap;
     }
 };
 
@@ -68,7 +68,7 @@ struct atomic_support {
     [[nodiscard]] bool has(const atomic_op& op, bool fetches) const noexcept {
         if (!op.possible()) return false;
         const atomic_kinds_of_size& kinds = op.size == 8 ? words64 : words32;
-        return (fetches ? kinds.fetching : kinds.posted).has(op.what);
+        return (fetches ? kinds.fetching : kinds.posted).has(op.kind);
     }
 };
 

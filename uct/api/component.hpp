@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/topology/place.hpp"
+#include "ucs/topology/device_location.hpp"
 #include "uct/api/iface.hpp"
 
 namespace uct {
@@ -18,7 +18,7 @@ struct resource {
     std::string transport;  // "tcp"
     std::string device;     // "eth0"; "memory" for shared memory
     device_type type = device_type::network;
-    ucs::topology::place place = {};
+    ucs::topology::device_location location = {};
     bool paired = false;  // endpoints come in pairs, see ep::pack_connection
     bool rdma = false;    // rdmacm can make connections to the device, too
 };

@@ -81,14 +81,14 @@ public:
     virtual ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                                    completion* done);
 
-    // Writes all pieces, and then sends a message of at most `longest_word` bytes, which arrives
-    // after the data. Both are one request to the device, so `done` is called when both have been
-    // sent. Returns UCS_INPROGRESS; with any other status neither happened. UCS_ERR_UNSUPPORTED:
-    // the transport cannot do this, or not with so much data; then use put_zcopy, and send a
-    // message when that has ended.
-    static constexpr std::size_t longest_word = 32;
-    virtual ucs_status_t put_zcopy_and_tell(std::span<const iov>, const remote_place&, am_id,
-                                            std::span<const std::byte>, completion*) {
+    // Writes all pieces, and then sends a message of at most `max_notification` bytes, which
+    // arrives after the data. Both are one request to the device, so `done` is called when both
+    // have been sent. Returns UCS_INPROGRESS; with any other status neither happened.
+    // UCS_ERR_UNSUPPORTED: the transport cannot do this, or not with so much data; then use
+    // put_zcopy, and send a message when that has ended.
+    static constexpr std::size_t max_notification = 32;
+    virtual ucs_status_t put_zcopy_and_notify(std::span<const iov>, const remote_place&, am_id,
+                                              std::span<const std::byte>, completion*) {
         return UCS_ERR_UNSUPPORTED;
     }
 
@@ -130,7 +130,7 @@ public:
 
     // Checks once whether the peer still responds; the owner calls this repeatedly. If the peer has
     // not responded for several checks in a row while a response is due, it is lost: the endpoint
-    // fails with UCS_ERR_ENDPOINT_TIMEOUT. Effective only if attr().checked is set; other
+    // fails with UCS_ERR_ENDPOINT_TIMEOUT. Effective only if attr().needs_check is set; other
     // transports are notified of a lost peer.
     virtual void check() noexcept {}
 

@@ -51,11 +51,11 @@ struct iface_attr {
     poll_cost cost = poll_cost::memory;
     bool keyed = false;                 // reaches remote memory only as remote_memory of domain()
     bool atomics_of_processor = false;  // see ep::atomic
-    bool lands = false;                 // uses am_handler::locate
-    bool checked = false;               // wants ep::check
+    bool supports_landing = false;      // receives by am_handler::locate
+    bool needs_check = false;           // its owner must call ep::check
     bool claims_process = false;        // its endpoints need ep::bind_to
     bool shows_processes = false;       // has iface::sender_process
-    bool keeps_descriptor = false;      // an endpoint keeps a descriptor open while it is connected
+    bool uses_descriptor = false;       // an endpoint keeps a descriptor open while it is connected
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may
@@ -65,10 +65,10 @@ struct am_handler {
     // Delivers a whole message; `data` is valid during the call only. Aligned to 8 bytes.
     void (*deliver)(void* arg, void* data, std::size_t length) = nullptr;
 
-    // Stream transports (attr().lands) call `locate` for the destination of a message after its
-    // first `landing_header` bytes, so that it is received in place. It is called before each read
-    // of a piece, always with the whole header. It returns the address for payload byte 0, or
-    // nullptr. On the first call nullptr means "deliver it normally", later "drop the rest".
+    // Stream transports (attr().supports_landing) call `locate` for the destination of a message
+    // after its first `landing_header` bytes, so that it is received in place. It is called before
+    // each read of a piece, always with the whole header. It returns the address for payload byte
+    // 0, or nullptr. On the first call nullptr means "deliver it normally", later "drop the rest".
     // `landed` replaces `deliver` for a message that was received in place.
     std::size_t landing_header = 0;
     void* (*locate)(void* arg, const void* header, std::size_t payload_length) = nullptr;
@@ -98,10 +98,10 @@ struct iface_params {
     std::shared_ptr<memory_domain> domain = nullptr;
 };
 
-// Result of check_reachable: an empty `why_not` means reachable.
+// Result of check_reachable: an empty `reason` means reachable.
 struct reachability {
-    std::string why_not;
-    [[nodiscard]] bool ok() const noexcept { return why_not.empty(); }
+    std::string reason;
+    [[nodiscard]] bool ok() const noexcept { return reason.empty(); }
 };
 
 // Receives for one worker and creates endpoints. Owned by the worker. Owner context.

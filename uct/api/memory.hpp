@@ -71,7 +71,7 @@ public:
     // Exposes memory for one operation, to be read or to be written (`change`): peers can access
     // exactly these bytes until the keeper is destroyed. Resources that remain then may serve the
     // next operation.
-    virtual ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) {
+    virtual ucs::result<shared_memory> expose(std::span<std::byte> bytes, memory_access allowed) {
         return share(bytes, allowed);
     }
 

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
     // Returns the bytes after the first `length` ones. The caller must have checked the size.
-    [[nodiscard]] peer_bytes behind(std::size_t length) const noexcept {
+    [[nodiscard]] peer_bytes after(std::size_t length) const noexcept {
         assert(length <= size_);
         return {data_ + length, size_ - length};
     }

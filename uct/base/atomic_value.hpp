@@ -8,7 +8,7 @@ namespace uct {
 template<class Word>
 [[nodiscard]] constexpr Word value_after(const atomic_op& op, Word was) noexcept {
     const auto operand = static_cast<Word>(op.operand);
-    switch (op.what) {
+    switch (op.kind) {
         case atomic_kind::add:
             return static_cast<Word>(was + operand);
         case atomic_kind::swap:

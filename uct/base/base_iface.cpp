@@ -47,7 +47,7 @@ void base_iface::note_failure(base_ep& failed_ep, ucs_status_t status) noexcept 
 
 void base_iface::wake_up() noexcept {
     asleep_ = false;
-    events_.ring();
+    events_.latch_wake();
 }
 
 unsigned base_iface::report_failures() {

@@ -51,7 +51,7 @@ reachability self_iface::check_reachable(std::span<const std::byte> address) con
 
 ucs::result<std::unique_ptr<ep>> self_iface::create_ep(std::span<const std::byte> address) {
     if (const reachability answer = check_reachable(address); !answer.ok()) {
-        ucs::log::error(uct_log, "self: create_ep: {}", answer.why_not);
+        ucs::log::error(uct_log, "self: create_ep: {}", answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     return std::unique_ptr<ep>(std::make_unique<self_ep>(*this));

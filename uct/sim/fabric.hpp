@@ -67,7 +67,7 @@ public:
     // Disconnects a living worker from the network: its endpoints and those of its peers fail, now
     // and later. A killed worker may be run again after this call, without its peers, so that its
     // operations end.
-    void cut_off(std::uint64_t worker_uid);
+    void disconnect_worker(std::uint64_t worker_uid);
 
 private:
     friend class sim_iface;
@@ -98,7 +98,7 @@ private:
     void pack_connection(const link& conn, std::span<std::byte> into) const;
     // Returns UCS_ERR_INVALID_ADDR if the data is malformed.
     ucs_status_t bind(const link_ptr& conn, std::span<const std::byte> data);
-    void look(const link_ptr& conn);
+    void check(const link_ptr& conn);
     void abort(const link_ptr& conn) { fail_this_side(conn, UCS_ERR_CANCELED); }
     [[nodiscard]] bool path_is_dead(node_id a, node_id b);
     [[nodiscard]] link_ptr responding_partner(const link& conn);

@@ -101,7 +101,7 @@ void fabric::kill(std::uint64_t worker_uid) {
     }
 }
 
-void fabric::cut_off(std::uint64_t worker_uid) {
+void fabric::disconnect_worker(std::uint64_t worker_uid) {
     for (const auto& each : nodes_) {
         if (each->worker_uid != worker_uid || !(each->alive || each->killed)) continue;
         record(event_kind::node_cut, *each);

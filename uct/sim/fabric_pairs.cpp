@@ -119,7 +119,7 @@ bool fabric::serve(const link_ptr& conn, const operation_ptr& op) {
     return false;
 }
 
-void fabric::look(const link_ptr& conn) {
+void fabric::check(const link_ptr& conn) {
     if (conn->failure != UCS_OK || now_ < conn->connected_at || conn->window_use() > 0) return;
     auto probe = std::make_shared<operation>();
     probe->kind = op_kind::probe;

@@ -24,7 +24,7 @@ sim_iface::sim_iface(const resource& where, const iface_params& params, fabric& 
     attr_.bandwidth = p.bandwidth;
     attr_.overhead = 100e-9;
     attr_.reach = p.reach;
-    attr_.lands = p.lands;
+    attr_.supports_landing = p.supports_landing;
 }
 
 unsigned sim_iface::progress() {
@@ -62,7 +62,8 @@ void sim_iface::receive(const link_ptr& conn) {
     if (conn->arrived.empty()) return;  // its link has failed meanwhile
     const operation_ptr message = conn->arrived.front();
     const am_handler to = handler(message->id);
-    const bool asks = attr_.lands && to.locate != nullptr && message->length > to.landing_header;
+    const bool asks =
+        attr_.supports_landing && to.locate != nullptr && message->length > to.landing_header;
     if (asks) {
         if (!landed_or_dropped(conn, *message, to)) {
             node_.due.push_back({due_item::kind::message, conn, {}});

@@ -53,7 +53,8 @@ ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memo
 }
 
 // One operation reads or writes, and does not do both.
-ucs::result<shared_memory> paired_domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+ucs::result<shared_memory> paired_domain::expose(std::span<std::byte> bytes,
+                                                 memory_access allowed) {
     const bool is_read = allowed == memory_access::read;
     return add(bytes, allowed, {is_read, !is_read}, fabric_.network().paired.keeps_registered);
 }

@@ -34,7 +34,7 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
-    ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<shared_memory> expose(std::span<std::byte> bytes, memory_access allowed) override;
     ucs_status_t prepare(std::span<const std::byte>, memory_access) noexcept override {
         return fabric_.refuses_memory() ? UCS_ERR_NO_MEMORY : UCS_OK;
     }

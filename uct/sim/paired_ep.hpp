@@ -18,7 +18,7 @@ public:
         fabric_.pack_connection(*link_, into);
     }
     ucs_status_t connect_to(std::span<const std::byte> data) override;
-    void check() noexcept override { fabric_.look(link_); }
+    void check() noexcept override { fabric_.check(link_); }
     void abort() noexcept override { fabric_.abort(link_); }
 
     ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
@@ -32,8 +32,9 @@ public:
     ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to) override;
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
-    ucs_status_t put_zcopy_and_tell(std::span<const iov> from, const remote_place& to, am_id id,
-                                    std::span<const std::byte> message, completion* done) override;
+    ucs_status_t put_zcopy_and_notify(std::span<const iov> from, const remote_place& to, am_id id,
+                                      std::span<const std::byte> message,
+                                      completion* done) override;
     ucs_status_t get_bcopy(void* into, std::size_t length, const remote_place& from,
                            completion* done) override;
     ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,

@@ -12,7 +12,7 @@ atomic_support all_atomics() noexcept {
     for (unsigned number = 0; number < atomic_kinds; ++number) {
         const auto kind = static_cast<atomic_kind>(number);
         all.fetching.add(kind);
-        if (!atomic_op{.what = kind}.must_fetch()) all.posted.add(kind);
+        if (!atomic_op{.kind = kind}.must_fetch()) all.posted.add(kind);
     }
     return {all, all};
 }
@@ -36,8 +36,8 @@ paired_iface::paired_iface(const resource& where, const iface_params& params, fa
     attr_.latency = static_cast<double>(p.min_latency + p.max_latency) / 2 * 1e-9;
     attr_.bandwidth = p.bandwidth;
     attr_.reach = scope::network;
-    attr_.lands = false;
-    attr_.checked = true;
+    attr_.supports_landing = false;
+    attr_.needs_check = true;
 }
 
 ucs::result<std::unique_ptr<ep>> paired_iface::create_ep(std::span<const std::byte> address) {

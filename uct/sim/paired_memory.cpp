@@ -84,16 +84,17 @@ ucs_status_t paired_ep::put_zcopy(std::span<const iov> from, const remote_place&
     return move_pieces(op_kind::put, from, to, done);
 }
 
-ucs_status_t paired_ep::put_zcopy_and_tell(std::span<const iov> from, const remote_place& to,
-                                           am_id id, std::span<const std::byte> message,
-                                           completion* done) {
+ucs_status_t paired_ep::put_zcopy_and_notify(std::span<const iov> from, const remote_place& to,
+                                             am_id id, std::span<const std::byte> message,
+                                             completion* done) {
     const std::size_t length = total_length(from);
-    if (message.size() > longest_word) return refuse("put_zcopy_and_tell", "a longer message");
+    if (message.size() > max_notification)
+        return refuse("put_zcopy_and_notify", "a longer message");
     if (!iface_.attr().ops.has(op::put_zcopy) || from.size() > iface_.attr().max_iov ||
         length > iface_.attr().max_rma) {
         return UCS_ERR_UNSUPPORTED;
     }
-    if (auto status = admit_message(op::am_bcopy, id, "put_zcopy_and_tell"); status != UCS_OK)
+    if (auto status = admit_message(op::am_bcopy, id, "put_zcopy_and_notify"); status != UCS_OK)
         return status;
     if (fabric_.refuses_memory()) return UCS_ERR_NO_MEMORY;
     auto write = make_access(op_kind::put, length, to, done);

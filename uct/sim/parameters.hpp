@@ -55,7 +55,7 @@ struct parameters {
     std::size_t max_iov = 4;
     std::size_t max_rma = std::size_t{1} << 30U;
     scope reach = scope::network;
-    bool lands = false;             // receive through am_handler::locate
+    bool supports_landing = false;  // receive through am_handler::locate
     std::size_t landing_piece = 0;  // longest piece that lands at once; 0: random pieces
     unsigned devices = 1;           // resources "node", or "node0", "node1", ...
 

@@ -20,7 +20,8 @@ public:
             std::string reason = device.why_unusable(use_bridges);
             if (!options) reason = "its options are wrong";
             if (reason.empty()) {
-                found.usable.push_back({name(), device.name, device_type::network, device.place});
+                found.usable.push_back(
+                    {name(), device.name, device_type::network, device.location});
             } else {
                 found.unusable.push_back(
                     {name(), device.name, device_type::network, std::move(reason)});

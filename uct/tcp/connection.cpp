@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <new>
 
-#include "ucs/net/answers.hpp"
 #include "ucs/net/received_bytes.hpp"
+#include "ucs/net/reply_state.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 #include "uct/tcp/iface.hpp"
 
@@ -155,7 +155,7 @@ void connection::drop_unfinished_frame() noexcept {
     close_socket();
 }
 
-ucs_status_t connection::why_not() {
+ucs_status_t connection::blocked_status() {
     if (state_ == state::failed) return failure_;
     if (state_ == state::idle && move(event::wanted)) start();
     return state_ == state::failed ? failure_ : UCS_ERR_NO_RESOURCE;
@@ -289,8 +289,8 @@ void connection::check_alive() noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
     if (state_ == state::greeting) note_silence_in_greeting(now);
     if (state_ == state::failed) return;
-    const ucs::net::answer_state said = ucs::net::answers_of(fd_.get(), now);
-    if (!silence_.look(said.owed, said.heard, now)) return;
+    const ucs::net::reply_state liveness = ucs::net::reply_state_of(fd_.get(), now);
+    if (!silence_.check(liveness.is_reply_due, liveness.last_heard, now)) return;
     ucs::log::diag(log, "{} does not answer any more", peer_name());
     fail_after_reading(UCS_ERR_ENDPOINT_TIMEOUT);
 }

@@ -60,8 +60,8 @@ public:
     [[nodiscard]] bool can_send(std::size_t frame_bytes) const noexcept {
         return state_ == state::established && tx_.has_room(frame_bytes);
     }
-    // Returns why can_send is false, as the status of an operation. Starts to connect if necessary.
-    ucs_status_t why_not();
+    // Returns the status of an operation while can_send is false. Starts to connect if necessary.
+    ucs_status_t blocked_status();
     // Sends a frame. The body of `length` bytes lies after space for the header and before space
     // for padding. Requires can_send.
     ucs_status_t send_frame(am_id id, std::byte* frame, std::size_t length);

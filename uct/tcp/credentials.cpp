@@ -25,7 +25,7 @@ std::uint64_t id_of(const ucs::security::public_key& open) noexcept {
 key_pair pair_with_id() noexcept {
     for (;;) {
         const key_pair made = key_pair::random();
-        if (id_of(made.open()) != 0) return made;
+        if (id_of(made.public_half()) != 0) return made;
     }
 }
 
@@ -64,7 +64,7 @@ key identity::session_key() const noexcept {
 }
 
 std::uint64_t credentials::id() const noexcept {
-    return id_of(pair_.open());
+    return id_of(pair_.public_half());
 }
 
 credentials::credentials(const key* job_key, bool encrypted) noexcept

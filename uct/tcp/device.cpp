@@ -47,7 +47,8 @@ device describe(const ifaddrs& entry) {
     made.carrier = (entry.ifa_flags & IFF_RUNNING) != 0;
     const long megabits = read_number(folder / "speed", -1);
     if (megabits > 0) made.speed = static_cast<double>(megabits) * 1e6 / 8;
-    if (const auto known = ucs::topology::net_device::read(made.name)) made.place = known->where;
+    if (const auto known = ucs::topology::net_device::read(made.name))
+        made.location = known->location;
     return made;
 }
 

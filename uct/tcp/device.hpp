@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/topology/place.hpp"
+#include "ucs/topology/device_location.hpp"
 #include "uct/tcp/address.hpp"
 
 namespace uct::tcp {
@@ -24,7 +24,7 @@ struct device {
     listen_point v4;   // first address of the family, without port
     listen_point v6;   // a global address if there is one
     double speed = 0;  // bytes per second; 0: unknown
-    ucs::topology::place place = {};
+    ucs::topology::device_location location = {};
 
     // Returns why the interface cannot be used, or an empty text if it can.
     [[nodiscard]] std::string why_unusable(bool use_bridges) const;

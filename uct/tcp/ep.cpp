@@ -19,7 +19,7 @@ ep::~ep() {
 
 ucs_status_t ep::am_short(am_id id, std::uint64_t header, const void* payload, std::size_t length) {
     const std::size_t body = sizeof header + length;
-    if (must_queue() || !link_.can_send(wire::frame_size(body))) return link_.why_not();
+    if (must_queue() || !link_.can_send(wire::frame_size(body))) return link_.blocked_status();
     if (length > owner().attr().max_short) return UCS_ERR_INVALID_PARAM;
     std::byte* frame = owner().scratch();
     std::memcpy(frame + wire::frame_header_size, &header, sizeof header);
@@ -33,7 +33,7 @@ ucs_status_t ep::am_short(am_id id, std::uint64_t header, const void* payload, s
 
 ssize_t ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     const std::size_t capacity = owner().attr().max_bcopy;
-    if (must_queue() || !link_.can_send(wire::frame_size(capacity))) return link_.why_not();
+    if (must_queue() || !link_.can_send(wire::frame_size(capacity))) return link_.blocked_status();
     std::byte* frame = owner().scratch();
     const std::size_t length = pack(arg, frame + wire::frame_header_size, capacity);
     const ucs_status_t status = link_.send_frame(id, frame, length);
@@ -44,7 +44,7 @@ ssize_t ep::am_bcopy(am_id id, pack_function pack, void* arg) {
 
 ucs_status_t ep::am_zcopy(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
                           completion* done) {
-    if (must_queue() || !link_.can_send(0)) return link_.why_not();
+    if (must_queue() || !link_.can_send(0)) return link_.blocked_status();
     const iface_attr& limits = owner().attr();
     const std::size_t length = header.size() + total_length(payload);
     if (header.size() > limits.max_zcopy_header || payload.size() > limits.max_iov ||

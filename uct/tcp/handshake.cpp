@@ -106,14 +106,14 @@ bool connecting_handshake::is_welcome() const noexcept {
 packed_greeting connecting_handshake::proof() const noexcept {
     wire::greeting value = hello_;
     value.kind = wire::greeting_kind::proof;
-    const ucs::security::public_key& open = own_.pair().open();
+    const ucs::security::public_key& public_half = own_.pair().public_half();
     const address_tag address = own_.own_address_tag();
     const ucs::security::tag tag = identity_->of_connecting(address);
     std::array<std::byte, ucs::security::proof_size + sizeof(ucs::security::public_key) +
                               sizeof(address_tag) + ucs::security::tag_size>
         tail;
     auto end = std::copy(proof_->begin(), proof_->end(), tail.begin());
-    end = std::copy(open.begin(), open.end(), end);
+    end = std::copy(public_half.begin(), public_half.end(), end);
     end = std::copy(address.begin(), address.end(), end);
     std::copy(tag.begin(), tag.end(), end);
     return {value, tail};
@@ -188,9 +188,10 @@ packed_greeting accepting_handshake::challenge() const noexcept {
                                .to = hello_.from,
                                .terms = hello_.terms};
     const ucs::security::reply answer = responder_->answer();
-    const ucs::security::public_key& open = own_.pair().open();
+    const ucs::security::public_key& public_half = own_.pair().public_half();
     std::array<std::byte, ucs::security::reply_size + sizeof(ucs::security::public_key)> tail;
-    std::copy(open.begin(), open.end(), std::copy(answer.begin(), answer.end(), tail.begin()));
+    std::copy(public_half.begin(), public_half.end(),
+              std::copy(answer.begin(), answer.end(), tail.begin()));
     return {value, tail};
 }
 

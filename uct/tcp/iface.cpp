@@ -110,9 +110,9 @@ void iface::set_attributes(const device& own) {
     attr_.overhead = 1e-6;
     attr_.reach = scope::network;
     attr_.cost = poll_cost::system_call;
-    attr_.lands = true;
-    attr_.checked = true;
-    attr_.keeps_descriptor = true;
+    attr_.supports_landing = true;
+    attr_.needs_check = true;
+    attr_.uses_descriptor = true;
 }
 
 ucs_status_t iface::open_listener() {
@@ -134,7 +134,7 @@ void iface::pack_address(std::span<std::byte> into) const {
 reachability iface::check_reachable(std::span<const std::byte> bytes) const {
     const auto peer = address::parse(bytes, device_index_);
     if (!peer) return {"its tcp address is malformed"};
-    return {reach_.to(*peer).why_not};
+    return {reach_.to(*peer).reason};
 }
 
 ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte> bytes) {
@@ -145,8 +145,8 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
         return UCS_ERR_INVALID_ADDR;
     }
     reach::answer answer = reach_.to(*peer);
-    if (!answer.why_not.empty()) {
-        ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, answer.why_not);
+    if (!answer.reason.empty()) {
+        ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     const ucs::security::key key = key_of_address(*peer);

@@ -27,7 +27,7 @@ reach::answer reach::to(const address& peer) {
     }
     answer found = decide(peer);
     // Failures are not cached: the next call looks again, because a cable may be back.
-    if (!found.why_not.empty()) return found;
+    if (!found.reason.empty()) return found;
     if (known_.size() >= most_known) known_.clear();
     std::vector<address_pair> pairs;
     for (const path& each : found.paths)
@@ -56,14 +56,14 @@ reach::answer reach::decide(const address& peer) {
             loopback ? why_not_by_lo(source, target.ip) : why_not(source, target, same_network);
         if (reason.empty()) {
             made.paths.push_back({source, target});
-        } else if (made.why_not.empty()) {
-            made.why_not = std::move(reason);
+        } else if (made.reason.empty()) {
+            made.reason = std::move(reason);
         }
     }
     if (!made.paths.empty()) {
-        made.why_not.clear();
-    } else if (made.why_not.empty()) {
-        made.why_not = "both sides have no address family in common";
+        made.reason.clear();
+    } else if (made.reason.empty()) {
+        made.reason = "both sides have no address family in common";
     }
     return made;
 }

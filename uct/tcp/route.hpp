@@ -29,7 +29,7 @@ public:
     };
     struct answer {
         std::vector<path> paths;
-        std::string why_not;
+        std::string reason;
     };
     [[nodiscard]] answer to(const address& peer);
 

@@ -35,7 +35,7 @@ public:
         std::uint64_t bytes_ = 0;
     };
 
-    explicit unfinished_frames(std::uint64_t most = ucs::sys::most_for_peers()) noexcept
+    explicit unfinished_frames(std::uint64_t most = ucs::sys::peer_memory_limit()) noexcept
         : most_(most) {}
 
     // Sets the limit, in bytes, for all connections together.

@@ -13,7 +13,7 @@ from strangers import Stranger, record_client
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from ports import free_port
 
-MEET = os.environ["MEET_PROGRAM"]
+RANK = os.environ["RANK_PROGRAM"]
 LIMIT = 60  # seconds within which a job must end
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}
 ANOTHER = {"UCG_OOB_JOB": "another"}
@@ -23,7 +23,7 @@ MOST = 2 + 64  # connections that have not sent their rank, in a job of two
 def rank(number, port, mode, env):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "UCG_", "PMIX_"))}
     return subprocess.Popen(
-        [MEET, "env", mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [RANK, "env", mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**kept, "RANK": str(number), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
              "UCG_OOB": "tcp", "UCG_OOB_TIMEOUT": f"{LIMIT}s", **env})
 

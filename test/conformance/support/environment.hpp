@@ -38,11 +38,11 @@ public:
 };
 
 // A row of the table of transports. If the transport cannot work here, `make` is empty and
-// `why_not` has the reason.
+// `reason` explains why.
 struct transport_row {
     std::string name;
     std::function<std::unique_ptr<environment>()> make;
-    std::string why_not;
+    std::string reason;
 };
 
 [[nodiscard]] std::vector<transport_row> transport_table();

@@ -24,7 +24,7 @@ unsigned offers(environment& where) {
     if (attr.atomics_of_processor) all |= needs::atomics_of_processor;
     if (attr.keyed) all |= needs::keyed;
     if (!where.reaches_only_itself()) all |= needs::two_sides;
-    if (attr.lands) all |= needs::landing;
+    if (attr.supports_landing) all |= needs::landing;
     const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);
     if (any_rma && where.can_refuse_rma()) all |= needs::refused_memory;
     if (any_rma && where.checks_remote_memory()) all |= needs::checked_memory;
@@ -81,7 +81,7 @@ void register_test_cases() {
     using namespace conformance;
     for (const transport_row& row : transport_table()) {
         if (!row.make) {
-            add(new left_out(row.why_not), row.name + ": left out here");
+            add(new left_out(row.reason), row.name + ": left out here");
             continue;
         }
         const unsigned offered = offers(*row.make());

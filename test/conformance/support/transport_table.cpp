@@ -57,7 +57,7 @@ public:
 
     const uct::component& transport() const override { return component_; }
     uct::resource where() const override { return component_.query(config()).usable.front(); }
-    bool landing() const override { return fabric_.network().lands; }
+    bool landing() const override { return fabric_.network().supports_landing; }
     bool pass_time() override {
         if (!fabric_.step()) fabric_.advance(ucs::time::millisecond);
         return true;
@@ -141,9 +141,9 @@ std::vector<network_kind> network_kinds() {
     rough.immediate_completion = 0.3;
     rough.paired.max_latency = 50'000;
 
-    uct::sim::parameters lands = rough;
-    lands.lands = true;
-    lands.max_zcopy_header = 64;
+    uct::sim::parameters landing = rough;
+    landing.supports_landing = true;
+    landing.max_zcopy_header = 64;
 
     uct::sim::parameters one_slot;
     one_slot.tx_window = 1;
@@ -156,7 +156,7 @@ std::vector<network_kind> network_kinds() {
 
     return {{"smooth", {}},
             {"rough", rough},
-            {"landing", lands},
+            {"landing", landing},
             {"one slot", one_slot},
             {"bcopy only", messages_only}};
 }
@@ -222,7 +222,8 @@ std::vector<transport_row> transport_table() {
                                {"UD_VERBS_TEST_FORGET", "0.2"}}});
     for (const network_kind& kind : network_kinds()) {
         add_simulated<uct::sim::sim_component>(table, "sim", kind, 4);
-        if (!kind.network.lands) add_simulated<uct::sim::paired_component>(table, "simrc", kind, 2);
+        if (!kind.network.supports_landing)
+            add_simulated<uct::sim::paired_component>(table, "simrc", kind, 2);
     }
     return table;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks of real launchers find each other: over PMIx, MPI, and the variables of torchrun.
 
-MEET_PROGRAM is meet.c on our objects. MEET_MPI_PROGRAM is the same with MPI, if there is an MPI. PMIX_BUILT is 1 if
+RANK_PROGRAM is rank.c on our objects. RANK_MPI_PROGRAM is the same with MPI, if there is an MPI. PMIX_BUILT is 1 if
 the build has PMIx.
 """
 import os
@@ -16,8 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from ports import free_port
 
-PROGRAM = os.environ["MEET_PROGRAM"]
-MPI_PROGRAM = os.environ.get("MEET_MPI_PROGRAM", "")
+PROGRAM = os.environ["RANK_PROGRAM"]
+MPI_PROGRAM = os.environ.get("RANK_MPI_PROGRAM", "")
 VENVS = os.environ.get("HAWSER_CLIENT_VENVS", "")
 HAS_PMIX = os.environ.get("PMIX_BUILT") == "1"
 SECONDS = 120

@@ -333,10 +333,10 @@ std::string plan::text() const {
         longest_pause, failures, groups_first ? " after all groups are made" : "", paired,
         network.paired.devices, network.paired.creation_failure, network.paired.dead_path,
         network.paired.memory_ops.bits, network.paired.registration_failure, network.ops.bits,
-        network.max_short, network.max_bcopy, network.max_zcopy, network.max_iov, network.lands,
-        network.landing_piece, network.delay_probability, network.max_connect_time,
-        network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
-        network.immediate_completion, network.rma_refused);
+        network.max_short, network.max_bcopy, network.max_zcopy, network.max_iov,
+        network.supports_landing, network.landing_piece, network.delay_probability,
+        network.max_connect_time, network.tx_window, network.rx_queue, network.refusal,
+        network.progress_batch, network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : ucp)
         line += fmt::format(" UCX_{}={}", option, value);
     for (const auto& [option, value] : ucg)

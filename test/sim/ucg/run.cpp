@@ -8,7 +8,7 @@
 #include "test/sim/transports.hpp"
 #include "test/sim/ucg/rank.hpp"
 #include "test/support/identities.hpp"
-#include "ucs/time/turn.hpp"
+#include "ucs/time/simulation_yield.hpp"
 
 namespace group_sim {
 
@@ -33,10 +33,10 @@ public:
           all_(run_plan, network_, dice_),
           failures_left_(run_plan.failures) {
         current_ = this;
-        ucs::time::set_turn([]() noexcept { current_->on_wait(); });
+        ucs::time::set_simulation_yield([]() noexcept { current_->on_wait(); });
     }
     ~runner() {
-        ucs::time::set_turn(nullptr);
+        ucs::time::set_simulation_yield(nullptr);
         current_ = nullptr;
     }
 
@@ -174,7 +174,7 @@ private:
         dead_move_ = true;
         for (const auto& each : ranks_) {
             if (!all_.is_dead(each->number())) continue;
-            network_.cut_off(each->uid());
+            network_.disconnect_worker(each->uid());
             each->abandon();
         }
         return until("end of the dead", [this] { return are_done(true); });
@@ -198,7 +198,7 @@ private:
         }
         if (choice == 4) {
             all_.isolate(one.number());
-            network_.cut_off(one.uid());
+            network_.disconnect_worker(one.uid());
             return;
         }
         const std::size_t which =

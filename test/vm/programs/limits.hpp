@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "test/conformance/support/described.hpp"
-#include "test/conformance/support/reached.hpp"
+#include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/sender.hpp"
+#include "test/conformance/support/vfs_text.hpp"
 #include "ucs/time/clock.hpp"
 #include "uct/base/registry.hpp"
 

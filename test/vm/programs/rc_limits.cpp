@@ -57,11 +57,11 @@ void check_message(network& net, sender& out, side& from, uct::ep& via, side& to
 
 // A counter of memory that is registered for operations.
 std::string registrations(side& side, const std::string& counter) {
-    return shown(side.iface(), "memory_domain/registrations/counters/" + counter);
+    return vfs_text(side.iface(), "memory_domain/registrations/counters/" + counter);
 }
 
 std::string received_buffers(side& side, const std::string& which) {
-    return shown(side.iface(), "receive_pool/" + which);
+    return vfs_text(side.iface(), "receive_pool/" + which);
 }
 
 wire::connection_data data_of(const uct::ep& which) {
@@ -86,13 +86,13 @@ void connect_to_nobody(side& from, const side& to) {
 }
 
 unsigned long number_in(side& side, const std::string& path) {
-    return std::stoul(shown(side.iface(), path));
+    return std::stoul(vfs_text(side.iface(), path));
 }
 
 // The credits that all endpoints of an interface share; devices may grant more than requested.
 struct credits_shown {
     explicit credits_shown(side& side) {
-        const std::string text = shown(side.iface(), "send_requests");  // "1 of 127"
+        const std::string text = vfs_text(side.iface(), "send_requests");  // "1 of 127"
         used = std::stoul(text);
         all = std::stoul(text.substr(text.rfind(' ')));
     }
@@ -172,7 +172,7 @@ struct put_scene {
     side& a{net.at(0)};
     const std::unique_ptr<uct::ep> via{a.connect(net.at(1))};
     bytes remote = bytes(length);
-    const reached target{net.at(1), a, remote};
+    const accessible_memory target{net.at(1), a, remote};
 };
 
 // Connections of which only a goodbye is pending, see uct::rc::iface::leave.
@@ -259,7 +259,7 @@ TEST_CASE(
     constexpr std::uint32_t endpoints = 16, rounds = 40;
     std::vector<std::unique_ptr<uct::ep>> eps;
     bytes memory(endpoints * 8);
-    const reached target(net.at(1), a, memory);
+    const accessible_memory target(net.at(1), a, memory);
     sender out(net);
     for (std::uint32_t i = 0; i < endpoints; ++i)
         eps.push_back(a.connect(net.at(1 + i % 2)));
@@ -307,7 +307,7 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
     sender out(net);
     const auto kept = a.connect(b);
     auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
-    const auto gid_index = static_cast<std::uint8_t>(std::stoi(shown(a.iface(), "gid_index")));
+    const auto gid_index = static_cast<std::uint8_t>(std::stoi(vfs_text(a.iface(), "gid_index")));
     std::vector<std::unique_ptr<bare_pair>> peers;
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t i = 0; i < 10; ++i) {
@@ -379,7 +379,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
     constexpr std::uint32_t count = 100;  // in each direction
     std::vector<std::unique_ptr<uct::ep>> eps;
     std::vector<std::uint64_t> memory(count);
-    const reached target(b, a, std::as_writable_bytes(std::span(memory)));
+    const accessible_memory target(b, a, std::as_writable_bytes(std::span(memory)));
     sender out(net);
     for (std::uint32_t i = 0; i < count; ++i) {
         eps.push_back(a.connect(b));
@@ -448,7 +448,7 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
     put_scene in(where);
     side& b = in.net.at(1);
     uct::memory_domain& owner = *b.iface().domain();
-    CHECK(shown(b.iface(), "memory_domain/memory_windows") == "yes");
+    CHECK(vfs_text(b.iface(), "memory_domain/memory_windows") == "yes");
     const std::span<std::byte> block = std::span(in.remote).subspan(100, 1000);
     const test::log_capture log;
     const auto attempt = [&](const uct::shared_memory& exposed, bool puts) {
@@ -473,7 +473,7 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
     for (const bool puts : {true, false, true}) {
         CAPTURE(puts);
         const auto allowed = puts ? uct::memory_access::change : uct::memory_access::read;
-        auto exposed = owner.lend(block, allowed);
+        auto exposed = owner.expose(block, allowed);
         REQUIRE(exposed.ok());
         CHECK(attempt(*exposed, puts) == UCS_OK);
         uct::shared_memory before = *exposed;
@@ -481,7 +481,7 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
         exposed = UCS_ERR_CANCELED;
         CHECK(attempt(before, puts) == UCS_ERR_INVALID_ADDR);
     }
-    const auto read = owner.lend(block, uct::memory_access::read);
+    const auto read = owner.expose(block, uct::memory_access::read);
     uct::shared_memory claimed = *read;
     claimed.key.at(21) = std::byte{1};  // access rights
     CHECK(attempt(claimed, true) == UCS_ERR_INVALID_ADDR);
@@ -501,7 +501,7 @@ TEST_CASE("constants are exposed for reading, without windows and without a log 
     std::fill(pages.begin(), pages.end(), std::byte{7});
     REQUIRE(::mprotect(pages.data(), pages.size(), PROT_READ) == 0);
     const test::log_capture log;
-    const auto exposed = b.iface().domain()->lend(pages, uct::memory_access::read);
+    const auto exposed = b.iface().domain()->expose(pages, uct::memory_access::read);
     REQUIRE(exposed.ok());
     CHECK(log.text().empty());
     const auto remote = a.iface().domain()->attach(exposed->key, uct::memory_access::read);
@@ -521,7 +521,7 @@ TEST_CASE("memory is exposed without windows if they are disabled or unavailable
     const auto uses_windows = [](std::initializer_list<setting> settings) {
         rc_verbs where(settings);
         network net(where);
-        return shown(net.at(0).iface(), "memory_domain/memory_windows");
+        return vfs_text(net.at(0).iface(), "memory_domain/memory_windows");
     };
     CHECK(uses_windows({{"IB_MEMORY_WINDOWS", "n"}}) == "no");
     CHECK(uses_windows({{"IB_MEMORY_WINDOWS", "auto"}}) == "no");
@@ -539,26 +539,26 @@ TEST_CASE("a fork changes nothing in what the parent's registered memory sends")
     const std::span<std::byte> local = pages->bytes().first(length);
     std::fill(local.begin(), local.end(), std::byte{1});
     in.put(local);
-    int door[2];
-    REQUIRE(::pipe(door) == 0);
+    int pipe_ends[2];
+    REQUIRE(::pipe(pipe_ends) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        ::close(door[1]);
+        ::close(pipe_ends[1]);
         std::byte word;
-        while (::read(door[0], &word, 1) > 0) {
+        while (::read(pipe_ends[0], &word, 1) > 0) {
         }
         std::fill(local.begin(), local.end(), std::byte{9});
         ::_exit(local.back() == std::byte{9} ? 0 : 1);
     }
     REQUIRE(child > 0);
-    ::close(door[0]);
+    ::close(pipe_ends[0]);
     const auto check_put = [&](std::byte value) {
         std::fill(local.begin(), local.end(), value);
         in.put(local);
         CHECK(in.remote == bytes(length, value));
     };
     check_put(std::byte{2});  // while the child maps the same pages
-    ::close(door[1]);
+    ::close(pipe_ends[1]);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(status == 0);
@@ -578,35 +578,35 @@ TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers"
     {
         auto alone = a.iface().create_ep(b.address());
         REQUIRE(alone);
-        CHECK(shown(**alone, "state") == "unconnected, queue pair init");
+        CHECK(vfs_text(**alone, "state") == "unconnected, queue pair init");
     }
     const auto via = a.connect(b);
     const auto other = a.connect(b);
-    CHECK(shown(*via, "state") == "connected, queue pair ready to send");
-    CHECK(shown(*via, "queue_pair") == number_of_pair(*via));
-    CHECK(shown(*via, "queue_pair") != shown(*other, "queue_pair"));
-    CHECK(shown(a.iface(), "connections") == "2");
-    CHECK(shown(*via, "flow_window") == "100");
+    CHECK(vfs_text(*via, "state") == "connected, queue pair ready to send");
+    CHECK(vfs_text(*via, "queue_pair") == number_of_pair(*via));
+    CHECK(vfs_text(*via, "queue_pair") != vfs_text(*other, "queue_pair"));
+    CHECK(vfs_text(a.iface(), "connections") == "2");
+    CHECK(vfs_text(*via, "flow_window") == "100");
     CHECK(received_buffers(b, "buffers") == "32");
     CHECK(received_buffers(b, "posted") == "32");
     for (std::uint32_t i = 0; i < 7; ++i)
         REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, i}, 16)) == UCS_OK);
-    CHECK(shown(*via, "flow_window") == "93");
-    CHECK(shown(*other, "flow_window") == "100");
-    CHECK(shown(*via, "send_requests") == "7");
-    CHECK(shown(*via, "doorbells") == "7");
-    CHECK(shown(a.iface(), "doorbells") == "7");
+    CHECK(vfs_text(*via, "flow_window") == "93");
+    CHECK(vfs_text(*other, "flow_window") == "100");
+    CHECK(vfs_text(*via, "send_requests") == "7");
+    CHECK(vfs_text(*via, "doorbells") == "7");
+    CHECK(vfs_text(a.iface(), "doorbells") == "7");
     REQUIRE(net.run_until([&] { return b.count(1) == 7; }));
-    CHECK(shown(b.iface(), "messages_received") == "7");
+    CHECK(vfs_text(b.iface(), "messages_received") == "7");
     // Seven buffers of a batch of sixteen are empty.
     CHECK(received_buffers(b, "posted") == "25");
     flush(net, *via);
-    CHECK(shown(*via, "send_requests") == "0");
-    CHECK(shown(*via, "completions") == "1");
-    CHECK(shown(a.iface(), "send_completions") == "1");
+    CHECK(vfs_text(*via, "send_requests") == "0");
+    CHECK(vfs_text(*via, "completions") == "1");
+    CHECK(vfs_text(a.iface(), "send_completions") == "1");
     net.remove(1);
     REQUIRE(net.run_until([&] { return a.failures.size() == 2; }));
-    CHECK(shown(*via, "state") == "failed, queue pair error");
+    CHECK(vfs_text(*via, "state") == "failed, queue pair error");
 }
 
 TEST_CASE("the device's event adds receive buffers before any call of progress") {
@@ -693,9 +693,9 @@ TEST_CASE("the device itself refuses atomic operations at odd addresses") {
     auto accepted = b.iface().create_ep(a.address());
     REQUIRE(accepted);
     bare.connect(**accepted, b.address(),
-                 static_cast<std::uint8_t>(std::stoi(shown(a.iface(), "gid_index"))));
+                 static_cast<std::uint8_t>(std::stoi(vfs_text(a.iface(), "gid_index"))));
     alignas(8) std::uint64_t words[2] = {5, 6};
-    const reached target(b, a, std::as_writable_bytes(std::span(words)));
+    const accessible_memory target(b, a, std::as_writable_bytes(std::span(words)));
     alignas(8) std::uint64_t before = 0;
     const auto region = device.use_own(&before, sizeof before);
     REQUIRE(region);
@@ -716,7 +716,7 @@ TEST_CASE("a device that carries little in a request sends longer short messages
     side& b = net.at(1);
     const auto via = a.connect(b);
     sender out(net);
-    REQUIRE(shown(a.iface(), "inline_bytes") == "32");
+    REQUIRE(vfs_text(a.iface(), "inline_bytes") == "32");
     const length_range sizes = lengths(a.attr(), uct::op::am_short);
     REQUIRE(sizes.max > 32);
     std::uint32_t number = 0;

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "ucs/time/clock.hpp"
-#include "uct/ib/rdmacm/door.hpp"
+#include "uct/ib/rdmacm/listener.hpp"
 
 using uct::rdmacm::connection;
-using uct::rdmacm::door;
+using uct::rdmacm::listener;
 
 namespace {
 
@@ -38,7 +38,7 @@ std::string read_from(connection& from) {
 
 struct test_setup {
     test_setup() {
-        auto opened = door::open(here(), longest);
+        auto opened = listener::open(here(), longest);
         REQUIRE(opened.error == 0);
         server_listener = std::move(opened.made);
     }
@@ -48,7 +48,7 @@ struct test_setup {
         return std::move(begun.made);
     }
     // Polls the listener once.
-    void look() {
+    void poll_listener() {
         auto asked = server_listener->next();
         if (asked.made != nullptr) server = server_listener->accept(std::move(asked.made)).made;
     }
@@ -56,7 +56,7 @@ struct test_setup {
     [[nodiscard]] bool until(connection& client, Holds&& holds) {
         const ucs::time::nanoseconds end = ucs::time::now() + limit;
         while (ucs::time::now() < end) {
-            look();
+            poll_listener();
             client.progress();
             if (server != nullptr) server->progress();
             if (holds()) return true;
@@ -78,7 +78,7 @@ struct test_setup {
         REQUIRE(until(*client, [&] { return (received += read_from(*server)) == "hello"; }));
     }
 
-    std::unique_ptr<door> server_listener;
+    std::unique_ptr<listener> server_listener;
     std::unique_ptr<connection> server;
 };
 
@@ -131,7 +131,7 @@ TEST_CASE("a client without a server gets an error") {
     REQUIRE(begun.error == 0);
     CHECK(in.until(*begun.made, [&] { return begun.made->progress() != EINPROGRESS; }));
     CHECK(begun.made->progress() == ECONNREFUSED);
-    CHECK(door::open(in.server_listener->address(), longest).error == EADDRINUSE);
+    CHECK(listener::open(in.server_listener->address(), longest).error == EADDRINUSE);
 }
 
 TEST_CASE("a side may end at any step, and others are served") {
@@ -140,7 +140,7 @@ TEST_CASE("a side may end at any step, and others are served") {
         auto client = in.connect_client();
         for (int i = 0; i < steps; ++i) {
             client->progress();
-            if (steps % 2 == 0) in.look();
+            if (steps % 2 == 0) in.poll_listener();
         }
         client.reset();
     }

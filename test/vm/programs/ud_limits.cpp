@@ -19,7 +19,7 @@ public:
 };
 
 unsigned long number_in(side& side, std::string_view path) {
-    return std::stoul(shown(side.iface(), path));
+    return std::stoul(vfs_text(side.iface(), path));
 }
 
 // One of this many messages has fragments.
@@ -83,7 +83,7 @@ TEST_CASE("all endpoints to one port share its address handle") {
     network net(where);
     side& a = net.at(0);
     sender out(net);
-    CHECK(shown(a.iface(), "address_handles") == "0");
+    CHECK(vfs_text(a.iface(), "address_handles") == "0");
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t i = 0; i < 10; ++i) {
         side& to = net.at(1 + i % 2);  // two interfaces
@@ -91,10 +91,10 @@ TEST_CASE("all endpoints to one port share its address handle") {
         REQUIRE(out.send(a, *eps.back(), uct::op::am_short, 1, make_message({i, 0}, 16)));
         REQUIRE(net.run_until([&] { return to.count(i) == 1; }));
     }
-    CHECK(shown(a.iface(), "connections_out") == "10");
-    CHECK(shown(a.iface(), "address_handles") == "1");
-    CHECK(shown(net.at(1).iface(), "connections_in") == "5");
-    CHECK(shown(net.at(1).iface(), "address_handles") == "1");
+    CHECK(vfs_text(a.iface(), "connections_out") == "10");
+    CHECK(vfs_text(a.iface(), "address_handles") == "1");
+    CHECK(vfs_text(net.at(1).iface(), "connections_in") == "5");
+    CHECK(vfs_text(net.at(1).iface(), "address_handles") == "1");
 }
 
 TEST_CASE("a goodbye behind many datagrams counts more than the silence before it") {

@@ -17,7 +17,7 @@ constexpr std::size_t max_file = 1 << 20;
 
 std::string read_file(const std::string& path) {
     const auto file = ucs::sys::open_for_reading(path, ucs::sys::file_trust::named_by_caller);
-    if (!file) throw usage_error(fmt::format("-b: cannot open {}: {}", path, file.why_not));
+    if (!file) throw usage_error(fmt::format("-b: cannot open {}: {}", path, file.reason));
     auto [text, error] = ucs::sys::read_whole(file, max_file);
     if (error == EFBIG) throw usage_error(fmt::format("-b: {} is too large", path));
     if (error != 0)

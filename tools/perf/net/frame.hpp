@@ -6,8 +6,8 @@
 //      6    2  type of frame
 //      8    4  bytes of content that follow, at most max_content
 //
-// The connection begins with the handshake of ucs/security/opening.hpp, then a hello from each
-// side. Each side sends alive frames regularly, so that the other side knows that it is not
+// The connection begins with the handshake of ucs/security/key_handshake.hpp, then a hello from
+// each side. Each side sends alive frames regularly, so that the other side knows that it is not
 // stopped.
 //
 // Little endian. A different magic or version ends the connection: both sides must have the same

@@ -10,12 +10,12 @@
 #include "ucs/async/event_loop.hpp"
 #include "ucs/net/acceptor.hpp"
 #include "ucs/net/stream_io.hpp"
-#include "ucs/security/opening.hpp"
+#include "ucs/security/key_handshake.hpp"
 
 namespace tools::perf {
 namespace {
 
-using ucs::security::opening;
+using ucs::security::key_handshake;
 
 constexpr ucs::time::nanoseconds time_to_prove = 10 * ucs::time::second;
 // A client only has to prove the key, so an incomplete handshake delays others no longer than this.
@@ -47,13 +47,13 @@ private:
     struct candidate final : ucs::net::acceptor::pending {
         candidate(client_acceptor& owner_acceptor, ucs::unique_fd from)
             : pending(from.get()), owner(owner_acceptor), socket(std::move(from)) {
-            proving.emplace(opening::role::server, owner.shared_, opening_purpose);
+            proving.emplace(key_handshake::role::server, owner.shared_, handshake_purpose);
         }
         void on_readable() noexcept override { owner.read_from(*this); }
 
         client_acceptor& owner;
         ucs::unique_fd socket;
-        std::optional<opening> proving;
+        std::optional<key_handshake> proving;
         std::array<std::byte, frame_header_size> hello{};
         std::size_t received = 0;  // bytes of `hello`
     };
@@ -116,8 +116,8 @@ accepted accept_client(const ucs::unique_fd& listener, const ucs::security::key*
 void open_connection(int fd, const ucs::security::key* shared, std::chrono::milliseconds limit) {
     using clock = std::chrono::steady_clock;
     const clock::time_point end = clock::now() + limit;
-    opening proof(opening::role::client, shared, opening_purpose);
-    while (ucs::net::advance(proof, fd) == opening::step::incomplete) {
+    key_handshake proof(key_handshake::role::client, shared, handshake_purpose);
+    while (ucs::net::advance(proof, fd) == key_handshake::step::incomplete) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
         if (left.count() <= 0) {
             throw failure(
@@ -128,7 +128,7 @@ void open_connection(int fd, const ucs::security::key* shared, std::chrono::mill
         pollfd waiting{fd, POLLIN, 0};
         ::poll(&waiting, 1, static_cast<int>(left.count()) + 1);
     }
-    if (proof.now() == opening::step::failed) {
+    if (proof.now() == key_handshake::step::failed) {
         throw failure(fmt::format("no connection with the server: {}", explain(proof.failure())));
     }
 }

@@ -10,8 +10,8 @@
 
 namespace tools::perf {
 
-// The purpose of the connection for the handshake (ucs/security/opening.hpp).
-inline constexpr std::string_view opening_purpose = "ucx_perftest";
+// The purpose of the connection for the handshake (ucs/security/key_handshake.hpp).
+inline constexpr std::string_view handshake_purpose = "ucx_perftest";
 
 // Server: waits without limit for a client that proves the job key (or has none, like this side)
 // and sends a hello. `shared` is the key; null: there is none. Other connections are closed after a

@@ -23,7 +23,7 @@ public:
     operator_on_memory(const transport_connection& conn, uct::atomic_kind kind, bool fetches,
                        unsigned window)
         : conn_(conn), fetches_(fetches), window_(window) {
-        op_.what = kind;
+        op_.kind = kind;
         op_.size = conn.params.message_size();
         op_.operand = 1;
         done_.done = [](uct::completion&) {};
@@ -32,8 +32,8 @@ public:
 
     void start() {
         wait(window_ - 1);
-        if (op_.what != uct::atomic_kind::add) {
-            op_.operand = op_.what == uct::atomic_kind::cswap ? number_ : number_ + 1;
+        if (op_.kind != uct::atomic_kind::add) {
+            op_.operand = op_.kind == uct::atomic_kind::cswap ? number_ : number_ + 1;
             op_.swap = number_ + 1;
         }
         ++done_.count;
@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] std::string name() const {
         return fmt::format("atomic {}{}", fetches_ ? "fetching " : "",
-                           uct::atomic_names[static_cast<unsigned>(op_.what)]);
+                           uct::atomic_names[static_cast<unsigned>(op_.kind)]);
     }
 
     // Returns the value of the peer's word after `count` operations.

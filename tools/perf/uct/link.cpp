@@ -36,7 +36,7 @@ void transport_link::connect(const blob& peer) {
     const auto address = std::span(peer).subspan(sizeof remote_memory_);
     const uct::reachability answer = iface().check_reachable(address);
     if (!answer.ok()) {
-        throw failure(fmt::format("{} does not reach the peer: {}", name(), answer.why_not));
+        throw failure(fmt::format("{} does not reach the peer: {}", name(), answer.reason));
     }
     auto made = iface().create_ep(address);
     if (!made) give_up("create_ep", made.status());

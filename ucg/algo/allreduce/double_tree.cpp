@@ -42,7 +42,7 @@ task up_and_down(member me, const call& args, half tree) {
         if (i < tree.segments.pieces) {
             if (i + 1 < tree.segments.pieces) post_receives(i + 1);
             const std::byte* own_segment = tree.value + place(i);
-            schedule::reduction parts{args.how, {}, 0, tree.segments.size(i), is_root};
+            schedule::reduction parts{args.op, {}, 0, tree.segments.size(i), is_root};
             co_await from_left[i % 2];
             co_await from_right[i % 2];
             if (tree.place.left != no_rank) parts.from[parts.sources++] = spare(i, 0);
@@ -103,8 +103,8 @@ task double_tree::run(member& me, const call& args) {
         shifted_tree(me.rank(), me.size()), value + second,
         bytes_of(args.into) + second,       segments_of_half(args, parts.size(1)),
         in_order_depth(shifted, me.size()), me.scratch(spare_of(args))};
-    task one = up_and_down(me.on(0), args, first_half);
-    task other = up_and_down(me.on(1), args, second_half);
+    task one = up_and_down(me.on_channel(0), args, first_half);
+    task other = up_and_down(me.on_channel(1), args, second_half);
     co_await schedule::both(one, other);
 }
 

@@ -16,10 +16,10 @@ constexpr double doubling_up_to = 0.25;  // of tuning::segment
 constexpr double least_block = 0.125;  // of tuning::segment
 
 leader_division divide_for(bool ring, double bytes, const schedule::tuning& sizes,
-                           const placement& where) noexcept {
+                           const placement& placement) noexcept {
     const double least =
-        ring ? least_block * static_cast<double>(sizes.segment) * where.nodes() : 0;
-    return divide(bytes, sizes, where, least);
+        ring ? least_block * static_cast<double>(sizes.segment) * placement.nodes() : 0;
+    return divide(bytes, sizes, placement, least);
 }
 
 method choose_method(bool ring, const cut& segments, const call& args) noexcept {
@@ -46,11 +46,11 @@ call largest_share(const call& args, const leader_division& parts) noexcept {
     return made;
 }
 
-std::size_t lane_scratch_size(bool ring, const call& args, const placement& where) noexcept {
-    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, where);
+std::size_t lane_scratch_size(bool ring, const call& args, const placement& placement) noexcept {
+    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, placement);
     const method between = choose_method(ring, segments_for(parts, args), args);
     return schedule::arena::for_pieces_of(
-        scratch_between(between, largest_share(args, parts), where.nodes()));
+        scratch_between(between, largest_share(args, parts), placement.nodes()));
 }
 
 // The leaders' shares of a segment, in the form that the collectives of a node need: counts and
@@ -63,7 +63,7 @@ struct shares {
     [[nodiscard]] std::uint64_t* counts(bool longer) const noexcept {
         return table + (longer ? 2 * ranks_here : 0);
     }
-    [[nodiscard]] std::uint64_t* places(bool longer) const noexcept {
+    [[nodiscard]] std::uint64_t* offsets(bool longer) const noexcept {
         return counts(longer) + ranks_here;
     }
     [[nodiscard]] static std::size_t size(rank_t ranks_here) noexcept {
@@ -74,7 +74,7 @@ struct shares {
             const cut pieces{segments.count / segments.pieces + (longer ? 1 : 0), leaders};
             for (rank_t i = 0; i < ranks_here; ++i) {
                 counts(longer)[i] = i < leaders ? pieces.size(i) : 0;
-                places(longer)[i] = pieces.begin(std::min(i, leaders));
+                offsets(longer)[i] = pieces.begin(std::min(i, leaders));
             }
         }
     }
@@ -106,45 +106,45 @@ struct stages {
         return bytes_of(args.into) + pieces.begin(segment) * args.element;
     }
     [[nodiscard]] std::byte* own_share(std::uint64_t segment) const noexcept {
-        return result(segment) + cuts.places(is_longer(segment))[position.index] * args.element;
+        return result(segment) + cuts.offsets(is_longer(segment))[position.index] * args.element;
     }
 
     [[nodiscard]] call opening(std::uint64_t segment) const noexcept {
         call made = args;
-        made.how = &partial;
+        made.op = &partial;
         made.from = input_of(args) + pieces.begin(segment) * args.element;
         made.in_place = false;
         made.root = 0;
         if (leaders == 1) {
-            made.what = collective::reduce;
+            made.kind = collective::reduce;
             made.into = position.leads ? result(segment) : nullptr;
             made.count = pieces.size(segment);
             made.in_place = position.leads && args.in_place;
             return made;
         }
         // In place, the share of the result has the same address as the share of the input.
-        made.what = collective::reduce_scatter;
+        made.kind = collective::reduce_scatter;
         made.into = own_share(segment);
         made.count = share(segment);
         made.counts = cuts.counts(is_longer(segment));
-        made.places = cuts.places(is_longer(segment));
+        made.offsets = cuts.offsets(is_longer(segment));
         return made;
     }
     [[nodiscard]] call closing(std::uint64_t segment) const noexcept {
         call made = args;
-        made.how = nullptr;
+        made.op = nullptr;
         made.from = nullptr;
         made.into = result(segment);
         made.root = 0;
         made.in_place = false;
-        made.what = collective::bcast;
+        made.kind = collective::bcast;
         made.count = pieces.size(segment);
         if (leaders == 1) return made;
-        made.what = collective::allgatherv;
+        made.kind = collective::allgatherv;
         made.in_place = true;
         made.count = share(segment);
         made.counts = cuts.counts(is_longer(segment));
-        made.places = cuts.places(is_longer(segment));
+        made.offsets = cuts.offsets(is_longer(segment));
         return made;
     }
 
@@ -169,35 +169,36 @@ struct stages {
 };
 
 task run_levels(member& me, const call& args, bool ring) {
-    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, me.where());
+    const leader_division parts = divide_for(ring, bytes_in(args), args.sizes, me.node_placement());
     const level_position position(me, parts.leaders);
     const cut pieces = segments_for(parts, args);
     shares cuts{reinterpret_cast<std::uint64_t*>(me.scratch(shares::size(position.ranks_here))),
                 position.ranks_here};
     cuts.fill(pieces, parts.leaders);
-    const std::size_t lane_bytes = lane_scratch_size(ring, args, me.where());
-    stages all{args,          partial_reducer(*args.how),        position,
+    const std::size_t lane_bytes = lane_scratch_size(ring, args, me.node_placement());
+    stages all{args,          partial_reducer(*args.op),         position,
                parts.leaders, choose_method(ring, pieces, args), pieces,
                cuts,          leaders_of_all(me, position.index)};
     co_await pass_levels(me, all, me.scratch(lanes * lane_bytes), lane_bytes);
 }
 
-std::size_t scratch_of(bool ring, const call& args, rank_t rank, const placement& where) {
-    const auto ranks_here = static_cast<rank_t>(where.on(where.node_of(rank)).size());
-    return shares::size(ranks_here) + leaders_size(where) +
-           lanes * lane_scratch_size(ring, args, where);
+std::size_t scratch_of(bool ring, const call& args, rank_t rank, const placement& placement) {
+    const auto ranks_here = static_cast<rank_t>(placement.ranks_on(placement.node_of(rank)).size());
+    return shares::size(ranks_here) + leaders_size(placement) +
+           lanes * lane_scratch_size(ring, args, placement);
 }
 
 double cost_of(bool with_ring, const shape& params, const link_cost& link) noexcept {
-    const leader_division parts = divide_for(with_ring, params.bytes, params.sizes, *params.where);
+    const leader_division parts =
+        divide_for(with_ring, params.bytes, params.sizes, *params.node_placement);
     const double segments = std::max(params.bytes / parts.segment, 1.0);
     const double bytes = params.bytes / segments;
     const bool few_rounds = !with_ring && bytes <= doubling_up_to * params.segment();
     const double share = bytes / parts.leaders;
     const shape leaders = between_nodes(params, share, parts.leaders);
     const bool one = parts.leaders == 1;
-    const leader_work passes = with_ring ? leader_work::of_ring(params.where->nodes())
-                                         : leader_work(params.where->nodes(), few_rounds);
+    const leader_work passes = with_ring ? leader_work::of_ring(params.node_placement->nodes())
+                                         : leader_work(params.node_placement->nodes(), few_rounds);
     segment_cost each;
     each.opening = node_cost(params, link, one ? collective::reduce : collective::reduce_scatter,
                              bytes, share);
@@ -218,8 +219,9 @@ task hierarchical::run(member& me, const call& args) {
     return run_levels(me, args, false);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t rank, const placement& where) {
-    return scratch_of(false, args, rank, where);
+std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t rank,
+                                           const placement& placement) {
+    return scratch_of(false, args, rank, placement);
 }
 
 task hierarchical_ring::run(member& me, const call& args) {
@@ -227,8 +229,8 @@ task hierarchical_ring::run(member& me, const call& args) {
 }
 
 std::size_t hierarchical_ring::scratch_on_nodes(const call& args, rank_t rank,
-                                                const placement& where) {
-    return scratch_of(true, args, rank, where);
+                                                const placement& placement) {
+    return scratch_of(true, args, rank, placement);
 }
 
 double hierarchical::cost(const shape& params, const link_cost& link) {

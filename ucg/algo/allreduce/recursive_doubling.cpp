@@ -18,13 +18,13 @@ task recursive_doubling::run(member& me, const call& args) {
     }
     if (fold.acts_for_partner()) {
         co_await me.receive(fold.partner(), other, bytes);
-        co_await me.reduce(*args.how, result, value, other, args.count, false);
+        co_await me.reduce(*args.op, result, value, other, args.count, false);
         value = result;
     }
     for (rank_t distance = 1; distance < fold.ranks(); distance *= 2) {
         const bool upper = (fold.folded() & distance) != 0;
         co_await me.exchange(fold.real(fold.folded() ^ distance), value, other, bytes);
-        co_await me.reduce(*args.how, result, upper ? other : value, upper ? value : other,
+        co_await me.reduce(*args.op, result, upper ? other : value, upper ? value : other,
                            args.count, distance * 2 == fold.ranks());
         value = result;
     }

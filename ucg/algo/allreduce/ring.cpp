@@ -9,7 +9,7 @@ namespace {
 // The blocks of all ranks as tables of counts and offsets, because the first blocks may be longer.
 struct equal_blocks {
     std::uint64_t* counts;
-    std::uint64_t* places;
+    std::uint64_t* offsets;
 };
 
 equal_blocks cut_for_all(member& me, std::uint64_t count) noexcept {
@@ -29,8 +29,8 @@ equal_blocks cut_for_all(member& me, std::uint64_t count) noexcept {
 task ring::run(member& me, const call& args) {
     const equal_blocks cuts = cut_for_all(me, args.count);
     const cut longest = ring_segments(args, cut{args.count, me.size()}.longest());
-    const blocks<std::byte> results(bytes_of(args.into), args.element, cuts.counts, cuts.places);
-    const ring_reduction part{{input_of(args), args.element, cuts.counts, cuts.places},
+    const blocks<std::byte> results(bytes_of(args.into), args.element, cuts.counts, cuts.offsets);
+    const ring_reduction part{{input_of(args), args.element, cuts.counts, cuts.offsets},
                               &results,
                               nullptr,
                               nullptr,

@@ -11,8 +11,8 @@ constexpr unsigned at_once = 8;
 // Returns the blocks to send. In place, they lie in a copy that has the layout of the buffer.
 blocks<const std::byte> outgoing(const call& args, const std::byte* base) noexcept {
     if (args.counts == nullptr) return {base, args.element, args.count};
-    if (args.in_place) return {base, args.element, args.counts, args.places};
-    return {base, args.element, args.out_counts, args.out_places};
+    if (args.in_place) return {base, args.element, args.counts, args.offsets};
+    return {base, args.element, args.out_counts, args.out_offsets};
 }
 
 std::size_t extent(const call& args, rank_t size) noexcept {

@@ -5,16 +5,16 @@ namespace ucg::algo::barrier {
 
 task hierarchical::run(member& me, const call& args) {
     const level_position position(me, 1);
-    if (position.ranks_here > 1) co_await me.together(args);
+    if (position.ranks_here > 1) co_await me.node_collective(args);
     if (position.leads) {
         member leader = me.part(leaders_of_all(me, 0), position.node, position.nodes);
         co_await dissemination::run(leader, args);
     }
-    if (position.ranks_here > 1) co_await me.together(args);
+    if (position.ranks_here > 1) co_await me.node_collective(args);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call&, rank_t, const placement& where) {
-    return leaders_size(where);
+std::size_t hierarchical::scratch_on_nodes(const call&, rank_t, const placement& placement) {
+    return leaders_size(placement);
 }
 
 double hierarchical::cost(const shape& params, const link_cost& link) {

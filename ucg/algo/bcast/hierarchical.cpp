@@ -10,7 +10,7 @@ using flat = task (*)(member& me, const call& args);
 // The leader of the root's node is the root; the leader of each other node is its first rank.
 const rank_t* leaders_below(member& me, rank_t root) noexcept {
     rank_t* const leaders = leaders_of_all(me, 0);
-    leaders[me.where().node_of(root)] = root;
+    leaders[me.node_placement().node_of(root)] = root;
     return leaders;
 }
 
@@ -53,8 +53,8 @@ struct stages {
 
 task pass_down(member& me, const call& args, flat algorithm) {
     const level_position position(me, 1);
-    const rank_t root_node = me.where().node_of(args.root);
-    const rank_t leader = root_node == position.node ? me.where().index_of(args.root) : 0;
+    const rank_t root_node = me.node_placement().node_of(args.root);
+    const rank_t leader = root_node == position.node ? me.node_placement().index_of(args.root) : 0;
     stages all{args,
                algorithm,
                segments_of(args.count, args.element, args.sizes.segment),
@@ -89,32 +89,32 @@ task hierarchical::run(member& me, const call& args) {
     return pass_down(me, args, &binomial::run);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call&, rank_t, const placement& where) {
-    return leaders_size(where);
+std::size_t hierarchical::scratch_on_nodes(const call&, rank_t, const placement& placement) {
+    return leaders_size(placement);
 }
 
 task hierarchical_tree::run(member& me, const call& args) {
     return pass_down(me, args, &binary_tree::run);
 }
 
-std::size_t hierarchical_tree::scratch_on_nodes(const call&, rank_t, const placement& where) {
-    return leaders_size(where);
+std::size_t hierarchical_tree::scratch_on_nodes(const call&, rank_t, const placement& placement) {
+    return leaders_size(placement);
 }
 
 task hierarchical_chain::run(member& me, const call& args) {
     return pass_down(me, args, &chain::run);
 }
 
-std::size_t hierarchical_chain::scratch_on_nodes(const call&, rank_t, const placement& where) {
-    return leaders_size(where);
+std::size_t hierarchical_chain::scratch_on_nodes(const call&, rank_t, const placement& placement) {
+    return leaders_size(placement);
 }
 
 double hierarchical::cost(const shape& params, const link_cost& link) {
-    return cost_of(params, link, &binomial::cost, doublings(params.where->nodes()));
+    return cost_of(params, link, &binomial::cost, doublings(params.node_placement->nodes()));
 }
 
 double hierarchical_tree::cost(const shape& params, const link_cost& link) {
-    return cost_of(params, link, &binary_tree::cost, params.where->nodes() < 4 ? 1 : 2);
+    return cost_of(params, link, &binary_tree::cost, params.node_placement->nodes() < 4 ? 1 : 2);
 }
 
 double hierarchical_chain::cost(const shape& params, const link_cost& link) {

@@ -46,15 +46,15 @@ public:
     blocks(Byte* base, std::size_t element, std::uint64_t count) noexcept
         : base_(base), element_(element), count_(count) {}
     blocks(Byte* base, std::size_t element, const std::uint64_t* counts,
-           const std::uint64_t* places) noexcept
-        : base_(base), element_(element), counts_(counts), places_(places) {}
+           const std::uint64_t* offsets) noexcept
+        : base_(base), element_(element), counts_(counts), offsets_(offsets) {}
 
     [[nodiscard]] std::uint64_t count(rank_t rank) const noexcept {
         return counts_ == nullptr ? count_ : counts_[rank];
     }
     [[nodiscard]] std::size_t bytes(rank_t rank) const noexcept { return count(rank) * element_; }
     [[nodiscard]] Byte* at(rank_t rank) const noexcept {
-        return base_ + (counts_ == nullptr ? rank * count_ : places_[rank]) * element_;
+        return base_ + (counts_ == nullptr ? rank * count_ : offsets_[rank]) * element_;
     }
 
 private:
@@ -62,7 +62,7 @@ private:
     std::size_t element_;
     std::uint64_t count_ = 0;
     const std::uint64_t* counts_ = nullptr;
-    const std::uint64_t* places_ = nullptr;
+    const std::uint64_t* offsets_ = nullptr;
 };
 
 // Returns the blocks in `base`. Their sizes are args.counts or, if that is null, args.count for
@@ -70,7 +70,7 @@ private:
 template<class Byte>
 blocks<Byte> blocks_of(const schedule::call& args, Byte* base) noexcept {
     return args.counts == nullptr ? blocks<Byte>(base, args.element, args.count)
-                                  : blocks<Byte>(base, args.element, args.counts, args.places);
+                                  : blocks<Byte>(base, args.element, args.counts, args.offsets);
 }
 
 // Returns the smallest n with 2^n >= ranks.

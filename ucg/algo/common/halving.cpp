@@ -34,7 +34,7 @@ task halve(member& me, const call& args, halving_state& state) {
                              offset_of(keep_end) - got);
         const std::byte* left = upper ? state.spare : value;
         const std::byte* right = upper ? value : state.spare;
-        co_await me.reduce(*args.how, state.data + got, left + got, right + got,
+        co_await me.reduce(*args.op, state.data + got, left + got, right + got,
                            state.begins[keep_end] - state.begins[keep],
                            distance * 2 == state.fold.ranks());
         value = state.data;

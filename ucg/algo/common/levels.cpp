@@ -14,10 +14,11 @@ constexpr double shortest = 16;
 
 }  // namespace
 
-leader_division divide(double bytes, const schedule::tuning& sizes, const placement& where,
+leader_division divide(double bytes, const schedule::tuning& sizes, const placement& placement,
                        double least_share) noexcept {
-    const double most =
-        sizes.leaders == 0 ? where.fewest() : std::min(sizes.leaders, where.fewest());
+    const double most = sizes.leaders == 0
+                            ? placement.min_ranks_per_node()
+                            : std::min(sizes.leaders, placement.min_ranks_per_node());
     const double shares = bytes / static_cast<double>(sizes.leader_bytes);
     const double rails = shares < 2 ? 1 : sizes.rails;
     leader_division made;
@@ -30,16 +31,17 @@ leader_division divide(double bytes, const schedule::tuning& sizes, const placem
 }
 
 rank_t* leaders_of_all(member& me, rank_t index) noexcept {
-    const placement& where = me.where();
-    auto* const ranks = reinterpret_cast<rank_t*>(me.scratch(leaders_size(where)));
-    for (rank_t node = 0; node < where.nodes(); ++node)
-        ranks[node] =
-            where.at(node, std::min<rank_t>(index, static_cast<rank_t>(where.on(node).size()) - 1));
+    const placement& placement = me.node_placement();
+    auto* const ranks = reinterpret_cast<rank_t*>(me.scratch(leaders_size(placement)));
+    for (rank_t node = 0; node < placement.nodes(); ++node)
+        ranks[node] = placement.at(
+            node,
+            std::min<rank_t>(index, static_cast<rank_t>(placement.ranks_on(node).size()) - 1));
     return ranks;
 }
 
-std::size_t leaders_size(const placement& where) noexcept {
-    return where.nodes() * sizeof(rank_t);
+std::size_t leaders_size(const placement& placement) noexcept {
+    return placement.nodes() * sizeof(rank_t);
 }
 
 // If processor and port are needed for about the same time, each sometimes waits for the other one,
@@ -75,24 +77,24 @@ leader_work leader_work::of_ring(rank_t nodes) noexcept {
 
 shape between_nodes(const shape& params, double bytes, rank_t leaders) noexcept {
     shape made = params;
-    made.ranks = params.where->nodes();
-    made.root = params.where->node_of(params.root);
+    made.ranks = params.node_placement->nodes();
+    made.root = params.node_placement->node_of(params.root);
     made.bytes = bytes;
-    made.where = nullptr;
+    made.node_placement = nullptr;
     made.sharing = leaders;
     return made;
 }
 
 double node_cost(const shape& params, const link_cost& link, collective kind, double bytes,
                  double largest) noexcept {
-    const rank_t ranks = params.where->most();
+    const rank_t ranks = params.node_placement->max_ranks_per_node();
     if (ranks == 1) return 0;
-    node::asked asked{kind, ranks, bytes, bytes * ranks, bytes};
+    node::collective_shape shape{kind, ranks, bytes, bytes * ranks, bytes};
     if (largest > 0) {
-        asked.total = bytes;
-        asked.largest = largest;
+        shape.total = bytes;
+        shape.largest = largest;
     }
-    return node::cost_of(asked, link.node).total();
+    return node::cost_of(shape, link.node).total();
 }
 
 }  // namespace ucg::algo

@@ -24,7 +24,7 @@ struct leader_division {
 // many leaders as a node has rails. Makes as many segments as there are lanes, but a leader's share
 // of a segment is between a sixteenth and a half of `sizes.segment`, and at least `least_share`.
 [[nodiscard]] leader_division divide(double bytes, const schedule::tuning& sizes,
-                                     const placement& where, double least_share = 0) noexcept;
+                                     const placement& placement, double least_share = 0) noexcept;
 
 [[nodiscard]] inline double bytes_in(const call& args) noexcept {
     return static_cast<double>(args.count) * static_cast<double>(args.element);
@@ -33,10 +33,10 @@ struct leader_division {
 // The position of this rank in both levels.
 struct level_position {
     level_position(member& me, rank_t leaders) noexcept
-        : node(me.where().node_of(me.rank())),
-          nodes(me.where().nodes()),
-          index(me.where().index_of(me.rank())),
-          ranks_here(static_cast<rank_t>(me.where().on(node).size())),
+        : node(me.node_placement().node_of(me.rank())),
+          nodes(me.node_placement().nodes()),
+          index(me.node_placement().index_of(me.rank())),
+          ranks_here(static_cast<rank_t>(me.node_placement().ranks_on(node).size())),
           leads(index < leaders) {}
 
     rank_t node, nodes;
@@ -47,7 +47,7 @@ struct level_position {
 // Returns the ranks with index `index` on all nodes, or the last rank of a smaller node, in scratch
 // memory of leaders_size() bytes.
 [[nodiscard]] rank_t* leaders_of_all(member& me, rank_t index) noexcept;
-[[nodiscard]] std::size_t leaders_size(const placement& where) noexcept;
+[[nodiscard]] std::size_t leaders_size(const placement& placement) noexcept;
 
 // Maximum number of segments that are in flight between nodes at the same time.
 inline constexpr rank_t lanes = 8;
@@ -57,7 +57,7 @@ inline constexpr rank_t lanes = 8;
     const member& me, std::array<schedule::arena, lanes>& arenas) noexcept {
     return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
         return std::array<member, lanes>{
-            me.on(static_cast<schedule::channel_t>(Lane)).with(arenas[Lane])...};
+            me.on_channel(static_cast<schedule::channel_t>(Lane)).with(arenas[Lane])...};
     }
     (std::make_index_sequence<lanes>());
 }

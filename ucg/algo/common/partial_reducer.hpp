@@ -10,7 +10,7 @@ namespace ucg::algo {
 class partial_reducer final : public schedule::reducer {
 public:
     explicit partial_reducer(const reducer& whole) noexcept
-        : reducer(whole.element(), whole.commutative(), whole.kind()), whole_(whole) {}
+        : reducer(whole.element(), whole.is_commutative(), whole.kind()), whole_(whole) {}
     void combine(void* into, const void* const* from, std::size_t sources, std::size_t count,
                  bool) const noexcept override {
         whole_.combine(into, from, sources, count, false);

@@ -80,7 +80,7 @@ task ring_reduce_scatter(member& me, const call& args, const ring_reduction& red
         if (i + ahead < messages) begin(i + ahead);
         co_await moves[i % 2];
         const piece in = piece_of(i, 2);
-        co_await me.reduce(*args.how, result(in), reduction.spare + i % 2 * half,
+        co_await me.reduce(*args.op, result(in), reduction.spare + i % 2 * half,
                            reduction.value.at(in.block) + in.place, in.bytes / args.element,
                            in.last);
     }

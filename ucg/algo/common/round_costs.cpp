@@ -12,7 +12,7 @@ constexpr rank_t sampled_nodes = 16;         // size of the sample for larger gr
 link_model::link_model(const shape& params, const link_cost& link) noexcept
     : params_(params),
       link_(link),
-      nodes_(params.where != nullptr ? params.where->nodes() : params.ranks),
+      nodes_(params.node_placement != nullptr ? params.node_placement->nodes() : params.ranks),
       sampled_nodes_(params.ranks <= fully_sampled_ranks ? nodes_
                                                          : std::min(nodes_, sampled_nodes)) {}
 

@@ -20,9 +20,9 @@ public:
     link_model(const shape& params, const link_cost& link) noexcept;
 
     [[nodiscard]] bool is_between(rank_t one, rank_t other) const noexcept {
-        return params_.where == nullptr
+        return params_.node_placement == nullptr
                    ? one != other
-                   : params_.where->node_of(one) != params_.where->node_of(other);
+                   : params_.node_placement->node_of(one) != params_.node_placement->node_of(other);
     }
 
     // Time of a single message, time that it occupies a port, and processor time of its sender.
@@ -96,8 +96,8 @@ private:
                 sampled_nodes_ == nodes_
                     ? i
                     : static_cast<rank_t>(std::uint64_t{i} * (nodes_ - 1) / (sampled_nodes_ - 1));
-            if (params_.where != nullptr)
-                visit(params_.where->on(node));
+            if (params_.node_placement != nullptr)
+                visit(params_.node_placement->ranks_on(node));
             else
                 visit(std::array<rank_t, 1>{node});
         }

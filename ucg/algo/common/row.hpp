@@ -42,13 +42,13 @@ constexpr schedule::algorithm row_on_nodes(collective kind, const char* name,
 }
 
 // Declares an algorithm that needs nodes, for row_on_nodes().
-#define UCG_ALGORITHM_ON_NODES(name)                                           \
-    struct name {                                                              \
-        static task run(member& me, const call& args);                         \
-        static std::size_t scratch(const call&, rank_t, rank_t) { return 0; }  \
-        static std::size_t scratch_on_nodes(const call& args, rank_t rank,     \
-                                            const schedule::placement& where); \
-        static double cost(const shape& params, const link_cost& link);        \
+#define UCG_ALGORITHM_ON_NODES(name)                                               \
+    struct name {                                                                  \
+        static task run(member& me, const call& args);                             \
+        static std::size_t scratch(const call&, rank_t, rank_t) { return 0; }      \
+        static std::size_t scratch_on_nodes(const call& args, rank_t rank,         \
+                                            const schedule::placement& placement); \
+        static double cost(const shape& params, const link_cost& link);            \
     }
 
 }  // namespace ucg::algo

@@ -21,7 +21,7 @@ task reduce_to(member& me, const call& args, rank_t top) {
         if (!tree.has_child(distance)) break;
         co_await me.receive(tree.child(distance), other, bytes);
         const bool last = tree.is_root() && distance * 2 >= me.size();
-        co_await me.reduce(*args.how, result, value, other, args.count, last);
+        co_await me.reduce(*args.op, result, value, other, args.count, last);
         value = result;
     }
     if (!tree.is_root()) {

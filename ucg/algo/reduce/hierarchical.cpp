@@ -15,13 +15,13 @@ bool uses_tree(double segment, const schedule::tuning& sizes) noexcept {
     return segment <= tree_up_to * static_cast<double>(sizes.segment);
 }
 
-double segment_bytes(const schedule::tuning& sizes, const placement& where) noexcept {
+double segment_bytes(const schedule::tuning& sizes, const placement& placement) noexcept {
     const auto segment = static_cast<double>(sizes.segment);
-    return std::max(segment, least_piece * segment * where.nodes());
+    return std::max(segment, least_piece * segment * placement.nodes());
 }
 
-cut segments_on(const call& args, const placement& where) noexcept {
-    const double bytes = segment_bytes(args.sizes, where);
+cut segments_on(const call& args, const placement& placement) noexcept {
+    const double bytes = segment_bytes(args.sizes, placement);
     return segments_of(args.count, args.element, static_cast<std::size_t>(bytes));
 }
 
@@ -30,13 +30,13 @@ bool uses_tree(const call& args, const cut& pieces) noexcept {
 }
 
 // Bytes of scratch memory of one lane: for the node's result, and for the flat algorithm.
-std::size_t lane_scratch_size(const call& args, const placement& where) noexcept {
-    const cut pieces = segments_on(args, where);
+std::size_t lane_scratch_size(const call& args, const placement& placement) noexcept {
+    const cut pieces = segments_on(args, placement);
     call part = args;
     part.count = pieces.longest();
-    return schedule::arena::for_pieces_of(uses_tree(args, pieces)
-                                              ? ordered_binomial::scratch(part, 0, where.nodes())
-                                              : rabenseifner::scratch(part, 0, where.nodes()));
+    return schedule::arena::for_pieces_of(
+        uses_tree(args, pieces) ? ordered_binomial::scratch(part, 0, placement.nodes())
+                                : rabenseifner::scratch(part, 0, placement.nodes()));
 }
 
 struct stages {
@@ -64,7 +64,7 @@ struct stages {
     }
     [[nodiscard]] call opening(std::uint64_t segment) const noexcept {
         call made = args;
-        made.how = &partial;
+        made.op = &partial;
         made.from = input(segment);
         made.into = position.index == leader ? result(segment) : nullptr;
         made.in_place = is_root && args.in_place;
@@ -94,31 +94,31 @@ struct stages {
 
 task hierarchical::run(member& me, const call& args) {
     const level_position position(me, 1);
-    const placement& where = me.where();
-    const rank_t root_node = where.node_of(args.root);
-    const rank_t leader = root_node == position.node ? where.index_of(args.root) : 0;
-    const cut pieces = segments_on(args, where);
+    const placement& placement = me.node_placement();
+    const rank_t root_node = placement.node_of(args.root);
+    const rank_t leader = root_node == position.node ? placement.index_of(args.root) : 0;
+    const cut pieces = segments_on(args, placement);
     rank_t* const leaders = leaders_of_all(me, 0);
     leaders[root_node] = args.root;
     std::byte* const reduced = me.scratch(lanes * pieces.longest() * args.element);
-    stages all{args,   partial_reducer(*args.how), pieces, leaders, position, root_node, leader,
+    stages all{args,   partial_reducer(*args.op), pieces, leaders, position, root_node, leader,
                reduced};
-    const std::size_t lane_bytes = lane_scratch_size(args, where);
+    const std::size_t lane_bytes = lane_scratch_size(args, placement);
     co_await pass_levels(me, all, me.scratch(lanes * lane_bytes), lane_bytes);
 }
 
-std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t, const placement& where) {
-    return leaders_size(where) + lanes * segments_on(args, where).longest() * args.element +
-           lanes * lane_scratch_size(args, where);
+std::size_t hierarchical::scratch_on_nodes(const call& args, rank_t, const placement& placement) {
+    return leaders_size(placement) + lanes * segments_on(args, placement).longest() * args.element +
+           lanes * lane_scratch_size(args, placement);
 }
 
 double hierarchical::cost(const shape& params, const link_cost& link) {
     const double segments =
-        std::max(params.bytes / segment_bytes(params.sizes, *params.where), 1.0);
+        std::max(params.bytes / segment_bytes(params.sizes, *params.node_placement), 1.0);
     const double bytes = params.bytes / segments;
     const shape leaders = between_nodes(params, bytes, 1);
     const bool tree = uses_tree(bytes, params.sizes);
-    const leader_work passes(params.where->nodes(), tree);
+    const leader_work passes(params.node_placement->nodes(), tree);
     segment_cost each;
     each.opening = node_cost(params, link, collective::reduce, bytes);
     each.between = tree ? ordered_binomial::cost(leaders, link) : rabenseifner::cost(leaders, link);

@@ -29,7 +29,7 @@ task rabenseifner::run(member& me, const call& args) {
     std::byte* const spare = me.scratch(bytes);
     if (fold.acts_for_partner()) {
         co_await me.receive(fold.partner(), spare, bytes);
-        co_await me.reduce(*args.how, result, value, spare, args.count, false);
+        co_await me.reduce(*args.op, result, value, spare, args.count, false);
         value = result;
     }
     auto* const begins = reinterpret_cast<std::uint64_t*>(me.scratch(begins_size(me.size())));

@@ -26,7 +26,7 @@ task pairwise::run(member& me, const call& args) {
     for (rank_t step = 1; step < size; ++step) {
         begin(step + 1);
         co_await moves[step % 2];
-        co_await me.reduce(*args.how, result, value, spare + step % 2 * bytes,
+        co_await me.reduce(*args.op, result, value, spare + step % 2 * bytes,
                            input.count(me.rank()), step + 1 == size);
         value = result;
     }

@@ -15,7 +15,7 @@ rank_t reversed(rank_t number, rank_t power_of_two) noexcept {
 // Returns the number of elements in the blocks before `rank`; for rank = size: in all blocks.
 std::uint64_t begin_of(const call& args, rank_t rank, rank_t size) noexcept {
     if (args.counts == nullptr) return rank * args.count;
-    return rank < size ? args.places[rank] : args.places[size - 1] + args.counts[size - 1];
+    return rank < size ? args.offsets[rank] : args.offsets[size - 1] + args.counts[size - 1];
 }
 
 // A piece consists of the blocks of the ranks that a remaining rank acts for.
@@ -49,7 +49,7 @@ task recursive_halving::run(member& me, const call& args) {
     std::byte* const spare = me.scratch(bytes);
     if (fold.acts_for_partner()) {
         co_await me.receive(fold.partner(), spare, bytes);
-        co_await me.reduce(*args.how, result, value, spare, bytes / args.element, false);
+        co_await me.reduce(*args.op, result, value, spare, bytes / args.element, false);
         value = result;
     }
     auto* const begins = reinterpret_cast<std::uint64_t*>(me.scratch(begins_size(me.size())));

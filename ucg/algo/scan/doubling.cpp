@@ -24,7 +24,7 @@ task doubling::run(member& me, const call& args) {
     for (rank_t distance = 1; distance < me.size(); distance *= 2) {
         co_await shift(me, distance, value, other, bytes);
         if (me.rank() < distance) continue;
-        co_await me.reduce(*args.how, result, other, value, args.count, false);
+        co_await me.reduce(*args.op, result, other, value, args.count, false);
         value = result;
     }
     co_await me.copy(result, value, bytes);
@@ -50,12 +50,12 @@ task exclusive_doubling::run(member& me, const call& args) {
     for (rank_t distance = 1; distance < me.size(); distance *= 2) {
         co_await shift(me, distance, value, other, bytes);
         if (me.rank() < distance) continue;
-        co_await me.reduce(*args.how, inclusive, other, value, args.count, false);
+        co_await me.reduce(*args.op, inclusive, other, value, args.count, false);
         value = inclusive;
         if (distance == 1) {
             co_await me.copy(result, other, bytes);
         } else {
-            co_await me.reduce(*args.how, result, other, result, args.count, false);
+            co_await me.reduce(*args.op, result, other, result, args.count, false);
         }
     }
 }

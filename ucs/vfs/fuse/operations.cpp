@@ -94,7 +94,7 @@ void* on_init(fuse_conn_info*, fuse_config* settings) {
 
 int on_getattr(const char* path, struct stat* into, fuse_file_info* file) {
     return guarded([&] {
-        const answer got = ask(verb::look, path);
+        const answer got = ask(verb::stat, path);
         if (got.status != UCS_OK) return error_of(got.status);
         fill_stat(got.items.front(), *into);
         if (file != nullptr && file->fh != 0) {
@@ -122,7 +122,7 @@ int on_readdir(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse
 
 int on_readlink(const char* path, char* buffer, std::size_t size) {
     return guarded([&] {
-        const answer got = ask(verb::look, path);
+        const answer got = ask(verb::stat, path);
         if (got.status != UCS_OK) return error_of(got.status);
         const std::string& target = got.items.front().target;
         const std::size_t used = std::min(target.size(), size - 1);

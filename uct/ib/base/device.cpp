@@ -44,8 +44,8 @@ std::optional<port_name> port_name::parse(std::string_view text) {
 }
 
 ucs::result<context_handle> open_device(const std::string& name) {
-    if (std::string why_not; !load_verbs(why_not)) {
-        ucs::log::error(ib_log, "{} cannot be opened: {}", name, why_not);
+    if (std::string reason; !load_verbs(reason)) {
+        ucs::log::error(ib_log, "{} cannot be opened: {}", name, reason);
         return UCS_ERR_NO_DEVICE;
     }
     const device_list all;
@@ -79,7 +79,7 @@ listing list_ports(const char* name, const std::string& root) {
             if (port.why_unusable.empty()) {
                 found.usable.push_back({.transport = name,
                                         .device = std::move(text),
-                                        .place = device.place,
+                                        .location = device.location,
                                         .rdma = true});
             } else {
                 unusable(std::move(text), port.why_unusable);
@@ -94,10 +94,10 @@ listing list_ports(const char* name) {
     listing found = list_ports(name, "/");
     // Most hosts have no device, so the library is not loaded to find that out.
     if (found.usable.empty()) return found;
-    std::string why_not;
-    if (load_verbs(why_not)) return found;
+    std::string reason;
+    if (load_verbs(reason)) return found;
     for (resource& each : found.usable)
-        found.unusable.push_back({name, std::move(each.device), each.type, why_not});
+        found.unusable.push_back({name, std::move(each.device), each.type, reason});
     found.usable.clear();
     return found;
 }

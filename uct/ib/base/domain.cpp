@@ -61,11 +61,11 @@ bool uses_windows(const settings& options, const std::string& device, const ibv_
     const bool is_demanded = options.memory_windows == ucs::config::ternary::yes;
     if (options.memory_windows == ucs::config::ternary::no) return false;
     if (!is_demanded && device_entry::read(device).is_software) return false;
-    const char* why_not = nullptr;
-    if ((attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW) == 0) why_not = "the device has none";
-    if (!options.cache) why_not = "UCX_IB_RCACHE_ENABLE=n keeps nothing registered";
-    if (why_not != nullptr && is_demanded) warn_of_no_windows(device, why_not);
-    return why_not == nullptr;
+    const char* reason = nullptr;
+    if ((attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW) == 0) reason = "the device has none";
+    if (!options.cache) reason = "UCX_IB_RCACHE_ENABLE=n keeps nothing registered";
+    if (reason != nullptr && is_demanded) warn_of_no_windows(device, reason);
+    return reason == nullptr;
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
     if (made != nullptr) return region_handle(made);
     const int error = errno;
     // The kernel treats that right as a right to write, which constants refuse. They are registered
-    // in another way, see lend.
+    // in another way, see expose.
     if (error == EFAULT && (access & IBV_ACCESS_MW_BIND) != 0) return UCS_ERR_INVALID_ADDR;
     const char* advice = "";
     if (error == ENOMEM || error == EAGAIN || error == EPERM) {
@@ -184,10 +184,10 @@ memory_windows* domain::windows_for(std::span<const std::byte> bytes) const noex
     return windows;
 }
 
-ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+ucs::result<shared_memory> domain::expose(std::span<std::byte> bytes, memory_access allowed) {
     if (memory_windows* const windows = windows_for(bytes); windows != nullptr) {
-        auto lent = expose_window(*windows, bytes, allowed);
-        if (lent) return lent;
+        auto exposed = expose_window(*windows, bytes, allowed);
+        if (exposed) return exposed;
     }
     return register_for_peer(bytes, allowed,
                              kept_rights(allowed, memory_user::own) | exposed_rights(allowed));

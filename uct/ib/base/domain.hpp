@@ -64,7 +64,7 @@ public:
     ucs_status_t prepare(std::span<const std::byte> bytes, memory_access access) noexcept override;
     [[nodiscard]] preparation preparation_of(std::span<const std::byte> bytes, memory_access access,
                                              memory_user user) noexcept override;
-    ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<shared_memory> expose(std::span<std::byte> bytes, memory_access allowed) override;
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;

@@ -220,8 +220,8 @@ void iface::set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept {
 reachability iface::check_reachable(std::span<const std::byte> bytes) const {
     const auto peer = address::parse(bytes);
     if (!peer) return {"its RDMA address is malformed, or of another version"};
-    if (std::string why_not = reason_apart(address_, *peer); !why_not.empty()) {
-        return {std::move(why_not)};
+    if (std::string reason = reason_apart(address_, *peer); !reason.empty()) {
+        return {std::move(reason)};
     }
     if (gid_.type != gid_type::roce_v2) return {};
     gid_entry peer_gid;

@@ -80,14 +80,15 @@ std::string why_port_unusable(const std::string& port) {
     return {};
 }
 
-ucs::topology::place place_of(const std::string& folder, const std::optional<std::string>& parent,
-                              const std::string& root) {
+ucs::topology::device_location location_of(const std::string& folder,
+                                           const std::optional<std::string>& parent,
+                                           const std::string& root) {
     if (const auto hardware = ucs::sys::real_path(folder + "/device")) {
-        return ucs::topology::place::read(*hardware);
+        return ucs::topology::device_location::read(*hardware);
     }
     // A software device has the location of the network interface below it.
     const auto below = parent ? ucs::topology::net_device::read(*parent, root) : std::nullopt;
-    return below ? below->where : ucs::topology::place{};
+    return below ? below->location : ucs::topology::device_location{};
 }
 
 }  // namespace
@@ -98,9 +99,10 @@ device_entry device_entry::read(const std::string& name, const std::string& root
     made.name = name;
     // Only drivers on top of a network interface have this file.
     const auto parent = read_text(folder + "/parent");
-    const auto place = ucs::sys::real_path(folder);
-    made.is_software = parent || (place && place->find("/devices/virtual/") != place->npos);
-    made.place = place_of(folder, parent, root);
+    const auto device_folder = ucs::sys::real_path(folder);
+    made.is_software = parent || (device_folder &&
+                                  device_folder->find("/devices/virtual/") != device_folder->npos);
+    made.location = location_of(folder, parent, root);
     made.why_unusable = why_no_adapter(folder);
     if (made.why_unusable.empty()) made.why_unusable = why_no_access(name, root);
     if (!made.why_unusable.empty()) return made;
@@ -131,7 +133,7 @@ void describe_counters(const std::string& device, std::uint8_t port, ucs::vfs::d
                                std::to_string(port) + "/hw_counters";
     for (const std::string& each : list_folder(folder)) {
         if (each == "lifespan") continue;  // the interval at which the kernel reads the device
-        into.file(each, [place = folder + "/" + each] { return read_text(place).value_or(""); });
+        into.file(each, [path = folder + "/" + each] { return read_text(path).value_or(""); });
     }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/topology/place.hpp"
+#include "ucs/topology/device_location.hpp"
 #include "ucs/vfs/directory.hpp"
 
 namespace uct::ib {
@@ -21,7 +21,7 @@ struct device_entry {
     std::string name;
     std::string why_unusable;  // if not empty, none of its ports is usable
     std::vector<port_entry> ports;
-    ucs::topology::place place = {};
+    ucs::topology::device_location location = {};
 
     // A software device, such as soft RoCE: a driver does the work of the hardware.
     bool is_software = false;

@@ -109,9 +109,9 @@ std::string load() {
 
 }  // namespace
 
-bool load_verbs(std::string& why_not) {
+bool load_verbs(std::string& reason) {
     static const std::string problem = load();
-    why_not = problem;
+    reason = problem;
     return problem.empty();
 }
 

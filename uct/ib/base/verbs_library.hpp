@@ -13,9 +13,9 @@ namespace uct::ib {
 // other code reads like any program for verbs, and the header's inline functions (posting, polling)
 // are called directly.
 //
-// Loads the library. Returns true if its functions can be called. Otherwise sets `why_not` to the
-// reason, and none may be called. The library stays loaded. Any thread; the first call takes some
+// Loads the library. Returns true if its functions can be called. Otherwise sets `reason`, and none
+// may be called. The library stays loaded. Any thread; the first call takes some
 // milliseconds.
-[[nodiscard]] bool load_verbs(std::string& why_not);
+[[nodiscard]] bool load_verbs(std::string& reason);
 
 }  // namespace uct::ib

@@ -66,10 +66,10 @@ bool may_reach(const ucs::net::socket_address& to) noexcept {
 
 connection::attempt connection::connect(const ucs::net::socket_address& to,
                                         const ucs::net::socket_address& from, std::size_t longest) {
-    std::string why_not;
-    const library* const with = load(why_not);
+    std::string reason;
+    const library* const with = load(reason);
     if (with == nullptr) {
-        ucs::log::debug(ib::ib_log, "no connection by address over RDMA: {}", why_not);
+        ucs::log::debug(ib::ib_log, "no connection by address over RDMA: {}", reason);
         return {nullptr, ENODEV};
     }
     attempt made = prepare(*with, longest);

@@ -38,13 +38,13 @@ outcome load_all() {
 
 }  // namespace
 
-const library* load(std::string& why_not) {
+const library* load(std::string& reason) {
     static const outcome made = load_all();
-    why_not = made.problem;
+    reason = made.problem;
     // The library keeps devices open that a forked child cannot use.
-    if (why_not.empty() && made.process != ::getpid())
-        why_not = "it was used before this process was forked";
-    return why_not.empty() ? &made.functions : nullptr;
+    if (reason.empty() && made.process != ::getpid())
+        reason = "it was used before this process was forked";
+    return reason.empty() ? &made.functions : nullptr;
 }
 
 }  // namespace uct::rdmacm

@@ -33,9 +33,9 @@ struct library {
 #undef UCT_RDMACM_MEMBER
 };
 
-// Loads the library. Returns nullptr if it cannot be used; then `why_not` has the reason. Children
+// Loads the library. Returns nullptr if it cannot be used; then `reason` explains why. Children
 // of a process that has used it cannot use it. It stays loaded. Any thread; the first call takes
 // some milliseconds.
-[[nodiscard]] const library* load(std::string& why_not);
+[[nodiscard]] const library* load(std::string& reason);
 
 }  // namespace uct::rdmacm

@@ -8,13 +8,13 @@
 namespace uct::sm {
 
 // Returns the one resource of such a transport, usable unless there is a reason against it.
-[[nodiscard]] inline listing list_memory(const char* transport, std::string why_not) {
+[[nodiscard]] inline listing list_memory(const char* transport, std::string reason) {
     constexpr const char* device = "memory";
-    if (why_not.empty()) {
+    if (reason.empty()) {
         return {.usable = {{transport, device, device_type::shared_memory}}, .unusable = {}};
     }
     return {.usable = {},
-            .unusable = {{transport, device, device_type::shared_memory, std::move(why_not)}}};
+            .unusable = {{transport, device, device_type::shared_memory, std::move(reason)}}};
 }
 
 }  // namespace uct::sm

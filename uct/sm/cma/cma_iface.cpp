@@ -70,8 +70,7 @@ reachability cma_iface::check_reachable(std::span<const std::byte> address) cons
 ucs::result<std::unique_ptr<ep>> cma_iface::create_ep(std::span<const std::byte> address) {
     const reachability answer = check_reachable(address);
     if (!answer.ok()) {
-        ucs::log::error(cma_log, "no endpoint to a peer that cannot be reached: {}",
-                        answer.why_not);
+        ucs::log::error(cma_log, "no endpoint to a peer that cannot be reached: {}", answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     return std::unique_ptr<ep>(

@@ -12,7 +12,7 @@ template<class Word>
 Word apply_word(std::byte* word, const atomic_op& op) noexcept {
     const std::atomic_ref<Word> memory(*reinterpret_cast<Word*>(word));
     const auto operand = static_cast<Word>(op.operand);
-    switch (op.what) {
+    switch (op.kind) {
         case atomic_kind::add:
             return memory.fetch_add(operand);
         case atomic_kind::swap:
@@ -44,9 +44,9 @@ inline std::uint64_t apply_atomic(std::byte* word, const atomic_op& op) noexcept
     atomic_kinds_of_size all;
     for (unsigned kind = 0; kind < atomic_kinds; ++kind) {
         atomic_op op;
-        op.what = static_cast<atomic_kind>(kind);
-        all.fetching.add(op.what);
-        if (!op.must_fetch()) all.posted.add(op.what);
+        op.kind = static_cast<atomic_kind>(kind);
+        all.fetching.add(op.kind);
+        if (!op.must_fetch()) all.posted.add(op.kind);
     }
     return {all, all};
 }

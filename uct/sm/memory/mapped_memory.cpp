@@ -51,7 +51,7 @@ ucs::result<std::unique_ptr<remote_memory>> mapped_memory::attach(std::span<cons
         shared_block::attach(unpack(known.name), known.length, wanted == memory_access::change);
     if (found.block == nullptr) {
         ucs::log::error(memory_log, "{} bytes of a peer's memory cannot be mapped: {}",
-                        known.length, found.why_not);
+                        known.length, found.reason);
         return UCS_ERR_UNREACHABLE;
     }
     return std::unique_ptr<remote_memory>(

@@ -127,7 +127,7 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
     const std::size_t size = whole_pages(length);
     if (size == 0) return {nullptr, "its length is impossible"};
     const auto opened = ucs::sys::open_process_file({name.pid, name.fd, name.tag}, kind, writable);
-    if (!opened.file) return {nullptr, opened.why_not};
+    if (!opened.file) return {nullptr, opened.reason};
     if (std::string why = why_not_memory(opened.file.get(), size); !why.empty()) {
         return {nullptr, std::move(why)};
     }

@@ -58,10 +58,10 @@ private:
     block_name name_;
 };
 
-// `why_not` has the reason if there is no block.
+// `reason` explains why if there is no block.
 struct shared_block::attached {
     std::shared_ptr<const shared_block> block;
-    std::string why_not;
+    std::string reason;
 };
 
 }  // namespace uct::sm

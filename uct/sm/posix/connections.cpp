@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/close_in_background.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
@@ -27,7 +27,7 @@ constexpr std::size_t most_connecting = 512;
 // Also false if a connection stays in the queue of the socket; then accepting pauses.
 bool posix_iface::accept_some() {
     for (unsigned i = 0; i < accepts_at_once; ++i) {
-        if (ucs::sys::closes_too_many()) {
+        if (ucs::sys::has_too_many_pending_closes()) {
             listening_.pause();
             return false;
         }
@@ -100,7 +100,7 @@ void posix_iface::admit(ucs::unique_fd socket) noexcept {
                     "{} and root are let in",
                     peer->pid, peer->uid, ::geteuid());
     send_plain_packet(socket.get(), packet_kind::refused);
-    ucs::sys::close_aside(std::move(socket));
+    ucs::sys::close_in_background(std::move(socket));
 }
 
 void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept {

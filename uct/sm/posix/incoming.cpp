@@ -26,7 +26,7 @@ void incoming::take(packet& got) {
 
 void incoming::answer(std::span<const std::byte> received) {
     const auto said = parse_challenge(received);
-    if (!said.value) return refuse(said.why_not);
+    if (!said.value) return refuse(said.reason);
     reply_socket_ = said.value->reply_socket;
     const connection_name name{.receiver = own_.socket_id, .sender = reply_socket_};
     exchange_.emplace(own_.secret.as_key(), name.as_bytes(), said.value->nonce);
@@ -37,13 +37,13 @@ void incoming::answer(std::span<const std::byte> received) {
 
 void incoming::greet(packet& got) {
     const auto said = parse_hello(got.content());
-    if (!said.value) return refuse(said.why_not);
+    if (!said.value) return refuse(said.reason);
     // A sender with the address of this interface knows its secret.
     if (!exchange_->accepts(said.value->proof))
         return refuse("it does not know the secret of this process");
     if (!got.fd) return refuse("its hello came without a segment");
     auto memory = segment::attach(got.fd.get(), said.value->segment_size);
-    if (!memory.why_not.empty()) return refuse(memory.why_not);
+    if (!memory.reason.empty()) return refuse(memory.reason);
     memory_ = std::move(memory.memory);
     ring_ = ring_reader{said.value->geometry(), memory_.base()};
     exchange_.reset();
@@ -52,9 +52,9 @@ void incoming::greet(packet& got) {
                     peer_.pid, reply_socket_, said.value->slots);
 }
 
-void incoming::refuse(const std::string& why_not) {
+void incoming::refuse(const std::string& reason) {
     rejected_.warn(posix_log, "a connection from pid {} (user {}) is refused: {}", peer_.pid,
-                   peer_.uid, why_not);
+                   peer_.uid, reason);
     end(packet_kind::refused);
 }
 

@@ -80,7 +80,7 @@ private:
     void take(packet& got);
     void answer(std::span<const std::byte> received);
     void greet(packet& got);
-    void refuse(const std::string& why_not);
+    void refuse(const std::string& reason);
 
     ring_reader ring_;
     state state_ = state::connected;

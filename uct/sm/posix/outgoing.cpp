@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/close_in_background.hpp"
 #include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {
@@ -121,7 +121,7 @@ ucs_status_t outgoing::check_listener() {
                    "the abstract socket hawser-posix-{:016x} belongs to pid {} of user {} now, and "
                    "not to pid {}: the peer has ended, and nothing is sent",
                    receiver_.socket_id, found->pid, found->uid, receiver_.pid);
-    ucs::sys::close_aside(std::move(socket_));
+    ucs::sys::close_in_background(std::move(socket_));
     return UCS_ERR_UNREACHABLE;
 }
 

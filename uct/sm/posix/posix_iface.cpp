@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/close_in_background.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
@@ -61,10 +61,10 @@ void posix_iface::set_attributes(const config& options) {
     attr_.bandwidth = options.bandwidth.or_else(default_bandwidth);
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
-    attr_.checked = true;
+    attr_.needs_check = true;
     attr_.shows_processes = true;
     attr_.cost = poll_cost::memory;
-    attr_.keeps_descriptor = true;
+    attr_.uses_descriptor = true;
 }
 
 posix_iface::~posix_iface() {
@@ -72,7 +72,8 @@ posix_iface::~posix_iface() {
     // Senders that wait in the queue get the goodbye, which distinguishes closing from a death.
     accept_the_rest();
     listening_.stop();
-    ucs::sys::close_aside(std::move(listener_));  // together with the connections in its queue
+    ucs::sys::close_in_background(
+        std::move(listener_));  // together with the connections in its queue
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&connecting_, &rings_}) {
         for (const auto& from : *list) {
@@ -151,7 +152,7 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
     const reachability answer = check_reachable(address);
     if (!answer.ok()) {
         ucs::log::error(posix_log, "no endpoint to a peer that cannot be reached: {}",
-                        answer.why_not);
+                        answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     const auto peer = sm::parse_posix_address(address);

@@ -47,8 +47,8 @@ ucs::result<segment::created> segment::create(std::size_t size) {
 }
 
 segment::attached segment::attach(int fd, std::size_t size) {
-    std::string why_not = sm::why_not_memory(fd, size);
-    if (!why_not.empty()) return {{}, std::move(why_not)};
+    std::string reason = sm::why_not_memory(fd, size);
+    if (!reason.empty()) return {{}, std::move(reason)};
     std::byte* base = map(fd, size);
     if (base == nullptr) return {{}, fmt::format("mmap failed: {}", std::strerror(errno))};
     return {segment{base, size}, {}};

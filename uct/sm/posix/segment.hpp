@@ -56,7 +56,7 @@ struct segment::created {
 // A peer's segment, or the reason why it is refused.
 struct segment::attached {
     segment memory;
-    std::string why_not;
+    std::string reason;
 };
 
 // Returns a sealable memfd, or a descriptor of -1 with errno set.

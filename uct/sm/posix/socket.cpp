@@ -79,7 +79,7 @@ ucs::result<ucs::sys::peer_credentials> peer_of(int socket) noexcept {
 packet receive_packet(int socket) noexcept {
     packet got;
     ucs::sys::received_message read = ucs::sys::receive_with_descriptor(socket, got.bytes);
-    if (read.nothing_yet()) {
+    if (read.would_block()) {
         got.type = packet::kind::nothing_yet;
     } else if (read.length > 0) {
         got.fd = std::move(read.descriptor);

@@ -92,7 +92,7 @@ static_assert(sizeof(hello) == 48 && std::has_unique_object_representations_v<he
 template<class Packet>
 struct parsed {
     std::optional<Packet> value;
-    std::string why_not;
+    std::string reason;
 };
 [[nodiscard]] parsed<challenge> parse_challenge(std::span<const std::byte> from);
 [[nodiscard]] parsed<reply> parse_reply(std::span<const std::byte> from);

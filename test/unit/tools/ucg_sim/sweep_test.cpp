@@ -7,8 +7,8 @@
 #include "tools/ucg_sim/steps.hpp"
 
 using namespace tools::ucg_sim;
-using ucg::sim::trail_kind;
-using ucg::sim::trail_step;
+using ucg::sim::trace_kind;
+using ucg::sim::trace_step;
 
 namespace {
 
@@ -20,9 +20,9 @@ std::size_t count_of(const std::string& text, const std::string& part) {
     return found;
 }
 
-trail_step message(ucg::schedule::rank_t from, ucg::schedule::rank_t to, std::uint64_t bytes,
+trace_step message(ucg::schedule::rank_t from, ucg::schedule::rank_t to, std::uint64_t bytes,
                    ucg::sim::time_t until) {
-    return {trail_kind::message, {}, true, to, from, bytes, until, 2 * static_cast<double>(bytes)};
+    return {trace_kind::message, {}, true, to, from, bytes, until, 2 * static_cast<double>(bytes)};
 }
 
 }  // namespace
@@ -65,11 +65,11 @@ TEST_CASE("ucg_sim: ports of consecutive nodes with equal traffic take one line"
 }
 
 TEST_CASE("ucg_sim: steps that repeat take one line") {
-    std::vector<trail_step> steps;
+    std::vector<trace_step> steps;
     for (unsigned i = 0; i < 5; ++i) {
         steps.push_back(message(i, i + 1, 1000 + i, (i + 1) * 2'000'000));
         steps.push_back(
-            {trail_kind::reduce, {}, false, i + 1, i + 1, 1000, (i + 1) * 2'500'000, 2000});
+            {trace_kind::reduce, {}, false, i + 1, i + 1, 1000, (i + 1) * 2'500'000, 2000});
     }
     steps.push_back(message(5, 0, 64, 14'000'000));
     const std::string text = steps_text(steps);

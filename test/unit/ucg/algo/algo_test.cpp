@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "ucg/algo/table.hpp"
 
 using namespace ucg;
@@ -49,11 +49,11 @@ std::set<rank_t> roots(collective collective, rank_t ranks) {
 // Runs one algorithm; reports the scenario of a wrong result.
 void check(const scenario& setup, const schedule::algorithm& algorithm) {
     test::reference described(setup);
-    const schedule::placement where = placement_of(machine_of(setup));
+    const schedule::placement placement = placement_of(machine_of(setup));
     schedule::shape known;
     known.ranks = setup.ranks;
-    known.where = &where;
-    if (!fits(algorithm, described.call_of(0), known, false)) return;
+    known.node_placement = &placement;
+    if (!can_run(algorithm, described.call_of(0), known, false)) return;
     const std::string wrong = run(setup, algorithm);
     if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
 }
@@ -61,12 +61,12 @@ void check(const scenario& setup, const schedule::algorithm& algorithm) {
 void check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
     for (const bool in_place : {false, true}) {
         for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !reduces(setup.what)) continue;
-            if (op == operators::average && is_scan(setup.what)) continue;
-            if (in_place && (setup.what == collective::barrier || setup.what == collective::bcast))
+            if (op != operators::sum && !reduces(setup.kind)) continue;
+            if (op == operators::average && is_scan(setup.kind)) continue;
+            if (in_place && (setup.kind == collective::barrier || setup.kind == collective::bcast))
                 continue;
             setup.in_place = in_place;
-            setup.how = op;
+            setup.op = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {
                 setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
                 setup.ranks_per_node = seed == 2 ? 3 : 1;
@@ -83,7 +83,7 @@ void check_collective(collective collective) {
         for (const rank_t ranks : sizes) {
             for (const std::uint64_t count : counts) {
                 scenario setup;
-                setup.what = collective;
+                setup.kind = collective;
                 setup.ranks = ranks;
                 setup.count = count;
                 for (const rank_t root : roots(collective, ranks)) {

@@ -32,16 +32,16 @@ std::vector<float> allreduce(const rows& input, const char* name, reduce::operat
     std::deque<schedule::operation> operations;
     for (rank_t rank = 0; rank < on.ranks; ++rank) {
         schedule::call call;
-        call.what = collective::allreduce;
+        call.kind = collective::allreduce;
         call.from = input[rank].data();
         call.into = output[rank].data();
         call.count = input[rank].size();
         call.element = sizeof(float);
-        call.how = &reducer;
+        call.op = &reducer;
         call.sizes.segment = 64;
         call.sizes.leader_bytes = 16;
-        operations.emplace_back(net.of(rank), net.frames());
-        REQUIRE(operations.back().init(*algo::find(call.what, name), call) == UCS_OK);
+        operations.emplace_back(net.fabric(rank), net.frames());
+        REQUIRE(operations.back().init(*algo::find(call.kind, name), call) == UCS_OK);
     }
     for (schedule::operation& each : operations)
         each.start();
@@ -139,14 +139,14 @@ TEST_CASE("deterministic reductions have one order on every placement of ranks")
     };
     for (const std::vector<std::uint64_t>& nodes :
          {std::vector<std::uint64_t>{1, 1, 1, 1, 1, 1}, {1, 1, 2, 2, 3, 3}, {1, 2, 1, 2, 1, 2}}) {
-        const schedule::placement where(nodes);
+        const schedule::placement placement(nodes);
         for (const auto& [collective, names] : left) {
             schedule::call call;
-            call.what = collective;
-            call.how = &sum;
+            call.kind = collective;
+            call.op = &sum;
             std::vector<std::string> found;
             for (const schedule::algorithm& algorithm : algo::algorithms(collective))
-                if (fits(algorithm, call, {.ranks = 6, .where = &where}, true))
+                if (can_run(algorithm, call, {.ranks = 6, .node_placement = &placement}, true))
                     found.emplace_back(algorithm.name);
             INFO(schedule::name(collective));
             CHECK(found == names);

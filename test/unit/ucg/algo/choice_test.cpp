@@ -19,7 +19,7 @@ schedule::shape shape_of(schedule::rank_t ranks, double bytes) {
 
 std::string chosen(double bytes, bool deterministic = false) {
     schedule::call call;
-    call.what = collective::allreduce;
+    call.kind = collective::allreduce;
     return algo::choose(call, shape_of(64, bytes), {}, deterministic).name;
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("names of algorithms are different, and each is found") {
         for (const schedule::algorithm& each : algo::algorithms(kind)) {
             CHECK(names.insert(each.name).second);
             CHECK(algo::find(kind, each.name) == &each);
-            CHECK(each.what == kind);
+            CHECK(each.kind == kind);
         }
         CHECK_FALSE(names.empty());
         CHECK(algo::find(kind, "gossip") == nullptr);
@@ -49,13 +49,13 @@ TEST_CASE("a choice keeps what was asked for") {
     const schedule::user_reducer op([](const void*, void*, std::size_t, void*) {}, nullptr, 8,
                                     false);
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
-        call.what = static_cast<collective>(i);
+        call.kind = static_cast<collective>(i);
         for (const schedule::rank_t ranks : {1U, 2U, 3U, 8U, 100U, 5000U}) {
             for (const double bytes : {0.0, 8.0, 65536.0, 1e8}) {
-                call.how = nullptr;
+                call.op = nullptr;
                 const auto& steady = algo::choose(call, shape_of(ranks, bytes), {}, true);
                 CHECK_FALSE(has(steady.needs, condition::order_by_place));
-                call.how = &op;
+                call.op = &op;
                 const auto& ordered = algo::choose(call, shape_of(ranks, bytes), {}, false);
                 CHECK_FALSE(has(ordered.needs, condition::commutative));
                 if (ranks == 3) CHECK_FALSE(has(ordered.needs, condition::power_of_two));

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "test/support/sanitizer.hpp"
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "ucg/algo/table.hpp"
 
 using namespace ucg;
@@ -34,12 +34,12 @@ bool reduces(collective collective) {
 
 // Returns false if the algorithm does not fit.
 bool check(const scenario& setup, const schedule::algorithm& algorithm) {
-    const schedule::placement where = placement_of(machine_of(setup));
+    const schedule::placement placement = placement_of(machine_of(setup));
     schedule::shape known;
     known.ranks = setup.ranks;
-    known.where = &where;
+    known.node_placement = &placement;
     test::reference described(setup);
-    if (!fits(algorithm, described.call_of(0), known, false)) return false;
+    if (!can_run(algorithm, described.call_of(0), known, false)) return false;
     const std::string wrong = run(setup, algorithm);
     if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
     return true;
@@ -49,11 +49,11 @@ unsigned check_all_variants(scenario setup, const schedule::algorithm& algorithm
     unsigned done = 0;
     for (const bool in_place : {false, true}) {
         for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !reduces(setup.what)) continue;
-            if (in_place && (setup.what == collective::barrier || setup.what == collective::bcast))
+            if (op != operators::sum && !reduces(setup.kind)) continue;
+            if (in_place && (setup.kind == collective::barrier || setup.kind == collective::bcast))
                 continue;
             setup.in_place = in_place;
-            setup.how = op;
+            setup.op = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {
                 if (test::instrumented && seed != 2)
                     continue;  // only the variant with random delays
@@ -72,13 +72,13 @@ unsigned check_row(const schedule::algorithm& algorithm) {
         for (const std::uint64_t count : {0U, 1U, 7U, 40U, 203U}) {
             for (const rank_t leaders : {0U, 2U}) {
                 scenario setup;
-                setup.what = algorithm.what;
+                setup.kind = algorithm.kind;
                 setup.nodes = nodes;
                 setup.ranks = static_cast<rank_t>(nodes.size());
                 setup.count = count;
                 setup.sizes.leaders = leaders;
                 const std::set<rank_t> roots{0, setup.ranks / 2, setup.ranks - 1};
-                for (const rank_t root : has_root(algorithm.what) ? roots : std::set<rank_t>{0}) {
+                for (const rank_t root : has_root(algorithm.kind) ? roots : std::set<rank_t>{0}) {
                     setup.root = root;
                     done += check_all_variants(setup, algorithm);
                 }
@@ -94,7 +94,7 @@ TEST_CASE("hierarchical algorithms are right on every placement") {
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         for (const schedule::algorithm& algorithm : algo::algorithms(static_cast<collective>(i))) {
             if (!has(algorithm.needs, schedule::condition::nodes)) continue;
-            INFO(name(algorithm.what) << " " << algorithm.name);
+            INFO(name(algorithm.kind) << " " << algorithm.name);
             CHECK(check_row(algorithm) >= 9);
         }
     }

@@ -19,13 +19,13 @@ struct tried {
 };
 
 std::vector<tried> try_all(const sim::machine& on, const sim::experiment& experiment) {
-    const schedule::placement where = placement_of(on);
-    const schedule::shape known = shape_of(experiment, where);
+    const schedule::placement placement = placement_of(on);
+    const schedule::shape known = shape_of(experiment, placement);
     schedule::call call;
-    call.what = experiment.what;
+    call.kind = experiment.kind;
     std::vector<tried> made;
-    for (const schedule::algorithm& algorithm : algo::algorithms(experiment.what)) {
-        if (!fits(algorithm, call, known, false)) continue;
+    for (const schedule::algorithm& algorithm : algo::algorithms(experiment.kind)) {
+        if (!can_run(algorithm, call, known, false)) continue;
         const auto found = sim::measure(on, experiment, algorithm);
         REQUIRE(found.ok());
         REQUIRE(found->wrong.empty());
@@ -39,19 +39,19 @@ std::vector<tried> try_all(const sim::machine& on, const sim::experiment& experi
 constexpr std::uint64_t carried = 16384;
 
 void check(const sim::machine& on, const sim::experiment& experiment) {
-    const schedule::placement where = placement_of(on);
+    const schedule::placement placement = placement_of(on);
     schedule::call call;
-    call.what = experiment.what;
+    call.kind = experiment.kind;
     const std::vector<tried> all = try_all(on, experiment);
-    const auto& chosen = algo::choose(call, shape_of(experiment, where), costs_of(on), false);
+    const auto& chosen = algo::choose(call, shape_of(experiment, placement), costs_of(on), false);
     double best = all.front().seconds;
     for (const tried& each : all)
         best = std::min(best, each.seconds);
     for (const tried& each : all) {
-        INFO(name(experiment.what)
-             << " " << each.algorithm->name << ", " << where.nodes() << " nodes of " << where.most()
-             << ", " << experiment.bytes << " bytes: " << each.seconds << " s, predicted "
-             << each.predicted << ", the best " << best);
+        INFO(name(experiment.kind) << " " << each.algorithm->name << ", " << placement.nodes()
+                                   << " nodes of " << placement.max_ranks_per_node() << ", "
+                                   << experiment.bytes << " bytes: " << each.seconds
+                                   << " s, predicted " << each.predicted << ", the best " << best);
         CHECK(std::abs(each.predicted - each.seconds) <= 0.3 * each.seconds);
         if (each.algorithm == &chosen) CHECK(each.seconds <= 1.3 * best);
     }
@@ -70,7 +70,7 @@ TEST_CASE("predictions on nodes are near the simulation, and the choice is near 
     sim::experiment experiment;
     experiment.carried = carried;
     for (const collective each : collectives) {
-        experiment.what = each;
+        experiment.kind = each;
         for (const schedule::rank_t count : nodes) {
             for (const schedule::rank_t ranks : {1U, 2U, 3U, 8U}) {
                 on.ranks = count * ranks;

@@ -15,7 +15,8 @@ namespace {
 // An operation that does nothing; the test can make its comparison fail for want of memory.
 class thrifty final : public ucg::request {
 public:
-    explicit thrifty(ucg::group& of) : request(of, 0, {}), work_(of.over(), of.frames()) {
+    explicit thrifty(ucg::group& group)
+        : request(group, 0, {}), work_(group.fabric(), group.frames()) {
         work_.init(nothing_);
         work_.on_end(
             [](auto& ended, void* self) { static_cast<thrifty*>(self)->end(ended.status()); },
@@ -24,8 +25,8 @@ public:
     const char* name() const noexcept override { return "nothing"; }
     const char* algorithm() const noexcept override { return name(); }
     const char* reason() const noexcept override { return name(); }
-    ucg::signature says() const noexcept override { return {}; }
-    ucg::shares deals() const override {
+    ucg::signature get_signature() const noexcept override { return {}; }
+    ucg::shares get_shares() const override {
         if (poor) throw std::bad_alloc();
         return {};
     }
@@ -49,16 +50,16 @@ private:
 // Events that callbacks recorded.
 struct observer {
     struct listener {
-        observer* of;
+        observer* owner;
         int which;
     };
     static void on_end(ucg_request_h request, ucs_status_t status, void* arg) {
         const listener& self = *static_cast<listener*>(arg);
-        observer& of = *self.of;
-        of.order.push_back(self.which);
+        observer& owner = *self.owner;
+        owner.order.push_back(self.which);
         CHECK(status == UCS_ERR_CANCELED);
         CHECK(ucg_request_test(request) == status);
-        CHECK(ucg_request_test(of.all.front()) != UCS_INPROGRESS);
+        CHECK(ucg_request_test(owner.all.front()) != UCS_INPROGRESS);
     }
 
     std::vector<ucg_request_h> all;

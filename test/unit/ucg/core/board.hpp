@@ -16,7 +16,7 @@ public:
     board(const board&) = delete;
     board& operator=(const board&) = delete;
 
-    [[nodiscard]] const ucg_oob_t* of(std::uint32_t rank) const { return &members_[rank]; }
+    [[nodiscard]] const ucg_oob_t* oob(std::uint32_t rank) const { return &members_[rank]; }
     // This rank does not take part (any more).
     void silence(std::uint32_t rank) { seats_[rank].silent = true; }
     // From now on a lookup is answered after it was made this many times.
@@ -32,7 +32,7 @@ public:
 
 private:
     struct seat {
-        board* of;
+        board* owner;
         std::uint32_t rank;
         bool silent = false;
         std::size_t rounds = 0;  // begun
@@ -53,7 +53,7 @@ private:
 
     std::vector<seat> seats_;
     std::vector<ucg_oob_t> members_;
-    std::vector<std::vector<std::vector<std::byte>>> said_;       // by round and rank
+    std::vector<std::vector<std::vector<std::byte>>> blocks_;     // by round and rank
     std::vector<std::vector<std::vector<std::byte>>> published_;  // by number and rank
     unsigned delay_ = 0;
     unsigned turns_ = 0;

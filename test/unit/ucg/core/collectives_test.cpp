@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/environment.hpp"
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
 using test::operators;
@@ -13,42 +13,42 @@ using ucg::schedule::collective;
 
 namespace {
 
-bool reduces(collective what) {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter || what == collective::reduce_scatter_block ||
-           what == collective::scan || what == collective::exscan;
+bool reduces(collective kind) {
+    return kind == collective::reduce || kind == collective::allreduce ||
+           kind == collective::reduce_scatter || kind == collective::reduce_scatter_block ||
+           kind == collective::scan || kind == collective::exscan;
 }
 
-void chain(const void* in, void* inout, std::uint64_t count, void* how) {
+void chain(const void* in, void* inout, std::uint64_t count, void* arg) {
     const void* const left = in;
-    static_cast<const ucg::schedule::reducer*>(how)->combine(
+    static_cast<const ucg::schedule::reducer*>(arg)->combine(
         inout, std::array<const void*, 2>{left, inout}.data(), 2, count, false);
 }
 
-ucg_coll_args_t args_of(const scenario& of, const call& what, ucg_user_op_t& user) {
+ucg_coll_args_t args_of(const scenario& setup, const call& call, ucg_user_op_t& user) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = static_cast<ucg_coll_t>(what.what);
-    if (what.in_place) args.flags = UCG_COLL_IN_PLACE;
-    args.src = what.from;
-    args.dst = what.into;
-    args.count = what.count;
+    args.coll = static_cast<ucg_coll_t>(call.kind);
+    if (call.in_place) args.flags = UCG_COLL_IN_PLACE;
+    args.src = call.from;
+    args.dst = call.into;
+    args.count = call.count;
     args.type = UCG_TYPE_UINT64;
-    args.root = what.root;
-    if (what.what == collective::scatterv) {
-        args.src_counts = what.counts;
-        args.src_displs = what.places;
+    args.root = call.root;
+    if (call.kind == collective::scatterv) {
+        args.src_counts = call.counts;
+        args.src_displs = call.offsets;
     } else {
-        args.dst_counts = what.counts;
-        args.dst_displs = what.what == collective::reduce_scatter ? nullptr : what.places;
+        args.dst_counts = call.counts;
+        args.dst_displs = call.kind == collective::reduce_scatter ? nullptr : call.offsets;
     }
-    if (what.what == collective::alltoallv) {
-        args.src_counts = what.out_counts;
-        args.src_displs = what.out_places;
+    if (call.kind == collective::alltoallv) {
+        args.src_counts = call.out_counts;
+        args.src_displs = call.out_offsets;
     }
-    if (of.how == operators::affine) {
+    if (setup.op == operators::affine) {
         user = UCG_USER_OP_INIT;
         user.function = chain;
-        user.arg = const_cast<ucg::schedule::reducer*>(what.how);
+        user.arg = const_cast<ucg::schedule::reducer*>(call.op);
         user.commutative = 0;
         args.op = UCG_OP_USER;
         args.user_op = &user;
@@ -56,12 +56,12 @@ ucg_coll_args_t args_of(const scenario& of, const call& what, ucg_user_op_t& use
     return args;
 }
 
-std::string run(test::world& in, const scenario& of) {
-    test::reference data(of);
-    std::vector<ucg_user_op_t> users(of.ranks);
+std::string run(test::world& in, const scenario& setup) {
+    test::reference data(setup);
+    std::vector<ucg_user_op_t> users(setup.ranks);
     test::requests all(in);
-    for (std::uint32_t rank = 0; rank < of.ranks; ++rank)
-        all.add(rank, args_of(of, data.call_of(rank), users[rank]));
+    for (std::uint32_t rank = 0; rank < setup.ranks; ++rank)
+        all.add(rank, args_of(setup, data.call_of(rank), users[rank]));
     for (unsigned start = 0; start < 2; ++start) {
         if (const ucs_status_t status = all.run(); status != UCS_OK)
             return ucs_status_string(status);
@@ -73,21 +73,22 @@ std::string run(test::world& in, const scenario& of) {
 
 void run_all(test::world& in) {
     for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
-        scenario of;
-        of.what = static_cast<collective>(i);
-        of.ranks = in.size();
+        scenario setup;
+        setup.kind = static_cast<collective>(i);
+        setup.ranks = in.size();
         for (const std::uint64_t count : {0U, 1U, 7U, 1000U, 20'011U}) {
             for (const bool in_place : {false, true}) {
-                if (in_place && (of.what == collective::barrier || of.what == collective::bcast))
+                if (in_place &&
+                    (setup.kind == collective::barrier || setup.kind == collective::bcast))
                     continue;
-                for (const operators how : {operators::sum, operators::affine}) {
-                    if (how != operators::sum && !reduces(of.what)) continue;
-                    of.count = count;
-                    of.in_place = in_place;
-                    of.how = how;
-                    of.root = static_cast<ucg::schedule::rank_t>(count % of.ranks);
-                    const std::string wrong = run(in, of);
-                    if (!wrong.empty()) FAIL(text(of) << ": " << wrong);
+                for (const operators op : {operators::sum, operators::affine}) {
+                    if (op != operators::sum && !reduces(setup.kind)) continue;
+                    setup.count = count;
+                    setup.in_place = in_place;
+                    setup.op = op;
+                    setup.root = static_cast<ucg::schedule::rank_t>(count % setup.ranks);
+                    const std::string wrong = run(in, setup);
+                    if (!wrong.empty()) FAIL(text(setup) << ": " << wrong);
                 }
             }
         }

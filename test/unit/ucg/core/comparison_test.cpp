@@ -54,7 +54,7 @@ TEST_CASE("ranks with different counts for each other are named with the counts"
                                 std::vector<std::string>{"a", "b", "c", "d"});
     const test::log_capture captured;
     test::world in(nodes);
-    four of;
+    four ranks;
     const std::uint64_t other[] = {3, 3, 3, 5};
     const std::uint64_t to_itself[] = {3, 3, 5, 3};
     struct {
@@ -78,12 +78,12 @@ TEST_CASE("ranks with different counts for each other are named with the counts"
     for (const auto& each : all) {
         CAPTURE(nodes, each.line);
         const std::size_t before = captured.count(each.line);
-        CHECK(of.run(in, each.coll, each.spoil) == refused);
+        CHECK(ranks.run(in, each.coll, each.spoil) == refused);
         CHECK(captured.count(each.line) == before + 2);  // on the two ranks
-        CHECK(of.run(in, each.coll, [](auto&) {}) == well);
+        CHECK(ranks.run(in, each.coll, [](auto&) {}) == well);
     }
     // A rank whose own counts disagree.
-    CHECK(of.run(in, UCG_COLL_ALLTOALLV, [&](auto& a) { a.src_counts = to_itself; }) == refused);
+    CHECK(ranks.run(in, UCG_COLL_ALLTOALLV, [&](auto& a) { a.src_counts = to_itself; }) == refused);
     CHECK(captured.count("rank 2 gives 5 elements to rank 2, which expects 3") == 1);
 }
 
@@ -91,15 +91,15 @@ TEST_CASE("counts that are ignored in place are not compared") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     test::world in({"a", "b", "c", "d"});
-    four of;
+    four ranks;
     const auto at_root = [&](ucg_coll_t coll) {
         test::requests all(in);
         for (std::uint32_t rank = 0; rank < 4; ++rank) {
             ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
             args.coll = coll;
-            args.src = of.from[rank].data();
-            args.dst = of.into[rank].data();
-            args.src_counts = args.dst_counts = of.counts;
+            args.src = ranks.from[rank].data();
+            args.dst = ranks.into[rank].data();
+            args.src_counts = args.dst_counts = ranks.counts;
             args.count = rank == 1 ? 77 : 3;
             args.root = 1;
             if (rank == 1) args.flags = UCG_COLL_IN_PLACE;
@@ -116,7 +116,7 @@ TEST_CASE("the log shows the difference of calls that do not fit") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     test::world in({"a", "b", "c", "d"});
-    four of;
+    four ranks;
     const std::function<void(ucg_coll_args_t&)> all[] = {
         [](auto& a) { a.coll = UCG_COLL_BCAST; },
         [](auto& a) { a.count = 2; },
@@ -127,8 +127,8 @@ TEST_CASE("the log shows the difference of calls that do not fit") {
         [](auto& a) { a.algorithm = "linear"; },
     };
     for (const auto& each : all) {
-        CHECK(of.run(in, UCG_COLL_GATHER, each) == refused);
-        CHECK(of.run(in, UCG_COLL_GATHER, [](auto&) {}) == well);
+        CHECK(ranks.run(in, UCG_COLL_GATHER, each) == refused);
+        CHECK(ranks.run(in, UCG_COLL_GATHER, [](auto&) {}) == well);
     }
     CHECK(captured.count("rank 2 calls bcast of 3 uint8, root 1, by ") == 2);
     CHECK(captured.count("rank 2 calls gather of 2 uint8, root 1, by ") == 2);

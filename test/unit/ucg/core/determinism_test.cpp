@@ -16,14 +16,14 @@ float element(std::uint32_t rank, std::uint64_t place) {
 
 // Returns the first eleven elements of the root (or of the first rank), and checks that the others
 // repeat them.
-std::vector<float> reduced(test::world& in, ucg_coll_t what, std::uint64_t count) {
+std::vector<float> reduced(test::world& in, ucg_coll_t coll, std::uint64_t count) {
     std::vector<std::vector<float>> from(ranks, std::vector<float>(count)), into = from;
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         for (std::uint64_t i = 0; i < count; ++i)
             from[rank][i] = element(rank, i);
         ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.coll = what;
+        args.coll = coll;
         args.flags = UCG_COLL_DETERMINISTIC;
         args.src = from[rank].data();
         args.dst = into[rank].data();
@@ -48,14 +48,14 @@ TEST_CASE("deterministic sums have the same bits for every length and on any nod
                                                    {"a", "a", "b", "b", "c"},
                                                    {"a", "b", "a", "b", "b"},
                                                    {"a/0", "a/0", "a/1", "a/1", "b"}};
-    for (const ucg_coll_t what : {UCG_COLL_ALLREDUCE, UCG_COLL_REDUCE}) {
+    for (const ucg_coll_t coll : {UCG_COLL_ALLREDUCE, UCG_COLL_REDUCE}) {
         std::vector<float> first;
         for (const auto& nodes : placements) {
             test::world in(nodes, "tcp,self");
             for (const std::uint64_t count : {11U, 1000U, 100'000U}) {
-                const std::vector<float> found = reduced(in, what, count);
+                const std::vector<float> found = reduced(in, coll, count);
                 if (first.empty()) first = found;
-                INFO(ucg_coll_name(what) << ", " << count << " elements, nodes "
+                INFO(ucg_coll_name(coll) << ", " << count << " elements, nodes "
                                          << nodes[0] + nodes[1] + nodes[2] + nodes[3] + nodes[4]);
                 CHECK(std::memcmp(found.data(), first.data(), 11 * sizeof(float)) == 0);
             }

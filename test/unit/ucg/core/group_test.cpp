@@ -337,10 +337,10 @@ TEST_CASE("two threads call a group of one rank at the same time") {
     ucg_context_h context = nullptr;
     REQUIRE(ucg_context_create(&params, &context) == UCS_OK);
     test::board board(1);
-    ucg_group_params_t how = UCG_GROUP_PARAMS_INIT;
-    how.oob = board.of(0);
+    ucg_group_params_t group_params = UCG_GROUP_PARAMS_INIT;
+    group_params.oob = board.oob(0);
     ucg_group_h group = nullptr;
-    REQUIRE(ucg_group_create(context, &how, &group) == UCS_OK);
+    REQUIRE(ucg_group_create(context, &group_params, &group) == UCS_OK);
     REQUIRE(ucg_group_wait(group) == UCS_OK);
     std::atomic<unsigned> wrong = 0;
     const auto work = [&] {
@@ -380,7 +380,7 @@ TEST_CASE("a group that no other rank joins fails in time") {
     ucg_context_h context = nullptr;
     REQUIRE(ucg_context_create(nullptr, &context) == UCS_OK);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-    params.oob = board.of(1);
+    params.oob = board.oob(1);
     params.timeout = 0.05;
     ucg_group_h group = nullptr;
     REQUIRE(ucg_group_create(context, &params, &group) == UCS_OK);
@@ -413,7 +413,7 @@ TEST_CASE("groups that are made at the same time, in another order on each rank"
                 std::ranges::next_permutation(turns);
             for (const std::uint32_t group : turns) {
                 ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-                params.oob = boards[group].of(rank);
+                params.oob = boards[group].oob(rank);
                 REQUIRE(ucg_group_create(in.contexts[rank], &params, &made[group * ranks + rank]) ==
                         UCS_OK);
             }

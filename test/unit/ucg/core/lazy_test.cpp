@@ -31,9 +31,9 @@ ucg_coll_args_t scatter(std::uint32_t root, std::vector<std::uint32_t>& from, st
     return args;
 }
 
-std::uint32_t addresses(ucg_group_h of) {
+std::uint32_t addresses(ucg_group_h group) {
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
-    REQUIRE(ucg_group_query(of, &attr) == UCS_OK);
+    REQUIRE(ucg_group_query(group, &attr) == UCS_OK);
     return attr.addresses;
 }
 
@@ -70,8 +70,8 @@ TEST_CASE("lazy addresses: only those of ranks at distances of powers of two are
     test::world in(nodes_of_their_own(11));
     for (const ucg_group_h each : in.groups)
         CHECK(addresses(each) == 4);
-    CHECK(in.met().answers() == 44);
-    CHECK(in.met().open() == 11);
+    CHECK(in.oob_board().answers() == 44);
+    CHECK(in.oob_board().open() == 11);
     // A barrier sends to these ranks, and needs the addresses of the ranks that send to it if those
     // are slow.
     run(in, in.groups, barrier());
@@ -96,8 +96,8 @@ TEST_CASE(
     test::world in({"a", "b", "b"});
     for (const ucg_group_h each : in.groups)
         CHECK(addresses(each) == 3);
-    CHECK(in.met().answers() == 0);
-    CHECK(in.met().open() == 0);
+    CHECK(in.oob_board().answers() == 0);
+    CHECK(in.oob_board().open() == 0);
     test::world local({"a", "a"});
     CHECK(addresses(local.groups[0]) == 0);
 }
@@ -110,7 +110,7 @@ TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them"
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
         const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
         REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
-        ucg_oob_t mine = *board.of(rank);
+        ucg_oob_t mine = *board.oob(rank);
         // Like a program compiled before there were lookups.
         if (rank == 1) mine.struct_size = offsetof(ucg_oob_t, publish);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
@@ -136,7 +136,7 @@ TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them"
 TEST_CASE("lazy addresses: an incomplete set of lookup functions is refused") {
     const test::log_capture log;
     test::board board(1);
-    ucg_oob_t mine = *board.of(0);
+    ucg_oob_t mine = *board.oob(0);
     mine.withdraw = nullptr;
     ucg_context_h context = nullptr;
     REQUIRE(ucg_context_create(nullptr, &context) == UCS_OK);
@@ -166,21 +166,21 @@ TEST_CASE("lazy addresses: splits of splits share them, and outlive their parent
             ucg_group_destroy(group);
             group = nullptr;
         }
-    CHECK(in.met().open() == 8);
-    const unsigned before = in.met().answers();
+    CHECK(in.oob_board().open() == 8);
+    const unsigned before = in.oob_board().answers();
     run(in, quarters, barrier());
     for (const ucg_group_h each : quarters)
         CHECK(ucg_group_size(each) == 2);
-    CHECK(in.met().answers() == before);
+    CHECK(in.oob_board().answers() == before);
     for (const ucg_group_h each : quarters)
         ucg_group_destroy(each);
-    CHECK(in.met().open() == 0);
+    CHECK(in.oob_board().open() == 0);
 }
 
 TEST_CASE("lazy addresses: a process answers others when it has no group any more") {
     const lazy_options options;
     test::world in(nodes_of_their_own(3));
-    in.met().keep_asking(true);
+    in.oob_board().keep_asking(true);
     for (ucg_group_h& each : in.groups) {
         ucg_group_destroy(each);
         each = nullptr;
@@ -190,16 +190,16 @@ TEST_CASE("lazy addresses: a process answers others when it has no group any mor
             in.progress();
     };
     turn();
-    CHECK(in.met().open() == 3);
-    in.met().keep_asking(false);
+    CHECK(in.oob_board().open() == 3);
+    in.oob_board().keep_asking(false);
     turn();
-    CHECK(in.met().open() == 0);
+    CHECK(in.oob_board().open() == 0);
 }
 
 TEST_CASE("lazy addresses: slow lookups delay only operations that need them") {
     const test::env lazy("UCG_LAZY_ADDRESSES", "y");
     test::world in({"a", "b", "c", "d", "e", "e"});
-    in.met().delay_answers(GENERATE(1U, 7U, 1000U));
+    in.oob_board().delay_answers(GENERATE(1U, 7U, 1000U));
     const auto ranks = in.size();
     for (std::uint32_t root = 0; root < ranks; ++root) {
         std::vector<std::uint32_t> from(ranks), into(ranks);
@@ -218,7 +218,7 @@ TEST_CASE("lazy addresses: failed lookups fail the operations that need them on 
     const lazy_options options;
     const test::log_capture log;
     test::world in(nodes_of_their_own(9));
-    in.met().lose_answers();
+    in.oob_board().lose_answers();
     run(in, in.groups, barrier());
     std::vector<std::uint32_t> from(9), into(9);
     test::requests all(in);
@@ -237,7 +237,7 @@ TEST_CASE(
     "lazy addresses: operations that wait for them can be canceled, and the group destroyed") {
     const lazy_options options;
     test::world in(nodes_of_their_own(6));
-    in.met().delay_answers(~0U - 1);
+    in.oob_board().delay_answers(~0U - 1);
     std::vector<std::uint32_t> from(6), into(6);
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < 6; ++rank)
@@ -260,7 +260,7 @@ TEST_CASE("lazy addresses: a time limit ends operations that wait for them") {
     const lazy_options options;
     const test::log_capture log;
     test::world in(nodes_of_their_own(4));
-    in.met().delay_answers(~0U - 1);
+    in.oob_board().delay_answers(~0U - 1);
     std::vector<std::uint32_t> from(4), into(4);
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {

@@ -16,7 +16,7 @@ TEST_CASE("starting an operation with a time limit needs no memory") {
     for (int i = 0; i < 3; ++i)
         all.add(0, args);
     REQUIRE(first.run() == UCS_OK);
-    exhaustion::arm(exhaustion::how::from_then_on, 1);
+    exhaustion::arm(exhaustion::failing::from_then_on, 1);
     for (const ucg_request_h each : all.all())
         static_cast<void>(ucg_request_start(each));
     const std::size_t wanted = exhaustion::disarm();
@@ -47,7 +47,7 @@ TEST_CASE("an operation without memory at its start ends on all ranks") {
         failed.add(rank, args);
     }
     REQUIRE(ucg_request_start(sound.all()[0]) == UCS_OK);
-    exhaustion::arm(exhaustion::how::once, 1);
+    exhaustion::arm(exhaustion::failing::once, 1);
     const ucs_status_t begun = ucg_request_start(failed.all()[0]);
     const bool struck = exhaustion::struck();
     exhaustion::disarm();

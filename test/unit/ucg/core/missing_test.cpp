@@ -34,7 +34,8 @@ private:
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
     std::size_t found = 0;
-    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    for (std::size_t position = 0; (position = text.find(part, position)) != std::string::npos;
+         position += part.size())
         ++found;
     return found;
 }
@@ -144,65 +145,65 @@ TEST_CASE("missing ranks: between nodes, all waiting ranks name the absent rank"
         {UCG_COLL_SCAN, nullptr, 4},
     }));
     INFO(ucg_coll_name(coll) << " of " << count);
-    scene of(apart);
-    of.start(coll, algorithm, count, 0.2);
-    of.check();
+    scene group(apart);
+    group.start(coll, algorithm, count, 0.2);
+    group.check();
 }
 
 TEST_CASE("missing ranks: a rank that makes no progress is named as well") {
-    scene of(apart);
-    of.in.freeze(absent);
-    of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
-    of.check();
+    scene group(apart);
+    group.in.freeze(absent);
+    group.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
+    group.check();
 }
 
 TEST_CASE("missing ranks: all waiting ranks name the absent rank if ranks share nodes") {
     const ucg_coll_t coll = GENERATE(UCG_COLL_ALLREDUCE, UCG_COLL_BARRIER);
-    scene of(in_pairs);
-    of.start(coll, "hierarchical", 1000, 0.2);
-    of.check();
+    scene group(in_pairs);
+    group.start(coll, "hierarchical", 1000, 0.2);
+    group.check();
 }
 
 TEST_CASE("missing ranks: on one node, all waiting ranks name the absent rank") {
     const ucg_coll_t coll = GENERATE(UCG_COLL_BARRIER, UCG_COLL_ALLREDUCE, UCG_COLL_GATHERV,
                                      UCG_COLL_ALLTOALLV, UCG_COLL_SCAN);
-    scene of(together);
-    of.start(coll, nullptr, 1000, 0.2);
-    of.check();
+    scene group(together);
+    group.start(coll, nullptr, 1000, 0.2);
+    group.check();
 }
 
 // All slots are full, and ranks that wait for free slots wait for each other as well.
 TEST_CASE("missing ranks: on one node, waiting ranks do not count as missing with long vectors") {
-    scene of(together);
-    of.start(UCG_COLL_ALLREDUCE, nullptr, 1'500'000, 0.2);
-    of.check();
+    scene group(together);
+    group.start(UCG_COLL_ALLREDUCE, nullptr, 1'500'000, 0.2);
+    group.check();
 }
 
 TEST_CASE("missing ranks: all name the absent rank during the comparison") {
     const test::env check("UCG_CHECK", "y");
-    scene of(GENERATE(apart, in_pairs, together));
-    of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
-    of.check();
+    scene group(GENERATE(apart, in_pairs, together));
+    group.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
+    group.check();
 }
 
 TEST_CASE("missing ranks: each of many operations names the absent rank") {
     const test::every_line all_lines;
-    scene of(apart);
+    scene group(apart);
     for (int i = 0; i < 8; ++i)
-        of.start(UCG_COLL_BARRIER, nullptr, 0, 0.4);
-    of.check();
+        group.start(UCG_COLL_BARRIER, nullptr, 0, 0.4);
+    group.check();
 }
 
 // Before a fix, the second operation had to wait for the query interval of the first one, up to
 // 12.8 seconds.
 TEST_CASE("missing ranks: a new operation finds them soon, also while an old one waits") {
-    scene of(apart);
-    of.start(UCG_COLL_BARRIER, nullptr, 0, 0);
-    of.let_pass(20 * second);
-    CHECK(of.name_it());
-    of.start(UCG_COLL_BARRIER, nullptr, 0, 0);
-    CHECK(!of.name_it());
-    of.let_pass(second);
-    CHECK(of.name_it());
-    of.give_up();
+    scene group(apart);
+    group.start(UCG_COLL_BARRIER, nullptr, 0, 0);
+    group.let_pass(20 * second);
+    CHECK(group.name_it());
+    group.start(UCG_COLL_BARRIER, nullptr, 0, 0);
+    CHECK(!group.name_it());
+    group.let_pass(second);
+    CHECK(group.name_it());
+    group.give_up();
 }

@@ -23,12 +23,12 @@ names four() {
                     names{"a", "b", "c", "d"});
 }
 
-batch notify_of(job& of, double timeout, const std::vector<std::uint8_t>& left_out = {}) {
-    return {of.in,
-            [&of, timeout](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_notify_args_t args = of.routing(rank);
+batch notify_of(job& test_job, double timeout, const std::vector<std::uint8_t>& left_out = {}) {
+    return {test_job.in,
+            [&test_job, timeout](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_notify_args_t args = test_job.routing(rank);
                 args.timeout = timeout;
-                return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+                return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
             },
             left_out};
 }
@@ -57,63 +57,63 @@ std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statu
 // none, so it needs no other rank, and has ended with UCS_OK well before rank 2 fails.
 TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, and all agree") {
     const test::log_capture log;
-    job of(three());
+    job test_job(three());
     for (const std::uint32_t rank : {0U, 2U})
-        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+        for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
             for (std::uint32_t j = 0; j < job::k; ++j)
-                of.topk[rank].at(t, j) = static_cast<std::int64_t>((2 - rank) * job::local);
-    of.notify();
+                test_job.topk[rank].at(t, j) = static_cast<std::int64_t>((2 - rank) * job::local);
+    test_job.notify();
     std::vector<table<float>> in, out;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        in.emplace_back(of.attr(rank).rows, job::hidden);
-        out.emplace_back(of.x[rank].rows, job::hidden);
+        in.emplace_back(test_job.attr(rank).rows, job::hidden);
+        out.emplace_back(test_job.x[rank].rows, job::hidden);
     }
     REQUIRE(in[1].rows == 0);
     {
-        batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
             args.x = in[rank].tensor();
             args.out_x = out[rank].tensor();
             if (rank == 2) --args.out_x.dims[0];
-            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+            return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
         });
-        CHECK(back.said(2) == UCS_ERR_BUFFER_TOO_SMALL);
+        CHECK(back.init_status(2) == UCS_ERR_BUFFER_TOO_SMALL);
         back.start();
         back.finish();
-        CHECK(ucg_request_test(back.of(0)) == UCS_ERR_BUFFER_TOO_SMALL);
-        CHECK(ucg_request_test(back.of(1)) == UCS_OK);
-        CHECK(ucg_request_test(back.of(2)) == UCS_ERR_BUFFER_TOO_SMALL);
+        CHECK(ucg_request_test(back.request(0)) == UCS_ERR_BUFFER_TOO_SMALL);
+        CHECK(ucg_request_test(back.request(1)) == UCS_OK);
+        CHECK(ucg_request_test(back.request(2)) == UCS_ERR_BUFFER_TOO_SMALL);
         std::vector<std::int32_t> statuses;
         for (std::uint32_t rank = 0; rank < 3; ++rank)
-            statuses.push_back(ucg_request_test(back.of(rank)));
-        for (const std::int32_t worst : agree(of.in, statuses))
+            statuses.push_back(ucg_request_test(back.request(rank)));
+        for (const std::int32_t worst : agree(test_job.in, statuses))
             CHECK(worst == UCS_ERR_BUFFER_TOO_SMALL);
     }
-    of.release_handles();
-    run_flat(of);  // the group serves on
+    test_job.release_handles();
+    run_flat(test_job);  // the group serves on
 }
 
 TEST_CASE("moe in C: the living go on in the same group without a rank that died") {
     const test::log_capture log;
-    job of(four());
-    of.in.freeze(2);
+    job test_job(four());
+    test_job.in.freeze(2);
     {
-        batch first = notify_of(of, 0.2, {0, 0, 1, 1});
-        ucg_moe_notify_args_t args = of.routing(3);
+        batch first = notify_of(test_job, 0.2, {0, 0, 1, 1});
+        ucg_moe_notify_args_t args = test_job.routing(3);
         ucg_request_h late = nullptr;
-        REQUIRE(ucg_moe_notify_init(of.teams[3], &args, &late) == UCS_OK);
+        REQUIRE(ucg_moe_notify_init(test_job.teams[3], &args, &late) == UCS_OK);
         CHECK(first.run(UCS_ERR_TIMED_OUT));
         CHECK(log.count("moe_notify timed out after 0.2 s") >= 1);
         // Rank 3 had not come to this operation, so it starts it as often as the others.
         REQUIRE(ucg_request_start(late) == UCS_OK);
-        REQUIRE(of.in.run_until([&] { return ucg_request_test(late) != UCS_INPROGRESS; }));
+        REQUIRE(test_job.in.run_until([&] { return ucg_request_test(late) != UCS_INPROGRESS; }));
         CHECK(ucg_request_test(late) == UCS_ERR_TIMED_OUT);
         CHECK(ucg_request_free(late) == UCS_OK);
     }
-    of.destroy_teams();
-    of.masked = {0, 0, 1, 0};
-    of.make_teams();
-    run_flat(of);
+    test_job.destroy_teams();
+    test_job.masked = {0, 0, 1, 0};
+    test_job.make_teams();
+    run_flat(test_job);
 }
 
 TEST_CASE("moe in C: to leave out ranks that live a group is split") {
@@ -162,52 +162,54 @@ TEST_CASE("moe in C: to leave out ranks that live a group is split") {
 
 TEST_CASE("moe in C: time limits of all exchanges") {
     const test::log_capture log;
-    job of({"a", "a", "b"});
-    of.notify();
+    job test_job({"a", "a", "b"});
+    test_job.notify();
     std::vector<table<float>> rows, sums;
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
     std::vector<table<float>> slots_of(3, {job::local * capacity, job::hidden});
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        rows.emplace_back(of.attr(rank).rows, job::hidden);
-        sums.emplace_back(of.x[rank].rows, job::hidden);
+        rows.emplace_back(test_job.attr(rank).rows, job::hidden);
+        sums.emplace_back(test_job.x[rank].rows, job::hidden);
     }
     const auto low_latency = [&](std::uint32_t rank, double timeout, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args = of.there(rank, most, slots_of[rank].stack(job::local));
+        ucg_moe_low_latency_args_t args =
+            test_job.there(rank, most, slots_of[rank].stack(job::local));
         args.timeout = timeout;
-        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     };
     std::vector<ucg_moe_slots_h> slots(3);
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         return low_latency(rank, 0, request_p);
     });
     REQUIRE(there.run());
     for (std::uint32_t rank = 0; rank < 3; ++rank)
-        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
 
     const std::vector<std::pair<std::string, batch::init>> inits = {
         {"moe_notify",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_notify_args_t args = of.routing(rank);
+             ucg_moe_notify_args_t args = test_job.routing(rank);
              args.timeout = 0.1;
-             return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+             return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
          }},
         {"moe_notify_dispatch",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
-             const ucg_moe_notify_args_t choices = of.routing(rank);
+             const ucg_moe_notify_args_t choices = test_job.routing(rank);
              ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-             args.x = of.x[rank].tensor();
+             args.x = test_job.x[rank].tensor();
              args.out_x = rows[rank].tensor();
              args.timeout = 0.1;
-             return ucg_moe_notify_dispatch_init(of.teams[rank], &choices, &args, 0, request_p);
+             return ucg_moe_notify_dispatch_init(test_job.teams[rank], &choices, &args, 0,
+                                                 request_p);
          }},
         {"moe_dispatch",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
              ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-             args.x = of.x[rank].tensor();
+             args.x = test_job.x[rank].tensor();
              args.out_x = rows[rank].tensor();
              args.timeout = 0.1;
-             return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+             return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
          }},
         {"moe_combine",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -215,7 +217,7 @@ TEST_CASE("moe in C: time limits of all exchanges") {
              args.x = rows[rank].tensor();
              args.out_x = sums[rank].tensor();
              args.timeout = 0.1;
-             return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+             return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
          }},
         {"moe_low_latency_dispatch",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -224,21 +226,22 @@ TEST_CASE("moe in C: time limits of all exchanges") {
         {"moe_low_latency_combine",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
              ucg_moe_low_latency_combine_args_t args =
-                 of.back(rank, slots_of[rank].stack(job::local), sums[rank].tensor());
+                 test_job.back(rank, slots_of[rank].stack(job::local), sums[rank].tensor());
              args.timeout = 0.1;
              return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
          }},
     };
     for (const auto& [name, make] : inits) {
         INFO(name);
-        batch all(of.in, make);
+        batch all(test_job.in, make);
         // Rank 2 does not come, and rank 0 needs it.
-        REQUIRE(ucg_request_start(all.of(0)) == UCS_OK);
-        REQUIRE(of.in.run_until([&] { return ucg_request_test(all.of(0)) != UCS_INPROGRESS; }));
-        CHECK(ucg_request_test(all.of(0)) == UCS_ERR_TIMED_OUT);
+        REQUIRE(ucg_request_start(all.request(0)) == UCS_OK);
+        REQUIRE(test_job.in.run_until(
+            [&] { return ucg_request_test(all.request(0)) != UCS_INPROGRESS; }));
+        CHECK(ucg_request_test(all.request(0)) == UCS_ERR_TIMED_OUT);
         CHECK(log.count(name + " timed out after 0.1 s on rank 0 of 3") == 1);
         for (const std::uint32_t rank : {1U, 2U})
-            REQUIRE(ucg_request_start(all.of(rank)) == UCS_OK);
+            REQUIRE(ucg_request_start(all.request(rank)) == UCS_OK);
         all.finish();
     }
     for (const ucg_moe_slots_h each : slots)
@@ -247,78 +250,78 @@ TEST_CASE("moe in C: time limits of all exchanges") {
 
 TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") {
     const test::log_capture log;
-    job of({"a", "b"});
-    struct told {
-        ucg_request_h who = nullptr;
+    job test_job({"a", "b"});
+    struct callback_record {
+        ucg_request_h request = nullptr;
         ucs_status_t status = UCS_INPROGRESS;
         unsigned times = 0;
     };
-    std::array<told, 2> heard;
-    const auto hear = [](ucg_request_h request, ucs_status_t status, void* arg) {
-        told& by = *static_cast<told*>(arg);
-        by = {request, status, by.times + 1};
+    std::array<callback_record, 2> records;
+    const auto record = [](ucg_request_h request, ucs_status_t status, void* arg) {
+        callback_record& entry = *static_cast<callback_record*>(arg);
+        entry = {request, status, entry.times + 1};
     };
     const bool older = GENERATE(false, true);
-    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_notify_args_t args = of.routing(rank);
+    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_notify_args_t args = test_job.routing(rank);
         args.timeout = older ? 1e-9 : 0;
-        args.callback = hear;
-        args.callback_arg = &heard[rank];
+        args.callback = record;
+        args.callback_arg = &records[rank];
         if (older) args.struct_size = offsetof(ucg_moe_notify_args_t, timeout);
-        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
     });
     CHECK(all.run());
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-        CHECK(heard[rank].times == (older ? 0 : 1));
-        CHECK(heard[rank].who == (older ? nullptr : all.of(rank)));
-        CHECK(heard[rank].status == (older ? UCS_INPROGRESS : UCS_OK));
+        CHECK(records[rank].times == (older ? 0 : 1));
+        CHECK(records[rank].request == (older ? nullptr : all.request(rank)));
+        CHECK(records[rank].status == (older ? UCS_INPROGRESS : UCS_OK));
     }
 }
 
 TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture log;
-    job of(four());
-    of.notify();
+    job test_job(four());
+    test_job.notify();
     std::vector<table<float>> out;
     for (std::uint32_t rank = 0; rank < 4; ++rank)
-        out.emplace_back(of.attr(rank).rows, job::hidden);
+        out.emplace_back(test_job.attr(rank).rows, job::hidden);
     // The arguments of rank 2, which `spoil` changes.
     const auto run = [&](ucs_status_t wanted, const auto& spoil) {
-        batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-            args.x = of.x[rank].tensor();
+            args.x = test_job.x[rank].tensor();
             args.out_x = out[rank].tensor();
             args.x.type = args.out_x.type = UCG_TYPE_BF16;
             if (rank == 2) spoil(args);
-            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
         });
         CHECK(all.run(wanted));
     };
     run(UCS_OK, [](auto&) {});
     // Types of the same size, which differ in nothing else.
     run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.type = args.out_x.type = UCG_TYPE_FP16; });
-    const char* const said =
+    const char* const expected_line =
         "rank 2 calls moe_dispatch, rank 0 calls moe_dispatch with other tensors, types or numbers";
-    CHECK(log.count(said) == 2);
+    CHECK(log.count(expected_line) == 2);
     run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.dims[1] = args.out_x.dims[1] = 64; });
-    CHECK(log.count(said) == 4);
+    CHECK(log.count(expected_line) == 4);
     // A refused call is not compared: all ranks end with its error.
     run(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 2; });
-    CHECK(log.count(said) == 4);
+    CHECK(log.count(expected_line) == 4);
     {
-        batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
             ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
-            there.x = back.out_x = of.x[rank].tensor();
+            there.x = back.out_x = test_job.x[rank].tensor();
             there.out_x = back.x = out[rank].tensor();
-            return rank == 2 ? ucg_moe_combine_init(of.handles[rank], &back, request_p)
-                             : ucg_moe_dispatch_init(of.handles[rank], &there, request_p);
+            return rank == 2 ? ucg_moe_combine_init(test_job.handles[rank], &back, request_p)
+                             : ucg_moe_dispatch_init(test_job.handles[rank], &there, request_p);
         });
         CHECK(all.run(UCS_ERR_INVALID_PARAM));
         CHECK(log.count("rank 2 calls moe_combine, rank 0 calls moe_dispatch") == 2);
     }
-    batch again = notify_of(of, 0);
+    batch again = notify_of(test_job, 0);
     CHECK(again.run());
 }
 
@@ -347,7 +350,7 @@ TEST_CASE("moe in C: what the user says of the network decides about the route")
     });
     REQUIRE(routing.run());
     for (std::uint32_t rank = 0; rank < 4; ++rank)
-        REQUIRE(ucg_moe_notify_handle(routing.of(rank), &handles[rank]) == UCS_OK);
+        REQUIRE(ucg_moe_notify_handle(routing.request(rank), &handles[rank]) == UCS_OK);
     batch back(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
         args.x = tensor_of(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1);

@@ -58,10 +58,10 @@ public:
 
     // Every rank gets a request, whatever its init returns.
     batch(world& in, const init& make, const std::vector<std::uint8_t>& masked = {})
-        : in_(in), all_(in.size()), said_(in.size(), UCS_OK) {
+        : in_(in), all_(in.size()), init_statuses_(in.size(), UCS_OK) {
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
             if (!masked.empty() && masked[rank] != 0) continue;
-            said_[rank] = make(rank, &all_[rank]);
+            init_statuses_[rank] = make(rank, &all_[rank]);
             REQUIRE(all_[rank] != nullptr);
         }
     }
@@ -72,9 +72,11 @@ public:
             CHECK(ucg_request_free(each) == UCS_OK);
     }
 
-    [[nodiscard]] ucg_request_h of(std::uint32_t rank) const { return all_[rank]; }
+    [[nodiscard]] ucg_request_h request(std::uint32_t rank) const { return all_[rank]; }
     // The status that its init returned.
-    [[nodiscard]] ucs_status_t said(std::uint32_t rank) const { return said_[rank]; }
+    [[nodiscard]] ucs_status_t init_status(std::uint32_t rank) const {
+        return init_statuses_[rank];
+    }
 
     // Rank 1, which has no tokens, may have all data that it needs before another rank fails.
     void let_idle_rank_end() { idle_may_end_ = true; }
@@ -107,7 +109,7 @@ public:
 private:
     world& in_;
     std::vector<ucg_request_h> all_;
-    std::vector<ucs_status_t> said_;
+    std::vector<ucs_status_t> init_statuses_;
     bool idle_may_end_ = false;
 };
 
@@ -253,10 +255,10 @@ public:
         REQUIRE(all.run());
         take_handles(all);
     }
-    void take_handles(const batch& of) {
+    void take_handles(const batch& requests) {
         handles.resize(ranks());
         for (const std::uint32_t rank : living())
-            REQUIRE(ucg_moe_notify_handle(of.of(rank), &handles[rank]) == UCS_OK);
+            REQUIRE(ucg_moe_notify_handle(requests.request(rank), &handles[rank]) == UCS_OK);
     }
     [[nodiscard]] ucg_moe_handle_attr_t attr(std::uint32_t rank) const {
         ucg_moe_handle_attr_t made = UCG_MOE_HANDLE_ATTR_INIT;

@@ -13,18 +13,18 @@ struct moved {
     std::vector<table<std::int64_t>> out_topk;
     std::vector<table<float>> sums, weight_sums, bias;
 
-    explicit moved(job& of) {
-        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-            sums.emplace_back(of.x[rank].rows, job::hidden);
-            weight_sums.emplace_back(of.x[rank].rows, job::k);
-            bias.emplace_back(of.x[rank].rows, job::hidden, 0.5F);
+    explicit moved(job& test_job) {
+        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+            sums.emplace_back(test_job.x[rank].rows, job::hidden);
+            weight_sums.emplace_back(test_job.x[rank].rows, job::k);
+            bias.emplace_back(test_job.x[rank].rows, job::hidden, 0.5F);
         }
     }
     // `rows` of each rank.
-    void make_room(job& of, const std::function<std::uint64_t(std::uint32_t)>& rows,
+    void make_room(job& test_job, const std::function<std::uint64_t(std::uint32_t)>& rows,
                    std::uint32_t columns) {
-        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-            const std::uint64_t count = of.lives(rank) ? rows(rank) : 0;
+        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+            const std::uint64_t count = test_job.lives(rank) ? rows(rank) : 0;
             out.emplace_back(count, job::hidden, -7.0F);
             out_weights.emplace_back(count, columns, -7.0F);
             out_topk.emplace_back(count, job::k, -7);
@@ -38,10 +38,10 @@ struct moved {
         for (table<std::int64_t>& each : out_topk)
             std::ranges::fill(each.all, -9);
     }
-    ucg_moe_dispatch_args_t dispatch(job& of, std::uint32_t rank) {
+    ucg_moe_dispatch_args_t dispatch(job& test_job, std::uint32_t rank) {
         ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = of.x[rank].tensor();
-        args.weights = of.weights[rank].tensor();
+        args.x = test_job.x[rank].tensor();
+        args.weights = test_job.weights[rank].tensor();
         args.out_x = out[rank].tensor();
         args.out_weights = out_weights[rank].tensor();
         return args;
@@ -56,73 +56,73 @@ struct moved {
         return args;
     }
     // For rows of one token each: the received data, and the results of the experts.
-    void check_rows_and_work(job& of, std::uint32_t rank) {
-        const auto wanted = of.arriving(rank);
+    void check_rows_and_work(job& test_job, std::uint32_t rank) {
+        const auto wanted = test_job.arriving(rank);
         REQUIRE(out[rank].rows >= wanted.size());
         for (std::uint64_t row = 0; row < wanted.size(); ++row) {
             const auto [source, token] = wanted[row];
             float factor = 0;
             for (std::uint32_t j = 0; j < job::k; ++j) {
-                const std::int64_t e = of.choice(source, token, j);
+                const std::int64_t e = test_job.choice(source, token, j);
                 const bool mine = e >= 0 && e / job::local == rank;
                 REQUIRE(out_topk[rank].at(row, j) == (mine ? e % job::local : -1));
                 REQUIRE(out_weights[rank].at(row, j) ==
-                        (mine ? of.weights[source].at(token, j) : 0));
+                        (mine ? test_job.weights[source].at(token, j) : 0));
                 if (mine) factor += static_cast<float>(e + 1);
             }
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
-                REQUIRE(out[rank].at(row, h) == of.x[source].at(token, h));
+                REQUIRE(out[rank].at(row, h) == test_job.x[source].at(token, h));
                 out[rank].at(row, h) *= factor;
             }
         }
         for (std::uint64_t row = wanted.size(); row < out[rank].rows; ++row)
             REQUIRE(out_topk[rank].at(row, 0) == -1);
     }
-    void check_sums(job& of, std::uint32_t rank) {
-        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t) {
+    void check_sums(job& test_job, std::uint32_t rank) {
+        for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t) {
             for (std::uint32_t h = 0; h < job::hidden; ++h)
-                REQUIRE(sums[rank].at(t, h) == of.result(rank, t, h) + 0.5F);
+                REQUIRE(sums[rank].at(t, h) == test_job.result(rank, t, h) + 0.5F);
             for (std::uint32_t j = 0; j < job::k; ++j)
                 REQUIRE(weight_sums[rank].at(t, j) ==
-                        (of.choice(rank, t, j) >= 0 ? of.weights[rank].at(t, j) : 0));
+                        (test_job.choice(rank, t, j) >= 0 ? test_job.weights[rank].at(t, j) : 0));
         }
     }
 };
 
 // Runs notify, and dispatch and combine twice with other tokens; keeps only the requests.
-inline void run_flat(job& of) {
-    of.notify();
-    moved data(of);
+inline void run_flat(job& test_job) {
+    test_job.notify();
+    moved data(test_job);
     data.make_room(
-        of, [&](std::uint32_t rank) { return of.attr(rank).rows + rank % 2; }, job::k);
+        test_job, [&](std::uint32_t rank) { return test_job.attr(rank).rows + rank % 2; }, job::k);
     batch there(
-        of.in,
+        test_job.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+            ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
             args.out_topk = data.out_topk[rank].tensor();
-            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
         },
-        of.masked);
+        test_job.masked);
     batch back(
-        of.in,
+        test_job.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
             const ucg_moe_combine_args_t args = data.combine(rank);
-            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+            return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
         },
-        of.masked);
-    of.release_handles();
-    of.destroy_teams();
+        test_job.masked);
+    test_job.release_handles();
+    test_job.destroy_teams();
     for (unsigned start = 0; start < 2; ++start) {
-        for (auto& each : of.x)
+        for (auto& each : test_job.x)
             for (float& number : each.all)
                 number += static_cast<float>(start);
         data.poison();
         REQUIRE(there.run());
-        for (const std::uint32_t rank : of.living())
-            data.check_rows_and_work(of, rank);
+        for (const std::uint32_t rank : test_job.living())
+            data.check_rows_and_work(test_job, rank);
         REQUIRE(back.run());
-        for (const std::uint32_t rank : of.living())
-            data.check_sums(of, rank);
+        for (const std::uint32_t rank : test_job.living())
+            data.check_sums(test_job, rank);
     }
 }
 

@@ -9,7 +9,7 @@
 #include "test/unit/ucg/oob/ranks.hpp"
 
 extern "C" {
-using experts_t = void (*)(std::uint16_t* rows, const float* weights, ucg_moe_handle_h what);
+using experts_t = void (*)(std::uint16_t* rows, const float* weights, ucg_moe_handle_h handle);
 ucs_status_t layer(ucg_moe_team_h team, std::int64_t* topk, float* weights, std::uint32_t k,
                    std::uint16_t* x, std::uint64_t tokens, std::uint64_t hidden,
                    experts_t apply_experts);
@@ -41,9 +41,9 @@ float number(std::uint32_t rank, std::uint32_t token, std::uint32_t h) {
 thread_local std::uint32_t my_rank;
 
 // Expert e multiplies its tokens by e + 1.
-void apply(std::uint16_t* rows, const float* weights, ucg_moe_handle_h what) {
+void apply(std::uint16_t* rows, const float* weights, ucg_moe_handle_h handle) {
     ucg_moe_handle_attr_t came = UCG_MOE_HANDLE_ATTR_INIT;
-    if (ucg_moe_handle_query(what, &came) != UCS_OK) return;
+    if (ucg_moe_handle_query(handle, &came) != UCS_OK) return;
     for (std::uint32_t row = 0; row < came.rows; ++row) {
         float factor = 0;
         for (std::uint32_t j = 0; j < k; ++j) {

@@ -8,17 +8,17 @@ namespace {
 
 // Rank 2 passes other arguments than the others: its init returns the status, and all ranks end
 // with it.
-void expect_refused(job& of, ucs_status_t wanted, const batch::init& make,
+void expect_refused(job& test_job, ucs_status_t wanted, const batch::init& make,
                     bool idle_may_end = false) {
-    batch all(of.in, make);
+    batch all(test_job.in, make);
     if (idle_may_end) all.let_idle_rank_end();
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
-        CHECK(all.said(rank) == (rank == 2 ? wanted : UCS_OK));
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+        CHECK(all.init_status(rank) == (rank == 2 ? wanted : UCS_OK));
     CHECK(all.run(wanted));
 }
 
 struct wrong_tensor {
-    const char* what;
+    const char* name;
     ucs_status_t status;
     std::function<void(ucg_moe_tensor_t&)> spoil;
 };
@@ -54,10 +54,10 @@ struct named {
     bool is_output;
 };
 
-std::uint64_t bytes_of(const ucg_moe_tensor_t& what) {
-    std::uint64_t bytes = what.type == UCG_TYPE_FP8_E4M3 ? 1 : 4;
-    for (std::uint32_t d = 0; d < what.ndims; ++d)
-        bytes *= what.dims[d];
+std::uint64_t bytes_of(const ucg_moe_tensor_t& tensor) {
+    std::uint64_t bytes = tensor.type == UCG_TYPE_FP8_E4M3 ? 1 : 4;
+    for (std::uint32_t d = 0; d < tensor.ndims; ++d)
+        bytes *= tensor.dims[d];
     return bytes;
 }
 
@@ -77,14 +77,14 @@ void expect_apart(const test::log_capture& log, const char* operation, std::vect
             next += bytes_of(*each.tensor);
         }
     };
-    const auto said = [&] {
+    const auto try_init = [&] {
         ucg_request_h request = nullptr;
         const ucs_status_t status = init(&request);
         CHECK(ucg_request_free(request) == UCS_OK);
         return status;
     };
     lay_out();
-    CHECK(said() == UCS_OK);
+    CHECK(try_init() == UCS_OK);
     for (std::size_t i = 0; i < all.size(); ++i) {
         for (std::size_t j = 0; j < all.size(); ++j) {
             if (i == j) continue;
@@ -104,7 +104,7 @@ void expect_apart(const test::log_capture& log, const char* operation, std::vect
             const std::string line = std::string(operation) + ": the " + all[std::min(i, j)].name +
                                      " and the " + all[std::max(i, j)].name + " overlap";
             const std::size_t before = log.count(line);
-            CHECK(said() == (wrong ? UCS_ERR_INVALID_PARAM : UCS_OK));
+            CHECK(try_init() == (wrong ? UCS_ERR_INVALID_PARAM : UCS_OK));
             CHECK(log.count(line) == before + (wrong ? 1 : 0));
         }
     }
@@ -143,42 +143,43 @@ TEST_CASE("moe in C: teams that cannot be") {
 
 TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
+    job test_job({"a", "a", "b", "b"});
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_notify_args_t args = of.routing(rank);
+        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_notify_args_t args = test_job.routing(rank);
             if (rank == 2) spoil(args);
-            return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+            return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
         });
     };
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         with(each.status, [&](ucg_moe_notify_args_t& args) { each.spoil(args.topk); });
     }
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.route = static_cast<ucg_moe_route_t>(7); });
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.channels = 100'000; });
     with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 1U << 20U; });
-    table<std::int64_t> unknown(4, job::k, of.experts());
+    table<std::int64_t> unknown(4, job::k, test_job.experts());
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = unknown.tensor(); });
     CHECK(log.count("token 0 chose expert 8 at place 0") == 1);
-    of.notify();  // the group still serves
+    test_job.notify();  // the group still serves
 }
 
 TEST_CASE("moe in C: ranks that disagree all end with an error") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_notify_args_t args = of.routing(rank);
+    job test_job({"a", "a", "b", "b"});
+    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_notify_args_t args = test_job.routing(rank);
         if (rank == 2) args.topk.dims[1] = 2;
-        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
     });
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        CHECK(all.said(rank) == UCS_OK);
-        REQUIRE(ucg_request_start(all.of(rank)) == UCS_OK);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        CHECK(all.init_status(rank) == UCS_OK);
+        REQUIRE(ucg_request_start(all.request(rank)) == UCS_OK);
     }
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        REQUIRE(of.in.run_until([&] { return ucg_request_test(all.of(rank)) != UCS_INPROGRESS; }));
-        const ucs_status_t end = ucg_request_test(all.of(rank));
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        REQUIRE(test_job.in.run_until(
+            [&] { return ucg_request_test(all.request(rank)) != UCS_INPROGRESS; }));
+        const ucs_status_t end = ucg_request_test(all.request(rank));
         CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
     }
 }
@@ -188,23 +189,25 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
     const test::log_capture log;
     const std::uint32_t flags = GENERATE(unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
                                          unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
-    job of(GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
-                    std::vector<std::string>{"a", "a", "b", "b"}));
-    const std::uint64_t capacity = std::uint64_t{10} * of.ranks();
-    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<std::uint16_t>> results(of.ranks(), {job::local * capacity, job::hidden});
+    job test_job(GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
+                          std::vector<std::string>{"a", "a", "b", "b"}));
+    const std::uint64_t capacity = std::uint64_t{10} * test_job.ranks();
+    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> results(test_job.ranks(),
+                                              {job::local * capacity, job::hidden});
     std::vector<table<std::uint16_t>> sums;
-    std::vector<ucg_moe_slots_h> slots(of.ranks());
-    for (const auto& each : of.x)
+    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
+    for (const auto& each : test_job.x)
         sums.emplace_back(each.rows, job::hidden);
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_low_latency_args_t args = of.there(rank, 10, out[rank].stack(job::local));
-        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_low_latency_args_t args =
+            test_job.there(rank, 10, out[rank].stack(job::local));
+        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
-    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
-        ucg_moe_low_latency_combine_args_t args = of.back(
+    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
+        ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = rank == 2 ? flags : 0;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
@@ -213,8 +216,8 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
         ucg_moe_slots_release(each);
     back.start();
     back.finish();
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        const ucs_status_t end = ucg_request_test(back.of(rank));
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        const ucs_status_t end = ucg_request_test(back.request(rank));
         // Others may have had all they need before, from whose rows are of one expert.
         CHECK((end == UCS_ERR_MESSAGE_TRUNCATED || (rank != 2 && end == UCS_OK)));
     }
@@ -222,29 +225,29 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
 
 TEST_CASE("moe in C: a notify is started once, and has one handle") {
     const test::log_capture log;
-    job of({"a", "a"});
-    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t args = of.routing(rank);
-        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+    job test_job({"a", "a"});
+    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t args = test_job.routing(rank);
+        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
     });
     ucg_moe_handle_h none = nullptr;
-    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
-    CHECK(ucg_request_set_buffers(all.of(0), nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(ucg_moe_notify_handle(all.request(0), &none) == UCS_ERR_NO_ELEM);
+    CHECK(ucg_request_set_buffers(all.request(0), nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
     REQUIRE(all.run());
-    CHECK(ucg_request_start(all.of(0)) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_request_start(all.request(0)) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("moe_notify can be started once") == 1);
-    of.take_handles(all);  // what it found out is still there
-    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
+    test_job.take_handles(all);  // what it found out is still there
+    CHECK(ucg_moe_notify_handle(all.request(0), &none) == UCS_ERR_NO_ELEM);
     ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
-    REQUIRE(ucg_request_query(all.of(1), &attr) == UCS_OK);
+    REQUIRE(ucg_request_query(all.request(1), &attr) == UCS_OK);
     CHECK(std::string(attr.algorithm) == "moe_notify");
     CHECK(ucg_moe_notify_handle(nullptr, &none) == UCS_ERR_INVALID_PARAM);
     ucg_moe_slots_h slots = nullptr;
-    CHECK(ucg_moe_low_latency_handle(all.of(0), &slots) == UCS_ERR_NO_ELEM);
+    CHECK(ucg_moe_low_latency_handle(all.request(0), &slots) == UCS_ERR_NO_ELEM);
 
     ucg_coll_args_t barrier = UCG_COLL_ARGS_INIT;
     ucg_request_h other = nullptr;
-    REQUIRE(ucg_request_init(of.in.groups[0], &barrier, &other) == UCS_OK);
+    REQUIRE(ucg_request_init(test_job.in.groups[0], &barrier, &other) == UCS_OK);
     CHECK(ucg_moe_notify_handle(other, &none) == UCS_ERR_NO_ELEM);
     CHECK(none == nullptr);
     CHECK(ucg_request_free(other) == UCS_OK);
@@ -252,26 +255,26 @@ TEST_CASE("moe in C: a notify is started once, and has one handle") {
 
 TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    of.notify();
+    job test_job({"a", "a", "b", "b"});
+    test_job.notify();
     std::vector<table<float>> out, out_weights;
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        out.emplace_back(of.attr(rank).rows, job::hidden);
-        out_weights.emplace_back(of.attr(rank).rows, job::k);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        out.emplace_back(test_job.attr(rank).rows, job::hidden);
+        out_weights.emplace_back(test_job.attr(rank).rows, job::k);
     }
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-            args.x = of.x[rank].tensor();
-            args.weights = of.weights[rank].tensor();
+            args.x = test_job.x[rank].tensor();
+            args.weights = test_job.weights[rank].tensor();
             args.out_x = out[rank].tensor();
             args.out_weights = out_weights[rank].tensor();
             if (rank == 2) spoil(args);
-            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
         });
     };
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         with(each.status, [&](auto& args) { each.spoil(args.x); });
         with(each.status, [&](auto& args) { each.spoil(args.out_x); });
         with(each.status, [&](auto& args) { each.spoil(args.out_weights); });
@@ -289,8 +292,8 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
         args.out_topk.data = nullptr;
     });
     // An expansion of another notify.
-    const std::vector<ucg_moe_handle_h> before = of.handles;
-    of.notify();
+    const std::vector<ucg_moe_handle_h> before = test_job.handles;
+    test_job.notify();
     ucg_moe_expansion_h expansion = nullptr;
     REQUIRE(ucg_moe_expand(before[2], 1, &expansion) == UCS_OK);
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.expansion = expansion; });
@@ -302,31 +305,31 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
 
 TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    of.notify();
+    job test_job({"a", "a", "b", "b"});
+    test_job.notify();
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         std::vector<table<float>> in, out;
-        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-            in.emplace_back(of.attr(rank).rows, job::hidden);
-            out.emplace_back(of.x[rank].rows, job::hidden);
+        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+            in.emplace_back(test_job.attr(rank).rows, job::hidden);
+            out.emplace_back(test_job.x[rank].rows, job::hidden);
         }
         expect_refused(
-            of, wanted,
+            test_job, wanted,
             [&](std::uint32_t rank, ucg_request_h* request_p) {
                 ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
                 args.x = in[rank].tensor();
                 args.out_x = out[rank].tensor();
-                args.bias[0] = of.x[rank].tensor();
+                args.bias[0] = test_job.x[rank].tensor();
                 if (rank == 2) spoil(args);
-                return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+                return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
             },
             true);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         with(each.status, [&](auto& args) { each.spoil(args.x); });
         with(each.status, [&](auto& args) { each.spoil(args.out_x); });
-        if (std::string(each.what) != "not there")
+        if (std::string(each.name) != "not there")
             with(each.status, [&](auto& args) { each.spoil(args.bias[0]); });
     }
     with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[0]; });
@@ -334,57 +337,59 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
 
 TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    std::vector<table<float>> out(of.ranks(), {1, job::hidden});
+    job test_job({"a", "a", "b", "b"});
+    std::vector<table<float>> out(test_job.ranks(), {1, job::hidden});
     ucg_moe_expansion_h expansion = nullptr;
-    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t routing = of.routing(rank);
+    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t routing = test_job.routing(rank);
         ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = of.x[rank].tensor();
+        args.x = test_job.x[rank].tensor();
         args.out_x = out[rank].tensor();
-        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, 0, request_p);
+        return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, 0, request_p);
     });
     CHECK(all.run(UCS_ERR_BUFFER_TOO_SMALL));
     ucg_moe_handle_h none = nullptr;
-    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
+    CHECK(ucg_moe_notify_handle(all.request(0), &none) == UCS_ERR_NO_ELEM);
 
-    of.notify();
-    CHECK(ucg_moe_expand(of.handles[0], 0, &expansion) == UCS_ERR_INVALID_PARAM);
-    REQUIRE(ucg_moe_expand(of.handles[2], 4, &expansion) == UCS_OK);
-    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t routing = of.routing(rank);
-        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = of.x[rank].tensor();
-        args.out_x = out[rank].tensor();
-        if (rank == 2) args.expansion = expansion;
-        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, 4, request_p);
-    });
+    test_job.notify();
+    CHECK(ucg_moe_expand(test_job.handles[0], 0, &expansion) == UCS_ERR_INVALID_PARAM);
+    REQUIRE(ucg_moe_expand(test_job.handles[2], 4, &expansion) == UCS_OK);
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
+                   [&](std::uint32_t rank, ucg_request_h* request_p) {
+                       const ucg_moe_notify_args_t routing = test_job.routing(rank);
+                       ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+                       args.x = test_job.x[rank].tensor();
+                       args.out_x = out[rank].tensor();
+                       if (rank == 2) args.expansion = expansion;
+                       return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, 4,
+                                                           request_p);
+                   });
     ucg_moe_expansion_release(expansion);
     std::int32_t rows[job::local];
     ucg_moe_matrices_t matrices = UCG_MOE_MATRICES_INIT;
     matrices.alignment = UINT32_MAX;
     matrices.per_expert = rows;
-    CHECK(ucg_moe_handle_matrices(of.handles[0], &matrices) == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(ucg_moe_handle_matrices(test_job.handles[0], &matrices) == UCS_ERR_EXCEEDS_LIMIT);
 }
 
 TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
+    job test_job({"a", "a", "b", "b"});
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
-    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
+    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
     const auto args_of = [&](std::uint32_t rank) {
-        return of.there(rank, most, out[rank].stack(job::local));
+        return test_job.there(rank, most, out[rank].stack(job::local));
     };
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
             ucg_moe_low_latency_args_t args = args_of(rank);
             if (rank == 2) spoil(args);
-            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         });
     };
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         with(each.status, [&](auto& args) { each.spoil(args.topk); });
         with(each.status, [&](auto& args) { each.spoil(args.x); });
         with(each.status, [&](auto& args) { each.spoil(args.out_x); });
@@ -396,25 +401,25 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     with(UCS_ERR_INVALID_PARAM,
          [](auto& args) { args.scaling = static_cast<ucg_moe_scaling_t>(-3); });
 
-    std::vector<ucg_moe_slots_h> slots(of.ranks());
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         const ucg_moe_low_latency_args_t args = args_of(rank);
-        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
-        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
     std::vector<table<float>> sums;
-    for (const auto& each : of.x)
+    for (const auto& each : test_job.x)
         sums.emplace_back(each.rows, job::hidden);
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         for (unsigned which = 0; which < 3; ++which) {
             expect_refused(
-                of, each.status,
+                test_job, each.status,
                 [&](std::uint32_t rank, ucg_request_h* request_p) {
                     ucg_moe_low_latency_combine_args_t args =
-                        of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
+                        test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                     ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
                     if (rank == 2) each.spoil(*all[which]);
                     return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
@@ -427,10 +432,10 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
                                         {3U, UCS_ERR_INVALID_PARAM},
                                         {1U, UCS_ERR_INVALID_PARAM}}) {
         expect_refused(
-            of, status,
+            test_job, status,
             [&, with_flags = flags](std::uint32_t rank, ucg_request_h* request_p) {
                 ucg_moe_low_latency_combine_args_t args =
-                    of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
+                    test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                 if (rank == 2) args.flags = with_flags;
                 return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
             },
@@ -461,7 +466,7 @@ TEST_CASE("moe in C: casts to fp8 and layouts that are refused") {
     };
     CHECK(cast([](auto&) {}) == UCS_OK);
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
+        INFO(each.name);
         for (unsigned which = 0; which < 3; ++which) {
             const ucs_status_t status = cast([&](auto& all) { each.spoil(all[which]); });
             CHECK(status == each.status);
@@ -473,45 +478,45 @@ TEST_CASE("moe in C: casts to fp8 and layouts that are refused") {
     CHECK(cast([](auto&) {}, UCG_MOE_SCALING_EXPONENT) == UCS_ERR_INVALID_PARAM);
     CHECK(cast([](auto&) {}, static_cast<ucg_moe_scaling_t>(3)) == UCS_ERR_INVALID_PARAM);
 
-    job of({"a", "a"});
+    job test_job({"a", "a"});
     ucg_moe_layout_t layout = UCG_MOE_LAYOUT_INIT;
     for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.what);
-        ucg_moe_tensor_t topk = of.topk[0].tensor();
+        INFO(each.name);
+        ucg_moe_tensor_t topk = test_job.topk[0].tensor();
         each.spoil(topk);
-        CHECK(ucg_moe_get_layout(of.teams[0], &topk, &layout) == each.status);
+        CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, &layout) == each.status);
     }
-    const ucg_moe_tensor_t topk = of.topk[0].tensor();
-    CHECK(ucg_moe_get_layout(of.teams[0], &topk, &layout) == UCS_OK);
-    CHECK(ucg_moe_get_layout(of.teams[0], &topk, nullptr) == UCS_ERR_INVALID_PARAM);
+    const ucg_moe_tensor_t topk = test_job.topk[0].tensor();
+    CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, &layout) == UCS_OK);
+    CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_get_layout(nullptr, &topk, &layout) == UCS_ERR_INVALID_PARAM);
 }
 
 TEST_CASE("moe in C: without arguments or handles there is no request") {
     const test::log_capture log;
-    job of({"a"});
-    of.notify();
+    job test_job({"a"});
+    test_job.notify();
     const auto none = [](ucs_status_t status, const ucg_request_h& request) {
         CHECK(status == UCS_ERR_INVALID_PARAM);
         CHECK(request == nullptr);
     };
     ucg_request_h request = nullptr;
-    const ucg_moe_notify_args_t notify = of.routing(0);
+    const ucg_moe_notify_args_t notify = test_job.routing(0);
     const ucg_moe_dispatch_args_t dispatch = UCG_MOE_DISPATCH_ARGS_INIT;
-    none(ucg_moe_notify_init(of.teams[0], nullptr, &request), request);
+    none(ucg_moe_notify_init(test_job.teams[0], nullptr, &request), request);
     none(ucg_moe_notify_init(nullptr, &notify, &request), request);
-    CHECK(ucg_moe_notify_init(of.teams[0], &notify, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_notify_init(test_job.teams[0], &notify, nullptr) == UCS_ERR_INVALID_PARAM);
     ucg_moe_notify_args_t unset = notify;
     unset.struct_size = 0;
-    none(ucg_moe_notify_init(of.teams[0], &unset, &request), request);
-    none(ucg_moe_notify_dispatch_init(of.teams[0], &notify, nullptr, 0, &request), request);
-    none(ucg_moe_notify_dispatch_init(of.teams[0], nullptr, &dispatch, 0, &request), request);
-    none(ucg_moe_dispatch_init(of.handles[0], nullptr, &request), request);
+    none(ucg_moe_notify_init(test_job.teams[0], &unset, &request), request);
+    none(ucg_moe_notify_dispatch_init(test_job.teams[0], &notify, nullptr, 0, &request), request);
+    none(ucg_moe_notify_dispatch_init(test_job.teams[0], nullptr, &dispatch, 0, &request), request);
+    none(ucg_moe_dispatch_init(test_job.handles[0], nullptr, &request), request);
     none(ucg_moe_dispatch_init(nullptr, &dispatch, &request), request);
-    none(ucg_moe_combine_init(of.handles[0], nullptr, &request), request);
-    none(ucg_moe_low_latency_dispatch_init(of.teams[0], nullptr, &request), request);
+    none(ucg_moe_combine_init(test_job.handles[0], nullptr, &request), request);
+    none(ucg_moe_low_latency_dispatch_init(test_job.teams[0], nullptr, &request), request);
     none(ucg_moe_low_latency_combine_init(nullptr, nullptr, &request), request);
-    CHECK(ucg_moe_handle_query(of.handles[0], nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_handle_query(test_job.handles[0], nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_expand(nullptr, 1, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_expansion_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_slots_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
@@ -521,10 +526,10 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     ucg_moe_handle_attr_t no_attr = UCG_MOE_HANDLE_ATTR_INIT;
     no_attr.struct_size = 0;
     no_attr.k = 77;
-    CHECK(ucg_moe_handle_query(of.handles[0], &no_attr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_handle_query(test_job.handles[0], &no_attr) == UCS_ERR_INVALID_PARAM);
     CHECK(no_attr.k == 77);
     ucg_moe_expansion_h expansion = nullptr;
-    REQUIRE(ucg_moe_expand(of.handles[0], 1, &expansion) == UCS_OK);
+    REQUIRE(ucg_moe_expand(test_job.handles[0], 1, &expansion) == UCS_OK);
     ucg_moe_expansion_attr_t no_rows = UCG_MOE_EXPANSION_ATTR_INIT;
     no_rows.struct_size = 0;
     no_rows.rows = 77;
@@ -537,18 +542,18 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
     attr.struct_size = offsetof(ucg_moe_handle_attr_t, k);
     attr.k = 77;
-    CHECK(ucg_moe_handle_query(of.handles[0], &attr) == UCS_OK);
-    CHECK(attr.tokens == of.x[0].rows);
+    CHECK(ucg_moe_handle_query(test_job.handles[0], &attr) == UCS_OK);
+    CHECK(attr.tokens == test_job.x[0].rows);
     CHECK(attr.k == 77);
 }
 
 TEST_CASE("moe in C: tensors of one call that overlap") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    of.notify();
+    job test_job({"a", "a", "b", "b"});
+    test_job.notify();
     constexpr std::uint32_t me = 2;
-    const std::uint64_t tokens = of.x[me].rows;
-    const std::uint64_t rows = of.attr(me).rows;
+    const std::uint64_t tokens = test_job.x[me].rows;
+    const std::uint64_t rows = test_job.attr(me).rows;
     REQUIRE(tokens > 1);
     REQUIRE(rows > 1);
     const auto shaped = [](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
@@ -587,13 +592,13 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     };
     SECTION("dispatch") {
         expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
-            return ucg_moe_dispatch_init(of.handles[me], &there, request_p);
+            return ucg_moe_dispatch_init(test_job.handles[me], &there, request_p);
         });
     }
     SECTION("notify and dispatch") {
         expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
-            const ucg_moe_notify_args_t routing = of.routing(me);
-            return ucg_moe_notify_dispatch_init(of.teams[me], &routing, &there, 0, request_p);
+            const ucg_moe_notify_args_t routing = test_job.routing(me);
+            return ucg_moe_notify_dispatch_init(test_job.teams[me], &routing, &there, 0, request_p);
         });
     }
     SECTION("combine") {
@@ -611,15 +616,15 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                       {"output", &back.out_x, true},
                       {"weights of the output", &back.out_weights, true}},
                      [&](ucg_request_h* request_p) {
-                         return ucg_moe_combine_init(of.handles[me], &back, request_p);
+                         return ucg_moe_combine_init(test_job.handles[me], &back, request_p);
                      });
     }
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
     SECTION("low-latency dispatch") {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
         args.max_tokens = most;
-        args.topk = of.topk[me].tensor();
+        args.topk = test_job.topk[me].tensor();
         args.x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
         args.out_x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
         args.out_tokens = shaped(UCG_TYPE_INT32, job::local, capacity);
@@ -627,7 +632,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                                   {"output", &args.out_x, true},
                                   {"tokens of the output", &args.out_tokens, true}};
         const auto init = [&](ucg_request_h* request_p) {
-            return ucg_moe_low_latency_dispatch_init(of.teams[me], &args, request_p);
+            return ucg_moe_low_latency_dispatch_init(test_job.teams[me], &args, request_p);
         };
         expect_apart(log, "low-latency dispatch", all, init);
         args.cast = 1;
@@ -637,15 +642,15 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
         expect_apart(log, "low-latency dispatch", all, init);
     }
     SECTION("low-latency combine") {
-        std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
-        batch ran(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+        batch ran(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
             const ucg_moe_low_latency_args_t args =
-                of.there(rank, most, out[rank].stack(job::local));
-            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+                test_job.there(rank, most, out[rank].stack(job::local));
+            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         });
         REQUIRE(ran.run());
         ucg_moe_slots_h slots = nullptr;
-        REQUIRE(ucg_moe_low_latency_handle(ran.of(me), &slots) == UCS_OK);
+        REQUIRE(ucg_moe_low_latency_handle(ran.request(me), &slots) == UCS_OK);
         ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
         args.x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
         args.weights = shaped(UCG_TYPE_FP32, tokens, job::k);
@@ -672,15 +677,16 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
 
 TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
     const test::log_capture log;
-    job of({"a", "a", "b", "b"});
-    of.notify();
+    job test_job({"a", "a", "b", "b"});
+    test_job.notify();
     // Columns of one table: a token on the left, what comes on the right, its weights behind it.
     constexpr std::uint64_t width = 2 * job::hidden + job::k;
     std::vector<table<float>> both;
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        both.emplace_back(std::max<std::uint64_t>(of.attr(rank).rows, of.x[rank].rows), width);
-        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
-            std::copy_n(&of.x[rank].at(t, 0), job::hidden, &both[rank].at(t, 0));
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        both.emplace_back(std::max<std::uint64_t>(test_job.attr(rank).rows, test_job.x[rank].rows),
+                          width);
+        for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
+            std::copy_n(&test_job.x[rank].at(t, 0), job::hidden, &both[rank].at(t, 0));
     }
     const auto columns = [&](std::uint32_t rank, std::uint64_t from, std::uint64_t rows,
                              std::uint64_t count) {
@@ -694,36 +700,39 @@ TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
     };
     const auto args_of = [&](std::uint32_t rank) {
         ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = columns(rank, 0, of.x[rank].rows, job::hidden);
-        args.out_x = columns(rank, job::hidden, of.attr(rank).rows, job::hidden);
-        args.weights = of.weights[rank].tensor();
-        args.out_weights = columns(rank, 2 * job::hidden, of.attr(rank).rows, job::k);
+        args.x = columns(rank, 0, test_job.x[rank].rows, job::hidden);
+        args.out_x = columns(rank, job::hidden, test_job.attr(rank).rows, job::hidden);
+        args.weights = test_job.weights[rank].tensor();
+        args.out_weights = columns(rank, 2 * job::hidden, test_job.attr(rank).rows, job::k);
         return args;
     };
-    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         const ucg_moe_dispatch_args_t args = args_of(rank);
-        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
     });
     REQUIRE(all.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        const std::vector<job::origin> came = of.arriving(rank);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        const std::vector<job::origin> came = test_job.arriving(rank);
         for (std::uint64_t row = 0; row < came.size(); ++row)
             CHECK(std::equal(&both[rank].at(row, job::hidden),
                              &both[rank].at(row, job::hidden) + job::hidden,
-                             &of.x[came[row].rank].at(came[row].token, 0)));
+                             &test_job.x[came[row].rank].at(came[row].token, 0)));
     }
 
     // One column too far to the left, and one that goes round into the next row.
-    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_dispatch_args_t args = args_of(rank);
-        if (rank == 2) args.out_x.data = static_cast<float*>(args.out_x.data) - 1;
-        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
-    });
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
+                   [&](std::uint32_t rank, ucg_request_h* request_p) {
+                       ucg_moe_dispatch_args_t args = args_of(rank);
+                       if (rank == 2) args.out_x.data = static_cast<float*>(args.out_x.data) - 1;
+                       return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
+                   });
     CHECK(log.count("dispatch: the x and the output overlap") == 1);
-    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_dispatch_args_t args = args_of(rank);
-        if (rank == 2) args.out_weights.data = static_cast<float*>(args.out_weights.data) + 1;
-        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
-    });
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
+                   [&](std::uint32_t rank, ucg_request_h* request_p) {
+                       ucg_moe_dispatch_args_t args = args_of(rank);
+                       if (rank == 2)
+                           args.out_weights.data = static_cast<float*>(args.out_weights.data) + 1;
+                       return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
+                   });
     CHECK(log.count("dispatch: the x and the weights of the output overlap") == 1);
 }

@@ -16,23 +16,23 @@ names some_nodes() {
 }
 
 // One row for each choice: the received data, and the results of the experts.
-void check_expanded_and_work(job& of, moved& data, std::uint32_t rank,
+void check_expanded_and_work(job& test_job, moved& data, std::uint32_t rank,
                              ucg_moe_expansion_h expansion, std::uint32_t alignment,
                              bool zero_padding) {
     ucg_moe_expansion_attr_t attr = UCG_MOE_EXPANSION_ATTR_INIT;
     REQUIRE(ucg_moe_expansion_query(expansion, &attr) == UCS_OK);
-    const auto wanted = of.arriving(rank);
+    const auto wanted = test_job.arriving(rank);
     std::uint32_t row = 0;
     for (std::uint32_t e = 0; e < job::local; ++e) {
         REQUIRE(attr.begins[e] == row);
         for (std::uint64_t i = 0; i < wanted.size(); ++i) {
             const auto [source, token] = wanted[i];
             for (std::uint32_t j = 0; j < job::k; ++j) {
-                if (of.choice(source, token, j) != rank * job::local + e) continue;
+                if (test_job.choice(source, token, j) != rank * job::local + e) continue;
                 REQUIRE(attr.row_of[i * job::k + j] == row);
-                REQUIRE(data.out_weights[rank].at(row, 0) == of.weights[source].at(token, j));
+                REQUIRE(data.out_weights[rank].at(row, 0) == test_job.weights[source].at(token, j));
                 for (std::uint32_t h = 0; h < job::hidden; ++h) {
-                    REQUIRE(data.out[rank].at(row, h) == of.x[source].at(token, h));
+                    REQUIRE(data.out[rank].at(row, h) == test_job.x[source].at(token, h));
                     data.out[rank].at(row, h) *= static_cast<float>(rank * job::local + e + 1);
                 }
                 ++row;
@@ -49,38 +49,39 @@ void check_expanded_and_work(job& of, moved& data, std::uint32_t rank,
 }  // namespace
 
 TEST_CASE("moe in C: layout and handle are those of the choices") {
-    job of(some_nodes());
-    of.flags = UCG_MOE_NOTIFY_ALL_COUNTS | UCG_MOE_NOTIFY_HOLDERS;
-    of.notify();
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+    job test_job(some_nodes());
+    test_job.flags = UCG_MOE_NOTIFY_ALL_COUNTS | UCG_MOE_NOTIFY_HOLDERS;
+    test_job.notify();
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         ucg_group_attr_t place = UCG_GROUP_ATTR_INIT;
-        REQUIRE(ucg_group_query(of.in.groups[rank], &place) == UCS_OK);
-        const std::uint64_t tokens = of.x[rank].rows;
-        std::vector<std::int32_t> per_rank(of.ranks()), per_node(place.nodes),
-            per_expert(of.experts());
-        std::vector<std::uint8_t> in_rank(tokens * of.ranks());
+        REQUIRE(ucg_group_query(test_job.in.groups[rank], &place) == UCS_OK);
+        const std::uint64_t tokens = test_job.x[rank].rows;
+        std::vector<std::int32_t> per_rank(test_job.ranks()), per_node(place.nodes),
+            per_expert(test_job.experts());
+        std::vector<std::uint8_t> in_rank(tokens * test_job.ranks());
         ucg_moe_layout_t layout = UCG_MOE_LAYOUT_INIT;
         layout.per_rank = per_rank.data();
         layout.per_node = per_node.data();
         layout.per_expert = per_expert.data();
         layout.in_rank = in_rank.data();
-        const ucg_moe_tensor_t topk = of.topk[rank].tensor();
-        REQUIRE(ucg_moe_get_layout(of.teams[rank], &topk, &layout) == UCS_OK);
-        std::vector<std::int32_t> ranks_wanted(of.ranks()), experts_wanted(of.experts());
+        const ucg_moe_tensor_t topk = test_job.topk[rank].tensor();
+        REQUIRE(ucg_moe_get_layout(test_job.teams[rank], &topk, &layout) == UCS_OK);
+        std::vector<std::int32_t> ranks_wanted(test_job.ranks()),
+            experts_wanted(test_job.experts());
         for (std::uint64_t t = 0; t < tokens; ++t) {
-            for (std::uint32_t to = 0; to < of.ranks(); ++to) {
-                CHECK((in_rank[t * of.ranks() + to] != 0) == of.goes(rank, t, to));
-                ranks_wanted[to] += of.goes(rank, t, to) ? 1 : 0;
+            for (std::uint32_t to = 0; to < test_job.ranks(); ++to) {
+                CHECK((in_rank[t * test_job.ranks() + to] != 0) == test_job.goes(rank, t, to));
+                ranks_wanted[to] += test_job.goes(rank, t, to) ? 1 : 0;
             }
             for (std::uint32_t j = 0; j < job::k; ++j)
-                if (of.choice(rank, t, j) >= 0)
-                    ++experts_wanted[static_cast<std::size_t>(of.choice(rank, t, j))];
+                if (test_job.choice(rank, t, j) >= 0)
+                    ++experts_wanted[static_cast<std::size_t>(test_job.choice(rank, t, j))];
         }
         CHECK(per_rank == ranks_wanted);
         CHECK(per_expert == experts_wanted);
 
-        const ucg_moe_handle_attr_t attr = of.attr(rank);
-        const auto wanted = of.arriving(rank);
+        const ucg_moe_handle_attr_t attr = test_job.attr(rank);
+        const auto wanted = test_job.arriving(rank);
         CHECK(attr.tokens == tokens);
         CHECK(attr.k == job::k);
         CHECK(attr.channels == 3);
@@ -91,7 +92,7 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
             CHECK(attr.origins[2 * row] == wanted[row].rank);
             CHECK(attr.origins[2 * row + 1] == wanted[row].token);
             for (std::uint32_t j = 0; j < job::k; ++j) {
-                const std::int64_t e = of.choice(wanted[row].rank, wanted[row].token, j);
+                const std::int64_t e = test_job.choice(wanted[row].rank, wanted[row].token, j);
                 const bool mine = e >= 0 && e / job::local == rank;
                 CHECK(attr.chosen[row * job::k + j] == (mine ? e % job::local : -1));
                 if (mine) ++counts[static_cast<std::size_t>(e % job::local)];
@@ -99,13 +100,13 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         }
         CHECK(std::equal(counts.begin(), counts.end(), attr.per_expert));
 
-        std::vector<std::int32_t> to_node(place.nodes * 3), to_rank(of.ranks() * 3),
-            relayed(place.nodes), by_channel(place.nodes * 3), received(of.ranks()),
-            begins(of.ranks() * 3), send_place(tokens * place.nodes),
+        std::vector<std::int32_t> to_node(place.nodes * 3), to_rank(test_job.ranks() * 3),
+            relayed(place.nodes), by_channel(place.nodes * 3), received(test_job.ranks()),
+            begins(test_job.ranks() * 3), send_place(tokens * place.nodes),
             relay_place(std::size_t{attr.relayed_rows} * place.node_size), rounded(job::local),
-            rank_place(tokens * of.ranks()), before(of.ranks() * 3),
-            by_all(of.ranks() * of.ranks()), source_token(attr.rows), source_node(attr.rows),
-            holders(attr.rows * place.node_size);
+            rank_place(tokens * test_job.ranks()), before(test_job.ranks() * 3),
+            by_all(test_job.ranks() * test_job.ranks()), source_token(attr.rows),
+            source_node(attr.rows), holders(attr.rows * place.node_size);
         ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
         all.alignment = 16;
         all.sent_to_node = to_node.data();
@@ -123,7 +124,7 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         all.source_token = source_token.data();
         all.source_node = source_node.data();
         all.holders = holders.data();
-        REQUIRE(ucg_moe_handle_matrices(of.handles[rank], &all) == UCS_OK);
+        REQUIRE(ucg_moe_handle_matrices(test_job.handles[rank], &all) == UCS_OK);
         std::int32_t sum = 0;
         for (std::uint32_t node = 0; node < place.nodes; ++node) {
             CHECK(to_node[node * 3 + 2] == per_node[node]);
@@ -135,59 +136,60 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
             CHECK(sent == per_node[node]);
         }
         CHECK(attr.relayed_rows == static_cast<std::uint32_t>(sum));
-        for (std::uint32_t other = 0; other < of.ranks(); ++other) {
+        for (std::uint32_t other = 0; other < test_job.ranks(); ++other) {
             CHECK(to_rank[other * 3 + 2] == per_rank[other]);
             CHECK(begins[other * 3] == (other == 0 ? 0 : received[other - 1]));
             for (std::uint32_t c = 0; c < 3; ++c)
                 CHECK(before[other * 3 + c] == begins[other * 3 + c] - begins[other * 3]);
             for (std::uint64_t t = 0; t < tokens; ++t)
-                CHECK((rank_place[t * of.ranks() + other] >= 0) == of.goes(rank, t, other));
+                CHECK((rank_place[t * test_job.ranks() + other] >= 0) ==
+                      test_job.goes(rank, t, other));
             std::int32_t came = 0;
-            for (std::uint32_t source = 0; source < of.ranks(); ++source) {
-                for (std::uint64_t t = 0; t < of.x[source].rows; ++t)
-                    came += of.goes(source, t, other) ? 1 : 0;
-                CHECK(by_all[source * of.ranks() + other] == came);
+            for (std::uint32_t source = 0; source < test_job.ranks(); ++source) {
+                for (std::uint64_t t = 0; t < test_job.x[source].rows; ++t)
+                    came += test_job.goes(source, t, other) ? 1 : 0;
+                CHECK(by_all[source * test_job.ranks() + other] == came);
             }
         }
         for (std::uint64_t row = 0; row < wanted.size(); ++row) {
             CHECK(source_token[row] == static_cast<std::int32_t>(wanted[row].token));
             ucg_group_attr_t source = UCG_GROUP_ATTR_INIT;
-            REQUIRE(ucg_group_query(of.in.groups[wanted[row].rank], &source) == UCS_OK);
+            REQUIRE(ucg_group_query(test_job.in.groups[wanted[row].rank], &source) == UCS_OK);
             CHECK(source_node[row] == static_cast<std::int32_t>(source.node));
-            for (std::uint32_t other = 0; other < of.ranks(); ++other) {
+            for (std::uint32_t other = 0; other < test_job.ranks(); ++other) {
                 ucg_group_attr_t there = UCG_GROUP_ATTR_INIT;
-                REQUIRE(ucg_group_query(of.in.groups[other], &there) == UCS_OK);
+                REQUIRE(ucg_group_query(test_job.in.groups[other], &there) == UCS_OK);
                 if (there.node != place.node) continue;
                 CHECK((holders[row * place.node_size + there.node_rank] != 0) ==
-                      of.goes(wanted[row].rank, wanted[row].token, other));
+                      test_job.goes(wanted[row].rank, wanted[row].token, other));
             }
         }
         CHECK(received.back() == static_cast<std::int32_t>(attr.rows));
         for (std::uint32_t e = 0; e < job::local; ++e)
             CHECK(rounded[e] == static_cast<std::int32_t>((counts[e] + 15) / 16 * 16));
-        CHECK(ucg_moe_max_rows(of.teams[rank], job::k, 10, 0) == 10 * of.ranks());
+        CHECK(ucg_moe_max_rows(test_job.teams[rank], job::k, 10, 0) == 10 * test_job.ranks());
     }
 }
 
 TEST_CASE("moe in C: matrices that notify was not asked for are refused") {
     const test::log_capture log;
-    job of({"a", "a", "b"});
-    of.flags = GENERATE(0U, 1U, 2U);
-    of.notify();
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+    job test_job({"a", "a", "b"});
+    test_job.flags = GENERATE(0U, 1U, 2U);
+    test_job.notify();
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         const auto query = [&](auto with) {
-            std::vector<std::int32_t> received(of.ranks(), -7), more(1000);
+            std::vector<std::int32_t> received(test_job.ranks(), -7), more(1000);
             ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
             all.received = received.data();
             with(all, more.data());
-            const ucs_status_t status = ucg_moe_handle_matrices(of.handles[rank], &all);
+            const ucs_status_t status = ucg_moe_handle_matrices(test_job.handles[rank], &all);
             CHECK((received[0] == -7) == (status != UCS_OK));  // all or nothing
             return status;
         };
         CHECK(query([](auto& all, std::int32_t* more) { all.received_by_all = more; }) ==
-              ((of.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
+              ((test_job.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
         CHECK(query([](auto& all, std::int32_t* more) { all.holders = more; }) ==
-              ((of.flags & UCG_MOE_NOTIFY_HOLDERS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
+              ((test_job.flags & UCG_MOE_NOTIFY_HOLDERS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
         // A program that was built before these members existed.
         CHECK(query([](auto& all, std::int32_t* more) {
                   all.struct_size = offsetof(ucg_moe_matrices_t, rank_place);
@@ -197,136 +199,141 @@ TEST_CASE("moe in C: matrices that notify was not asked for are refused") {
 }
 
 TEST_CASE("moe in C: tokens go and come back, again, after handle and team are gone") {
-    job of(some_nodes());
-    of.route = GENERATE(UCG_MOE_ROUTE_CHOOSE, UCG_MOE_ROUTE_DIRECT, UCG_MOE_ROUTE_RELAYED);
-    run_flat(of);
+    job test_job(some_nodes());
+    test_job.route = GENERATE(UCG_MOE_ROUTE_CHOOSE, UCG_MOE_ROUTE_DIRECT, UCG_MOE_ROUTE_RELAYED);
+    run_flat(test_job);
 }
 
 TEST_CASE("moe in C: masked ranks get nothing and are not waited for") {
-    job of({"a", "a", "b", "b", "b"}, {0, 0, 0, 1, 0});
-    run_flat(of);
+    job test_job({"a", "a", "b", "b", "b"}, {0, 0, 0, 1, 0});
+    run_flat(test_job);
 }
 
 TEST_CASE("moe in C: a row for each choice") {
-    job of(some_nodes());
+    job test_job(some_nodes());
     const std::uint32_t alignment = GENERATE(1U, 4U);
-    of.notify();
-    moved data(of);
-    std::vector<ucg_moe_expansion_h> expansions(of.ranks());
+    test_job.notify();
+    moved data(test_job);
+    std::vector<ucg_moe_expansion_h> expansions(test_job.ranks());
     data.make_room(
-        of,
+        test_job,
         [&](std::uint32_t rank) {
-            REQUIRE(ucg_moe_expand(of.handles[rank], alignment, &expansions[rank]) == UCS_OK);
+            REQUIRE(ucg_moe_expand(test_job.handles[rank], alignment, &expansions[rank]) == UCS_OK);
             ucg_moe_expansion_attr_t attr = UCG_MOE_EXPANSION_ATTR_INIT;
             REQUIRE(ucg_moe_expansion_query(expansions[rank], &attr) == UCS_OK);
             return attr.rows;
         },
         1);
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
         args.flags = UCG_MOE_DISPATCH_ZERO_PADDING;
         args.expansion = expansions[rank];
-        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
     });
-    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_combine_args_t args = data.combine(rank);
         args.expansion = expansions[rank];
-        return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
     });
     REQUIRE(there.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        check_expanded_and_work(of, data, rank, expansions[rank], alignment, true);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        check_expanded_and_work(test_job, data, rank, expansions[rank], alignment, true);
         ucg_moe_expansion_release(expansions[rank]);
     }
     REQUIRE(back.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
-        data.check_sums(of, rank);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+        data.check_sums(test_job, rank);
 }
 
 TEST_CASE("moe in C: notify and dispatch as one") {
     const test::log_capture log;
-    job of(some_nodes());
+    job test_job(some_nodes());
     const std::uint32_t alignment = GENERATE(0U, 4U);
-    moved data(of);
+    moved data(test_job);
     data.make_room(
-        of,
-        [&](std::uint32_t rank) { return ucg_moe_max_rows(of.teams[rank], job::k, 9, alignment); },
+        test_job,
+        [&](std::uint32_t rank) {
+            return ucg_moe_max_rows(test_job.teams[rank], job::k, 9, alignment);
+        },
         alignment == 0 ? job::k : 1);
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t routing = of.routing(rank);
-        ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t routing = test_job.routing(rank);
+        ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
         if (alignment == 0) args.out_topk = data.out_topk[rank].tensor();
-        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, alignment, request_p);
+        return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, alignment,
+                                            request_p);
     });
     ucg_moe_handle_h none = nullptr;
-    CHECK(ucg_moe_notify_handle(there.of(0), &none) == UCS_ERR_NO_ELEM);
+    CHECK(ucg_moe_notify_handle(there.request(0), &none) == UCS_ERR_NO_ELEM);
     REQUIRE(there.run());
-    of.take_handles(there);
-    CHECK(ucg_request_start(there.of(0)) == UCS_ERR_INVALID_PARAM);
-    std::vector<ucg_moe_expansion_h> expansions(of.ranks());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+    test_job.take_handles(there);
+    CHECK(ucg_request_start(there.request(0)) == UCS_ERR_INVALID_PARAM);
+    std::vector<ucg_moe_expansion_h> expansions(test_job.ranks());
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         if (alignment == 0) {
-            data.check_rows_and_work(of, rank);
+            data.check_rows_and_work(test_job, rank);
             continue;
         }
-        REQUIRE(ucg_moe_expand(of.handles[rank], alignment, &expansions[rank]) == UCS_OK);
-        check_expanded_and_work(of, data, rank, expansions[rank], alignment, false);
+        REQUIRE(ucg_moe_expand(test_job.handles[rank], alignment, &expansions[rank]) == UCS_OK);
+        check_expanded_and_work(test_job, data, rank, expansions[rank], alignment, false);
     }
-    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_combine_args_t args = data.combine(rank);
         args.expansion = expansions[rank];
-        return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
     });
     for (const ucg_moe_expansion_h each : expansions)
         ucg_moe_expansion_release(each);
     REQUIRE(back.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
-        data.check_sums(of, rank);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+        data.check_sums(test_job, rank);
 }
 
 TEST_CASE("moe in C: low latency goes and comes back, again") {
     const test::log_capture log;
     const bool some_masked = GENERATE(false, true);
-    job of(some_masked ? names{"a", "a", "b", "b"} : some_nodes(),
-           some_masked ? std::vector<std::uint8_t>{0, 0, 1, 0} : std::vector<std::uint8_t>{});
+    job test_job(some_masked ? names{"a", "a", "b", "b"} : some_nodes(),
+                 some_masked ? std::vector<std::uint8_t>{0, 0, 1, 0} : std::vector<std::uint8_t>{});
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
-    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<std::int32_t>> tokens(of.ranks(), {job::local, capacity});
-    std::vector<ucg_moe_slots_h> slots(of.ranks());
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
+    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::int32_t>> tokens(test_job.ranks(), {job::local, capacity});
+    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
     batch there(
-        of.in,
+        test_job.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = of.there(rank, most, out[rank].stack(job::local));
+            ucg_moe_low_latency_args_t args =
+                test_job.there(rank, most, out[rank].stack(job::local));
             args.out_tokens = tokens[rank].tensor();
-            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         },
-        of.masked);
-    CHECK(ucg_moe_low_latency_handle(there.of(0), &slots[0]) == UCS_ERR_NO_ELEM);
+        test_job.masked);
+    CHECK(ucg_moe_low_latency_handle(there.request(0), &slots[0]) == UCS_ERR_NO_ELEM);
     for (unsigned start = 0; start < 3; ++start) {
-        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-            for (float& number : of.x[rank].all)
+        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+            for (float& number : test_job.x[rank].all)
                 number += static_cast<float>(start);
             std::ranges::fill(out[rank].all, -9.0F);
             std::ranges::fill(tokens[rank].all, -9);
         }
         REQUIRE(there.run());
-        for (const std::uint32_t rank : of.living()) {
-            REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+        for (const std::uint32_t rank : test_job.living()) {
+            REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
             ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
             REQUIRE(ucg_moe_slots_query(slots[rank], &attr) == UCS_OK);
             for (std::uint32_t e = 0; e < job::local; ++e) {
                 std::uint32_t row = 0;
-                for (std::uint32_t source = 0; source < of.ranks(); ++source) {
-                    const ucg_moe_range_t range = attr.ranges[e * of.ranks() + source];
+                for (std::uint32_t source = 0; source < test_job.ranks(); ++source) {
+                    const ucg_moe_range_t range = attr.ranges[e * test_job.ranks() + source];
                     REQUIRE(range.begin == row);
-                    for (std::uint64_t t = 0; of.lives(source) && t < of.x[source].rows; ++t) {
+                    for (std::uint64_t t = 0; test_job.lives(source) && t < test_job.x[source].rows;
+                         ++t) {
                         for (std::uint32_t j = 0; j < job::k; ++j) {
-                            if (of.choice(source, t, j) != rank * job::local + e) continue;
+                            if (test_job.choice(source, t, j) != rank * job::local + e) continue;
                             REQUIRE(tokens[rank].at(e, row) == static_cast<std::int32_t>(t));
                             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                                 float& number = out[rank].at(e * capacity + row, h);
-                                REQUIRE(number == of.x[source].at(t, h));
+                                REQUIRE(number == test_job.x[source].at(t, h));
                                 number *= static_cast<float>(rank * job::local + e + 1);
                             }
                             ++row;
@@ -338,16 +345,16 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
             }
         }
         std::vector<table<float>> sums;
-        for (const auto& each : of.x)
+        for (const auto& each : test_job.x)
             sums.emplace_back(each.rows, job::hidden);
         batch back(
-            of.in,
+            test_job.in,
             [&](std::uint32_t rank, ucg_request_h* request_p) {
                 const ucg_moe_low_latency_combine_args_t args =
-                    of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
+                    test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                 return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
             },
-            of.masked);
+            test_job.masked);
         for (ucg_moe_slots_h& each : slots)
             ucg_moe_slots_release(std::exchange(each, nullptr));
         for (unsigned again = 0; again < 2; ++again) {
@@ -359,11 +366,11 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
                         number *= 2;
             }
             REQUIRE(back.run());
-            for (const std::uint32_t rank : of.living())
-                for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+            for (const std::uint32_t rank : test_job.living())
+                for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
                     for (std::uint32_t h = 0; h < job::hidden; ++h)
                         REQUIRE(sums[rank].at(t, h) ==
-                                static_cast<float>(again + 1) * of.result(rank, t, h, true));
+                                static_cast<float>(again + 1) * test_job.result(rank, t, h, true));
         }
     }
 }
@@ -372,32 +379,34 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
 TEST_CASE("moe in C: low latency comes back in the way that flags say") {
     const std::uint32_t flags = GENERATE(0U, unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
                                          unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
-    job of(some_nodes());
+    job test_job(some_nodes());
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
     const auto bf16 = [](float value) {
         return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
     };
-    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<std::uint16_t>> results(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> results(test_job.ranks(),
+                                              {job::local * capacity, job::hidden});
     std::vector<table<std::uint16_t>> sums;
-    std::vector<ucg_moe_slots_h> slots(of.ranks());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
-        sums.emplace_back(of.x[rank].rows, job::hidden, 77);
+    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+        sums.emplace_back(test_job.x[rank].rows, job::hidden, 77);
         for (std::uint64_t row = 0; row < job::local * capacity; ++row)
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                 const auto e = static_cast<float>(rank * job::local + row / capacity + 1);
                 results[rank].at(row, h) = bf16(h % 3 == 0 ? -e : e);
             }
     }
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_low_latency_args_t args = of.there(rank, most, out[rank].stack(job::local));
-        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_low_latency_args_t args =
+            test_job.there(rank, most, out[rank].stack(job::local));
+        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
-    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
-        ucg_moe_low_latency_combine_args_t args = of.back(
+    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
+        ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = flags;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
@@ -405,52 +414,52 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
     for (const ucg_moe_slots_h each : slots)
         ucg_moe_slots_release(each);
     REQUIRE(back.run());
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
-        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+        for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                 float wanted = 0;
                 for (std::uint32_t j = 0; j < job::k; ++j)
-                    if (const std::int64_t e = of.choice(rank, t, j); e >= 0)
-                        wanted += static_cast<float>(e + 1) * of.weights[rank].at(t, j);
+                    if (const std::int64_t e = test_job.choice(rank, t, j); e >= 0)
+                        wanted += static_cast<float>(e + 1) * test_job.weights[rank].at(t, j);
                 REQUIRE(sums[rank].at(t, h) == bf16(h % 3 == 0 && wanted != 0 ? -wanted : wanted));
             }
 }
 
 TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
-    job of({"a", "a", "b"});
+    job test_job({"a", "a", "b"});
     const auto scaling = GENERATE(UCG_MOE_SCALING_EXACT, UCG_MOE_SCALING_EXPONENT);
     const ucg_type_t scale_type = scaling == UCG_MOE_SCALING_EXACT ? UCG_TYPE_FP32 : UCG_TYPE_UINT8;
     const std::uint64_t size = ucg_type_size(scale_type);
     constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
-    std::vector<table<std::uint8_t>> out(of.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<float>> scales(of.ranks(), {job::local * capacity, 1});
-    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
+    std::vector<table<std::uint8_t>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<float>> scales(test_job.ranks(), {job::local * capacity, 1});
+    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_low_latency_args_t args =
-            of.there(rank, most, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
+            test_job.there(rank, most, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
         args.cast = 1;
         args.scaling = scaling;
         args.out_scales = scales[rank].stack(job::local, scale_type);
-        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
     std::uint64_t compared = 0;
-    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         const auto* const found = reinterpret_cast<const std::byte*>(scales[rank].all.data());
         for (std::uint32_t e = 0; e < job::local; ++e) {
             std::uint64_t row = e * capacity;
-            for (std::uint32_t source = 0; source < of.ranks(); ++source) {
-                table<std::uint8_t> cast(of.x[source].rows, job::hidden);
-                table<float> cast_scales(of.x[source].rows, 1);
-                const ucg_moe_tensor_t x = of.x[source].tensor();
+            for (std::uint32_t source = 0; source < test_job.ranks(); ++source) {
+                table<std::uint8_t> cast(test_job.x[source].rows, job::hidden);
+                table<float> cast_scales(test_job.x[source].rows, 1);
+                const ucg_moe_tensor_t x = test_job.x[source].tensor();
                 ucg_moe_tensor_t into = cast.tensor(UCG_TYPE_FP8_E4M3);
                 ucg_moe_tensor_t factors = cast_scales.tensor(scale_type);
                 REQUIRE(ucg_moe_cast_fp8(&x, scaling, &into, &factors) == UCS_OK);
                 const auto* const wanted =
                     reinterpret_cast<const std::byte*>(cast_scales.all.data());
-                for (std::uint64_t t = 0; t < of.x[source].rows; ++t) {
+                for (std::uint64_t t = 0; t < test_job.x[source].rows; ++t) {
                     for (std::uint32_t j = 0; j < job::k; ++j) {
-                        if (of.choice(source, t, j) != rank * job::local + e) continue;
+                        if (test_job.choice(source, t, j) != rank * job::local + e) continue;
                         REQUIRE(std::equal(&cast.at(t, 0), &cast.at(t, 0) + job::hidden,
                                            &out[rank].at(row, 0)));
                         REQUIRE(std::equal(wanted + t * size, wanted + (t + 1) * size,

@@ -20,7 +20,7 @@ constexpr std::uint32_t wrong_rank = 2;
 struct data {
     data() : from(4, std::vector<float>(16, 1)), into(from) {}
 
-    ucg_coll_args_t args(ucg_coll_t coll, std::uint32_t rank) {
+    ucg_coll_args_t args_of(ucg_coll_t coll, std::uint32_t rank) {
         ucg_coll_args_t made = UCG_COLL_ARGS_INIT;
         made.coll = coll;
         made.src = from[rank].data();
@@ -70,13 +70,13 @@ std::vector<mistake> mistakes() {
 // One request on every rank, of which one was refused.
 class requests {
 public:
-    requests(test::world& in, data& of, const mistake& what) : in_(in) {
+    requests(test::world& in, data& all, const mistake& mistake) : in_(in) {
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
-            ucg_coll_args_t args = of.args(what.coll, rank);
-            if (rank == wrong_rank) what.make(args);
+            ucg_coll_args_t args = all.args_of(mistake.coll, rank);
+            if (rank == wrong_rank) mistake.make(args);
             ucg_request_h made = nullptr;
             CHECK(ucg_request_init(in.groups[rank], &args, &made) ==
-                  (rank == wrong_rank ? what.status : UCS_OK));
+                  (rank == wrong_rank ? mistake.status : UCS_OK));
             REQUIRE(made != nullptr);
             all_.push_back(made);
         }
@@ -121,11 +121,11 @@ TEST_CASE("a call that init refuses on one rank ends with its status on every ra
     for (const mistake& each : mistakes()) {
         CAPTURE(nodes, each.name);
         test::world in(nodes);
-        data of;
-        CHECK(requests(in, of, each).run() == std::vector<ucs_status_t>(4, each.status));
+        data buffers;
+        CHECK(requests(in, buffers, each).run() == std::vector<ucs_status_t>(4, each.status));
         // If nothing uses the memory of a node, the group remains usable.
         if (nodes == four_nodes || each.coll == UCG_COLL_ALLTOALLV)
-            CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+            CHECK(requests(in, buffers, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
         settle(in);
         for (ucg_group_h& group : in.groups)
             ucg_group_destroy(std::exchange(group, nullptr));
@@ -139,11 +139,11 @@ TEST_CASE("a refused call harms no other call if ranks are compared") {
     const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
     const test::log_capture captured;
     test::world in(nodes);
-    data of;
+    data buffers;
     for (const mistake& each : mistakes()) {
         CAPTURE(nodes, each.name);
-        CHECK(requests(in, of, each).run() == std::vector<ucs_status_t>(4, each.status));
-        CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+        CHECK(requests(in, buffers, each).run() == std::vector<ucs_status_t>(4, each.status));
+        CHECK(requests(in, buffers, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
     }
     CHECK(captured.count("rank 2 cannot do what it was asked for") == 3 * mistakes().size());
 }
@@ -151,22 +151,22 @@ TEST_CASE("a refused call harms no other call if ranks are compared") {
 TEST_CASE("a request that was refused need not be started") {
     const test::log_capture captured;
     test::world in(GENERATE(one_node, four_nodes));
-    data of;
+    data buffers;
     for (const mistake& each : mistakes()) {
-        const requests unused(in, of, each);
+        const requests unused(in, buffers, each);
     }
-    CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+    CHECK(requests(in, buffers, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
 }
 
 TEST_CASE("operations in a node's memory end if a rank refuses another one") {
     const test::log_capture captured;
     test::world in(one_node);
-    data of;
-    requests refused(in, of, mistakes().back());
+    data buffers;
+    requests refused(in, buffers, mistakes().back());
     std::vector<ucg_request_h> waiting;
     for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
         if (rank == wrong_rank) continue;
-        const ucg_coll_args_t args = of.args(UCG_COLL_ALLTOALLV, rank);
+        const ucg_coll_args_t args = buffers.args_of(UCG_COLL_ALLTOALLV, rank);
         ucg_request_h made = nullptr;
         REQUIRE(ucg_request_init(in.groups[rank], &args, &made) == UCS_OK);
         REQUIRE(ucg_request_start(made) == UCS_OK);
@@ -183,32 +183,32 @@ TEST_CASE("operations in a node's memory end if a rank refuses another one") {
 TEST_CASE("refused buffers end the next start, and valid ones serve again") {
     const test::log_capture captured;
     test::world in(four_nodes);
-    data of;
+    data buffers;
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < in.size(); ++rank)
-        all.add(rank, of.args(UCG_COLL_ALLREDUCE, rank));
+        all.add(rank, buffers.args_of(UCG_COLL_ALLREDUCE, rank));
     ucg_request_h const wrong = all.all()[wrong_rank];
-    float* const from = of.from[wrong_rank].data();
+    float* const from = buffers.from[wrong_rank].data();
     CHECK(ucg_request_set_buffers(wrong, from, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(all.run() == UCS_ERR_INVALID_PARAM);
     for (const ucg_request_h each : all.all())
         CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
-    CHECK(ucg_request_set_buffers(wrong, from, of.into[wrong_rank].data()) == UCS_OK);
+    CHECK(ucg_request_set_buffers(wrong, from, buffers.into[wrong_rank].data()) == UCS_OK);
     CHECK(all.run() == UCS_OK);
-    CHECK(of.into[wrong_rank][0] == 4.0F);
+    CHECK(buffers.into[wrong_rank][0] == 4.0F);
 }
 
 // Rank 0 reports to ranks 1 and 2, which are dead and report to no other rank.
 TEST_CASE("queries find a failure whose report reached only dead ranks") {
     const test::log_capture captured;
     test::world in(four_nodes);
-    data of;
+    data buffers;
     test::requests all(in);
     ucg_request_h refused = nullptr;
-    ucg_coll_args_t args = of.args(UCG_COLL_SCATTERV, 0);
+    ucg_coll_args_t args = buffers.args_of(UCG_COLL_SCATTERV, 0);
     args.src_counts = nullptr;
     REQUIRE(ucg_request_init(in.groups[0], &args, &refused) == UCS_ERR_INVALID_PARAM);
-    all.add(3, of.args(UCG_COLL_SCATTERV, 3));
+    all.add(3, buffers.args_of(UCG_COLL_SCATTERV, 3));
     in.freeze(1);
     in.freeze(2);
     REQUIRE(ucg_request_start(refused) == UCS_OK);
@@ -224,17 +224,17 @@ TEST_CASE("a blocking call that one rank refuses returns its status on every ran
     CAPTURE(nodes, is_kept);
     const test::log_capture captured;
     test::world in(nodes);
-    data of;
+    data buffers;
     std::vector<ucs_status_t> before(4, UCS_OK), ends(4);
     std::vector<std::thread> ranks;
     for (std::uint32_t rank = 0; rank < in.size(); ++rank)
         ranks.emplace_back([&, rank] {
             const auto sum = [&](const float* from) {
-                return ucg_allreduce(in.groups[rank], from, of.into[rank].data(), 4, UCG_TYPE_FP32,
-                                     UCG_OP_SUM);
+                return ucg_allreduce(in.groups[rank], from, buffers.into[rank].data(), 4,
+                                     UCG_TYPE_FP32, UCG_OP_SUM);
             };
-            if (is_kept) before[rank] = sum(of.from[rank].data());
-            ends[rank] = sum(rank == wrong_rank ? nullptr : of.from[rank].data());
+            if (is_kept) before[rank] = sum(buffers.from[rank].data());
+            ends[rank] = sum(rank == wrong_rank ? nullptr : buffers.from[rank].data());
         });
     for (std::thread& each : ranks)
         each.join();

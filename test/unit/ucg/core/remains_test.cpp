@@ -145,10 +145,10 @@ namespace {
 // Two ranks with workers of the test, so that these make progress without the groups.
 struct apart {
     apart() : board(2), contexts(2), groups(2), workers(2) {
-        ucp_params_t how{};
-        how.field_mask = UCP_PARAM_FIELD_FEATURES;
-        how.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-        REQUIRE(ucp_init(&how, nullptr, &ucp) == UCS_OK);
+        ucp_params_t ucp_params{};
+        ucp_params.field_mask = UCP_PARAM_FIELD_FEATURES;
+        ucp_params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+        REQUIRE(ucp_init(&ucp_params, nullptr, &ucp) == UCS_OK);
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             const ucp_worker_params_t none{};
             REQUIRE(ucp_worker_create(ucp, &none, &workers[rank]) == UCS_OK);
@@ -157,7 +157,7 @@ struct apart {
             params.worker = workers[rank];
             REQUIRE(ucg_context_create(&params, &contexts[rank]) == UCS_OK);
             ucg_group_params_t making = UCG_GROUP_PARAMS_INIT;
-            making.oob = board.of(rank);
+            making.oob = board.oob(rank);
             REQUIRE(ucg_group_create(contexts[rank], &making, &groups[rank]) == UCS_OK);
         }
     }
@@ -206,7 +206,7 @@ struct apart {
 
 // Before a fix, the report was dropped, and the other rank waited for ever.
 TEST_CASE("a failure report that comes before the group is made is kept for it") {
-    const test::env by("UCX_TLS", "sm,self");
+    const test::env transports("UCX_TLS", "sm,self");
     const test::env latency("UCG_LATENCY", "1us");  // turns the measurement off
     const test::env bandwidth("UCG_BANDWIDTH", "1g");
     apart in;

@@ -19,7 +19,7 @@ std::vector<ucg_group_h> make_groups(test::world& in, const std::vector<std::uin
     std::vector<ucg_group_h> made(in.size());
     for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = board.of(rank);
+        params.oob = board.oob(rank);
         params.siblings = wished[rank];
         REQUIRE(ucg_group_create(in.contexts[rank], &params, &made[rank]) == UCS_OK);
     }
@@ -130,7 +130,7 @@ TEST_CASE("siblings of a missing or unfinished group are refused") {
     CHECK(ucg_group_make_sibling(in.groups[0], &none) == UCS_ERR_NO_RESOURCE);
     test::board board(2);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-    params.oob = board.of(1);
+    params.oob = board.oob(1);
     params.siblings = 1;
     ucg_group_h waiting = nullptr;
     REQUIRE(ucg_group_create(in.contexts[1], &params, &waiting) == UCS_OK);

@@ -43,7 +43,7 @@ public:
             for (ucg_oob_t* const one : each)
                 ucg_oob_destroy(one);
     }
-    [[nodiscard]] const ucg_oob_t* of(std::uint32_t group, std::uint32_t rank) const {
+    [[nodiscard]] const ucg_oob_t* oob(std::uint32_t group, std::uint32_t rank) const {
         return all_[group][rank];
     }
 
@@ -55,7 +55,7 @@ private:
 class contexts {
 public:
     explicit contexts(const names& nodes) : all_(nodes.size()) {
-        const test::env by("UCX_TLS", "sm,self");
+        const test::env transports("UCX_TLS", "sm,self");
         for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
             const test::env node("UCG_NODE_ID", nodes[rank].c_str());
             ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
@@ -70,7 +70,7 @@ public:
             ucg_context_destroy(each);
     }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(all_.size()); }
-    [[nodiscard]] ucg_context_h of(std::uint32_t rank) const { return all_[rank]; }
+    [[nodiscard]] ucg_context_h context(std::uint32_t rank) const { return all_[rank]; }
 
 private:
     std::vector<ucg_context_h> all_;
@@ -85,10 +85,10 @@ struct seat {
 using body = std::function<std::string(const seat&)>;
 
 // Runs every thread of every rank at the same time.
-std::string run(const contexts& in, const body& what) {
+std::string run(const contexts& in, const body& work) {
     return test::run_as_threads(in.ranks() * threads, [&](std::uint32_t index) {
         const std::uint32_t rank = index / threads;
-        const std::string wrong = what({rank, index % threads, in.of(rank)});
+        const std::string wrong = work({rank, index % threads, in.context(rank)});
         return wrong.empty()
                    ? wrong
                    : fmt::format("thread {} of rank {}: {}", index % threads, rank, wrong);
@@ -108,10 +108,10 @@ public:
     own_group& operator=(const own_group&) = delete;
     ~own_group() { ucg_group_destroy(made_); }
 
-    ucs_status_t make(ucg_context_h of, const ucg_oob_t* oob) {
+    ucs_status_t make(ucg_context_h context, const ucg_oob_t* oob) {
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
         params.oob = oob;
-        const ucs_status_t status = ucg_group_create(of, &params, &made_);
+        const ucs_status_t status = ucg_group_create(context, &params, &made_);
         return status == UCS_OK ? ucg_group_wait(made_) : status;
     }
     ucs_status_t split(ucg_group_h parent, std::uint32_t color) {
@@ -158,27 +158,27 @@ private:
     std::uint64_t into_[count] = {};
 };
 
-std::string said(const char* call, ucs_status_t status) {
+std::string error_text(const char* call, ucs_status_t status) {
     return status == UCS_OK ? std::string()
                             : fmt::format("{}: {}", call, ucs_status_string(status));
 }
 
 std::string blocking_calls(ucg_group_h in, std::uint32_t rank, std::uint32_t ranks,
                            std::uint32_t tag) {
-    std::string wrong = said("barrier", ucg_barrier(in));
+    std::string wrong = error_text("barrier", ucg_barrier(in));
     if (!wrong.empty()) return wrong;
     sum one(rank, ranks, tag);
     const ucg_coll_args_t args = one.args();
-    wrong = said("allreduce", ucg_collective(in, &args));
+    wrong = error_text("allreduce", ucg_collective(in, &args));
     if (wrong.empty()) wrong = one.wrong();
     if (!wrong.empty()) return wrong;
-    std::uint32_t told = rank == tag % ranks ? tag : 0;
-    wrong = said("bcast", ucg_bcast(in, &told, 1, UCG_TYPE_UINT32, tag % ranks));
-    if (wrong.empty() && told != tag) wrong = fmt::format("bcast {} gave {}", tag, told);
+    std::uint32_t value = rank == tag % ranks ? tag : 0;
+    wrong = error_text("bcast", ucg_bcast(in, &value, 1, UCG_TYPE_UINT32, tag % ranks));
+    if (wrong.empty() && value != tag) wrong = fmt::format("bcast {} gave {}", tag, value);
     if (!wrong.empty()) return wrong;
     const std::uint32_t mine = tag + rank;
     std::vector<std::uint32_t> all(ranks);
-    wrong = said("allgather", ucg_allgather(in, &mine, all.data(), 1, UCG_TYPE_UINT32));
+    wrong = error_text("allgather", ucg_allgather(in, &mine, all.data(), 1, UCG_TYPE_UINT32));
     for (std::uint32_t r = 0; r < ranks && wrong.empty(); ++r)
         if (all[r] != tag + r) wrong = fmt::format("allgather {} has {} of {}", tag, all[r], r);
     return wrong;
@@ -202,17 +202,18 @@ private:
 TEST_CASE("threads: each makes and uses groups of its own in one context") {
     contexts in(some_nodes());
     constexpr std::uint32_t lives = 3;  // of a thread's group
-    const oob_sets meet(threads * lives, in.ranks());
+    const oob_sets sets(threads * lives, in.ranks());
     CHECK(run(in, [&](const seat& me) -> std::string {
               for (std::uint32_t life = 0; life < lives; ++life) {
                   own_group group;
-                  const ucg_oob_t* const oob = meet.of(me.thread * lives + life, me.rank);
-                  std::string wrong = said("group", group.make(me.context, oob));
+                  const ucg_oob_t* const oob = sets.oob(me.thread * lives + life, me.rank);
+                  std::string wrong = error_text("group", group.make(me.context, oob));
                   for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round)
                       wrong = blocking_calls(group.handle(), me.rank, in.ranks(),
                                              1000 * me.thread + 100 * life + round);
                   // No rank leaves while others need it to end.
-                  if (wrong.empty()) wrong = said("last barrier", ucg_barrier(group.handle()));
+                  if (wrong.empty())
+                      wrong = error_text("last barrier", ucg_barrier(group.handle()));
                   if (!wrong.empty()) return wrong;
               }
               return {};
@@ -221,10 +222,10 @@ TEST_CASE("threads: each makes and uses groups of its own in one context") {
 
 TEST_CASE("threads: any thread waits for requests of one group that are started in turn") {
     contexts in(some_nodes());
-    const oob_sets meet(1, in.ranks());
+    const oob_sets sets(1, in.ranks());
     std::vector<own_group> groups(in.ranks());
     CHECK(test::run_as_threads(in.ranks(), [&](std::uint32_t rank) {
-              return said("group", groups[rank].make(in.of(rank), meet.of(0, rank)));
+              return error_text("group", groups[rank].make(in.context(rank), sets.oob(0, rank)));
           }) == "");
     std::vector<turns> order(in.ranks());
     CHECK(run(in, [&](const seat& me) -> std::string {
@@ -238,13 +239,13 @@ TEST_CASE("threads: any thread waits for requests of one group that are started 
               std::string wrong;
               for (std::uint32_t i = 0; i < at_once && wrong.empty(); ++i) {
                   const ucg_coll_args_t args = sums[i].args();
-                  wrong = said("init", ucg_request_init(group, &args, &requests[i]));
+                  wrong = error_text("init", ucg_request_init(group, &args, &requests[i]));
               }
               for (std::uint32_t round = 0; round < rounds; ++round) {
                   order[me.rank].wait_for(round * threads + me.thread);
                   for (std::uint32_t i = 0; i < at_once && wrong.empty(); ++i) {
                       sums[i].spoil();
-                      wrong = said("start", ucg_request_start(requests[i]));
+                      wrong = error_text("start", ucg_request_start(requests[i]));
                   }
                   order[me.rank].next();  // whatever happened: the others are not to hang
                   for (std::uint32_t i = at_once; i-- > 0 && wrong.empty();) {
@@ -253,13 +254,13 @@ TEST_CASE("threads: any thread waits for requests of one group that are started 
                           move_on(me);
                       while (i == 2 && ucg_request_test(requests[i]) == UCS_INPROGRESS)
                           if (ucg_request_progress(requests[i]) == 0) std::this_thread::yield();
-                      wrong = said("wait", ucg_request_wait(requests[i]));
+                      wrong = error_text("wait", ucg_request_wait(requests[i]));
                       if (wrong.empty()) wrong = sums[i].wrong();
                   }
               }
               for (const ucg_request_h each : requests)
                   if (const ucs_status_t end = ucg_request_free(each); wrong.empty())
-                      wrong = said("free", end);
+                      wrong = error_text("free", end);
               return wrong;
           }) == "");
 }
@@ -290,13 +291,14 @@ struct repeated {
 // Thread 1 makes progress. Thread 2 makes groups of the same ranks and destroys them.
 TEST_CASE("threads: callbacks, progress, and groups that are made and destroyed") {
     contexts in(some_nodes());
-    const oob_sets meet(2, in.ranks());
+    const oob_sets sets(2, in.ranks());
     std::vector<own_group> groups(in.ranks()), parents(in.ranks());
     CHECK(test::run_as_threads(in.ranks(), [&](std::uint32_t rank) {
-              std::string wrong = said("group", groups[rank].make(in.of(rank), meet.of(0, rank)));
-              return wrong.empty()
-                         ? said("parent", parents[rank].make(in.of(rank), meet.of(1, rank)))
-                         : wrong;
+              std::string wrong =
+                  error_text("group", groups[rank].make(in.context(rank), sets.oob(0, rank)));
+              return wrong.empty() ? error_text("parent", parents[rank].make(in.context(rank),
+                                                                             sets.oob(1, rank)))
+                                   : wrong;
           }) == "");
     std::vector<std::atomic<std::uint32_t>> working(in.ranks());
     for (std::atomic<std::uint32_t>& each : working)
@@ -315,21 +317,21 @@ TEST_CASE("threads: callbacks, progress, and groups that are made and destroyed"
                   ucg_coll_args_t args = one.args();
                   args.callback = repeated::ended;
                   args.callback_arg = &state;
-                  wrong = said("init",
-                               ucg_request_init(groups[me.rank].handle(), &args, &state.request));
-                  if (wrong.empty()) wrong = said("start", ucg_request_start(state.request));
+                  wrong = error_text(
+                      "init", ucg_request_init(groups[me.rank].handle(), &args, &state.request));
+                  if (wrong.empty()) wrong = error_text("start", ucg_request_start(state.request));
                   while (wrong.empty() && !state.over.load(std::memory_order_acquire))
                       move_on(me);
-                  if (wrong.empty()) wrong = said("callback", state.status);
+                  if (wrong.empty()) wrong = error_text("callback", state.status);
                   if (wrong.empty()) wrong = one.wrong();
                   ucg_request_free(state.request);
               } else {
                   for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round) {
                       own_group part;
-                      wrong = said("split", part.split(parents[me.rank].handle(), 0));
+                      wrong = error_text("split", part.split(parents[me.rank].handle(), 0));
                       if (wrong.empty())
                           wrong = blocking_calls(part.handle(), me.rank, in.ranks(), round);
-                      if (wrong.empty()) wrong = said("barrier", ucg_barrier(part.handle()));
+                      if (wrong.empty()) wrong = error_text("barrier", ucg_barrier(part.handle()));
                   }
               }
               working[me.rank].fetch_sub(1, std::memory_order_release);
@@ -340,17 +342,17 @@ TEST_CASE("threads: callbacks, progress, and groups that are made and destroyed"
 // One thread makes exchanges of a team; another reads their handles and destroys them.
 TEST_CASE("threads: handles of experts are used and destroyed by other threads") {
     contexts in(some_nodes());
-    const oob_sets meet(threads, in.ranks());
+    const oob_sets sets(threads, in.ranks());
     constexpr std::uint32_t k = 2, local = 2, tokens = 6, hidden = 16;
     CHECK(run(in, [&](const seat& me) -> std::string {
               own_group group;
               std::string wrong =
-                  said("group", group.make(me.context, meet.of(me.thread, me.rank)));
+                  error_text("group", group.make(me.context, sets.oob(me.thread, me.rank)));
               if (!wrong.empty()) return wrong;
               ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
               params.experts = local * in.ranks();
               ucg_moe_team_h team = nullptr;
-              wrong = said("team", ucg_moe_team_create(group.handle(), &params, &team));
+              wrong = error_text("team", ucg_moe_team_create(group.handle(), &params, &team));
               std::vector<std::int32_t> topk;
               for (std::uint32_t t = 0; t < tokens; ++t)
                   for (std::uint32_t j = 0; j < k; ++j)
@@ -372,7 +374,8 @@ TEST_CASE("threads: handles of experts are used and destroyed by other threads")
               args.out_x = tensor(out, UCG_TYPE_FP32, {local, capacity, hidden});
               ucg_request_h request = nullptr;
               if (wrong.empty())
-                  wrong = said("init", ucg_moe_low_latency_dispatch_init(team, &args, &request));
+                  wrong =
+                      error_text("init", ucg_moe_low_latency_dispatch_init(team, &args, &request));
               std::atomic<ucg_moe_slots_h> handed = nullptr;
               std::atomic<bool> over = false;
               std::atomic<std::uint32_t> rows = 0;
@@ -392,11 +395,11 @@ TEST_CASE("threads: handles of experts are used and destroyed by other threads")
                   }
               });
               for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round) {
-                  wrong = said("start", ucg_request_start(request));
-                  if (wrong.empty()) wrong = said("wait", ucg_request_wait(request));
+                  wrong = error_text("start", ucg_request_start(request));
+                  if (wrong.empty()) wrong = error_text("wait", ucg_request_wait(request));
                   ucg_moe_slots_h slots = nullptr;
                   if (wrong.empty())
-                      wrong = said("slots", ucg_moe_low_latency_handle(request, &slots));
+                      wrong = error_text("slots", ucg_moe_low_latency_handle(request, &slots));
                   while (slots != nullptr) {
                       ucg_moe_slots_h none = nullptr;
                       if (handed.compare_exchange_weak(none, slots, std::memory_order_acq_rel))
@@ -410,13 +413,13 @@ TEST_CASE("threads: handles of experts are used and destroyed by other threads")
               std::uint64_t all = rows;
               std::uint64_t sum_of_all = 0;
               if (wrong.empty())
-                  wrong = said("sum", ucg_allreduce(group.handle(), &all, &sum_of_all, 1,
-                                                    UCG_TYPE_UINT64, UCG_OP_SUM));
+                  wrong = error_text("sum", ucg_allreduce(group.handle(), &all, &sum_of_all, 1,
+                                                          UCG_TYPE_UINT64, UCG_OP_SUM));
               if (wrong.empty() && sum_of_all != std::uint64_t{rounds} * in.ranks() * tokens * k)
                   wrong = fmt::format("{} rows", sum_of_all);
               ucg_request_free(request);
               ucg_moe_team_destroy(team);
-              if (wrong.empty()) wrong = said("barrier", ucg_barrier(group.handle()));
+              if (wrong.empty()) wrong = error_text("barrier", ucg_barrier(group.handle()));
               return wrong;
           }) == "");
 }

@@ -22,7 +22,7 @@ std::vector<ucs_status_t> try_to_make(
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         contexts[rank] = context_of(rank);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = over.of(rank);
+        params.oob = over.oob(rank);
         REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
     }
     std::vector<ucs_status_t> ended(ranks, UCS_INPROGRESS);
@@ -41,7 +41,7 @@ world::world(const std::vector<std::string>& nodes, const char* transports)
       groups(nodes.size()),
       frozen_(nodes.size()),
       board_(std::make_unique<board>(static_cast<std::uint32_t>(nodes.size()))) {
-    const test::env by("UCX_TLS", transports);
+    const test::env tls("UCX_TLS", transports);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::size_t end = std::min(nodes[rank].find('/'), nodes[rank].size());
         const test::env node("UCG_NODE_ID", nodes[rank].substr(0, end).c_str());
@@ -49,7 +49,7 @@ world::world(const std::vector<std::string>& nodes, const char* transports)
                              end < nodes[rank].size() ? nodes[rank].substr(end + 1).c_str() : "");
         REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = board_->of(rank);
+        params.oob = board_->oob(rank);
         REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
     }
     REQUIRE(wait(*this, groups) == UCS_OK);

@@ -33,7 +33,7 @@ public:
     bool run_until(const std::function<bool()>& done);
     // Returns the status that all groups have when all are decided.
     static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all);
-    [[nodiscard]] board& met() { return *board_; }
+    [[nodiscard]] board& oob_board() { return *board_; }
     // This rank dies without notifying the others: nothing of it makes progress until it is thawed.
     void freeze(std::uint32_t rank) { frozen_[rank] = true; }
     void thaw(std::uint32_t rank) { frozen_[rank] = false; }

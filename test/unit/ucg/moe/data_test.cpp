@@ -163,8 +163,8 @@ public:
         for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
             if (!all_.lives(rank)) continue;
             rank_data& data = data_[rank];
-            const auto most = ucg::moe::most_rows(*all_.team(rank), all_.setup().k,
-                                                  all_.setup().tokens, variation_.alignment);
+            const auto most = ucg::moe::max_rows(*all_.team(rank), all_.setup().k,
+                                                 all_.setup().tokens, variation_.alignment);
             data.out_x = own_matrix(most, all_.setup().hidden, variation_.type);
             data.out_weight =
                 own_matrix(most, variation_.alignment != 0 ? 1 : all_.setup().k, element::fp32);
@@ -183,7 +183,7 @@ public:
         all_.run_well(programs);
         for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
             if (!all_.lives(rank)) continue;
-            CHECK(all[rank].made()->in.counts == plans_[rank]->in.counts);
+            CHECK(all[rank].made()->receives.counts == plans_[rank]->receives.counts);
             check_dispatch(rank);
         }
     }
@@ -203,7 +203,7 @@ private:
         data.weight = own_matrix(tokens, k, element::fp32, variation_.gap);
         std::uint64_t rows = rows_[rank].size();
         if (variation_.alignment != 0) {
-            auto made = expansion::make(plans_[rank]->in, variation_.alignment);
+            auto made = expansion::make(plans_[rank]->receives, variation_.alignment);
             REQUIRE(made.ok());
             data.expanded = std::make_unique<expansion>(*std::move(made));
             rows = begins_[rank].back();
@@ -316,9 +316,9 @@ private:
         ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
         std::vector<addend> made;
         for (const rank_t rank : ranks) {
-            const rank_t node = all_.where().node_of(rank);
-            const bool relayed = plans_[token_row.source]->out.relayed[node] != 0;
-            const rank_t order = relayed ? all_.where().at(node, 0) : rank;
+            const rank_t node = all_.node_placement().node_of(rank);
+            const bool relayed = plans_[token_row.source]->sends.relayed[node] != 0;
+            const rank_t order = relayed ? all_.node_placement().at(node, 0) : rank;
             auto found = std::ranges::find_if(
                 made, [&](const addend& each) { return relayed && each.order == order; });
             if (found == made.end()) found = made.insert(found, {order, relayed, {}});
@@ -436,7 +436,7 @@ TEST_CASE("moe: dispatch and combine in groups of 1 to 17 ranks", "[moe]") {
         setup.k = std::min(setup.experts, 1 + ranks % 5);
         setup.seed = ranks;
         setup.gate_kind = static_cast<gate>(ranks % 5);
-        setup.settings.how = ranks % 2 == 0 ? route::relayed : route::direct;
+        setup.settings.routing = ranks % 2 == 0 ? route::relayed : route::direct;
         setup.disorder = true;
         variant variation;
         variation.with_weights = ranks % 3 == 0;
@@ -458,7 +458,7 @@ TEST_CASE("moe: dispatch and combine with any number of ranks on a node, any gat
                 setup.k = 6;
                 setup.tokens = 12;
                 setup.gate_kind = gate_kind;
-                setup.settings.how = route_taken;
+                setup.settings.routing = route_taken;
                 setup.disorder = true;
                 setup.seed = per_node + 10;
                 variant variation;
@@ -644,7 +644,7 @@ TEST_CASE("moe: 4096 tokens of 7168 elements on two nodes of two", "[moe]") {
     setup.ranks = 4;
     setup.ranks_per_node = 2;
     setup.hidden = 7168;
-    setup.settings.how = route::relayed;
+    setup.settings.routing = route::relayed;
     variant variation;
     variation.with_weights = true;
     check(setup, variation);
@@ -658,7 +658,7 @@ TEST_CASE("moe: one copy of a token is sent to each node", "[moe]") {
     setup.k = 8;
     setup.hidden = 512;
     for (const route route_taken : {route::direct, route::relayed}) {
-        setup.settings.how = route_taken;
+        setup.settings.routing = route_taken;
         trial one(setup, {});
         std::uint64_t copies = 0;
         for (rank_t rank = 0; rank < setup.ranks; ++rank) {

@@ -44,7 +44,7 @@ void for_each_token(const world& all, Found found) {
 }
 
 void check_sent(const world& all, rank_t rank, const plan& made) {
-    const rank_t nodes = all.where().nodes(), ranks = all.setup().ranks;
+    const rank_t nodes = all.node_placement().nodes(), ranks = all.setup().ranks;
     const std::uint32_t channels = all.setup().settings.channels;
     grid to_node(nodes, channels), to_rank(ranks, channels);
     grid node_place(all.tokens(rank), nodes, -1), rank_place(all.tokens(rank), ranks, -1);
@@ -65,10 +65,11 @@ void check_sent(const world& all, rank_t rank, const plan& made) {
 }
 
 void check_relayed(const world& all, rank_t rank, const plan& made) {
-    const rank_t node = all.where().node_of(rank);
+    const rank_t node = all.node_placement().node_of(rank);
     const std::vector<rank_t> local_ranks = all.living_on(node);
     const std::uint32_t channels = all.setup().settings.channels;
-    grid by_channel(all.where().nodes(), channels), by_node(all.where().nodes(), 1);
+    grid by_channel(all.node_placement().nodes(), channels),
+        by_node(all.node_placement().nodes(), 1);
     table places;
     std::vector<std::int32_t> next(local_ranks.size());
     std::uint64_t last = ~std::uint64_t{0};  // stream and channel of the last token
@@ -76,8 +77,8 @@ void check_relayed(const world& all, rank_t rank, const plan& made) {
         if (!all.lives(source) || all.relay_of(source, node) != rank ||
             !goes_to_node(all, source, token, node))
             return;
-        ++by_channel.at(all.where().node_of(source), c);
-        ++by_node.at(all.where().node_of(source), 0);
+        ++by_channel.at(all.node_placement().node_of(source), c);
+        ++by_node.at(all.node_placement().node_of(source), 0);
         const std::uint64_t now = std::uint64_t{source} * channels + c;
         if (now != last) std::ranges::fill(next, 0);
         last = now;
@@ -94,7 +95,7 @@ void check_relayed(const world& all, rank_t rank, const plan& made) {
 void check_received(const world& all, rank_t rank, const plan& made) {
     const rank_t ranks = all.setup().ranks;
     const std::uint32_t channels = all.setup().settings.channels;
-    const std::vector<rank_t> local_ranks = all.living_on(all.where().node_of(rank));
+    const std::vector<rank_t> local_ranks = all.living_on(all.node_placement().node_of(rank));
     const std::size_t local = all.setup().experts / ranks;
     grid counts(ranks, channels), sums(ranks, 1), begins(ranks, channels), before(ranks, channels);
     table tokens, nodes, holders, experts(local);
@@ -103,7 +104,7 @@ void check_received(const world& all, rank_t rank, const plan& made) {
         ++counts.at(source, c);
         ++sums.at(source, 0);
         tokens.push_back(static_cast<std::int32_t>(token));
-        nodes.push_back(static_cast<std::int32_t>(all.where().node_of(source)));
+        nodes.push_back(static_cast<std::int32_t>(all.node_placement().node_of(source)));
         for (const rank_t other : local_ranks)
             holders.push_back(all.goes(source, token, other) ? 1 : 0);
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
@@ -131,7 +132,8 @@ void check_received(const world& all, rank_t rank, const plan& made) {
     CHECK(ucg::moe::source_node(made) == nodes);
     CHECK(ucg::moe::holders(made) == (all.setup().settings.holders ? holders : table{}));
     CHECK(ucg::moe::per_expert(made, 8) == experts);
-    CHECK(ucg::moe::most_rows(*all.team(rank), all.setup().k, all.setup().tokens) >= made.in.rows);
+    CHECK(ucg::moe::max_rows(*all.team(rank), all.setup().k, all.setup().tokens) >=
+          made.receives.rows);
 }
 
 // Returns the expected matrix, which is the same on every rank.
@@ -178,7 +180,7 @@ TEST_CASE("moe: every matrix of groups of 1 to 13 ranks, by any route", "[moe]")
             setup.k = std::min(setup.experts, 1 + (ranks + per_node) % 5);
             setup.seed = ranks * 100 + per_node;
             setup.gate_kind = static_cast<gate>((ranks + per_node) % 5);
-            setup.settings.how = static_cast<ucg::moe::route>(ranks % 3);
+            setup.settings.routing = static_cast<ucg::moe::route>(ranks % 3);
             setup.settings.channels = 1 + (ranks * per_node) % 7;
             setup.tokens = (ranks + per_node) % 4 == 0 ? 3 : 20;  // also fewer tokens than channels
             check_every_matrix(setup);

@@ -69,7 +69,7 @@ public:
     [[nodiscard]] rank_t rank() const noexcept override { return fabric_.rank(); }
     [[nodiscard]] rank_t size() const noexcept override { return fabric_.size(); }
     void post(ucg::schedule::step& step) noexcept override {
-        if (step.what == ucg::schedule::action::send && step.bytes != 0 && dice_.below(2) == 0) {
+        if (step.kind == ucg::schedule::action::send && step.bytes != 0 && dice_.below(2) == 0) {
             const auto* const from = static_cast<const std::byte*>(step.from);
             std::vector<std::byte>& copy = copies_.emplace_back(from, from + step.bytes);
             const std::uint64_t word = dice_.below(step.bytes / 4) * 4;
@@ -82,13 +82,16 @@ public:
         fabric_.post(step);
     }
     void cancel(ucg::schedule::step& step) noexcept override { fabric_.cancel(step); }
-    [[nodiscard]] ucs_status_t enter(ucg::schedule::operation& operation,
-                                     ucg::schedule::sequence_t& number) noexcept override {
-        return fabric_.enter(operation, number);
+    [[nodiscard]] ucs_status_t begin_operation(
+        ucg::schedule::operation& operation, ucg::schedule::sequence_t& number) noexcept override {
+        return fabric_.begin_operation(operation, number);
     }
-    void leave(ucg::schedule::operation& operation) noexcept override { fabric_.leave(operation); }
-    void announce(ucg::schedule::operation& operation, ucs_status_t status) noexcept override {
-        fabric_.announce(operation, status);
+    void end_operation(ucg::schedule::operation& operation) noexcept override {
+        fabric_.end_operation(operation);
+    }
+    void report_failure(ucg::schedule::operation& operation,
+                        ucs_status_t status) noexcept override {
+        fabric_.report_failure(operation, status);
     }
 
 private:
@@ -102,15 +105,15 @@ private:
 TEST_CASE("moe: team refuses experts that are no multiple of the ranks, and invalid masks",
           "[moe]") {
     const test::log_capture log;
-    const placement where(4);
-    CHECK(team::make(where, 0, 10).status() == UCS_ERR_INVALID_PARAM);
+    const placement placement(4);
+    CHECK(team::make(placement, 0, 10).status() == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("10 experts cannot be distributed to 4 ranks") == 1);
-    CHECK(team::make(where, 0, 0).status() == UCS_ERR_INVALID_PARAM);
-    CHECK(team::make(where, 4, 8).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(placement, 0, 0).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(placement, 4, 8).status() == UCS_ERR_INVALID_PARAM);
     const std::uint8_t own[] = {0, 1, 0, 0};
-    CHECK(team::make(where, 1, 8, own).status() == UCS_ERR_INVALID_PARAM);
-    CHECK(team::make(where, 0, 8, own).ok());
-    CHECK(team::make(where, 0, 8, std::span(own).first(3)).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(placement, 1, 8, own).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(placement, 0, 8, own).ok());
+    CHECK(team::make(placement, 0, 8, std::span(own).first(3)).status() == UCS_ERR_INVALID_PARAM);
 }
 
 TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
@@ -172,7 +175,8 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
         std::shared_ptr<const team> other_team = all.team(4);
         if (which == 0) topk.elements = 1, topk.row_stride = 16;
         if (which == 1) options.channels = 5;
-        if (which == 2) other_team = std::make_shared<const team>(*team::make(all.where(), 4, 24));
+        if (which == 2)
+            other_team = std::make_shared<const team>(*team::make(all.node_placement(), 4, 24));
         if (which >= 3) options.all_counts = !options.all_counts;
         const auto ends = notify_with(all, topk, options, other_team, UCS_OK);
         for (const ucs_status_t end : ends)
@@ -192,7 +196,7 @@ TEST_CASE("moe: unfit buffers end dispatch on every rank, and no rank hangs", "[
         for (rank_t rank = 0; rank < 6; ++rank) {
             ucg::moe::dispatch_tensors tensors;
             own_matrix& x = memory.emplace_back(all.tokens(rank), 16, element::bf16);
-            own_matrix& out = memory.emplace_back(plans[rank]->in.rows, 16, element::bf16);
+            own_matrix& out = memory.emplace_back(plans[rank]->receives.rows, 16, element::bf16);
             tensors.from[values] = x.view();
             tensors.into.into[values] = out.view();
             ucs_status_t wanted = UCS_OK;
@@ -230,7 +234,7 @@ TEST_CASE("moe: an operation reports the ranks that it waits for", "[moe]") {
     std::deque<ucg::schedule::operation> operations;
     for (rank_t rank = 0; rank < 6; ++rank) {
         REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.setup().settings) == UCS_OK);
-        operations.emplace_back(all.net().of(rank), all.net().frames()).init(each[rank]);
+        operations.emplace_back(all.net().fabric(rank), all.net().frames()).init(each[rank]);
         if (rank != 4) operations.back().start();
     }
     all.net().run();
@@ -252,7 +256,7 @@ TEST_CASE("moe: notify and dispatch in one operation fail if the output has too 
     std::deque<own_matrix> memory;
     std::vector<program*> programs;
     for (rank_t rank = 0; rank < 6; ++rank) {
-        const std::uint32_t rows = plans[rank]->in.rows - (rank == 4 ? 1 : 0);
+        const std::uint32_t rows = plans[rank]->receives.rows - (rank == 4 ? 1 : 0);
         ucg::moe::dispatch_tensors tensors;
         tensors.from[values] = memory.emplace_back(all.tokens(rank), 16, element::bf16).view();
         tensors.into.into[values] = memory.emplace_back(rows, 16, element::bf16).view();
@@ -267,22 +271,23 @@ TEST_CASE("moe: combine refuses tensors that it cannot add up", "[moe]") {
     const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
-    own_matrix x(plans[0]->in.rows, 16, element::fp8_e4m3), sum(all.tokens(0), 16, element::bf16);
+    own_matrix x(plans[0]->receives.rows, 16, element::fp8_e4m3),
+        sum(all.tokens(0), 16, element::bf16);
     ucg::moe::combine_tensors tensors;
     tensors.from[values] = x.view();
     tensors.into[values] = sum.view();
     combine one;
     CHECK(one.init(plans[0], tensors) == UCS_ERR_INVALID_PARAM);
-    x = own_matrix(plans[0]->in.rows, 16, element::bf16, 0, 2);
+    x = own_matrix(plans[0]->receives.rows, 16, element::bf16, 0, 2);
     tensors.from[values] = x.view();
     CHECK(one.init(plans[0], tensors) == UCS_ERR_INVALID_PARAM);
-    x = own_matrix(plans[0]->in.rows, 16, element::bf16);
+    x = own_matrix(plans[0]->receives.rows, 16, element::bf16);
     tensors.from[values] = x.view();
     CHECK(one.init(plans[0], tensors) == UCS_OK);
     --tensors.into[values].rows;
     CHECK(one.init(plans[0], tensors) == UCS_ERR_BUFFER_TOO_SMALL);
-    CHECK(expansion::make(plans[0]->in, 0).status() == UCS_ERR_INVALID_PARAM);
-    CHECK(expansion::make(plans[0]->in, 1U << 31U).status() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(expansion::make(plans[0]->receives, 0).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(expansion::make(plans[0]->receives, 1U << 31U).status() == UCS_ERR_EXCEEDS_LIMIT);
 }
 
 // Invalid arguments must be refused by init(): the operation would otherwise fail at each start.
@@ -328,7 +333,7 @@ TEST_CASE("moe: low latency refuses unaligned distances between experts", "[moe]
     const test::log_capture log;
     world all(small());
     own_matrix x(all.tokens(0), 8, element::bf16), out(2 * 6 * 20 + 1, 8, element::bf16);
-    ucg::moe::low_latency_tensors tensors{x.view(), {out.view(), 6 * 20 * 16}, {}, {}};
+    ucg::moe::low_latency_dispatch_tensors tensors{x.view(), {out.view(), 6 * 20 * 16}, {}, {}};
     tensors.values.first.rows = 6 * 20;
     const auto init = [&] {
         low_latency_dispatch one;
@@ -351,7 +356,8 @@ TEST_CASE("moe: low latency refuses more tokens than were agreed on", "[moe]") {
     for (rank_t rank = 0; rank < 6; ++rank) {
         own_matrix& x = memory.emplace_back(all.tokens(rank), 8, element::bf16);
         own_matrix& values = memory.emplace_back(2 * 6 * 20, 8, element::bf16);
-        ucg::moe::low_latency_tensors tensors{x.view(), {values.view(), 6 * 20 * 16}, {}, {}};
+        ucg::moe::low_latency_dispatch_tensors tensors{
+            x.view(), {values.view(), 6 * 20 * 16}, {}, {}};
         tensors.values.first.rows = 6 * 20;
         const ucg::moe::slot_settings options{rank == 4 ? 19U : 20U, false,
                                               ucg::moe::scaling::exact};
@@ -366,10 +372,10 @@ TEST_CASE("moe: low latency refuses more tokens than were agreed on", "[moe]") {
 // rank.
 std::vector<ucs_status_t> run_with_corruption(world& all, const std::vector<program*>& programs,
                                               std::uint64_t seed) {
-    corrupting_fabric corrupting(all.net().of(1), seed);
+    corrupting_fabric corrupting(all.net().fabric(1), seed);
     std::deque<ucg::schedule::operation> operations;
     for (rank_t rank = 0; rank < all.setup().ranks; ++rank) {
-        ucg::schedule::fabric& fabric = all.net().of(rank);
+        ucg::schedule::fabric& fabric = all.net().fabric(rank);
         operations.emplace_back(rank == 1 ? corrupting : fabric, all.net().frames())
             .init(*programs[rank]);
     }
@@ -436,7 +442,7 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
         const std::uint32_t capacity = most * setup.ranks;
         std::deque<low_latency_dispatch> each(setup.ranks);
         std::deque<own_matrix> memory;
-        std::vector<own_matrix*> tokens_of;
+        std::vector<own_matrix*> token_numbers;
         std::vector<program*> programs;
         const ucg::moe::slot_settings options{most, setup.hidden == 128, ucg::moe::scaling::exact};
         const auto stacked = [&](std::uint32_t elements, element type) {
@@ -446,13 +452,13 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
             return made;
         };
         for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-            ucg::moe::low_latency_tensors tensors;
+            ucg::moe::low_latency_dispatch_tensors tensors;
             tensors.x = memory.emplace_back(all.tokens(rank), setup.hidden, element::bf16).view();
             tensors.values =
                 stacked(setup.hidden, options.cast ? element::fp8_e4m3 : element::bf16);
             if (options.cast) tensors.scales = stacked(1, element::fp32);
-            tokens_of.push_back(&memory.emplace_back(2, capacity, element::int32));
-            tensors.tokens_of = tokens_of.back()->view();
+            token_numbers.push_back(&memory.emplace_back(2, capacity, element::int32));
+            tensors.token_numbers = token_numbers.back()->view();
             REQUIRE(each[rank].init(all.team(rank), options, all.topk(rank), tensors) == UCS_OK);
             programs.push_back(&each[rank]);
         }
@@ -462,7 +468,7 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
             for (std::uint32_t e = 0; made != nullptr && e < 2; ++e) {
                 REQUIRE(made->counts[e] <= capacity);
                 for (std::uint32_t row = 0; row < made->counts[e]; ++row, ++compared) {
-                    const auto token = integer_at(tokens_of[rank]->view(), e, row);
+                    const auto token = integer_at(token_numbers[rank]->view(), e, row);
                     REQUIRE((token >= 0 && token < most));
                 }
             }
@@ -506,8 +512,8 @@ TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
     for (rank_t rank = 0; rank < setup.ranks; ++rank) {
         if (rank == 2) continue;
         const auto made = again[rank].take();
-        CHECK(made->in.rows == wanted[rank]->in.rows);
-        CHECK(made->in.counts == wanted[rank]->in.counts);
-        CHECK(made->in.chosen == wanted[rank]->in.chosen);
+        CHECK(made->receives.rows == wanted[rank]->receives.rows);
+        CHECK(made->receives.counts == wanted[rank]->receives.counts);
+        CHECK(made->receives.chosen == wanted[rank]->receives.chosen);
     }
 }

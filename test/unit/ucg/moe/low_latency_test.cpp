@@ -17,7 +17,7 @@ using namespace test::moe;
 using reduce::element;
 using ucg::moe::low_latency_combine;
 using ucg::moe::low_latency_dispatch;
-using ucg::moe::rows_go;
+using ucg::moe::row_transfer;
 using ucg::moe::scaling;
 using ucg::moe::slot_settings;
 using ucg::moe::slots;
@@ -77,14 +77,14 @@ cast_group cast(const std::vector<float>& from, scaling format) {
 }
 
 struct rank_data {
-    own_matrix x, values, scales, tokens_of;
+    own_matrix x, values, scales, token_numbers;
     std::vector<cast_group> casts;  // casts of x [tokens, groups], if x is cast
     own_matrix y, weights, sum;
 };
 
 class trial {
 public:
-    trial(const scenario& setup, const slot_settings& settings, element type, rows_go transfer)
+    trial(const scenario& setup, const slot_settings& settings, element type, row_transfer transfer)
         : all_(setup),
           settings_(settings),
           type_(type),
@@ -102,7 +102,7 @@ public:
             if (settings.cast)
                 data.scales = own_matrix(std::uint64_t{local_} * capacity_, setup.hidden / 128,
                                          ucg::moe::scale_type(settings.scale_format));
-            data.tokens_of = own_matrix(local_, capacity_, element::int32);
+            data.token_numbers = own_matrix(local_, capacity_, element::int32);
             data.y = own_matrix(std::uint64_t{local_} * capacity_, setup.hidden, type);
             data.weights = own_matrix(tokens, setup.k, element::fp32);
             data.sum = own_matrix(tokens, setup.hidden, type);
@@ -121,8 +121,8 @@ public:
                 made.expert_stride = made.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
                 return made;
             };
-            const ucg::moe::low_latency_tensors tensors{data.x.view(), place(data.values),
-                                                        place(data.scales), data.tokens_of.view()};
+            const ucg::moe::low_latency_dispatch_tensors tensors{
+                data.x.view(), place(data.values), place(data.scales), data.token_numbers.view()};
             REQUIRE(all[rank].init(all_.team(rank), settings_, all_.topk(rank), tensors) == UCS_OK);
             programs[rank] = &all[rank];
         }
@@ -133,7 +133,7 @@ public:
                 data.casts = casts_of(data.x, all_.tokens(rank));
                 data.values.spoil();
                 data.scales.spoil();
-                data.tokens_of.spoil();
+                data.token_numbers.spoil();
             }
             all_.run_well(programs);
             for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
@@ -215,7 +215,7 @@ private:
     bool is_row(const rank_data& data, std::uint32_t e, std::uint32_t row, rank_t source,
                 std::uint32_t token) const {
         const std::uint64_t i = std::uint64_t{e} * capacity_ + row;
-        if (integer_at(data.tokens_of.view(), e, row) != token) return false;
+        if (integer_at(data.token_numbers.view(), e, row) != token) return false;
         if (!settings_.cast) return data.values.row(i) == data_[source].x.row(token);
         for (std::uint32_t group = 0; group < all_.setup().hidden / 128; ++group) {
             const cast_group& wanted =
@@ -262,7 +262,7 @@ private:
     [[nodiscard]] std::vector<float> decoded(const own_matrix& y, std::uint64_t row) const {
         std::vector<float> made;
         std::vector<std::uint16_t> bits(all_.setup().hidden);
-        if (transfer_ == rows_go::in_logfmt) {
+        if (transfer_ == row_transfer::in_logfmt) {
             std::memcpy(bits.data(), y.row(row).data(), bits.size() * 2);
             return plain_logfmt(bits);
         }
@@ -274,7 +274,7 @@ private:
     world all_;
     slot_settings settings_;
     element type_;
-    rows_go transfer_;
+    row_transfer transfer_;
     std::uint32_t local_, capacity_;
     std::deque<rank_data> data_;
     std::vector<std::shared_ptr<const slots>> handles_;
@@ -282,10 +282,10 @@ private:
 };
 
 void check(const scenario& setup, const slot_settings& settings, element type,
-           rows_go transfer = rows_go::packed) {
+           row_transfer transfer = row_transfer::packed) {
     INFO(text(setup) << ", " << reduce::name(type) << (settings.cast ? ", cast" : "")
-                     << (transfer == rows_go::in_place ? ", in place" : "")
-                     << (transfer == rows_go::in_logfmt ? ", in LogFMT" : ""));
+                     << (transfer == row_transfer::in_place ? ", in place" : "")
+                     << (transfer == row_transfer::in_logfmt ? ", in LogFMT" : ""));
     trial(setup, settings, type, transfer).run();
 }
 
@@ -389,7 +389,7 @@ TEST_CASE("moe: low latency with results in LogFMT", "[moe]") {
             setup.hidden = ranks % 2 == 0 ? 128 : 384;
             setup.tokens = 5;
             setup.gate_kind = ranks % 3 == 0 ? gate::with_holes : gate::skewed;
-            check(setup, {5, false, scaling::exact}, element::bf16, rows_go::in_logfmt);
+            check(setup, {5, false, scaling::exact}, element::bf16, row_transfer::in_logfmt);
         }
     }
 }
@@ -398,14 +398,14 @@ TEST_CASE("moe: low latency with results that are sent in place", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
         const scenario setup = group_of(ranks, 1 + ranks % 5);
         check(setup, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp32 : element::bf16,
-              rows_go::in_place);
+              row_transfer::in_place);
     }
 }
 
 // Many experts on a rank with few rows each; ranks without tokens, and ranks without rows.
 TEST_CASE("moe: low latency with 288 experts, in LogFMT and in place", "[moe]") {
     for (const gate kind : {gate::even, gate::skewed, gate::with_holes}) {
-        for (const rows_go go : {rows_go::in_logfmt, rows_go::in_place}) {
+        for (const row_transfer go : {row_transfer::in_logfmt, row_transfer::in_place}) {
             scenario setup;
             setup.ranks = 16;
             setup.ranks_per_node = 8;
@@ -420,7 +420,7 @@ TEST_CASE("moe: low latency with 288 experts, in LogFMT and in place", "[moe]") 
 }
 
 TEST_CASE("moe: low latency with masked ranks, in LogFMT and in place", "[moe]") {
-    for (const rows_go transfer : {rows_go::in_logfmt, rows_go::in_place}) {
+    for (const row_transfer transfer : {row_transfer::in_logfmt, row_transfer::in_place}) {
         scenario setup;
         setup.ranks = 6;
         setup.experts = 12;
@@ -452,7 +452,7 @@ TEST_CASE("moe: low-latency combine refuses tensors that do not fit the transfer
     REQUIRE(dispatched.init(all.team(0), {32, false, scaling::exact}, all.topk(0),
                             {x.view(), stack_of(values), {}, {}}) == UCS_OK);
     all.run_well({&dispatched});
-    const auto init = [&](rows_go transfer, std::uint32_t hidden, element type,
+    const auto init = [&](row_transfer transfer, std::uint32_t hidden, element type,
                           std::uint32_t gap = 0, std::uint32_t apart = 1) {
         own_matrix dense(std::uint64_t{32} * setup.experts, hidden, type);
         own_matrix y(std::uint64_t{32} * setup.experts, hidden, type, gap, apart);
@@ -472,23 +472,23 @@ TEST_CASE("moe: low-latency combine refuses tensors that do not fit the transfer
             sums.push_back(sum.row(token));
         return status;
     };
-    CHECK(init(rows_go::in_logfmt, 128, element::bf16) == UCS_OK);
+    CHECK(init(row_transfer::in_logfmt, 128, element::bf16) == UCS_OK);
     auto wanted = sums;
-    CHECK(init(rows_go::in_logfmt, 128, element::bf16, 5, 2) == UCS_OK);
+    CHECK(init(row_transfer::in_logfmt, 128, element::bf16, 5, 2) == UCS_OK);
     CHECK(sums == wanted);
-    CHECK(init(rows_go::in_logfmt, 192, element::bf16) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(row_transfer::in_logfmt, 192, element::bf16) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("has rows of 192 elements: give a multiple of 128") == 1);
-    CHECK(init(rows_go::in_logfmt, 128, element::fp16) == UCS_ERR_INVALID_PARAM);
-    CHECK(init(rows_go::in_logfmt, 128, element::fp32) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(row_transfer::in_logfmt, 128, element::fp16) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(row_transfer::in_logfmt, 128, element::fp32) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("x that is compressed is of fp16: give bf16") == 1);
-    CHECK(init(rows_go::in_place, 192, element::fp16) == UCS_OK);
+    CHECK(init(row_transfer::in_place, 192, element::fp16) == UCS_OK);
     wanted = sums;
-    CHECK(init(rows_go::in_place, 192, element::fp16, 4) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(row_transfer::in_place, 192, element::fp16, 4) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("has rows at distances of 392 bytes: give 384, without gaps") == 1);
-    CHECK(init(rows_go::in_place, 192, element::fp16, 0, 2) == UCS_ERR_INVALID_PARAM);
-    CHECK(init(rows_go::packed, 192, element::fp16, 0, 2) == UCS_OK);
+    CHECK(init(row_transfer::in_place, 192, element::fp16, 0, 2) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(row_transfer::packed, 192, element::fp16, 0, 2) == UCS_OK);
     CHECK(sums == wanted);
-    CHECK(init(rows_go::packed, 192, element::fp16, 4) == UCS_OK);
+    CHECK(init(row_transfer::packed, 192, element::fp16, 4) == UCS_OK);
     CHECK(sums == wanted);
 }
 

@@ -38,13 +38,13 @@ std::vector<std::int32_t> numbers(const std::vector<T>& from) {
 
 // Returns one line for each matrix, in the format of the page.
 std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
-    const ucg::moe::layout local = ucg::moe::layout_of(*plan.of, plan.chosen);
+    const ucg::moe::layout local = ucg::moe::layout_of(*plan.group, plan.chosen);
     const auto line = [&](const char* name, const std::vector<std::int32_t>& values,
                           std::size_t columns) {
         return fmt::format("{} {:<19} {}", rank, name, lines(values, columns));
     };
     std::vector<std::int32_t> origins;
-    for (const auto& each : plan.in.origins) {
+    for (const auto& each : plan.receives.origins) {
         origins.push_back(static_cast<std::int32_t>(each.source));
         origins.push_back(static_cast<std::int32_t>(each.token));
     }
@@ -63,11 +63,11 @@ std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
             line("rank_place", ucg::moe::rank_place(plan), 4),
             line("received_before", ucg::moe::received_before(plan), 2),
             line("received_by_all", ucg::moe::received_by_all(plan), 4),
-            line("source_token", ucg::moe::source_token(plan), plan.in.rows),
-            line("source_node", ucg::moe::source_node(plan), plan.in.rows),
+            line("source_token", ucg::moe::source_token(plan), plan.receives.rows),
+            line("source_node", ucg::moe::source_node(plan), plan.receives.rows),
             line("holders", ucg::moe::holders(plan), 2),
             line("origins", origins, 2),
-            line("chosen", numbers(plan.in.chosen), 2),
+            line("chosen", numbers(plan.receives.chosen), 2),
             line("per_expert_received", ucg::moe::per_expert(plan), 2)};
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("moe: the matrices of the manual's example are the computed ones", "[m
 TEST_CASE("moe: the maximum number of rows", "[moe]") {
     const auto made = ucg::moe::team::make(placement(4), 0, 8);
     REQUIRE(made.ok());
-    CHECK(ucg::moe::most_rows(*made, 2, 100) == 400);
-    CHECK(ucg::moe::most_rows(*made, 2, 100, 1) == 800);
-    CHECK(ucg::moe::most_rows(*made, 2, 100, 16) == 832);  // 800 and 15 for each of two experts
+    CHECK(ucg::moe::max_rows(*made, 2, 100) == 400);
+    CHECK(ucg::moe::max_rows(*made, 2, 100, 1) == 800);
+    CHECK(ucg::moe::max_rows(*made, 2, 100, 16) == 832);  // 800 and 15 for each of two experts
 }

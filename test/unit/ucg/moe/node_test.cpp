@@ -52,14 +52,14 @@ std::string run_rank(test::node_rank& me, const world& all) {
     const std::shared_ptr<const ucg::moe::plan> plan = routing.take();
 
     const own_matrix x = filled(all, me.rank);
-    own_matrix out(plan->in.rows, hidden, element::bf16);
+    own_matrix out(plan->receives.rows, hidden, element::bf16);
     ucg::moe::dispatch forth;
     ucg::moe::dispatch_tensors tensors;
     tensors.from[values] = x.view();
     tensors.into.into[values] = out.view();
     if (forth.init(plan, tensors) != UCS_OK || run(forth) != UCS_OK) return "dispatch";
-    for (std::uint32_t row = 0; row < plan->in.rows; ++row) {
-        const auto [source, token] = plan->in.origins[row];
+    for (std::uint32_t row = 0; row < plan->receives.rows; ++row) {
+        const auto [source, token] = plan->receives.origins[row];
         if (!has(out, row, value_of(source, token))) return fmt::format("row {} is wrong", row);
     }
 
@@ -88,7 +88,7 @@ TEST_CASE("moe: between threads over shared memory, with and without relays", "[
         setup.ranks_per_node = 2;
         setup.tokens = 40;
         setup.k = 4;
-        setup.settings.how = route;
+        setup.settings.routing = route;
         const world all(setup);
         const std::string wrong =
             test::run_node(test::small_node(4), test::ranks_are::threads,

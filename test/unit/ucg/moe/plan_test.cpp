@@ -6,9 +6,9 @@
 #include "ucg/moe/layout.hpp"
 
 using namespace test::moe;
-using ucg::moe::arriving;
 using ucg::moe::no_rank;
 using ucg::moe::plan;
+using ucg::moe::receive_plan;
 using ucg::moe::route;
 using ucg::moe::team;
 
@@ -17,13 +17,13 @@ namespace {
 void check_receive_plan(const world& all, rank_t rank, const plan& made) {
     const std::vector<row> rows = all.gates().rows_of(rank);
     const std::uint32_t channels = all.setup().settings.channels;
-    REQUIRE(made.in.rows == rows.size());
+    REQUIRE(made.receives.rows == rows.size());
     std::vector<std::uint32_t> per_expert(all.setup().experts / all.setup().ranks);
     std::vector<std::uint32_t> counts(std::size_t{all.setup().ranks} * channels);
     bool same = true;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        same = same && made.in.origins[i].source == rows[i].source &&
-               made.in.origins[i].token == rows[i].token;
+        same = same && made.receives.origins[i].source == rows[i].source &&
+               made.receives.origins[i].token == rows[i].token;
         ++counts[std::size_t{rows[i].source} * channels +
                  all.channel_of(rows[i].source, rows[i].token)];
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
@@ -33,16 +33,16 @@ void check_receive_plan(const world& all, rank_t rank, const plan& made) {
                 is_local
                     ? static_cast<expert_t>(static_cast<std::size_t>(expert) % per_expert.size())
                     : expert_t{-1};
-            same = same && made.in.chosen[i * all.setup().k + j] == local;
+            same = same && made.receives.chosen[i * all.setup().k + j] == local;
             if (is_local) ++per_expert[static_cast<std::size_t>(local)];
         }
     }
     CHECK(same);
-    CHECK(made.in.per_expert == per_expert);
-    CHECK(made.in.counts == counts);
+    CHECK(made.receives.per_expert == per_expert);
+    CHECK(made.receives.counts == counts);
     std::uint32_t begin = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-        same = same && made.in.begins[i] == begin;
+        same = same && made.receives.begins[i] == begin;
         begin += counts[i];
     }
     CHECK(same);
@@ -50,12 +50,12 @@ void check_receive_plan(const world& all, rank_t rank, const plan& made) {
 
 void check_relay_plan(const world& all, rank_t rank, const plan& made) {
     const std::uint32_t channels = all.setup().settings.channels;
-    const rank_t node = all.where().node_of(rank);
+    const rank_t node = all.node_placement().node_of(rank);
     std::size_t stream = 0;
     for (rank_t source = 0; source < all.setup().ranks; ++source) {
         if (!all.lives(source) || all.relay_of(source, node) != rank) continue;
-        REQUIRE(stream < made.through.streams.size());
-        CHECK(made.through.streams[stream].source == source);
+        REQUIRE(stream < made.relays.streams.size());
+        CHECK(made.relays.streams[stream].source == source);
         std::vector<std::uint32_t> to_node(channels);
         bool same = true;
         std::vector<std::uint32_t> seen(all.setup().ranks * channels);
@@ -63,11 +63,11 @@ void check_relay_plan(const world& all, rank_t rank, const plan& made) {
             const std::uint32_t c = all.channel_of(source, token);
             bool any = false;
             rank_t index = 0;
-            for (const rank_t to : all.where().on(node)) {
+            for (const rank_t to : all.node_placement().ranks_on(node)) {
                 if (!all.lives(to)) continue;
                 if (all.goes(source, token, to)) {
-                    const auto list = made.through.forwards.list(
-                        made.through.forward(*made.of, stream, index), c);
+                    const auto list = made.relays.forwards.list(
+                        made.relays.forward(*made.group, stream, index), c);
                     const std::uint32_t position = seen[to * channels + c]++;
                     same = same && position < list.size() && list[position] == to_node[c];
                     any = true;
@@ -78,21 +78,21 @@ void check_relay_plan(const world& all, rank_t rank, const plan& made) {
         }
         CHECK(same);
         for (std::uint32_t c = 0; c < channels; ++c)
-            CHECK(made.through.counts[stream * channels + c] == to_node[c]);
+            CHECK(made.relays.counts[stream * channels + c] == to_node[c]);
         ++stream;
     }
-    CHECK(stream == made.through.streams.size());
+    CHECK(stream == made.relays.streams.size());
 }
 
 void check_send_plan(const world& all, rank_t rank, const plan& made) {
     const std::uint32_t channels = all.setup().settings.channels;
     std::vector<std::uint32_t> to_rank(std::size_t{all.setup().ranks} * channels);
-    std::vector<std::uint32_t> to_node(std::size_t{all.where().nodes()} * channels);
+    std::vector<std::uint32_t> to_node(std::size_t{all.node_placement().nodes()} * channels);
     for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
         const std::uint32_t c = all.channel_of(rank, token);
-        for (rank_t node = 0; node < all.where().nodes(); ++node) {
+        for (rank_t node = 0; node < all.node_placement().nodes(); ++node) {
             bool any = false;
-            for (const rank_t to : all.where().on(node)) {
+            for (const rank_t to : all.node_placement().ranks_on(node)) {
                 if (!all.goes(rank, token, to)) continue;
                 ++to_rank[std::size_t{to} * channels + c];
                 any = true;
@@ -100,14 +100,14 @@ void check_send_plan(const world& all, rank_t rank, const plan& made) {
             if (any) ++to_node[std::size_t{node} * channels + c];
         }
     }
-    CHECK(made.out.to_rank == to_rank);
-    CHECK(made.out.to_node == to_node);
+    CHECK(made.sends.to_rank == to_rank);
+    CHECK(made.sends.to_node == to_node);
 }
 
 void check_layout(const world& all, rank_t rank, const plan& made) {
     const ucg::moe::layout layout = ucg::moe::layout_of(*all.team(rank), made.chosen);
     std::vector<std::int32_t> per_expert(all.setup().experts), per_rank(all.setup().ranks),
-        per_node(all.where().nodes());
+        per_node(all.node_placement().nodes());
     bool same = true;
     for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
@@ -115,9 +115,9 @@ void check_layout(const world& all, rank_t rank, const plan& made) {
             if (expert >= 0 && all.lives(all.rank_of(expert)))
                 ++per_expert[static_cast<std::size_t>(expert)];
         }
-        for (rank_t node = 0; node < all.where().nodes(); ++node) {
+        for (rank_t node = 0; node < all.node_placement().nodes(); ++node) {
             bool any = false;
-            for (const rank_t to : all.where().on(node)) {
+            for (const rank_t to : all.node_placement().ranks_on(node)) {
                 const bool goes = all.goes(rank, token, to);
                 same = same && layout.in_rank[std::size_t{token} * all.setup().ranks + to] ==
                                    (goes ? 1 : 0);

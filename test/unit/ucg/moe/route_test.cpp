@@ -41,17 +41,18 @@ ucg::sim::time_t time_of(world& all,
         tensors.from[values] =
             memory.emplace_back(all.tokens(rank), all.setup().hidden, reduce::element::bf16).view();
         tensors.into.into[values] =
-            memory.emplace_back(plans[rank]->in.rows, all.setup().hidden, reduce::element::bf16)
+            memory
+                .emplace_back(plans[rank]->receives.rows, all.setup().hidden, reduce::element::bf16)
                 .view();
         REQUIRE(each[rank].init(plans[rank], tensors) == UCS_OK);
         programs.push_back(&each[rank]);
     }
     all.net().align();
-    const ucg::sim::time_t begin = all.net().of(0).clock();
+    const ucg::sim::time_t begin = all.net().fabric(0).clock();
     all.run_well(programs);
     ucg::sim::time_t end = begin;
     for (rank_t rank = 0; rank < all.setup().ranks; ++rank)
-        end = std::max(end, all.net().of(rank).clock());
+        end = std::max(end, all.net().fabric(rank).clock());
     return end - begin;
 }
 
@@ -69,7 +70,7 @@ TEST_CASE("moe: a relay is predicted to be faster if it saves copies on the netw
     to.targets = 8;
     CHECK(relayed_time(to, {}) < direct_time(to, {}));
     ucg::moe::link_costs slow_node;
-    slow_node.inside.per_byte = 1e-8;
+    slow_node.within_node.per_byte = 1e-8;
     CHECK(direct_time(to, slow_node) < relayed_time(to, slow_node));
 }
 
@@ -80,10 +81,10 @@ TEST_CASE("moe: each rank chooses a route for each node and notifies the other r
         for (rank_t rank = 0; rank < 16; ++rank) {
             const rank_t other = 1 - rank / 8;
             const bool relayed = kind == gate::even;
-            CHECK(plans[rank]->out.relayed[rank / 8] == 0);
+            CHECK(plans[rank]->sends.relayed[rank / 8] == 0);
             // gate::one_rank: all chosen experts belong to rank 8 on node 1.
-            CHECK((plans[rank]->out.relayed[other] != 0) == relayed);
-            for (const auto& stream : plans[rank]->through.streams)
+            CHECK((plans[rank]->sends.relayed[other] != 0) == relayed);
+            for (const auto& stream : plans[rank]->relays.streams)
                 CHECK(stream.relayed == (relayed && stream.source / 8 == other));
         }
     }

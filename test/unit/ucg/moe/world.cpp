@@ -43,7 +43,7 @@ std::string text(const scenario& setup) {
         "{} ranks, {} to a node, {} node names, {} experts, k {}, {} tokens, gate {}, route {}, {} "
         "channels, {} masked, seed {}",
         setup.ranks, setup.ranks_per_node, setup.nodes.size(), setup.experts, setup.k, setup.tokens,
-        static_cast<int>(setup.gate_kind), static_cast<int>(setup.settings.how),
+        static_cast<int>(setup.gate_kind), static_cast<int>(setup.settings.routing),
         setup.settings.channels, setup.masked.size(), setup.seed);
 }
 
@@ -72,7 +72,7 @@ sim::machine machine_of(const scenario& setup) {
 
 world::world(const scenario& setup)
     : setup_(setup),
-      where_(placement_of(setup)),
+      placement_(placement_of(setup)),
       net_(std::make_unique<sim::network>(machine_of(setup))),
       gates_{setup.experts, setup.k, {}, setup.masked},
       teams_(setup.ranks) {
@@ -82,7 +82,7 @@ world::world(const scenario& setup)
         const std::uint32_t less = setup.uneven ? rank % (setup.tokens + 1) : 0;
         choose(rank, empty || !lives(rank) ? 0 : setup.tokens - less);
         if (!lives(rank)) continue;
-        auto made = ucg::moe::team::make(where_, rank, setup.experts, setup.masked);
+        auto made = ucg::moe::team::make(placement_, rank, setup.experts, setup.masked);
         REQUIRE(made.ok());
         teams_[rank] = std::make_shared<const ucg::moe::team>(*std::move(made));
     }
@@ -122,21 +122,21 @@ void world::choose(rank_t rank, std::uint32_t tokens) {
 
 std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
     const std::uint32_t channels = setup_.settings.channels;
-    const std::uint32_t length = std::max(
-        {(tokens(source) + channels - 1) / channels, setup_.settings.shortest, std::uint32_t{1}});
+    const std::uint32_t length = std::max({(tokens(source) + channels - 1) / channels,
+                                           setup_.settings.min_channel_tokens, std::uint32_t{1}});
     return token / length;
 }
 
 std::vector<rank_t> world::living_on(rank_t node) const {
     std::vector<rank_t> made;
-    for (const rank_t rank : where_.on(node))
+    for (const rank_t rank : placement_.ranks_on(node))
         if (lives(rank)) made.push_back(rank);
     return made;
 }
 
 rank_t world::relay_of(rank_t source, rank_t node) const {
-    if (where_.node_of(source) == node) return source;
-    const std::vector<rank_t> own_node = living_on(where_.node_of(source));
+    if (placement_.node_of(source) == node) return source;
+    const std::vector<rank_t> own_node = living_on(placement_.node_of(source));
     const std::vector<rank_t> candidates = living_on(node);
     const auto index =
         static_cast<std::size_t>(std::ranges::find(own_node, source) - own_node.begin());
@@ -153,7 +153,7 @@ std::vector<ucs_status_t> world::run(const std::vector<schedule::program*>& prog
     std::vector<schedule::operation*> by_rank(setup_.ranks);
     for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
         if (programs[rank] == nullptr) continue;
-        operations.emplace_back(net_->of(rank), net_->frames()).init(*programs[rank]);
+        operations.emplace_back(net_->fabric(rank), net_->frames()).init(*programs[rank]);
         by_rank[rank] = &operations.back();
     }
     for (schedule::operation& each : operations)

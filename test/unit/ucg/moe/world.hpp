@@ -90,7 +90,7 @@ public:
     // The relay of a rank on another node, or itself.
     [[nodiscard]] rank_t relay_of(rank_t source, rank_t node) const;
     [[nodiscard]] const_matrix topk(rank_t rank) const;
-    [[nodiscard]] const placement& where() const noexcept { return where_; }
+    [[nodiscard]] const placement& node_placement() const noexcept { return placement_; }
     [[nodiscard]] std::shared_ptr<const ucg::moe::team> team(rank_t rank) const {
         return teams_[rank];
     }
@@ -107,7 +107,7 @@ private:
     void choose(rank_t rank, std::uint32_t tokens);
 
     scenario setup_;
-    placement where_;
+    placement placement_;
     std::unique_ptr<ucg::sim::network> net_;
     gating gates_;
     std::vector<std::shared_ptr<const ucg::moe::team>> teams_;

@@ -27,7 +27,7 @@
 
 namespace {
 
-using ucg::net::news;
+using ucg::net::control_messages;
 using ucg::net::ucp_fabric;
 using ucg::schedule::call;
 using ucg::schedule::collective;
@@ -63,7 +63,7 @@ struct context {
 
     ucp_context_h handle = nullptr;
     ucp_worker_h worker = nullptr;
-    news control;
+    control_messages control;
 };
 
 // Address book that finds an address only when the test allows it.
@@ -191,13 +191,13 @@ TEST_CASE("every allreduce algorithm runs over ucp, with short and long vectors,
             operations all;
             for (rank_t i = 0; i < size; ++i) {
                 call args;
-                args.what = collective::allreduce;
+                args.kind = collective::allreduce;
                 args.from = from[i].data();
                 args.into = into[i].data();
                 args.count = count;
                 args.element = sizeof(std::int32_t);
-                args.how = &sum;
-                if (!ucg::schedule::fits(algorithm, args, {.ranks = size}, false)) break;
+                args.op = &sum;
+                if (!ucg::schedule::can_run(algorithm, args, {.ranks = size}, false)) break;
                 all.push_back(
                     std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
                 REQUIRE(all.back()->init(algorithm, args) == UCS_OK);
@@ -235,7 +235,7 @@ TEST_CASE("the death of a rank ends the operations that wait for it, also if no 
     operations all;
     for (rank_t i = 0; i < size; ++i) {
         call args;
-        args.what = collective::bcast;
+        args.kind = collective::bcast;
         args.into = data[i].data();
         args.count = count;
         all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
@@ -267,7 +267,7 @@ TEST_CASE("an operation that fails on one rank fails on all, and the group remai
         operations all;
         for (rank_t i = 0; i < size; ++i) {
             call args;
-            args.what = collective::bcast;
+            args.kind = collective::bcast;
             args.into = data[i].data();
             args.count = count;
             args.root = root;
@@ -300,7 +300,7 @@ TEST_CASE("a failed operation does not wait for ever for a rank that receives no
     std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
     const auto bcast = [&](rank_t rank) {
         call args;
-        args.what = collective::bcast;
+        args.kind = collective::bcast;
         args.into = data[rank].data();
         args.count = data[rank].size();
         auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
@@ -336,7 +336,7 @@ TEST_CASE("hundreds of failed operations are reported once") {
     group in(3, "sm,self");
     const auto barrier = [&](rank_t rank) {
         call args;
-        args.what = collective::barrier;
+        args.kind = collective::barrier;
         auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
         REQUIRE(made->init(*ucg::algo::algorithms(collective::barrier).begin(), args) == UCS_OK);
         return made;
@@ -383,7 +383,8 @@ void send_by(ucp_ep_h endpoint, const void* header, std::size_t bytes) {
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_REPLY;
-    void* const sent = ucp_am_send_nbx(endpoint, news::am_id, header, bytes, nullptr, 0, &params);
+    void* const sent =
+        ucp_am_send_nbx(endpoint, control_messages::am_id, header, bytes, nullptr, 0, &params);
     REQUIRE(!UCS_PTR_IS_ERR(sent));
     if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
 }
@@ -419,7 +420,7 @@ TEST_CASE("straggler reports and queries of peers are validated") {
     ucp_fabric& me = in.members[0]->fabric;
     REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{3}; }));
     const std::uint64_t number = all[0]->number();
-    const news::answer answers[] = {
+    const control_messages::reply replies[] = {
         {5, 3, number, 6, 0, {1, 1, 1, 1, 1}, {}},  // more than there is room for
         {5, 3, number, 0, 6, {}, {1, 1, 1, 1, 1}},
         {5, 3, number, UINT32_MAX, UINT32_MAX, {1}, {1}},  // many more
@@ -430,13 +431,14 @@ TEST_CASE("straggler reports and queries of peers are validated") {
         {5, 1, number, 3, 3, {UINT32_MAX, size, 0}, {UINT32_MAX, size, 0}},
         {6, 3, number, 0, 0, {}, {}},  // of another group
     };
-    for (const news::answer& each : answers)
+    for (const control_messages::reply& each : replies)
         send_raw(in, 1, 0, &each, sizeof each);
     const std::vector<std::byte> nothing(64);
     for (const std::size_t bytes : {0U, 1U, 15U, 23U, 25U, 40U, 63U})
         send_raw(in, 1, 0, nothing.data(), bytes);
-    const news::question questions[] = {{5, UINT32_MAX, 0, 0, number}, {5, 1, 77, 0, ~number}};
-    for (const news::question& each : questions)
+    const control_messages::query queries[] = {{5, UINT32_MAX, 0, 0, number},
+                                               {5, 1, 77, 0, ~number}};
+    for (const control_messages::query& each : queries)
         send_raw(in, 1, 0, &each, sizeof each);
     CHECK(me.stragglers(*all[0]) == std::vector<rank_t>{3});
     REQUIRE(me.reply_to_asker(number, 1));
@@ -466,10 +468,10 @@ TEST_CASE("queries in the names of other ranks cost at most a few endpoints") {
     const std::uint64_t number = all[0]->number();
     REQUIRE(in.run_until([&] { return in.books[0]->was_looked_up(last); }));
     for (rank_t name = 1; name < size; ++name) {
-        const news::question query{5, name, 0, 0, number};
+        const control_messages::query query{5, name, 0, 0, number};
         send_raw(in, 1, 0, &query, sizeof query);
     }
-    const news::answer other{5, last, number, 1, 0, {6}, {}};
+    const control_messages::reply other{5, last, number, 1, 0, {6}, {}};
     send_raw(in, 1, 0, &other, sizeof other);
     REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{6}; }));
     in.run_until([n = 0]() mutable { return ++n > 2000; });
@@ -490,7 +492,7 @@ struct waiting_chain {
     explicit waiting_chain(rank_t size) : in(size, "sm,self"), data(size) {
         for (rank_t i = 0; i < size; ++i) {
             call args;
-            args.what = collective::bcast;
+            args.kind = collective::bcast;
             args.into = &data[i];
             args.count = sizeof(std::uint64_t);
             all.push_back(
@@ -559,7 +561,7 @@ TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it"
     operations all;
     for (rank_t i = 0; i < size; ++i) {
         call args;
-        args.what = collective::allgather;
+        args.kind = collective::allgather;
         args.from = from[i].data();
         args.into = into[i].data();
         args.count = sizeof(std::uint32_t);
@@ -576,7 +578,7 @@ TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it"
     for (rank_t i = 0; i < size; ++i) {
         CAPTURE(name, i);
         const bool sends = name == "ring" && i == late - 1;
-        CHECK(in.books[i]->was_looked_up(late) == (all[i]->waits_for(late) || sends));
+        CHECK(in.books[i]->was_looked_up(late) == (all[i]->is_waiting_for(late) || sends));
     }
     all[late]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
@@ -730,7 +732,7 @@ namespace {
 // The address of a worker that no transport reaches.
 std::vector<std::byte> address_without_entries() {
     ucp::address::worker_address made;
-    made.identity = ucs::security::key_pair::random().open();
+    made.identity = ucs::security::key_pair::random().public_half();
     return ucp::address::pack(made, false);
 }
 
@@ -752,7 +754,7 @@ TEST_CASE("queries of a rank that does not read take bounded memory") {
     group in(2, "sm,self");
     in.contexts[0]->control.set_group_check([](void*, std::uint32_t) { return false; }, nullptr);
     const ucp_ep_h endpoint = endpoint_to(in, 1, 0);
-    const news::question query{6, 1, 0, 0, 1};  // about a group that will never be made
+    const control_messages::query query{6, 1, 0, 0, 1};  // about a group that will never be made
     send_by(endpoint, &query, sizeof query);
     in.run_until([n = 0]() mutable { return ++n > 200; });
     in.asleep = 1;

@@ -10,7 +10,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/support/sanitizer.hpp"
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/node/group.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucg/node/early_limit.hpp"
@@ -95,9 +95,9 @@ class two_ranks {
 public:
     explicit two_ranks(node::early_limit& limit) : watch_(std::vector<pid_t>(2, ::getpid())) {
         const node::geometry layout = test::small_node(2);
-        auto file = node::segment::make(layout);
+        auto file = node::shared_memory::make(layout);
         REQUIRE(file);
-        auto memory = node::segment::attach(file->get(), layout);
+        auto memory = node::shared_memory::attach(file->get(), layout);
         REQUIRE(memory);
         memory_ = *memory;
         receiver_.emplace(memory_, watch_, 0, limit);
@@ -110,14 +110,14 @@ public:
             each.fail(UCS_ERR_CANCELED);
         if (!waiting_) return;
         waiting_->fail(UCS_ERR_CANCELED);
-        sender_->leave(*skipped_);
+        sender_->end_operation(*skipped_);
     }
 
     // Rank 0 waits for a message that rank 1 never sends.
     void wait_for_missing_message() {
         schedule::sequence_t number = 0;
         skipped_.emplace(*sender_, frames_);
-        REQUIRE(sender_->enter(*skipped_, number) == UCS_OK);
+        REQUIRE(sender_->begin_operation(*skipped_, number) == UCS_OK);
         waiting_.emplace(*receiver_, frames_);
         REQUIRE(start(*waiting_, 0) == UCS_OK);
     }
@@ -156,13 +156,13 @@ private:
     }
     static test::scenario sum() {
         test::scenario made;
-        made.what = schedule::collective::reduce;
+        made.kind = schedule::collective::reduce;
         made.count = 100;
         return made;
     }
 
     node::watch watch_;
-    node::segment memory_;
+    node::shared_memory memory_;
     schedule::frame_pool frames_;
     test::reference data_{sum()};
     node::early_limit limit_of_sender_;

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "test/support/sanitizer.hpp"
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/node/group.hpp"
 
 using namespace ucg;
@@ -48,9 +48,9 @@ node::tuning small_limits(std::size_t direct) {
     made.few_ranks = direct == 0 ? 2 : 100;
     if (direct == 0) made.writing = nontemporal;
     made.block = 192;
-    made.read_bytes = 200;
+    made.single_copy_bytes = 200;
     made.domain_bytes = 100;
-    made.streamed_bytes = 4096;
+    made.nontemporal_bytes = 4096;
     return made;
 }
 
@@ -61,12 +61,12 @@ std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
             for (const operators op : {operators::sum, operators::average, operators::affine}) {
                 if (op != operators::sum && !reduces(type)) continue;
                 scenario scene;
-                scene.what = type;
+                scene.kind = type;
                 scene.ranks = ranks;
                 scene.count = count;
                 scene.in_place =
                     in_place && type != collective::bcast && type != collective::barrier;
-                scene.how = op;
+                scene.op = op;
                 scene.root = static_cast<rank_t>((all.size() * 7 + count) % ranks);
                 scene.seed = all.size();
                 all.push_back(scene);
@@ -217,12 +217,12 @@ std::string bits_of_sums(test::node_rank& me, reduce::element type, std::size_t 
                 expected[i] = static_cast<T>(expected[i] + value<T>(rank, i));
         }
         schedule::call args;
-        args.what = collective::allreduce;
+        args.kind = collective::allreduce;
         args.from = from.data();
         args.into = into.data();
         args.count = count;
         args.element = sizeof(T);
-        args.how = &reducer;
+        args.op = &reducer;
         node::operation operation(engine);
         if (operation.init(args) != UCS_OK) return "init";
         operation.start();
@@ -261,9 +261,9 @@ namespace {
 // buffer: each result lies where its block was.
 std::string reduce_to_leaders(test::node_rank& me, const std::vector<std::uint64_t>& counts) {
     node::engine engine(me.memory, me.lives, me.rank, small_limits(512));
-    std::vector<std::uint64_t> places(counts.size());
-    std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
-    const std::size_t all = places.back() + counts.back();
+    std::vector<std::uint64_t> offsets(counts.size());
+    std::partial_sum(counts.begin(), counts.end() - 1, offsets.begin() + 1);
+    const std::size_t all = offsets.back() + counts.back();
     std::vector<std::uint64_t> data(all), expected(all);
     for (std::size_t i = 0; i < all; ++i) {
         data[i] = me.rank * 1000003 + i;
@@ -273,18 +273,18 @@ std::string reduce_to_leaders(test::node_rank& me, const std::vector<std::uint64
     const schedule::kernel_reducer reducer(reduce::element::uint64, reduce::operation::sum,
                                            engine.size());
     schedule::call args;
-    args.what = collective::reduce_scatter;
+    args.kind = collective::reduce_scatter;
     args.from = data.data();
-    args.into = data.data() + places[me.rank];
+    args.into = data.data() + offsets[me.rank];
     args.counts = counts.data();
     args.element = 8;
-    args.how = &reducer;
+    args.op = &reducer;
     node::operation reduces(engine);
     if (reduces.init(args) != UCS_OK) return "init";
-    args.what = collective::allgatherv;
+    args.kind = collective::allgatherv;
     args.from = nullptr;
     args.into = data.data();
-    args.places = places.data();
+    args.offsets = offsets.data();
     args.in_place = true;
     node::operation gathers(engine);
     if (gathers.init(args) != UCS_OK) return "init";
@@ -311,9 +311,9 @@ TEST_CASE("node engine: two ranks reduce a long vector in parts") {
     const node::tuning params;
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 2);
     schedule::call args;
-    args.what = collective::allreduce;
+    args.kind = collective::allreduce;
     args.element = 4;
-    args.how = &reducer;
+    args.op = &reducer;
     for (const bool longer : {false, true}) {
         args.count = params.direct_ranks_bytes / 4 + (longer ? 1 : 0);
         const node::numa_domains domains(2, 0);
@@ -330,14 +330,14 @@ TEST_CASE("node engine: other collectives have no patterns") {
     schedule::call args;
     args.count = 1;
     args.element = 4;
-    args.how = &reducer;
-    args.counts = args.places = args.out_counts = args.out_places = numbers;
+    args.op = &reducer;
+    args.counts = args.offsets = args.out_counts = args.out_offsets = numbers;
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
-        args.what = static_cast<collective>(i);
-        INFO(schedule::name(args.what));
+        args.kind = static_cast<collective>(i);
+        INFO(schedule::name(args.kind));
         const bool made = node::make_pattern(args, domains, test::small_node(4), {}, {}) != nullptr;
-        CHECK(made == node::has_patterns(args.what));
-        CHECK(made == (std::ranges::count(all_of_them, args.what) == 1));
+        CHECK(made == node::has_patterns(args.kind));
+        CHECK(made == (std::ranges::count(all_of_them, args.kind) == 1));
     }
 }
 
@@ -345,12 +345,12 @@ TEST_CASE("node engine: one rank with all data uses whole slots") {
     const node::geometry layout = test::small_node(4);
     const node::numa_domains domains(4, 1);
     const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
-    const std::uint64_t places[] = {0, 0, 0, 0};
+    const std::uint64_t offsets[] = {0, 0, 0, 0};
     schedule::call args;
     args.counts = everything;
-    args.places = places;
+    args.offsets = offsets;
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
-        args.what = which;
+        args.kind = which;
         const auto made = node::make_pattern(args, domains, layout, {}, {});
         REQUIRE(made != nullptr);
         CHECK(made->plan().segments <= (1U << 20) / layout.slot_bytes + 1);
@@ -377,7 +377,7 @@ TEST_CASE("node engine: the listener may start an ended operation again", "[thre
     const auto body = [](test::node_rank& me) -> std::string {
         node::engine engine(me.memory, me.lives, me.rank);
         schedule::call args;
-        args.what = collective::barrier;
+        args.kind = collective::barrier;
         node::operation operation(engine);
         if (operation.init(args) != UCS_OK) return "init";
         restarts count{1000, false};
@@ -395,21 +395,21 @@ TEST_CASE("the node's engine refuses unsupported and invalid calls", "[threads]"
         node::engine engine(me.memory, me.lives, me.rank);
         node::operation operation(engine);
         schedule::call args;
-        args.what = collective::bcast;
+        args.kind = collective::bcast;
         args.root = 1;
         if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "an invalid root";
         args.root = 0;
         args.count = ~std::uint64_t{0} / 4;
         args.element = 8;
         if (operation.init(args) != UCS_ERR_OUT_OF_RANGE) return "bytes that overflow";
-        args.what = collective::reduce_scatter;
+        args.kind = collective::reduce_scatter;
         if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "no counts";
         const std::uint64_t all = ~std::uint64_t{0} / 8;
         args.counts = &all;
         if (operation.init(args) != UCS_ERR_OUT_OF_RANGE) return "counts that overflow";
-        args.what = collective::allgatherv;
-        if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "no places";
-        args.what = collective::alltoallv;
+        args.kind = collective::allgatherv;
+        if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "no offsets";
+        args.kind = collective::alltoallv;
         args.count = 0;
         return operation.init(args) == UCS_ERR_UNSUPPORTED ? "" : "alltoallv";
     };

@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/node/group.hpp"
 #include "ucg/algo/table.hpp"
 
@@ -34,15 +34,15 @@ std::vector<algorithm_run> all_rows(rank_t ranks, std::uint64_t count) {
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         for (const schedule::algorithm& algorithm : algo::algorithms(static_cast<collective>(i))) {
             scenario scene;
-            scene.what = static_cast<collective>(i);
+            scene.kind = static_cast<collective>(i);
             scene.ranks = ranks;
             scene.count = count;
             scene.seed = i + count;
             scene.root = static_cast<rank_t>(i % ranks);
-            scene.in_place = all.size() % 3 == 1 && scene.what != collective::bcast &&
-                             scene.what != collective::barrier;
+            scene.in_place = all.size() % 3 == 1 && scene.kind != collective::bcast &&
+                             scene.kind != collective::barrier;
             test::reference described(scene);
-            if (fits(algorithm, described.call_of(0), {.ranks = ranks}, false))
+            if (can_run(algorithm, described.call_of(0), {.ranks = ranks}, false))
                 all.push_back({scene, &algorithm});
         }
     }
@@ -124,7 +124,7 @@ namespace {
 
 scenario sum_at_root(rank_t ranks) {
     scenario scene;
-    scene.what = collective::reduce;
+    scene.kind = collective::reduce;
     scene.ranks = ranks;
     scene.count = 100;
     return scene;
@@ -147,7 +147,7 @@ std::string start_after_flood(test::node_rank& me) {
     node::fabric fabric(me.memory, me.lives, me.rank, me.early, limit);
     schedule::frame_pool frames;
     const scenario scene = sum_at_root(2);
-    const schedule::algorithm& algorithm = algo::algorithms(scene.what).front();
+    const schedule::algorithm& algorithm = algo::algorithms(scene.kind).front();
     std::deque<test::reference> data;
     std::deque<schedule::operation> operations;
     for (int i = 0; i < 200; ++i) {
@@ -181,7 +181,7 @@ std::string wait_while_flooded(test::node_rank& me) {
     node::fabric fabric(me.memory, me.lives, me.rank, together, 4096);
     schedule::frame_pool frames;
     const scenario scene = sum_at_root(2);
-    const schedule::algorithm& algorithm = algo::algorithms(scene.what).front();
+    const schedule::algorithm& algorithm = algo::algorithms(scene.kind).front();
     test::reference data(scene);
     if (me.rank == 0) {
         schedule::operation awaited(fabric, frames);
@@ -196,7 +196,7 @@ std::string wait_while_flooded(test::node_rank& me) {
     // The first operation of this rank has another number than that of rank 0.
     schedule::operation skipped(fabric, frames);
     schedule::sequence_t number = 0;
-    if (fabric.enter(skipped, number) != UCS_OK) return "enter";
+    if (fabric.begin_operation(skipped, number) != UCS_OK) return "begin";
     std::deque<schedule::operation> flood;
     for (int i = 0; i < 20'000 && node::load_acquire(mark_of(me)) == 0; ++i) {
         flood.emplace_back(fabric, frames);
@@ -210,7 +210,7 @@ std::string wait_while_flooded(test::node_rank& me) {
     const bool was_stopped = node::load_acquire(mark_of(me)) != 0;
     for (schedule::operation& each : flood)
         each.fail(UCS_ERR_CANCELED);
-    fabric.leave(skipped);
+    fabric.end_operation(skipped);
     return was_stopped ? "" : "rank 0 stores everything";
 }
 
@@ -232,12 +232,12 @@ std::string learn_of_failure_by_relay(test::node_rank& me) {
     node::fabric fabric(me.memory, me.lives, me.rank, me.early, 0);
     schedule::frame_pool frames;
     scenario scene;
-    scene.what = collective::bcast;
+    scene.kind = collective::bcast;
     scene.ranks = 4;
     scene.root = 2;
     test::reference data(scene), later(sum_at_root(4));
     schedule::operation broadcast(fabric, frames);
-    if (broadcast.init(algo::algorithms(scene.what).front(), data.call_of(me.rank)) != UCS_OK)
+    if (broadcast.init(algo::algorithms(scene.kind).front(), data.call_of(me.rank)) != UCS_OK)
         return "init";
     const bool late = me.rank == 2 || me.rank == 3;
     while (late && node::load_acquire(mark_of(me)) == 0)
@@ -312,7 +312,7 @@ std::string run_until_rank_dies(test::node_rank& me, const algorithm_run& row, i
 TEST_CASE("the operations over the rings of a killed rank end") {
     for (const std::uint64_t count : {3U, 700U}) {
         for (const algorithm_run& each : all_rows(4, count)) {
-            if (each.scene.what != collective::allreduce) continue;
+            if (each.scene.kind != collective::allreduce) continue;
             const std::string wrong =
                 run_node(test::small_node(4), ranks_are::processes,
                          [&](auto& me) { return run_until_rank_dies(me, each, 2); });
@@ -327,7 +327,7 @@ namespace {
 // An operation between two ranks, with messages that are longer than their rings.
 algorithm_run long_one(collective type, const char* name) {
     scenario scene;
-    scene.what = type;
+    scene.kind = type;
     scene.ranks = 2;
     scene.count = 100'000;
     scene.root = type == collective::bcast ? 1 : 0;
@@ -511,13 +511,13 @@ std::string notice_under_load(test::node_rank& me) {
     half_rings out(std::uint64_t{1} << 60), in(std::uint64_t{1} << 60, [] {});
     schedule::operation sends(sender, frames), receives(fabric, frames), broadcast(fabric, frames);
     scenario scene;
-    scene.what = collective::bcast;
+    scene.kind = collective::bcast;
     scene.ranks = 3;
     scene.root = 2;
     test::reference data(scene);
     sends.init(out);
     receives.init(in);
-    if (broadcast.init(*algo::find(scene.what, "binomial"), data.call_of(0)) != UCS_OK)
+    if (broadcast.init(*algo::find(scene.kind, "binomial"), data.call_of(0)) != UCS_OK)
         return "init";
     for (schedule::operation* const each : {&sends, &receives, &broadcast})
         each->start();
@@ -546,7 +546,7 @@ TEST_CASE("a rank that sends without end does not hide the death of another one"
 
 TEST_CASE("invalid positions in a ring end the operations that need it", "[threads]") {
     scenario scene;
-    scene.what = collective::allreduce;
+    scene.kind = collective::allreduce;
     scene.count = 3;
     const auto body = [&](test::node_rank& me) -> std::string {
         if (me.rank == 1) {
@@ -557,7 +557,7 @@ TEST_CASE("invalid positions in a ring end the operations that need it", "[threa
         schedule::frame_pool frames;
         test::reference data(scene);
         schedule::operation operation(fabric, frames);
-        if (operation.init(algo::algorithms(scene.what).front(), data.call_of(0)) != UCS_OK)
+        if (operation.init(algo::algorithms(scene.kind).front(), data.call_of(0)) != UCS_OK)
             return "init";
         operation.start();
         return fabric.wait(operation) == UCS_ERR_IO_ERROR ? "" : "status";

@@ -27,12 +27,12 @@ struct sum_of {
 
     explicit sum_of(std::size_t count) : from(count, 1), into(count) {
         reducer = std::make_unique<schedule::user_reducer>(add, this, 8, true);
-        args.what = collective::allreduce;
+        args.kind = collective::allreduce;
         args.from = from.data();
         args.into = into.data();
         args.count = count;
         args.element = 8;
-        args.how = reducer.get();
+        args.op = reducer.get();
     }
     static void add(const void* in, void* inout, std::size_t count, void* argument) {
         auto& me = *static_cast<sum_of*>(argument);
@@ -154,10 +154,10 @@ struct pair_of_calls {
 
 schedule::call call_of(collective type, std::size_t count, const schedule::reducer* reducer) {
     schedule::call made;
-    made.what = type;
+    made.kind = type;
     made.count = count;
     made.element = 8;
-    made.how = reducer;
+    made.op = reducer;
     return made;
 }
 
@@ -218,17 +218,17 @@ TEST_CASE("permitted differences between calls cause no failure", "[threads]") {
         schedule::call calls[] = {call_of(collective::allreduce, 3, &sum),
                                   call_of(collective::allgatherv, counts[me.rank], nullptr),
                                   call_of(collective::barrier, me.rank, nullptr)};
-        for (schedule::call& what : calls) {
-            what.counts = counts;
-            what.places = odd ? forwards : backwards;
-            what.from = from.data();
-            what.into = into.data();
-            what.in_place = odd;
-            if (what.what != collective::allgatherv) what.root = me.rank;
+        for (schedule::call& args : calls) {
+            args.counts = counts;
+            args.offsets = odd ? forwards : backwards;
+            args.from = from.data();
+            args.into = into.data();
+            args.in_place = odd;
+            if (args.kind != collective::allgatherv) args.root = me.rank;
             node::operation operation(engine);
-            if (operation.init(what) != UCS_OK) return "init";
+            if (operation.init(args) != UCS_OK) return "init";
             operation.start();
-            if (engine.wait(operation) != UCS_OK) return name(what.what);
+            if (engine.wait(operation) != UCS_OK) return name(args.kind);
         }
         return {};
     };
@@ -299,11 +299,11 @@ TEST_CASE("a rank that times out learns which ranks are missing, and the others 
 TEST_CASE("the death of a rank ends the operation of ranks that read its memory") {
     const auto body = [](test::node_rank& me) -> std::string {
         node::tuning params;
-        params.read_bytes = 1;
+        params.single_copy_bytes = 1;
         node::engine engine(me.memory, me.lives, me.rank, params, me.peers);
         std::vector<std::uint64_t> from(3000, me.rank), into(3000);
         schedule::call args;
-        args.what = collective::alltoall;
+        args.kind = collective::alltoall;
         args.from = from.data();
         args.into = into.data();
         args.count = 1000;
@@ -356,12 +356,12 @@ std::string come_late(test::node_rank& me, std::uint64_t count, std::atomic<bool
                                            engine.size());
     std::vector<std::int64_t> from(count, 1), into(count);
     schedule::call args;
-    args.what = schedule::collective::allreduce;
+    args.kind = schedule::collective::allreduce;
     args.from = from.data();
     args.into = into.data();
     args.count = count;
     args.element = 8;
-    args.how = &reducer;
+    args.op = &reducer;
     node::operation operation(engine);
     if (operation.init(args) != UCS_OK) return "init";
     while (me.rank == 1 && !over)

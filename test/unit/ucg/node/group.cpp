@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned timeout_of_tests = instrumented ? 250 : 60;  // seconds
 
-std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t rank,
+std::string run_rank(const shared_memory& memory, std::span<const pid_t> pids, rank_t rank,
                      const node_body& body) {
     watch lives(pids);
     // Children have what their parent had, at the same addresses.
@@ -34,7 +34,7 @@ std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t 
 
 // The threads share one mapping, because ThreadSanitizer identifies memory by its address.
 std::string run_threads(int fd, const geometry& layout, const node_body& body) {
-    auto memory = segment::attach(fd, layout);
+    auto memory = shared_memory::attach(fd, layout);
     if (!memory) return "attach";
     std::vector<std::string> wrong(layout.ranks);
     const std::vector<pid_t> pids(layout.ranks, ::getpid());
@@ -68,7 +68,7 @@ struct board {
     std::vector<pid_t> pids;
     for (rank_t i = 0; i < layout.ranks; ++i)
         pids.push_back(all.ranks[i].pid);
-    auto memory = segment::attach(fd, layout);
+    auto memory = shared_memory::attach(fd, layout);
     const std::string wrong = memory ? run_rank(*memory, pids, rank, body) : "attach";
     auto& text = all.ranks[rank].text;
     text[wrong.copy(text, sizeof text - 1)] = 0;
@@ -123,7 +123,7 @@ geometry small_node(rank_t ranks) {
 }
 
 std::string run_node(const geometry& layout, ranks_are kind, const node_body& body) {
-    auto file = segment::make(layout);
+    auto file = shared_memory::make(layout);
     if (!file) return "make";
     return kind == ranks_are::threads ? run_threads(file->get(), layout, body)
                                       : run_processes(file->get(), layout, body);

@@ -12,7 +12,7 @@ namespace test {
 
 // The objects of one rank; in a process of its own if the ranks are processes.
 struct node_rank {
-    const ucg::node::segment& memory;
+    const ucg::node::shared_memory& memory;
     ucg::node::watch& lives;
     ucg::node::rank_t rank;
     const ucg::node::local_peers& peers;

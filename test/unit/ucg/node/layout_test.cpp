@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
-#include "ucg/node/segment.hpp"
+#include "ucg/node/shared_memory.hpp"
 
 using namespace ucg::node;
 
@@ -84,29 +84,29 @@ TEST_CASE("layout: a row of slots begins at a multiple of its length, and there 
             CHECK(layout.slot_at(1, first + i) == layout.slot_at(1, first) + i * layout.slot_bytes);
 }
 
-TEST_CASE("segment: attach fails if the expected geometry differs") {
+TEST_CASE("shared memory: attach fails if the expected geometry differs") {
     geometry layout = for_ranks(2);
-    auto file = segment::make(layout);
+    auto file = shared_memory::make(layout);
     REQUIRE(file.ok());
-    CHECK(segment::attach(file->get(), layout).ok());
+    CHECK(shared_memory::attach(file->get(), layout).ok());
     layout.slots = 2;  // fits the file, but with another layout
-    CHECK(segment::attach(file->get(), layout).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(shared_memory::attach(file->get(), layout).status() == UCS_ERR_INVALID_PARAM);
     layout.slots = 65;
-    CHECK(segment::attach(file->get(), layout).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(shared_memory::attach(file->get(), layout).status() == UCS_ERR_INVALID_PARAM);
     layout.slots = 0;
-    CHECK(segment::make(layout).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(shared_memory::make(layout).status() == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("segment: a file has room for as many groups as all ranks expect") {
+TEST_CASE("shared memory: a file has room for as many groups as all ranks expect") {
     const geometry layout = for_ranks(2);
-    auto file = segment::make(layout, 0, 3);
+    auto file = shared_memory::make(layout, 0, 3);
     REQUIRE(file.ok());
     for (const std::uint32_t other : {0U, 1U, 2U, 4U}) {
         const test::log_capture log;
-        CHECK(segment::attach(file->get(), layout, other).status() == UCS_ERR_INVALID_PARAM);
+        CHECK(shared_memory::attach(file->get(), layout, other).status() == UCS_ERR_INVALID_PARAM);
         CHECK(log.size() == 1);
     }
-    auto first = segment::attach(file->get(), layout, 3);
+    auto first = shared_memory::attach(file->get(), layout, 3);
     REQUIRE(first.ok());
     std::byte* const end = first->copy(2).ring_content(1, 1) + layout.ring_bytes;
     for (std::uint32_t number = 0; number < 3; ++number)
@@ -114,18 +114,18 @@ TEST_CASE("segment: a file has room for as many groups as all ranks expect") {
     for (std::uint32_t number = 0; number < 3; ++number)
         CHECK(first->copy(number).control_of(1).entered == number + 1);
     CHECK(first->control_of(1).entered == 1);
-    const segment last = first->copy(2);
-    *first = segment();
+    const shared_memory last = first->copy(2);
+    *first = shared_memory();
     end[-1] = std::byte{1};  // the mapping lives as long as a copy
-    CHECK(segment::make(layout, 0, 0).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(shared_memory::make(layout, 0, 0).status() == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("segment: only the first group is mapped if there is no room for all") {
+TEST_CASE("shared memory: only the first group is mapped if there is no room for all") {
     const geometry layout = for_ranks(2);
     constexpr std::uint32_t beyond_addresses = 1U << 27;
-    auto file = segment::make(layout, 0, beyond_addresses);
+    auto file = shared_memory::make(layout, 0, beyond_addresses);
     REQUIRE(file.ok());
-    auto first = segment::attach(file->get(), layout, beyond_addresses);
+    auto first = shared_memory::attach(file->get(), layout, beyond_addresses);
     REQUIRE(first.ok());
     CHECK(first->copies() == 1);
     first->control_of(1).entered = 1;

@@ -99,19 +99,19 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
     node::tuning params;
     params.domain_bytes = 4000;
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, ranks);
-    const std::vector<std::uint64_t> counts(ranks, 500), places(ranks, 0);
+    const std::vector<std::uint64_t> counts(ranks, 500), offsets(ranks, 0);
     for (const auto type :
          {collective::bcast, collective::reduce, collective::allreduce, collective::allgather,
           collective::allgatherv, collective::reduce_scatter, collective::reduce_scatter_block}) {
         INFO(schedule::name(type));
         schedule::call args;
-        args.what = type;
+        args.kind = type;
         args.count =
             type == collective::allgather || type == collective::reduce_scatter_block ? 500 : 6000;
         args.element = 4;
-        args.how = &reducer;
+        args.op = &reducer;
         args.counts = counts.data();
-        args.places = places.data();
+        args.offsets = offsets.data();
         if (type != collective::allgatherv && type != collective::reduce_scatter)
             args.counts = nullptr;
         std::size_t most = 0;
@@ -133,25 +133,25 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
     // Sums of a type that overflows early are not stored before the last rank's value is added.
     const schedule::kernel_reducer half(reduce::element::fp16, reduce::operation::sum, ranks);
     schedule::call narrow;
-    narrow.what = collective::allreduce;
+    narrow.kind = collective::allreduce;
     narrow.element = 2;
     narrow.count = 6000;
-    narrow.how = &half;
+    narrow.op = &half;
     const numa_domains first(domain_numbers, 0);
     CHECK(node::make_pattern(narrow, first, layout, params, {})->plan().work_stages == 1);
     // Short vectors, and operators that would be applied in another order than that of the ranks,
     // get no level for domains.
     schedule::call args;
-    args.what = collective::allreduce;
+    args.kind = collective::allreduce;
     args.element = 4;
     args.count = 999;
-    args.how = &reducer;
+    args.op = &reducer;
     const numa_domains domains(domain_numbers, 0);
     CHECK(node::make_pattern(args, domains, layout, params, {})->plan().work_stages < 2);
     const schedule::user_reducer ordered([](const void*, void*, std::size_t, void*) {}, nullptr, 4,
                                          false);
     args.count = 6000;
-    args.how = &ordered;
+    args.op = &ordered;
     CHECK(node::make_pattern(args, domains, layout, params, {})->plan().work_stages == 2);
     const numbers mixed{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2};
     const numa_domains others(mixed, 0);

@@ -11,8 +11,8 @@ namespace {
 
 struct ring_of_two {
     geometry layout = test::small_node(2);
-    ucs::unique_fd file = *segment::make(layout);
-    segment memory = *segment::attach(file.get(), layout);
+    ucs::unique_fd file = *shared_memory::make(layout);
+    shared_memory memory = *shared_memory::attach(file.get(), layout);
     ring_control& words = memory.ring(1, 0);
     stream_in in{memory, 1, 0};
 };

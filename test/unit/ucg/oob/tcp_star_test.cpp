@@ -259,8 +259,8 @@ TEST_CASE("star: strangers that begin to prove the job key keep no rank out") {
     all.push_back({connect(root_ref, 1, 40 * second, shared), {}});  // has sent nothing yet
     std::vector<ucs::unique_fd> strangers;
     for (int i = 0; i < 300; ++i) {
-        const ucs::security::opening client(ucs::security::opening::role::client, &other,
-                                            store_purpose);
+        const ucs::security::key_handshake client(ucs::security::key_handshake::role::client,
+                                                  &other, store_purpose);
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
         strangers.emplace_back(ends[1]);
@@ -346,8 +346,8 @@ TEST_CASE("star: frames of a refused stranger are ignored") {
     const ucs::unique_fd duplicate(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
     star.root->adopt(ucs::unique_fd(ends[0]));
     REQUIRE(star.all[0].begin(8) == UCS_OK);
-    const ucs::security::opening client(ucs::security::opening::role::client, nullptr,
-                                        store_purpose);
+    const ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
+                                              store_purpose);
     REQUIRE(::send(stranger.get(), client.output().data(), client.output().size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(client.output().size()));
     wire::header_bytes hello;
@@ -503,10 +503,10 @@ TEST_CASE("star: a look-up with a short buffer returns the length and can be rep
     const test::virtual_time clock;
     star star(2, 40 * second);
     star.join(1);
-    CHECK(publish(star.all[0], block_of(0, wire::most_published)) == 0);
+    CHECK(publish(star.all[0], block_of(0, wire::max_published)) == 0);
     CHECK(publish(star.all[1], block_of(1, 1)) == 0);
     std::uint64_t number = 0;
-    const bytes long_one(wire::most_published + 1);
+    const bytes long_one(wire::max_published + 1);
     for (member& each : star.all) {
         CHECK(each.oob->publish(long_one.data(), long_one.size(), number) == UCS_ERR_EXCEEDS_LIMIT);
         CHECK(number == 1);  // all ranks have used up the number
@@ -515,12 +515,12 @@ TEST_CASE("star: a look-up with a short buffer returns the length and can be rep
     static_cast<void>(look_up(star.all[1], 0, 0));
     for (int i = 0; i < 100; ++i)
         serve(star.all);
-    bytes blocks(wire::most_published);
+    bytes blocks(wire::max_published);
     std::size_t size = 10;
     CHECK(star.all[1].oob->look_up(0, 0, blocks.data(), size) == UCS_ERR_BUFFER_TOO_SMALL);
-    CHECK(size == wire::most_published);
+    CHECK(size == wire::max_published);
     CHECK(star.all[1].oob->look_up(0, 0, blocks.data(), size) == UCS_OK);
-    CHECK(blocks == block_of(0, wire::most_published));
+    CHECK(blocks == block_of(0, wire::max_published));
 }
 
 TEST_CASE("star: invalid look-ups are refused") {
@@ -676,7 +676,7 @@ TEST_CASE("star: publications beyond the limit are refused") {
     star star(2, 40 * second);
     star.join(1);
     run_round(star.all);
-    const bytes block(wire::most_published);
+    const bytes block(wire::max_published);
     std::size_t taken = 0;
     std::uint64_t number = 0;
     ucs_status_t status = UCS_OK;
@@ -741,7 +741,8 @@ TEST_CASE("star: a rank that sends without pause does not delay rank 0's deadlin
     fake_peer flooding = fake_peer::make();
     const ucs::unique_fd end_of_root(::fcntl(flooding.other_end.get(), F_DUPFD_CLOEXEC, 0));
     star.root->adopt(std::move(flooding.other_end));
-    ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
+    ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
+                                        store_purpose);
     static_cast<void>(flooding.link.advance(client));
     flooding.send({wire::frame_kind::hello, 2, 3});
     for (member& each : star.all)
@@ -769,7 +770,8 @@ TEST_CASE("star: a rank that reconnects waits until rank 0 has received its earl
     star star(2, 40 * second);
     fake_peer first = fake_peer::make();
     star.root->adopt(std::move(first.other_end));
-    ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
+    ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
+                                        store_purpose);
     static_cast<void>(first.link.advance(client));
     first.send({wire::frame_kind::hello, 1, 2});
     REQUIRE(star.all[0].begin(8) == UCS_OK);
@@ -816,7 +818,8 @@ struct leaf_of_fake {
         root.send({wire::frame_kind::reply, 0, 2, 0, number}, content);
     }
 
-    ucs::security::opening server{ucs::security::opening::role::server, nullptr, store_purpose};
+    ucs::security::key_handshake server{ucs::security::key_handshake::role::server, nullptr,
+                                        store_purpose};
     fake_peer root = fake_peer::make();
     member leaf;
 };

@@ -23,7 +23,7 @@
 #include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucg/oob/wait.hpp"
-#include "ucs/security/opening.hpp"
+#include "ucs/security/key_handshake.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -59,12 +59,12 @@ void say(const ucs::unique_fd& to, std::span<const std::byte> bytes) {
     static_cast<void>(::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
-// The length of rank 0's record in an opening without a key.
+// The length of rank 0's record in a key handshake without a key.
 constexpr std::size_t answer_size = 8 + ucs::security::reply_size;
 
 std::vector<std::byte> plain_hello() {
-    const ucs::security::opening client(ucs::security::opening::role::client, nullptr,
-                                        ucg::oob::store_purpose);
+    const ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
+                                              ucg::oob::store_purpose);
     return {client.output().begin(), client.output().end()};
 }
 
@@ -74,10 +74,10 @@ ucs::unique_fd connect_to(std::uint16_t port) {
     return socket;
 }
 
-// Performs rank 0's part of an opening without a key.
-bool answer_opening(const ucs::unique_fd& socket) {
-    ucs::security::opening server(ucs::security::opening::role::server, nullptr,
-                                  ucg::oob::store_purpose);
+// Performs rank 0's part of a key handshake without a key.
+bool answer_handshake(const ucs::unique_fd& socket) {
+    ucs::security::key_handshake server(ucs::security::key_handshake::role::server, nullptr,
+                                        ucg::oob::store_purpose);
     const auto send = [&](std::span<const std::byte> record) {
         say(socket, record);
         return true;
@@ -86,7 +86,7 @@ bool answer_opening(const ucs::unique_fd& socket) {
         const ssize_t got = ::recv(socket.get(), into.data(), into.size(), 0);
         return got > 0 ? got : -1;
     };
-    return server.advance(send, receive) == ucs::security::opening::step::agreed;
+    return server.advance(send, receive) == ucs::security::key_handshake::step::agreed;
 }
 
 std::vector<std::byte> frame(const ucg::oob::wire::header& head) {
@@ -530,7 +530,7 @@ TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
             ucs::unique_fd socket;
             while (!socket)
                 socket = ucs::unique_fd(::accept(listener->get(), nullptr, nullptr));
-            if (!answer_opening(socket)) return;
+            if (!answer_handshake(socket)) return;
             say(socket, frame({wire::frame_kind::welcome, 0, 2}));
             say(socket, answer);
             say(socket, std::vector<std::byte>(12));  // the content of a failure with UCS_OK

@@ -83,15 +83,15 @@ TEST_CASE("oob frames: publications and look-ups have limits") {
     };
     CHECK_FALSE(fits(frame_kind::published, 0));
     CHECK(fits(frame_kind::published, 1));
-    CHECK(fits(frame_kind::published, wire::most_published));
-    CHECK_FALSE(fits(frame_kind::published, wire::most_published + 1));
+    CHECK(fits(frame_kind::published, wire::max_published));
+    CHECK_FALSE(fits(frame_kind::published, wire::max_published + 1));
     CHECK(fits(frame_kind::lookup, 4));
     CHECK_FALSE(fits(frame_kind::lookup, 5));
     CHECK(fits(frame_kind::withdrawn, 0));
     CHECK_FALSE(fits(frame_kind::withdrawn, 1));
     CHECK_FALSE(fits(frame_kind::reply, 7));
-    CHECK(fits(frame_kind::reply, 8 + wire::most_published));
-    CHECK_FALSE(fits(frame_kind::reply, 9 + wire::most_published));
+    CHECK(fits(frame_kind::reply, 8 + wire::max_published));
+    CHECK_FALSE(fits(frame_kind::reply, 9 + wire::max_published));
 
     std::array<std::byte, wire::reply_head::size> bytes;
     wire::pack({UCS_ERR_NO_ELEM, 6}, bytes);

@@ -42,7 +42,7 @@ task two_concurrent(member& me, const call& args) {
     std::byte* const memory = me.scratch(2 * arena::for_pieces_of(16));
     arena arenas[2] = {{memory, arena::for_pieces_of(16)},
                        {memory + arena::for_pieces_of(16), arena::for_pieces_of(16)}};
-    member lanes[2] = {me.on(0).with(arenas[0]), me.on(1).with(arenas[1])};
+    member lanes[2] = {me.on_channel(0).with(arenas[0]), me.on_channel(1).with(arenas[1])};
     schedule::concurrent_task moving[2];
     auto* const ended = static_cast<unsigned*>(args.into);
     for (unsigned round = 0; round < 2; ++round) {
@@ -86,7 +86,7 @@ struct pair {
         for (schedule::rank_t rank = 0; rank < 2; ++rank) {
             call args;
             args.into = &ended[rank];
-            operations.emplace_back(net.of(rank), net.frames());
+            operations.emplace_back(net.fabric(rank), net.frames());
             REQUIRE(operations.back().init(row, args) == UCS_OK);
         }
         for (operation& each : operations)

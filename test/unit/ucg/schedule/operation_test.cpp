@@ -41,8 +41,8 @@ struct witness {
 };
 int witness::alive = 0;
 
-// A fabric of two ranks in which the pending message completes inside announce(), like a message
-// that waited for credits which arrive at that moment.
+// A fabric of two ranks in which the pending message completes inside report_failure(), like a
+// message that waited for credits which arrive at that moment.
 class leaves_late final : public schedule::fabric {
 public:
     [[nodiscard]] rank_t rank() const noexcept override { return 0; }
@@ -52,12 +52,15 @@ public:
         waits_ = nullptr;
         step.owner->complete(step, UCS_ERR_CANCELED);
     }
-    [[nodiscard]] ucs_status_t enter(operation&, schedule::sequence_t& number) noexcept override {
+    [[nodiscard]] ucs_status_t begin_operation(operation&,
+                                               schedule::sequence_t& number) noexcept override {
         number = next_++;
         return refuses ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
-    void leave(operation& operation) noexcept override { ended.push_back(operation.status()); }
-    void announce(operation&, ucs_status_t why) noexcept override {
+    void end_operation(operation& operation) noexcept override {
+        ended.push_back(operation.status());
+    }
+    void report_failure(operation&, ucs_status_t why) noexcept override {
         announced.push_back(why);
         if (schedule::step* const leaves = std::exchange(waits_, nullptr))
             leaves->owner->complete(*leaves, UCS_OK);
@@ -76,7 +79,7 @@ public:
     explicit group(rank_t ranks, task (*body)(member&, const call&), std::uint64_t seed = 0)
         : row_(row_of(body)), net_(machine_of(ranks, seed)) {
         for (rank_t rank = 0; rank < ranks; ++rank) {
-            operations_.emplace_back(net_.of(rank), net_.frames());
+            operations_.emplace_back(net_.fabric(rank), net_.frames());
             REQUIRE(operations_.back().init(row_, {}) == UCS_OK);
         }
     }
@@ -131,7 +134,7 @@ task send_to_one(member& me, const call&) {
 
 task two_at_once(member& me, const call&) {
     std::uint32_t a = me.rank() == 0 ? 1 : 0, b = me.rank() == 0 ? 2 : 0;
-    member other = me.on(1);
+    member other = me.on_channel(1);
     task first = send_once(me, a);
     task second = send_once(other, b);
     co_await schedule::both(first, second);
@@ -197,7 +200,7 @@ public:
 private:
     static task pass(member& me, schedule::channel_t channel) {
         const witness frame;
-        member on = me.on(channel);
+        member on = me.on_channel(channel);
         std::uint32_t out = me.rank() * 10 + channel, in = 0;
         const rank_t from = (me.rank() + me.size() - 1) % me.size();
         co_await on.exchange((me.rank() + 1) % me.size(), &out, 4, from, &in, 4);
@@ -264,7 +267,7 @@ TEST_CASE("an operation runs a program as often as it is started") {
     std::deque<three_at_once> programs(3);
     std::deque<operation> operations;
     for (rank_t rank = 0; rank < 3; ++rank)
-        operations.emplace_back(net.of(rank), net.frames()).init(programs[rank]);
+        operations.emplace_back(net.fabric(rank), net.frames()).init(programs[rank]);
     for (unsigned round = 1; round <= 3; ++round) {
         for (operation& each : operations)
             each.start();
@@ -283,8 +286,8 @@ TEST_CASE("a failed require() ends the program") {
     sim::network net(like);
     three_at_once well, badly(UCS_ERR_NO_MEMORY);
     std::deque<operation> operations;
-    operations.emplace_back(net.of(0), net.frames()).init(badly);
-    operations.emplace_back(net.of(1), net.frames()).init(well);
+    operations.emplace_back(net.fabric(0), net.frames()).init(badly);
+    operations.emplace_back(net.fabric(1), net.frames()).init(well);
     operations[0].start();
     operations[1].start();
     net.run();

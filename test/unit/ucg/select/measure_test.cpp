@@ -18,15 +18,15 @@ namespace {
 class clock_of {
 public:
     explicit clock_of(const sim::network& net) {
-        of = &net;
-        ucs::time::set_clock(+[]() noexcept { return of->now(); });
+        network_ = &net;
+        ucs::time::set_clock(+[]() noexcept { return network_->now(); });
     }
     ~clock_of() { ucs::time::set_clock(nullptr); }
     clock_of(const clock_of&) = delete;
     clock_of& operator=(const clock_of&) = delete;
 
 private:
-    inline static const sim::network* of = nullptr;
+    inline static const sim::network* network_ = nullptr;
 };
 
 // Returns the samples that each rank gets.
@@ -36,9 +36,9 @@ std::vector<std::vector<select::price_sample>> measure_on(const sim::machine& li
     std::vector<std::vector<select::price_sample>> found(like.ranks);
     std::deque<schedule::operation> all;
     for (schedule::rank_t rank = 0; rank < like.ranks; ++rank) {
-        schedule::operation& mine = all.emplace_back(net.of(rank), net.frames());
-        REQUIRE(mine.init(select::measurement(net.where()),
-                          select::measuring(net.where(), found[rank])) == UCS_OK);
+        schedule::operation& mine = all.emplace_back(net.fabric(rank), net.frames());
+        REQUIRE(mine.init(select::measurement(net.placement()),
+                          select::measuring(net.placement(), found[rank])) == UCS_OK);
     }
     for (schedule::operation& each : all)
         each.start();
@@ -125,12 +125,12 @@ TEST_CASE("measure: all ranks get the same figures in any order on nodes") {
 
 TEST_CASE("measure: the median of the valid samples is taken") {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    std::vector<select::price_sample> said;
+    std::vector<select::price_sample> samples;
     for (const double latency : {infinity, 3e-6, nothing, -1.0, 0.0, 1e-6, 2e-6})
-        said.push_back(sample_of(latency));
+        samples.push_back(sample_of(latency));
     schedule::link_cost found;
     const schedule::link_cost usual;
-    select::adopt(said, found);
+    select::adopt(samples, found);
     CHECK(found.latency == 2e-6);
     CHECK(found.per_byte == usual.per_byte);
     CHECK(found.node.flag == usual.node.flag);

@@ -17,23 +17,23 @@ sim::machine nodes_of(sim::rank_t ranks, sim::rank_t per_node) {
 }
 
 moe_outcome outcome_of(const sim::machine& spec, const sim::moe_experiment& setup) {
-    auto found = measure(spec, setup);
-    REQUIRE(found.ok());
-    CHECK(found->found.wrong == "");
-    CHECK(found->found.seconds > 0);
-    return *std::move(found);
+    auto result = measure(spec, setup);
+    REQUIRE(result.ok());
+    CHECK(result->outcome.wrong == "");
+    CHECK(result->outcome.seconds > 0);
+    return *std::move(result);
 }
 
 double between(const moe_outcome& outcome) {
     double sum = 0;
-    for (const sim::traffic& each : outcome.found.nodes)
+    for (const sim::traffic& each : outcome.outcome.nodes)
         sum += each.out;
     return sum;
 }
 
 double busiest(const moe_outcome& outcome) {
     double most = 0;
-    for (const sim::traffic& each : outcome.found.nodes)
+    for (const sim::traffic& each : outcome.outcome.nodes)
         most = std::max({most, each.out, each.in});
     return most;
 }
@@ -58,8 +58,8 @@ TEST_CASE("moe in the simulator: every exchange by every route delivers the righ
         for (const moe::route route :
              {moe::route::direct, moe::route::relayed, moe::route::choose}) {
             sim::moe_experiment one;
-            one.what = kind;
-            one.how = route;
+            one.kind = kind;
+            one.route = route;
             one.tokens = 20;
             const moe_outcome got = outcome_of(spec, one);
             CHECK(got.relayed + got.direct == 12 * (12 / per_node - 1));
@@ -74,10 +74,10 @@ TEST_CASE("moe in the simulator: rows determine the bytes between nodes") {
     sim::moe_experiment one = to_every_rank();
     const sim::machine spec = nodes_of(16, 4);
     for (const exchange kind : {exchange::moe_dispatch, exchange::moe_combine}) {
-        one.what = kind;
-        one.how = moe::route::direct;
+        one.kind = kind;
+        one.route = moe::route::direct;
         CHECK(between(outcome_of(spec, one)) == 16.0 * 32 * 12 * 4096);
-        one.how = moe::route::relayed;
+        one.route = moe::route::relayed;
         CHECK(between(outcome_of(spec, one)) == 16.0 * 32 * 3 * 4096);
     }
 }
@@ -86,7 +86,7 @@ TEST_CASE("moe in the simulator: low latency delivers the right rows on one and 
     const sim::rank_t per_node = GENERATE(1U, 3U, 12U);
     for (const exchange kind : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
         sim::moe_experiment one;
-        one.what = kind;
+        one.kind = kind;
         one.tokens = 20;
         for (const double row_bytes : {2.0, 64.0, 14336.0}) {
             one.row_bytes = row_bytes;
@@ -103,9 +103,9 @@ TEST_CASE("moe in the simulator: rows and headers determine the bytes of low lat
     sim::moe_experiment one = to_every_rank();
     const sim::machine spec = nodes_of(16, 4);
     const double pairs = 16.0 * 12, rows = pairs * 32;
-    one.what = exchange::moe_ll_combine;
+    one.kind = exchange::moe_ll_combine;
     CHECK(between(outcome_of(spec, one)) == Approx(rows * 4096).epsilon(1e-9));
-    one.what = exchange::moe_ll_dispatch;
+    one.kind = exchange::moe_ll_dispatch;
     CHECK(between(outcome_of(spec, one)) == Approx(rows * 4100 + pairs * 28).epsilon(1e-9));
     one.experts = 64;  // headers are longer than eight elements
     one.k = 1024;
@@ -119,18 +119,18 @@ TEST_CASE(
     sim::moe_experiment one;
     const sim::machine spec = nodes_of(32, 8);
     for (const exchange kind : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
-        one.what = kind;
+        one.kind = kind;
         const moe_outcome got = outcome_of(spec, one);
         const double port = busiest(got) / spec.between.bandwidth;
-        INFO(got.found.seconds << " s, port " << port << " s");
-        CHECK(got.found.seconds > port);
-        CHECK(got.found.seconds < 1.6 * port);
+        INFO(got.outcome.seconds << " s, port " << port << " s");
+        CHECK(got.outcome.seconds > port);
+        CHECK(got.outcome.seconds < 1.6 * port);
     }
     one.tokens = 1;
     one.k = 1;
     one.row_bytes = 16;
     const moe_outcome small = outcome_of(nodes_of(2, 1), one);
-    CHECK(small.found.seconds < 4 * 2e-6);  // two messages in one direction
+    CHECK(small.outcome.seconds < 4 * 2e-6);  // two messages in one direction
 }
 
 // The prediction that selects routes matches the simulation if ports are the limit.
@@ -139,16 +139,17 @@ TEST_CASE("moe in the simulator: the busiest port determines the time of large r
     one.tokens = 256;
     const sim::machine spec = nodes_of(32, 8);
     for (const moe::route route : {moe::route::direct, moe::route::relayed}) {
-        one.how = route;
+        one.route = route;
         const moe_outcome got = outcome_of(spec, one);
         const double port = busiest(got) / spec.between.bandwidth;
-        INFO(got.found.seconds << " s, port " << port << " s, predicted " << got.predicted << " s");
-        CHECK(got.found.seconds > port);
-        CHECK(got.found.seconds < 1.6 * port);
-        CHECK(got.predicted > 0.6 * got.found.seconds);
-        CHECK(got.predicted < 1.6 * got.found.seconds);
+        INFO(got.outcome.seconds << " s, port " << port << " s, predicted " << got.predicted
+                                 << " s");
+        CHECK(got.outcome.seconds > port);
+        CHECK(got.outcome.seconds < 1.6 * port);
+        CHECK(got.predicted > 0.6 * got.outcome.seconds);
+        CHECK(got.predicted < 1.6 * got.outcome.seconds);
     }
-    one.how = moe::route::choose;
+    one.route = moe::route::choose;
     CHECK(outcome_of(spec, one).direct == 0);  // because relaying is worthwhile for 8 choices of
                                                // 256 experts on 4 nodes
 }

@@ -14,7 +14,7 @@ using schedule::collective;
 namespace {
 
 sim::outcome outcome_of(const sim::machine& spec, const sim::experiment& setup, const char* name) {
-    const schedule::algorithm* algorithm = algo::find(setup.what, name);
+    const schedule::algorithm* algorithm = algo::find(setup.kind, name);
     REQUIRE(algorithm != nullptr);
     const auto got = sim::measure(spec, setup, *algorithm);
     REQUIRE(got.ok());
@@ -86,7 +86,7 @@ TEST_CASE("algorithms predict their simulated times") {
     };
     for (const auto& row : rows) {
         sim::experiment setup;
-        setup.what = row.kind;
+        setup.kind = row.kind;
         setup.bytes = 65536;
         const double found = outcome_of(spec, setup, row.name).seconds;
         const double predicted =
@@ -115,9 +115,9 @@ TEST_CASE(
     sim::machine spec;
     spec.ranks = 8;
     const sim::outcome ring = outcome_of(spec, allreduce_of(1 << 20), "ring");
-    CHECK(static_cast<double>(ring.why.total()) / sim::per_second == ring.seconds);
-    CHECK(ring.why.messages == 14);
-    CHECK(ring.why.between == 14);
+    CHECK(static_cast<double>(ring.critical_path.total()) / sim::per_second == ring.seconds);
+    CHECK(ring.critical_path.messages == 14);
+    CHECK(ring.critical_path.between == 14);
     CHECK(ring.messages == 8 * 14);
     for (const sim::traffic& node : ring.nodes) {
         CHECK(node.out == Approx(2.0 * 7 / 8 * (1 << 20)));
@@ -131,7 +131,7 @@ TEST_CASE("ranks of a node share its port") {
     spec.ranks = 8;
     spec.ranks_per_node = 4;
     sim::experiment setup;
-    setup.what = collective::alltoall;
+    setup.kind = collective::alltoall;
     setup.bytes = 1 << 20;
     const sim::outcome found = outcome_of(spec, setup, "pairwise");
     // Each of four ranks sends four blocks to the other node through one port.
@@ -139,7 +139,7 @@ TEST_CASE("ranks of a node share its port") {
     CHECK(found.inside == Approx(24.0 * (1 << 20)));
     CHECK(found.seconds > 16.0 * (1 << 20) / spec.between.bandwidth);
     CHECK(found.seconds < 1.3 * 16.0 * (1 << 20) / spec.between.bandwidth);
-    CHECK(found.why.queued > 0);
+    CHECK(found.critical_path.queued > 0);
 }
 
 TEST_CASE("equal seeds give equal times") {
@@ -176,7 +176,7 @@ TEST_CASE("rings of a thousand ranks have the right result") {
     const sim::outcome all = outcome_of(spec, setup, "ring");
     CHECK(all.wrong == "");
     CHECK(all.messages == std::uint64_t{2} * spec.ranks * (spec.ranks - 1));
-    setup.what = collective::allgather;
+    setup.kind = collective::allgather;
     CHECK(outcome_of(spec, setup, "ring").wrong == "");
 }
 
@@ -203,21 +203,21 @@ TEST_CASE("a rank that dies ends the operation of all others with an error") {
                 spec.ranks_per_node = has(algorithm.needs, schedule::condition::nodes) ? 5 : 1;
                 spec.seed = i + 1;
                 sim::experiment setup = allreduce_of(4096);
-                setup.what = static_cast<collective>(i);
+                setup.kind = static_cast<collective>(i);
                 setup.sizes.segment = 1024;
                 setup.sizes.leader_bytes = 256;
                 setup.death = when;
                 setup.victim = 5;
                 const auto got = sim::measure(spec, setup, algorithm);
                 REQUIRE(got.ok());
-                INFO(name(setup.what) << " " << algorithm.name << ", dies at " << when << " ns");
+                INFO(name(setup.kind) << " " << algorithm.name << ", dies at " << when << " ns");
                 // The operation may end well on all ranks if they need nothing more from the dead
                 // rank.
                 CHECK((got->status == UCS_ERR_ENDPOINT_TIMEOUT || got->status == UCS_OK));
                 CHECK(got->seconds < 1.3e-3);
-                const bool all_need_all = setup.what == collective::allreduce ||
-                                          setup.what == collective::barrier ||
-                                          setup.what == collective::allgather;
+                const bool all_need_all = setup.kind == collective::allreduce ||
+                                          setup.kind == collective::barrier ||
+                                          setup.kind == collective::allgather;
                 if (all_need_all && when < 2000) CHECK(got->status == UCS_ERR_ENDPOINT_TIMEOUT);
             }
         }
@@ -229,14 +229,14 @@ TEST_CASE("a node collective takes the engine's cost, counted from the last rank
     spec.ranks = 8;
     spec.ranks_per_node = 4;
     sim::experiment setup;
-    setup.what = collective::barrier;
+    setup.kind = collective::barrier;
     const sim::outcome found = outcome_of(spec, setup, "hierarchical");
     const double collective_time =
         node::cost_of({collective::barrier, 4, 0, 0, 0}, sim::costs_of(spec).node).total();
     const double message = 250e-9 + 1500e-9 + 250e-9;
     check_time(found.seconds, 2 * collective_time + message);
-    CHECK(found.why.meetings == 2);
-    CHECK(found.why.messages == 1);
+    CHECK(found.critical_path.node_collectives == 2);
+    CHECK(found.critical_path.messages == 1);
 }
 
 TEST_CASE("the steps of a path are traced on request, in the order of time") {
@@ -247,15 +247,15 @@ TEST_CASE("the steps of a path are traced on request, in the order of time") {
     spec.trace = true;
     const sim::outcome found = outcome_of(spec, allreduce_of(1 << 20), "hierarchical");
     std::uint64_t messages = 0;
-    std::uint64_t meetings = 0;
+    std::uint64_t node_collectives = 0;
     sim::time_t last = 0;
-    for (const sim::trail_step& each : found.steps) {
+    for (const sim::trace_step& each : found.steps) {
         CHECK(each.until >= last);
         last = each.until;
-        messages += each.what == sim::trail_kind::message ? 1 : 0;
-        meetings += each.what == sim::trail_kind::meeting ? 1 : 0;
+        messages += each.kind == sim::trace_kind::message ? 1 : 0;
+        node_collectives += each.kind == sim::trace_kind::node_collective ? 1 : 0;
     }
-    CHECK(messages == found.why.messages);
-    CHECK(meetings == found.why.meetings);
-    CHECK(meetings >= 2);
+    CHECK(messages == found.critical_path.messages);
+    CHECK(node_collectives == found.critical_path.node_collectives);
+    CHECK(node_collectives >= 2);
 }

@@ -33,7 +33,7 @@ struct handler {
 };
 
 std::uint64_t word(std::uint16_t id, std::uint32_t header_length, std::uint16_t flags = 0) {
-    return wire::to_what({id, flags, header_length});
+    return wire::to_bits({id, flags, header_length});
 }
 
 }  // namespace
@@ -394,6 +394,6 @@ TEST_CASE("am: a small transport buffer leaves space for the headers of programs
         network.max_bcopy = longest;
         const raw_world world({}, network);
         CHECK(world.worker->max_am_header() ==
-              longest - (wire::am_longest_extra - ucp::longest_lent_key));
+              longest - (wire::am_longest_extra - ucp::longest_exposed_keys));
     }
 }

@@ -20,7 +20,7 @@ namespace {
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
     wire::wireup_header bind{wire::wireup_type::bind, {}, in.peer.uid(),
                              in.worker->uid(),        55, client.id()};
-    bind.set_token(client.by_socket()->token());
+    bind.set_token(client.cm_part()->token());
     return bind;
 }
 
@@ -212,7 +212,7 @@ namespace {
 // The address of a worker that is not the peer.
 std::vector<std::byte> address_of_another(const raw_world& in) {
     auto changed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    changed.identity = ucs::security::key_pair::random().open();
+    changed.identity = ucs::security::key_pair::random().public_half();
     return ucp::address::pack(changed, false);
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("messages that begin before the bind count for the server from then on
                        const ucp_am_recv_param_t*) { return UCS_OK; },
             .arg = nullptr,
             .whole = true});
-    const std::uint64_t am_id = wire::to_what({5, 0, 0});
+    const std::uint64_t am_id = wire::to_bits({5, 0, 0});
     const bool is_rendezvous = GENERATE(false, true);
     if (is_rendezvous) {
         in.peer.send(wire::am_rts, wire::rts_header{am_id, 100, client.id(), 9, 0, 0});

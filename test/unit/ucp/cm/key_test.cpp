@@ -13,11 +13,11 @@
 #include "ucp/cm/connect.hpp"
 
 using namespace ucp_test;
-using ucp::cm::inbox;
+using ucp::cm::frame_reader;
 using ucp::cm::wire::reason;
+using ucs::security::handshake_failure;
 using ucs::security::key;
-using ucs::security::opening;
-using ucs::security::opening_failure;
+using ucs::security::key_handshake;
 
 namespace {
 
@@ -74,12 +74,12 @@ struct server : raw_world {
     std::deque<ucp_conn_request_h> requests;
 };
 
-// Plays the client's part of an opening to its end.
-opening_failure open_with(server& in, ucp::cm::channel& client, const key* shared) {
-    opening own(opening::role::client, shared, ucp::cm::wire::opening_purpose);
-    for (int turn = 0; turn < 10 && client.advance(own) == opening::step::incomplete; ++turn)
+// Plays the client's part of a key handshake to its end.
+handshake_failure open_with(server& in, ucp::cm::channel& client, const key* shared) {
+    key_handshake own(key_handshake::role::client, shared, ucp::cm::wire::handshake_purpose);
+    for (int turn = 0; turn < 10 && client.advance(own) == key_handshake::step::incomplete; ++turn)
         in.turn();
-    REQUIRE(own.now() != opening::step::incomplete);
+    REQUIRE(own.now() != key_handshake::step::incomplete);
     return own.failure();
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("a client that proves the job key reaches the program", "[cm]") {
     const test::log_capture log;
     const key shared = job_key();
     const auto client = in.connect_client();
-    CHECK(open_with(in, *client, &shared) == opening_failure::none);
+    CHECK(open_with(in, *client, &shared) == handshake_failure::none);
     in.turn();
     CHECK(in.requests.empty());
     REQUIRE(client->send(in.request()));
@@ -120,10 +120,10 @@ TEST_CASE("a client may send its request together with its proof", "[cm]") {
     server in(with_key);
     const key shared = job_key();
     const auto client = in.connect_client();
-    opening own(opening::role::client, &shared, ucp::cm::wire::opening_purpose);
-    while (client->advance(own, true) == opening::step::incomplete)
+    key_handshake own(key_handshake::role::client, &shared, ucp::cm::wire::handshake_purpose);
+    while (client->advance(own, true) == key_handshake::step::incomplete)
         in.turn();
-    REQUIRE(own.now() == opening::step::agreed);
+    REQUIRE(own.now() == key_handshake::step::agreed);
     std::vector<std::byte> message(own.output().begin(), own.output().end());
     const auto request = in.request();
     message.insert(message.end(), request.begin(), request.end());
@@ -136,29 +136,29 @@ TEST_CASE("without the listener's job key no request reaches the program", "[cm]
     server in(with_key);
     const test::log_capture log;
     const auto client = in.connect_client();
-    SECTION("a request without any opening") {
+    SECTION("a request without any key handshake") {
         REQUIRE(client->send(in.request()));
         in.turn();
-        inbox answer;
+        frame_reader answer;
         REQUIRE(client->read(answer) == ucp::cm::channel::input::frame);
         CHECK(answer.header().kind == ucp::cm::wire::kind::refusal);
         CHECK(answer.header().reason == reason::key_missing);
         CHECK(log.count("has no job key and this process has one", ucs::log::level::warn) == 1);
     }
-    SECTION("an opening without a key") {
-        CHECK(open_with(in, *client, nullptr) == opening_failure::own_key_missing);
+    SECTION("a key handshake without a key") {
+        CHECK(open_with(in, *client, nullptr) == handshake_failure::own_key_missing);
         CHECK(log.count("it has no job key and this process has one") == 1);
     }
     SECTION("another key") {
         const key other = job_key("the key of another job entirely");
-        CHECK(open_with(in, *client, &other) == opening_failure::keys_differ);
+        CHECK(open_with(in, *client, &other) == handshake_failure::keys_differ);
     }
     SECTION("a wrong proof") {
         const key shared = job_key();
-        opening own(opening::role::client, &shared, "another kind of connection");
-        while (client->advance(own, true) == opening::step::incomplete)
+        key_handshake own(key_handshake::role::client, &shared, "another kind of connection");
+        while (client->advance(own, true) == key_handshake::step::incomplete)
             in.turn();
-        CHECK(own.failure() == opening_failure::keys_differ);
+        CHECK(own.failure() == handshake_failure::keys_differ);
     }
     SECTION("invalid bytes") {
         REQUIRE(client->send(std::vector<std::byte>(300, std::byte{1})));
@@ -177,7 +177,7 @@ TEST_CASE("a listener without a job key notifies a client with one", "[cm]") {
     const test::log_capture log;
     const key shared = job_key();
     const auto client = in.connect_client();
-    CHECK(open_with(in, *client, &shared) == opening_failure::peer_key_missing);
+    CHECK(open_with(in, *client, &shared) == handshake_failure::peer_key_missing);
     CHECK(log.count("it has a job key and this process has none", ucs::log::level::warn) == 1);
     CHECK(in.requests.empty());
 }
@@ -191,14 +191,14 @@ TEST_CASE("a client with a job key sends nothing to a server that does not prove
     turn(in);
     const key other = job_key("the key of another job entirely");
     const bool has_key = GENERATE(false, true);
-    opening server_opening(opening::role::server, has_key ? &other : nullptr,
-                           ucp::cm::wire::opening_purpose);
-    const std::size_t hello = server_opening.space().size();
+    key_handshake server_handshake(key_handshake::role::server, has_key ? &other : nullptr,
+                                   ucp::cm::wire::handshake_purpose);
+    const std::size_t hello = server_handshake.space().size();
     CHECK(bytes_waiting(socket) == hello);
-    REQUIRE(::recv(socket.get(), server_opening.space().data(), hello, 0) ==
+    REQUIRE(::recv(socket.get(), server_handshake.space().data(), hello, 0) ==
             static_cast<ssize_t>(hello));
-    server_opening.take(hello);
-    const auto answer = server_opening.output();
+    server_handshake.take(hello);
+    const auto answer = server_handshake.output();
     REQUIRE(::send(socket.get(), answer.data(), answer.size(), 0) ==
             static_cast<ssize_t>(answer.size()));
     turn(in);
@@ -206,7 +206,7 @@ TEST_CASE("a client with a job key sends nothing to a server that does not prove
     CHECK(client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count(has_key ? "its job key is another one" : "it has no job key",
                     ucs::log::level::warn) == 1);
-    CHECK(bytes_waiting(socket) <= opening::longest_record);
+    CHECK(bytes_waiting(socket) <= key_handshake::longest_record);
 }
 
 TEST_CASE("a client without the server's job key fails with that reason", "[cm]") {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "ucp/cm/inbox.hpp"
+#include "ucp/cm/frame_reader.hpp"
 
 using namespace ucp::cm;
 
@@ -19,10 +19,11 @@ wire::request good_request() {
             .address = std::vector<std::byte>(200, std::byte{5})};
 }
 
-// Feeds a frame to an inbox in pieces of random lengths and returns the result.
-inbox::result feed(inbox& into, std::span<const std::byte> bytes, std::mt19937& random) {
-    inbox::result result = inbox::result::incomplete;
-    while (!bytes.empty() && result == inbox::result::incomplete) {
+// Feeds a frame to an frame_reader in pieces of random lengths and returns the result.
+frame_reader::result feed(frame_reader& into, std::span<const std::byte> bytes,
+                          std::mt19937& random) {
+    frame_reader::result result = frame_reader::result::incomplete;
+    while (!bytes.empty() && result == frame_reader::result::incomplete) {
         const std::span<std::byte> space = into.space();
         REQUIRE_FALSE(space.empty());
         const std::size_t most = std::min(space.size(), bytes.size());
@@ -40,8 +41,8 @@ TEST_CASE("a request survives packing and parsing in any pieces", "[cm]") {
     const auto frame = good_request().pack();
     for (unsigned seed = 0; seed < 100; ++seed) {
         std::mt19937 random(seed);
-        inbox box;
-        REQUIRE(feed(box, frame, random) == inbox::result::frame);
+        frame_reader box;
+        REQUIRE(feed(box, frame, random) == frame_reader::result::frame);
         const auto request = wire::parse_request(box.header(), box.body());
         REQUIRE(request);
         CHECK(request->uid == 1);
@@ -52,7 +53,7 @@ TEST_CASE("a request survives packing and parsing in any pieces", "[cm]") {
         CHECK(request->address == good_request().address);
         box.clear();
         REQUIRE(feed(box, wire::header{.kind = wire::kind::established}.pack(), random) ==
-                inbox::result::frame);
+                frame_reader::result::frame);
         CHECK(box.body().empty());
     }
 }

@@ -261,10 +261,10 @@ TEST_CASE("sizes by reach and by type of memory") {
         return *ucs::config::load<ucp::config>(from);
     };
     const auto mixed = load("RNDV_THRESH", "64k,intra:8k").rndv_threshold;
-    CHECK(mixed.of(uct::scope::process).bytes == 8192);
-    CHECK(mixed.of(uct::scope::host).bytes == 8192);
-    CHECK(mixed.of(uct::scope::network).bytes == 65536);
-    CHECK(load("RNDV_THRESH", "inter:0").rndv_threshold.of(uct::scope::host).is_auto());
+    CHECK(mixed.for_scope(uct::scope::process).bytes == 8192);
+    CHECK(mixed.for_scope(uct::scope::host).bytes == 8192);
+    CHECK(mixed.for_scope(uct::scope::network).bytes == 65536);
+    CHECK(load("RNDV_THRESH", "inter:0").rndv_threshold.for_scope(uct::scope::host).is_auto());
     CHECK(load("RNDV_FRAG_SIZE", "host:16k,cuda:4m").fragment.size.bytes == 16384);
     CHECK(load("RNDV_FRAG_SIZE", "cuda:4m").fragment.size.bytes == 512 * 1024);
     std::string printed;

@@ -51,9 +51,9 @@ TEST_CASE("a worker's flush reports that an endpoint failed meanwhile") {
     // Regression: the flush reported success.
     raw_world in({});
     const std::vector<std::byte> data(100);
-    told sent;
+    completion_record sent;
     in.send_sync(data, sent);
-    told flushed;
+    completion_record flushed;
     const ucp_request_param_t param = flushed.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_worker_flush_nbx(in.worker_handle(), &param)));
     in.settle();
@@ -71,7 +71,7 @@ TEST_CASE("a worker's flush neither waits for earlier failures nor reports them 
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     in.ep().adopt(params);
     const std::vector<std::byte> data(100);
-    told sent;
+    completion_record sent;
     in.send_sync(data, sent);
     in.network.kill(in.peer.uid());
     in.settle();
@@ -90,7 +90,7 @@ TEST_CASE("an endpoint that is closed in the callback of a flush ends after the 
     CAPTURE(peer_closes_first);
     raw_world in(settings{{"RNDV_THRESH", "inf"}});
     const std::vector<std::byte> data(100);
-    told sent;
+    completion_record sent;
     in.send_sync(data, sent);
     closer closing(in.ep_handle());
     const ucp_request_param_t first = closing.on_end<'1'>();

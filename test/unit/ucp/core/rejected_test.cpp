@@ -23,10 +23,10 @@ struct scene : raw_world {
         settle();
         const auto all = peer.received<wire::rts_header>(wire::rndv_rts);
         REQUIRE(all.size() == 1);
-        announced = all.front().request;
+        send_id = all.front().request;
     }
     ~scene() {
-        peer.send(wire::rndv_ats, wire::ats_header{announced, UCS_OK, 0, 0});
+        peer.send(wire::rndv_ats, wire::ats_header{send_id, UCS_OK, 0, 0});
         settle();
         CHECK(sent.times == 1);  // the invalid messages did not harm the send
     }
@@ -35,8 +35,8 @@ struct scene : raw_world {
     }
 
     std::vector<std::byte> data = std::vector<std::byte>(100);
-    told sent;
-    std::uint64_t announced = 0;
+    completion_record sent;
+    std::uint64_t send_id = 0;
 };
 
 struct invalid_message {
@@ -55,15 +55,15 @@ std::vector<invalid_message> all_invalid_messages() {
                                      std::vector<std::byte>(10));
                     }});
     list.push_back({"acknowledges what was announced", [](scene& in) {
-                        in.peer.send(wire::eager_ack, wire::ack_header{in.announced, UCS_OK});
+                        in.peer.send(wire::eager_ack, wire::ack_header{in.send_id, UCS_OK});
                     }});
-    list.push_back({"asks for data in another's name", [](scene& in) {
-                        in.peer.send(wire::rndv_rtr,
-                                     wire::rtr_header{in.announced, 1, 0, 0, in.ep_id() + 9, 0});
-                    }});
+    list.push_back(
+        {"asks for data in another's name", [](scene& in) {
+             in.peer.send(wire::rndv_rtr, wire::rtr_header{in.send_id, 1, 0, 0, in.ep_id() + 9, 0});
+         }});
     list.push_back({"asks for what is behind the end", [](scene& in) {
                         in.peer.send(wire::rndv_rtr,
-                                     wire::rtr_header{in.announced, 1, 4096, 101, in.ep_id(), 0});
+                                     wire::rtr_header{in.send_id, 1, 4096, 101, in.ep_id(), 0});
                     }});
     list.push_back({"a request with a wrong address", [](scene& in) {
                         in.peer.send(wire::wireup, in.connection_message(wireup_type::request),
@@ -136,12 +136,12 @@ TEST_CASE("unreachable workers are logged less and less often") {
     for (std::uint64_t stranger = 1; stranger <= 120; ++stranger) {
         ucp::address::worker_address nowhere;
         const auto keys = ucs::security::key_pair::random();
-        nowhere.identity = keys.open();
+        nowhere.identity = keys.public_half();
         const std::vector<std::byte> address = ucp::address::pack(nowhere, false);
         wireup_header request{wireup_type::request, {},       nowhere.uid(),
                               in.worker->uid(),     stranger, 0};
         request.set_order(1);
-        request.proof = ucp::wireup::prove(*keys.agree(in.worker->identity().open()),
+        request.proof = ucp::wireup::prove(*keys.agree(in.worker->identity().public_half()),
                                            in.worker->address(false), request, address);
         in.peer.send_as_it_is(request, address);
         in.settle();
@@ -155,7 +155,7 @@ TEST_CASE("the log line about a lost message names its kind") {
     raw_world in({});
     const test::log_capture log;
     ucp::message_lost(*in.worker, ucp::wire::stream_credit, 16);
-    ucp::message_lost(*in.worker, ucp::wire::room_answer, 8);
+    ucp::message_lost(*in.worker, ucp::wire::credit_grant, 8);
     CHECK(log.count("out of memory: a message of 16 bytes (stream credit) was dropped") == 1);
     CHECK(log.count("out of memory: a message of 8 bytes (grant of credits) was dropped") == 1);
     CHECK(ucp::name_of(255) == std::string("unknown"));

@@ -13,7 +13,7 @@
 #include "ucp/cm/listener.hpp"
 #include "ucp/cm/manager.hpp"
 #include "ucp/stream/channel.hpp"
-#include "ucp/tag/budget.hpp"
+#include "ucp/tag/eager_window.hpp"
 #include "ucs/vfs/walk.hpp"
 
 namespace {
@@ -51,7 +51,7 @@ std::string only_folder(const std::string& path) {
 
 // Returns the memory of so many stored messages of 100 bytes, as text.
 std::string memory_of(std::size_t messages) {
-    return std::to_string(messages * (100 + ucp::eager_budget::message_cost));
+    return std::to_string(messages * (100 + ucp::eager_window::message_cost));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE("a worker shows how many of its sends are deferred") {
 TEST_CASE("a peer's name is shown without terminal control characters") {
     const raw_world in({});
     auto named = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    named.identity = ucs::security::key_pair::random().open();
+    named.identity = ucs::security::key_pair::random().public_half();
     named.name =
         "gr\xc3\xb6\xc3\x9f"
         "e\xc2\x9b"
@@ -97,8 +97,8 @@ TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     CHECK(value(in, iface + "/capability/flag/am_short") == "y");
 
     std::vector<std::byte> data(100);
-    told sent;
-    told received;
+    completion_record sent;
+    completion_record received;
     const ucp_request_param_t on_send = sent.on_send();
     const ucp_request_param_t on_recv = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), 100, 1, &on_send)));
@@ -136,7 +136,7 @@ TEST_CASE("taking stored messages gives their bytes back") {
         in.peer.send(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
     in.settle();
     CHECK(value(in, "unexpected_bytes") == memory_of(3));
-    told received;
+    completion_record received;
     const ucp_request_param_t on_recv = received.on_recv();
     (void)ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 8, 8, &on_recv);
     CHECK(value(in, "unexpected_bytes") == memory_of(2));
@@ -191,7 +191,7 @@ TEST_CASE("the parts of an endpoint's info text are files") {
 TEST_CASE("transports of a worker are also found under uct") {
     raw_world in({});
     const std::string link = only_folder("uct/worker") + "/iface";
-    const vfs::answer got = vfs::ask({vfs::verb::look, link, {}});
+    const vfs::answer got = vfs::ask({vfs::verb::stat, link, {}});
     REQUIRE(got.status == UCS_OK);
     CHECK(got.items.front().target.starts_with("../../../ucp/context/"));
     CHECK(got.items.front().target.ends_with("/iface"));
@@ -247,7 +247,7 @@ TEST_CASE(
     in.worker->messages().set_handler(40'000, {.call = keeps.call, .arg = &kept, .whole = true});
     CHECK(value(in, "am/handlers") == "5 persistent data\n40000 whole messages");
 
-    in.peer.send(ucp::wire::am_only, ucp::wire::to_what({5, 0, 0}), std::vector<std::byte>(20));
+    in.peer.send(ucp::wire::am_only, ucp::wire::to_bits({5, 0, 0}), std::vector<std::byte>(20));
     in.settle();
     REQUIRE(kept != nullptr);
     CHECK(value(in, "am/kept") == "1");
@@ -257,7 +257,7 @@ TEST_CASE(
     CHECK(value(in, "am/kept") == "0");
 
     in.peer.send(ucp::wire::am_rts,
-                 ucp::wire::rts_header{ucp::wire::to_what({5, 0, 0}), 1000, in.ep_id(), 9, 0, 0});
+                 ucp::wire::rts_header{ucp::wire::to_bits({5, 0, 0}), 1000, in.ep_id(), 9, 0, 0});
     in.settle();
     CHECK(value(in, "am/kept_announced") == "1");
     CHECK(value(in, "am/kept_bytes") == "0");
@@ -314,7 +314,7 @@ TEST_CASE("a worker shows its listeners and their waiting clients") {
     sockaddr_in any{};
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    params.at = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
+    params.address = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
     int offered = 0;
     params.on_request = {[](ucp_conn_request_h, void* arg) { ++*static_cast<int*>(arg); },
                          &offered};

@@ -39,7 +39,7 @@ public:
         return all;
     }
     [[nodiscard]] std::size_t replies() const {
-        return reader_.received<wire::room_header>(wire::room_answer).size();
+        return reader_.received<wire::credit_header>(wire::credit_grant).size();
     }
 
     raw_peer sender;
@@ -89,15 +89,15 @@ struct waiting_world : raw_world {
         deliver(from);
     }
     void request_credits(slow_reader& from, const ucp::ep& over, unsigned times) {
-        send_often(from, wire::room_question, wire::room_header{over.id()}, times);
+        send_often(from, wire::credit_request, wire::credit_header{over.id()}, times);
     }
     // Checks that the peer of the base class gets a reply to its request.
     void check_serves_others() {
         const auto replies = [&] {
-            return peer.received<wire::room_header>(wire::room_answer).size();
+            return peer.received<wire::credit_header>(wire::credit_grant).size();
         };
         const std::size_t before = replies();
-        peer.send(wire::room_question, wire::room_header{ep_id()});
+        peer.send(wire::credit_request, wire::credit_header{ep_id()});
         settle();
         CHECK(replies() == before + 1);
         CHECK(ep().failure() == UCS_OK);
@@ -179,7 +179,7 @@ TEST_CASE("a receive whose data request has not left ends when its endpoint pass
     constexpr std::size_t length = 1 << 20;
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     in.post_receive(into, received);
     greedy.sender.send(wire::rndv_rts, rts_of(from, greedy.ep.id()));
     in.settle();
@@ -198,8 +198,8 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
     const ucp_ep_h sender = in.connect(1);
     const std::vector<std::byte> from(1 << 20, std::byte{1});
     std::vector<std::byte> into(from.size());
-    told sent;
-    told received;
+    completion_record sent;
+    completion_record received;
     const ucp_request_param_t send_params = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, &send_params)));
     REQUIRE(in.driver.run_until_quiet());
@@ -210,7 +210,7 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
         }
     };
     ucp::worker& receiver = *in.workers[0];
-    ucp::peer* const greedy = receiver.find_peer(in.workers[1]->identity().open());
+    ucp::peer* const greedy = receiver.find_peer(in.workers[1]->identity().public_half());
     REQUIRE(greedy != nullptr);
     const ucp_request_param_t receive_params = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
@@ -316,7 +316,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
                  wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 5},
                  in.peer.address());
     in.settle();
-    ucp::peer* const next = in.worker->find_peer(in.peer.keys().open());
+    ucp::peer* const next = in.worker->find_peer(in.peer.keys().public_half());
     REQUIRE(next != nullptr);
     CHECK(next->connection() == lost.connection());
     in.settle();

@@ -27,14 +27,14 @@ access_request request_for(const memory& target, std::size_t offset, std::size_t
 
 TEST_CASE("a peer can access memory only with its key", "[ucp][mem]") {
     memory_table table;
-    visitor worker(table);
+    memory_accessor worker(table);
     std::vector<std::byte> bytes(100);
     memory& shared = add(table, bytes);
     const auto status = [&](const access_request& request) {
-        return visit(worker, request).status();
+        return scoped_access(worker, request).status();
     };
 
-    CHECK(visit(worker, request_for(shared, 40, 60)).address() == bytes.data() + 40);
+    CHECK(scoped_access(worker, request_for(shared, 40, 60)).address() == bytes.data() + 40);
     CHECK(status(request_for(shared, 40, 61)) == UCS_ERR_INVALID_ADDR);
     CHECK(status(request_for(shared, ~std::size_t{0}, 1)) == UCS_ERR_INVALID_ADDR);
     access_request guess = request_for(shared, 0, 1);
@@ -65,9 +65,9 @@ TEST_CASE("memory is not unmapped while another thread accesses it", "[ucp][mem]
     std::atomic<bool> removed{false};
     bool early = false;
     std::thread other([&] {
-        visitor worker(table);
+        memory_accessor worker(table);
         {
-            const visit now(worker, request);
+            const scoped_access now(worker, request);
             inside = true;
             for (int turn = 0; turn < 1000; ++turn) {
                 std::memset(now.address(), turn, 100);
@@ -77,7 +77,7 @@ TEST_CASE("memory is not unmapped while another thread accesses it", "[ucp][mem]
         }
         while (!removed)
             std::this_thread::yield();
-        early = early || visit(worker, request).status() == UCS_OK;
+        early = early || scoped_access(worker, request).status() == UCS_OK;
     });
     while (!inside)
         std::this_thread::yield();
@@ -97,7 +97,7 @@ TEST_CASE("a worker can move to other memory while its memory is unmapped", "[uc
     std::atomic<bool> inside{false};
     ucs_status_t status = UCS_INPROGRESS;
     std::thread other([&] {
-        visitor worker(table);
+        memory_accessor worker(table);
         const bool entered = worker.enter(request).status == UCS_OK;
         inside = true;
         while (table.size() == 2)  // until it is being removed
@@ -114,10 +114,10 @@ TEST_CASE("a worker can move to other memory while its memory is unmapped", "[uc
 
 TEST_CASE("a callback may unmap memory that its own worker accesses", "[ucp][mem]") {
     memory_table table;
-    visitor worker(table);
+    memory_accessor worker(table);
     std::vector<std::byte> bytes(100);
     memory& shared = add(table, bytes);
-    const visit now(worker, request_for(shared, 0, 100));
+    const scoped_access now(worker, request_for(shared, 0, 100));
     table.remove(shared);
     CHECK(table.size() == 0);
 }
@@ -144,7 +144,7 @@ TEST_CASE("a block of another process is mapped once for all keys to it", "[ucp]
     REQUIRE(made.ok());
     memory& shared = **made;
     const auto first = peer.open_window(shared.to_key());
-    INFO(first.why_not);
+    INFO(first.reason);
     REQUIRE(first.base != nullptr);
     REQUIRE(first.base != shared.base());
     CHECK(peer.open_window(shared.to_key()).base == first.base);

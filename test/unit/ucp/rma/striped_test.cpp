@@ -11,8 +11,8 @@
 namespace {
 
 using ucp::capi::handle;
+using ucp_test::completion_record;
 using ucp_test::settings;
-using ucp_test::told;
 using uct::sim::parameters;
 
 constexpr std::size_t length = 300'000;
@@ -49,21 +49,21 @@ struct world : ucp_test::paired_world {
     }
 
     // Runs until the operation has ended.
-    void await(const told& operation) {
+    void await(const completion_record& operation) {
         const bool ended = driver.run_until([&] { return operation.times == 1; });
         INFO(driver.report());
         REQUIRE(ended);
     }
-    void start_put(told& put) {
+    void start_put(completion_record& put) {
         const ucp_request_param_t param = put.on_send();
         note(ucp_put_nbx(ep, local.data(), length, address_of_target(), key, &param), put);
     }
-    void start_get(told& get) {
+    void start_get(completion_record& get) {
         const ucp_request_param_t param = get.on_send();
         note(ucp_get_nbx(ep, local.data(), length, address_of_target(), key, &param), get);
     }
     // Sends a message of this length to separate memory.
-    void start_message(told& sent, told& received) {
+    void start_message(completion_record& sent, completion_record& received) {
         const ucp_request_param_t sends = sent.on_send();
         note(ucp_tag_send_nbx(ep, local.data(), length, 1, &sends), sent);
         const ucp_request_param_t receives = received.on_recv();
@@ -78,7 +78,7 @@ struct world : ucp_test::paired_world {
     [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t index) const {
         std::vector<std::uint64_t> bytes;
         const ucp::peer* const other =
-            workers[index]->find_peer(workers[1 - index]->identity().open());
+            workers[index]->find_peer(workers[1 - index]->identity().public_half());
         REQUIRE(other != nullptr);
         for (std::size_t i = 0; i < other->rail_count(); ++i)
             bytes.push_back(other->rail(i).endpoint->sent().bytes);
@@ -86,7 +86,7 @@ struct world : ucp_test::paired_world {
     }
     // Moves a few bytes to connect the lanes. The data has arrived on return.
     void connect() {
-        told put, flushed;
+        completion_record put, flushed;
         const ucp_request_param_t param = put.on_send();
         note(ucp_put_nbx(ep, local.data(), 8, address_of_target(), key, &param), put);
         await(put);
@@ -137,8 +137,8 @@ TEST_CASE("striped: puts and gets go over both devices") {
         for (const bool steady : {true, false}) {
             CAPTURE(seed, steady);
             world both(seed, steady ? two_devices() : two_unsteady_devices());
-            told put;
-            told got;
+            completion_record put;
+            completion_record got;
             both.start_put(put);
             both.await(put);
             CHECK(put.status == UCS_OK);
@@ -157,8 +157,8 @@ TEST_CASE("striped: a message is read over both devices, or written") {
     for (const char* const scheme : {"get_zcopy", "put_zcopy"}) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             CAPTURE(scheme, seed);
-            told sent;
-            told received;
+            completion_record sent;
+            completion_record received;
             world both(seed, two_devices(), {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "0"}});
             both.start_message(sent, received);
             both.await(received);
@@ -177,7 +177,7 @@ TEST_CASE("striped: the other rail takes over from a rail that fails in the midd
         CAPTURE(seed);
         world both(seed, two_unsteady_devices());
         both.connect();
-        told put;
+        completion_record put;
         both.start_put(put);
         both.break_rail();
         both.await(put);
@@ -186,7 +186,7 @@ TEST_CASE("striped: the other rail takes over from a rail that fails in the midd
         REQUIRE(both.driver.run_until([&] { return both.carried(0).size() == 1; }));
         // Later transfers use the remaining rail.
         std::ranges::reverse(both.target);
-        told got;
+        completion_record got;
         both.start_get(got);
         both.await(got);
         CHECK(got.status == UCS_OK);
@@ -207,7 +207,7 @@ TEST_CASE("striped: a peer whose message lane fails is written to over no other 
         both.connect();
         REQUIRE(both.driver.run_until([&] { return both.carried(1).size() == 2; }));
         std::ranges::fill(both.target, std::byte{});
-        told sent, received;
+        completion_record sent, received;
         both.start_message(sent, received);
         REQUIRE(both.driver.run_until([&] { return both.carried(0).at(1) > 0; }));
         both.network.fail_after(*both.network.find_node(both.workers[1]->uid(), 1),
@@ -225,7 +225,7 @@ TEST_CASE("striped: a peer whose message lane fails is written to over no other 
 TEST_CASE("striped: short transfers and those with one rail go over one device") {
     const auto second_stays_idle = [](const settings& options) {
         world both(1, two_devices(), options);
-        told put;
+        completion_record put;
         both.start_put(put);
         both.await(put);
         CHECK(both.target == both.local);
@@ -234,7 +234,7 @@ TEST_CASE("striped: short transfers and those with one rail go over one device")
     second_stays_idle({{"MIN_RNDV_CHUNK_SIZE", "200k"}});
     second_stays_idle({{"MAX_RMA_RAILS", "1"}});
     world alone(1, two_devices(), {{"MAX_RMA_RAILS", "1"}, {"MAX_RNDV_RAILS", "1"}});
-    told put;
+    completion_record put;
     alone.start_put(put);
     alone.await(put);
     CHECK(alone.target == alone.local);
@@ -247,8 +247,8 @@ TEST_CASE("striped: closing an endpoint by force ends its transfers without a le
         CAPTURE(seed);
         world both(seed, two_unsteady_devices());
         both.connect();
-        told put;
-        told closed;
+        completion_record put;
+        completion_record closed;
         both.start_put(put);
         std::uint64_t left = both.network.dice().below(40);
         static_cast<void>(both.driver.run_until([&] { return left-- == 0; }));
@@ -272,7 +272,7 @@ TEST_CASE("striped: one rail is lost, and the other one cannot reach the memory"
         CAPTURE(seed);
         ucp_test::paired_world both(seed, network_parameters, UCP_FEATURE_TAG);
         std::vector<std::byte> from(length, std::byte{7}), into(length);
-        told sent, received;
+        completion_record sent, received;
         const ucp_ep_h ep = both.connect(0);
         const ucp_request_param_t sends = sent.on_send();
         ucp_test::paired_world::note(ucp_tag_send_nbx(ep, from.data(), length, 1, &sends), sent);

@@ -24,7 +24,7 @@ raw_world by_messages() {
 // between.
 raw_world landing_by_bytes() {
     uct::sim::parameters network;
-    network.lands = true;
+    network.supports_landing = true;
     network.landing_piece = 1;
     network.progress_batch = 1;
     return raw_world({}, network);
@@ -259,7 +259,7 @@ TEST_CASE("replies that match no request are dropped", "[ucp][rma]") {
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     std::vector<std::byte> into(64);
-    told read;
+    completion_record read;
     const ucp_request_param_t param = read.on_send();
     REQUIRE(UCS_PTR_IS_PTR(
         ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, &param)));
@@ -334,7 +334,7 @@ TEST_CASE("the next flush returns the error of an operation without a request", 
 }
 
 TEST_CASE("a flush waits until the peer has confirmed the messages", "[ucp][rma]") {
-    told flushed;  // outlives the worker, whose end completes it
+    completion_record flushed;  // outlives the worker, whose end completes it
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
@@ -437,7 +437,7 @@ TEST_CASE("an endpoint that was closed before the peer's reply serves the peer u
     const shared memory(in);
     const ucp_ep_h second = in.make_ep();
     const std::uint64_t id = ucp::capi::from(second).id();
-    told sent;
+    completion_record sent;
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, &param)));
     raw_world::close_by_force(second);
@@ -466,7 +466,7 @@ TEST_CASE("a put is copied where the transport's headers are too short for zero-
     network.max_zcopy_header = sizeof(wire::put_header) - 1;
     raw_world in({{"ZCOPY_THRESH", "0"}}, network);
     const auto key = key_to_peer(in);
-    told done;
+    completion_record done;
     const ucp_request_param_t param = done.on_send();
     const std::vector<std::byte> data(4096);
     const ucs_status_ptr_t put = ucp_put_nbx(in.ep_handle(), data.data(), data.size(), 4096,

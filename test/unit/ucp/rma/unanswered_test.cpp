@@ -26,7 +26,7 @@ std::size_t atomics_of(const raw_world& in) {
 
 TEST_CASE("the number of outstanding operations is limited, and the others wait", "[ucp][rma]") {
     constexpr std::size_t count = 2500;
-    std::vector<told> done(2 * count);
+    std::vector<completion_record> done(2 * count);
     std::vector<std::uint64_t> into(2 * count);
     raw_world in({}, without_memory_lanes());
     const auto key = key_to_peer(in);
@@ -66,22 +66,22 @@ TEST_CASE("the number of outstanding operations is limited, and the others wait"
             }
             in.settle();
         }
-        for (const told& each : done)
+        for (const completion_record& each : done)
             REQUIRE((each.times == 1 && each.status == UCS_OK));
     }
     SECTION("all operations end when the endpoint is closed") {
         in.close_by_force();
-        for (const told& each : done)
+        for (const completion_record& each : done)
             REQUIRE((each.times == 1 && each.status == UCS_ERR_CANCELED));
     }
 }
 
 TEST_CASE("only one confirmation is requested at a time", "[ucp][rma]") {
-    std::vector<told> flushed(3);
+    std::vector<completion_record> flushed(3);
     raw_world in({}, without_memory_lanes());
     const auto key = key_to_peer(in);
     const std::uint64_t number = 1;
-    for (told& each : flushed) {
+    for (completion_record& each : flushed) {
         REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, ucp::capi::handle(*key)) >= UCS_OK);
         const ucp_request_param_t param = each.on_send();
         REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
@@ -139,11 +139,11 @@ TEST_CASE("a peer that requests replies and does not take them loses the endpoin
     SECTION("as soon as there are too many") {
         // These replies wait in the lane.
         for (unsigned i = 0; i < wire::most_unanswered; ++i)
-            REQUIRE(in.ep().owe_answer());
+            REQUIRE(in.ep().add_pending_reply());
         ask();
         in.settle();
         CHECK(in.ep().failure() == UCS_OK);
-        REQUIRE(in.ep().owe_answer());
+        REQUIRE(in.ep().add_pending_reply());
         ask();
         in.settle();
         CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);

@@ -12,8 +12,8 @@ namespace {
 
 using ucp::activity;
 using ucp::capi::handle;
+using ucp_test::completion_record;
 using ucp_test::settings;
-using ucp_test::told;
 using uct::sim::parameters;
 
 constexpr std::size_t length = 100'000;
@@ -38,7 +38,7 @@ struct world : ucp_test::paired_world {
         std::vector<std::byte> target(length);
         for (std::size_t i = 0; i < length; ++i)
             source[i] = static_cast<std::byte>(i * 7 + i / 251);
-        told sent, received;
+        completion_record sent, received;
         const ucp_request_param_t sends = sent.on_send();
         note(ucp_tag_send_nbx(to, source.data(), length, 1, &sends), sent);
         const ucp_request_param_t receives = received.on_recv();

@@ -23,7 +23,8 @@ raw_world near() {
 }
 
 // Starts a send and returns its id.
-std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data, told& sent) {
+std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data,
+                         completion_record& sent) {
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, &param)));
     in.settle();
@@ -35,7 +36,7 @@ std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data, told
 // Starts a receive that reads one half and waits for the peer to write the other half. Returns the
 // data request.
 wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
-                             const std::vector<std::byte>& from, told& received) {
+                             const std::vector<std::byte>& from, completion_record& received) {
     in.post_receive(into, received);
     in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
     in.settle();
@@ -69,7 +70,7 @@ TEST_CASE("a send that is aborted while it writes a part reports the end of the 
     const bool by_us = GENERATE(true, false);
     const std::vector<std::byte> data(length, std::byte{1});
     std::vector<std::byte> buffer(length);
-    told sent;
+    completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
     in.peer.send(wire::rndv_rtr,
                  wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
@@ -90,7 +91,7 @@ TEST_CASE("a send that writes everything ends when it has notified the receiver"
     raw_world in = near();
     const std::vector<std::byte> data(length, std::byte{1});
     std::vector<std::byte> buffer(length);
-    told sent;
+    completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
     in.peer.send(wire::rndv_rtr,
                  wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
@@ -107,7 +108,7 @@ TEST_CASE("a send that writes everything ends when it has notified the receiver"
 TEST_CASE("wrong data requests are rejected with one line, and the send continues") {
     raw_world in = near();
     const std::vector<std::byte> data(length);
-    told sent;
+    completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
     const test::log_capture log;
     in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1, 0});
@@ -134,7 +135,7 @@ TEST_CASE("an aborted receive ends when the peer writes into it no more") {
     const end ending = GENERATE(end::it_says_so, end::it_dies);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     const wire::rtr_header request = start_split(in, into, from, received);
     in.close_by_force();
     in.peer_closes();
@@ -156,7 +157,7 @@ TEST_CASE("a receive whose sender aborts a requested write ends with an error") 
     raw_world in = near();
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     const wire::rtr_header request = start_split(in, into, from, received);
     in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
     in.settle();
@@ -186,7 +187,7 @@ TEST_CASE("an endpoint that both sides have closed starts no operation") {
     // wait for it.
     raw_world in = near();
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     void* const receive = in.post_receive(into, received);
     // The program has not asked for this endpoint, so the peer's close ends it.
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
@@ -221,11 +222,11 @@ TEST_CASE(
     params.error_mode = mode;
     in.ep().adopt(params);
     const std::vector<std::byte> data(length);
-    told sent;
+    completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
-    const auto announced = in.peer.received<wire::rts_header>(wire::rndv_rts);
-    CHECK(announced[0].address == reinterpret_cast<std::uint64_t>(data.data()));
-    CHECK((announced[0].flags == wire::rts_confirm) == (mode == UCP_ERR_HANDLING_MODE_PEER));
+    const auto rts_messages = in.peer.received<wire::rts_header>(wire::rndv_rts);
+    CHECK(rts_messages[0].address == reinterpret_cast<std::uint64_t>(data.data()));
+    CHECK((rts_messages[0].flags == wire::rts_confirm) == (mode == UCP_ERR_HANDLING_MODE_PEER));
     in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 5, in.ep_id()});
     in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 6, in.ep_id()});
     in.settle();
@@ -245,7 +246,7 @@ TEST_CASE("a receive waits for confirmation if the memory that it read may have 
     const end ending = GENERATE(end::confirmed, end::broken_off, end::closed);
     const std::vector<std::byte> from(100, std::byte{1});
     std::vector<std::byte> into(100);
-    told received;
+    completion_record received;
     in.post_receive(into, received);
     in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
     in.settle();
@@ -277,7 +278,7 @@ TEST_CASE("a part that the sender could not write is read, and later messages ar
     for (std::size_t i = 0; i < length; ++i)
         from[i] = static_cast<std::byte>(i * 7 + i / 4096);
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     const wire::rtr_header request = start_split(in, into, from, received);
     in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_UNSUPPORTED});
     in.settle();
@@ -296,7 +297,7 @@ TEST_CASE("the sender writes no part if its connection can be lost while it live
     raw_world in({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     in.post_receive(into, received);
     in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
     in.settle();
@@ -310,7 +311,7 @@ TEST_CASE("a receive that waits for the peer's part ends with its worker") {
     const bool closed_before = GENERATE(true, false);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
-    told received;
+    completion_record received;
     start_split(in, into, from, received);
     if (closed_before) in.close_by_force();
     in.worker.reset();

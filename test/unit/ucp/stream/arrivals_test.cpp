@@ -26,12 +26,12 @@ std::vector<ucp_ep_h> shown(const raw_world& in) {
 }
 
 ucs_status_ptr_t read_all(const raw_world& in, std::vector<std::byte>& into, std::size_t& length,
-                          told& done) {
+                          completion_record& done) {
     ucp_request_param_t param = done.on_recv();
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_STREAM_RECV_FLAG_WAITALL;
     param.cb.recv_stream = [](void* request, ucs_status_t status, std::size_t, void* arg) {
-        auto& result = *static_cast<told*>(arg);
+        auto& result = *static_cast<completion_record*>(arg);
         result = {result.times + 1, status};
         ucp_request_free(request);
     };
@@ -94,7 +94,7 @@ TEST_CASE("an endpoint whose bytes a receive has taken is not listed") {
     raw_world in(settings{});
     std::vector<std::byte> buffer(100);
     std::size_t length = 0;
-    told done;
+    completion_record done;
     REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
     in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
     in.settle();
@@ -131,7 +131,7 @@ TEST_CASE("an endpoint with bytes is listed from its creation by the program unt
 TEST_CASE("a send that waits for credits fails when the peer has closed") {
     raw_world in(settings{});
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
-    told sent[3];
+    completion_record sent[3];
     ucp_request_param_t param = sent[0].on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param)));
     in.settle();
@@ -174,7 +174,7 @@ TEST_CASE("bytes that arrived before the peer closed are kept for a smaller rece
     in.peer_closes();
     std::vector<std::byte> buffer(100);
     std::size_t length = 0;
-    told done;
+    completion_record done;
     CHECK(read_all(in, buffer, length, done) == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
     buffer.resize(60);
     CHECK(read_all(in, buffer, length, done) == nullptr);
@@ -184,8 +184,8 @@ TEST_CASE("bytes that arrived before the peer closed are kept for a smaller rece
 
 TEST_CASE("an endpoint that closes without having read tells the peer that it does not read") {
     // The endpoint's own send waits for the peer, which may send a stream first.
-    told sent;
-    told closed;
+    completion_record sent;
+    completion_record closed;
     raw_world in(settings{});
     in.send_sync(std::vector<std::byte>(10), sent);
     const auto close = [&] {
@@ -203,7 +203,7 @@ TEST_CASE("an endpoint that closes without having read tells the peer that it do
     SECTION("after a receive that still waits") {
         std::vector<std::byte> buffer(100);
         std::size_t length = 0;
-        told done;
+        completion_record done;
         REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
         close();
         CHECK(messages() == 0);
@@ -222,7 +222,7 @@ TEST_CASE("a stream send fails if the peer has said before that it does not read
     in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
     in.settle();
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
-    told sent;
+    completion_record sent;
     const ucp_request_param_t param = sent.on_send();
     const ucs_status_ptr_t send =
         ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param);

@@ -42,14 +42,14 @@ struct paired_world {
         REQUIRE(ucp_ep_create(ucp::capi::handle(*workers[from]), &params, &made) == UCS_OK);
         return made;
     }
-    static void close(ucp_ep_h endpoint, bool force, told& closed) {
+    static void close(ucp_ep_h endpoint, bool force, completion_record& closed) {
         ucp_request_param_t param = closed.on_send();
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
         note(ucp_ep_close_nbx(endpoint, &param), closed);
     }
     // Records an operation that completed inside its call.
-    static void note(ucs_status_ptr_t result, told& ended) {
+    static void note(ucs_status_ptr_t result, completion_record& ended) {
         if (UCS_PTR_IS_PTR(result)) return;
         ended.times = 1;
         ended.status = UCS_PTR_RAW_STATUS(result);

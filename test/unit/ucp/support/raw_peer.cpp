@@ -53,7 +53,7 @@ std::unique_ptr<ucp::worker> make_worker(const ucp::context& context) {
 
 raw_peer::raw_peer(uct::sim::fabric& network)
     : keys_(ucs::security::key_pair::random()),
-      uid_(ucp::address::uid_of(keys_.open())),
+      uid_(ucp::address::uid_of(keys_.public_half())),
       component_(network),
       events_(std::move(*ucs::async::event_loop::create())),
       config_(ucs::config::source::empty()) {
@@ -77,7 +77,7 @@ raw_peer::raw_peer(uct::sim::fabric& network)
 
 std::vector<std::byte> raw_peer::address() const {
     ucp::address::worker_address all;
-    all.identity = keys_.open();
+    all.identity = keys_.public_half();
     const uct::iface_attr& attr = iface_->attr();
     all.entries.push_back(
         {"sim", "node", attr.reach, 1e-6F, 1e9F, 0, std::vector<std::byte>(attr.address_length)});
@@ -97,7 +97,7 @@ void raw_peer::reach(const ucp::worker& to) {
 ucp::wire::wireup_header raw_peer::unmasked(ucp::wire::wireup_header header) const {
     if (!shared_) return header;
     const auto type = static_cast<ucp::wire::wireup_type>(
-        static_cast<std::uint8_t>(header.type) & ~(ucp::wire::no_room | ucp::wire::over_pair));
+        static_cast<std::uint8_t>(header.type) & ~(ucp::wire::no_credits | ucp::wire::over_pair));
     const std::uint64_t mask = ucp::wireup::make_ep_mask(*shared_, header.receipt);
     if (ucp::wireup::connects(type)) header.ep ^= mask;
     if (type == ucp::wire::wireup_type::refuse) header.peer_ep_or_number ^= mask;
@@ -171,13 +171,13 @@ ucp_ep_h raw_world::ep_handle() const noexcept {
     return ucp::capi::handle(*ep_);
 }
 
-void raw_world::send_sync(const std::vector<std::byte>& data, told& sent) const {
+void raw_world::send_sync(const std::vector<std::byte>& data, completion_record& sent) const {
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(
         UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
 }
 
-void* raw_world::post_receive(std::vector<std::byte>& into, told& received) const {
+void* raw_world::post_receive(std::vector<std::byte>& into, completion_record& received) const {
     const ucp_request_param_t param = received.on_recv();
     void* const posted = ucp_tag_recv_nbx(worker_handle(), into.data(), into.size(), 0, 0, &param);
     REQUIRE(UCS_PTR_IS_PTR(posted));
@@ -209,28 +209,28 @@ ucp_ep_h raw_world::make_ep() const {
 
 namespace {
 
-void note(told& into, void* request, ucs_status_t status) {
+void note(completion_record& into, void* request, ucs_status_t status) {
     into = {into.times + 1, status};
     ucp_request_free(request);
 }
 
 }  // namespace
 
-ucp_request_param_t told::on_send() {
+ucp_request_param_t completion_record::on_send() {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.send = [](void* request, ucs_status_t end, void* arg) {
-        note(*static_cast<told*>(arg), request, end);
+        note(*static_cast<completion_record*>(arg), request, end);
     };
     param.user_data = this;
     return param;
 }
 
-ucp_request_param_t told::on_recv() {
+ucp_request_param_t completion_record::on_recv() {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv = [](void* request, ucs_status_t end, const ucp_tag_recv_info_t*, void* arg) {
-        note(*static_cast<told*>(arg), request, end);
+        note(*static_cast<completion_record*>(arg), request, end);
     };
     param.user_data = this;
     return param;

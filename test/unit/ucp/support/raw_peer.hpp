@@ -134,9 +134,9 @@ public:
     [[nodiscard]] ucp_worker_h worker_handle() const noexcept;
     [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
     // Starts a synchronous send, which waits until the peer acknowledges it.
-    void send_sync(const std::vector<std::byte>& data, struct told& sent) const;
+    void send_sync(const std::vector<std::byte>& data, struct completion_record& sent) const;
     // Starts a receive of any message, and returns its request.
-    void* post_receive(std::vector<std::byte>& into, struct told& received) const;
+    void* post_receive(std::vector<std::byte>& into, struct completion_record& received) const;
     void close_by_force();
     static void close_by_force(ucp_ep_h endpoint);
     // Makes another endpoint to the peer's address.
@@ -159,7 +159,7 @@ private:
 };
 
 // Records the completion of an operation.
-struct told {
+struct completion_record {
     int times = 0;
     ucs_status_t status = UCS_INPROGRESS;
     // Parameters by which the operation reports its completion here.

@@ -18,7 +18,7 @@ TEST_CASE("an acknowledgement that names a rendezvous send is rejected, and the 
     // In an earlier version, it removed the send's id, and the send never ended.
     raw_world in(rendezvous_by_am);
     const std::vector<std::byte> data(100);
-    told sent;
+    completion_record sent;
     in.send_sync(data, sent);
     in.settle();
     const auto rts = in.peer.received<wire::rts_header>(wire::rndv_rts);
@@ -37,7 +37,7 @@ TEST_CASE("an acknowledgement that names a rendezvous send is rejected, and the 
 TEST_CASE("a synchronous send ends with the status of its acknowledgement") {
     raw_world in(eager);
     const std::vector<std::byte> data(100);
-    told sent;
+    completion_record sent;
     in.send_sync(data, sent);
     in.settle();
     const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
@@ -72,7 +72,7 @@ TEST_CASE(
     // In an earlier version, the receive waited for ever for the rest of a message.
     raw_world in(eager);
     std::vector<std::byte> into(100);
-    told received;
+    completion_record received;
     in.post_receive(into, received);
     in.close_by_force();
     in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id(), 1, 5},
@@ -96,9 +96,9 @@ TEST_CASE(
 }
 
 TEST_CASE("request ids are unpredictable, so that another peer cannot use them") {
-    std::vector<told> sent(3);
+    std::vector<completion_record> sent(3);
     raw_world in({});
-    for (told& each : sent)
+    for (completion_record& each : sent)
         in.send_sync(std::vector<std::byte>(8), each);
     in.settle();
     const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
@@ -110,6 +110,6 @@ TEST_CASE("request ids are unpredictable, so that another peer cannot use them")
         in.peer.send(wire::eager_ack, wire::ack_header{first[0].ack + near, UCS_OK});
         in.settle();
     }
-    for (const told& each : sent)
+    for (const completion_record& each : sent)
         CHECK(each.times == 0);
 }

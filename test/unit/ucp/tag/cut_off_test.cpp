@@ -18,8 +18,8 @@ const settings limited{{"UNEXPECTED_LIMIT", std::to_string(ordinary)},
                        {"UNEXPECTED_HARD_LIMIT", std::to_string(hard)}};
 constexpr std::size_t length = 1000;
 
-ucp::unexpected_room& room_of(const raw_world& in) {
-    return in.worker->matcher().room();
+ucp::unexpected_memory& memory_of(const raw_world& in) {
+    return in.worker->matcher().memory();
 }
 
 std::vector<std::byte> data(std::size_t bytes = length) {
@@ -71,7 +71,7 @@ void send_one(raw_world& in, raw_peer& from, kind method, std::uint64_t number) 
 std::size_t flood(raw_world& in, kind method, std::size_t most = 2000) {
     for (std::size_t sent = 1; sent <= most; ++sent) {
         send_one(in, in.peer, method, sent);
-        CHECK(room_of(in).kept() <= hard + length + 1000);
+        CHECK(memory_of(in).kept() <= hard + length + 1000);
         if (in.ep().failure() != UCS_OK) return sent;
     }
     return 0;
@@ -107,11 +107,11 @@ TEST_CASE("a sender that sends on above the hard limit is cut off, and other sen
     INFO(log.text());
     // Messages that came before the ordinary limit was reached count for no connection. They stay
     // if they are complete.
-    CHECK(room_of(in).kept() <= ordinary + length + 1000);
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).kept() <= ordinary + length + 1000);
+    CHECK(memory_of(in).shares().count() == 0);
     CHECK(in.worker->assemblies().count() == 0);
-    if (method == kind::rts_only) CHECK(room_of(in).announced() == 0);
-    CHECK(in.ep().announced.empty());
+    if (method == kind::rts_only) CHECK(memory_of(in).rts_count() == 0);
+    CHECK(in.ep().unexpected_rts_list.empty());
     send_small(in, other, 2, 4);
     CHECK(received(in, 2) == 7);
 }
@@ -125,8 +125,8 @@ TEST_CASE("messages that were sent before are not accepted after the connection 
         in.settle();
     }
     REQUIRE(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(room_of(in).kept() <= ordinary + length + 1000);
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).kept() <= ordinary + length + 1000);
+    CHECK(memory_of(in).shares().count() == 0);
 }
 
 TEST_CASE("a message that a probe removed survives the end of its sender") {
@@ -139,13 +139,13 @@ TEST_CASE("a message that a probe removed survives the end of its sender") {
     const ucp_tag_message_h taken =
         ucp_tag_probe_nb(in.worker_handle(), 3, ~std::uint64_t{0}, 1, &info);
     REQUIRE(taken != nullptr);
-    REQUIRE(room_of(in).shares().count() == 1);
+    REQUIRE(memory_of(in).shares().count() == 1);
     REQUIRE(flood(in, kind::small) > 0);
     std::vector<std::byte> into(length);
     const ucp_request_param_t plain{};
     CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &plain) == nullptr);
     CHECK(info.length == 700);
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).shares().count() == 0);
 }
 
 TEST_CASE("successive connections cannot store more than the limit") {
@@ -157,11 +157,11 @@ TEST_CASE("successive connections cannot store more than the limit") {
         raw_peer passing(in.network);
         passing.reach(*in.worker);
         send_small(in, passing, 2, sends);
-        most = std::max(most, room_of(in).kept());
+        most = std::max(most, memory_of(in).kept());
     }
     CHECK(most > hard - 10 * length);
     // A living connection has its share in addition to the share of the ended ones.
-    const std::size_t alive = sends * (length + ucp::eager_budget::message_cost);
+    const std::size_t alive = sends * (length + ucp::eager_window::message_cost);
     CHECK(most <= hard + alive + share / 16 + 2 * length);
     CHECK(log.count("of connections that have ended are dropped", ucs::log::level::error) > 0);
     CHECK(log.count("it is cut off", ucs::log::level::error) == 0);
@@ -179,7 +179,7 @@ TEST_CASE("the oldest messages of ended connections are dropped first") {
     pass(2, 30);
     pass(3, 30);
     // but the ended connections together have no more than a share
-    REQUIRE(room_of(in).kept() > hard);
+    REQUIRE(memory_of(in).kept() > hard);
     pass(4, 10);
     send_small(in, in.peer, 1, 5);
     CHECK(in.ep().failure() == UCS_OK);
@@ -189,8 +189,8 @@ TEST_CASE("the oldest messages of ended connections are dropped first") {
     CHECK(oldest < 30);
     CHECK(received(in, 3) == 30);
     CHECK(received(in, 4) == 10);
-    CHECK(room_of(in).kept() == 0);
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).kept() == 0);
+    CHECK(memory_of(in).shares().count() == 0);
 }
 
 TEST_CASE("the sender of a dropped message gets an error if it has another connection") {
@@ -202,7 +202,7 @@ TEST_CASE("the sender of a dropped message gets an error if it has another conne
         passing.reach(*in.worker);
         send_one(in, passing, method, number);
     }
-    CHECK(room_of(in).kept() <= hard + share / 16 + 2 * length);
+    CHECK(memory_of(in).kept() <= hard + share / 16 + 2 * length);
     CHECK(in.worker->assemblies().count() < 400);
     CHECK(in.ep().failure() == UCS_OK);
     if (method == kind::synchronous) {
@@ -236,7 +236,7 @@ TEST_CASE(
     };
     for (int round = 0; round < 6; ++round)
         pass_and_probe();
-    const std::size_t kept = room_of(in).kept();
+    const std::size_t kept = memory_of(in).kept();
     REQUIRE(kept > hard + length);
     // A message that was not removed by a probe is dropped, but the memory stays in use.
     {
@@ -246,7 +246,7 @@ TEST_CASE(
     }
     send_small(in, in.peer, 1, 5);
     in.settle();
-    CHECK_FALSE(room_of(in).is_overfull());
+    CHECK_FALSE(memory_of(in).is_overfull());
     CHECK(received(in, 3) < 10);
     CHECK(received(in, 1) == 15);
     CHECK(in.ep().failure() == UCS_OK);
@@ -256,7 +256,7 @@ TEST_CASE(
         CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, each, &plain) ==
               nullptr);
     }
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).shares().count() == 0);
 }
 
 TEST_CASE("senders with little memory each are not cut off, for any total") {
@@ -267,10 +267,10 @@ TEST_CASE("senders with little memory each are not cut off, for any total") {
     constexpr std::size_t each = 60;
     send_small(in, in.peer, 1, each);
     send_small(in, other, 2, each);
-    REQUIRE(room_of(in).kept() > hard);
+    REQUIRE(memory_of(in).kept() > hard);
     CHECK(in.ep().failure() == UCS_OK);
     // The other sender, which has no endpoint here, is cut off when it exceeds its share.
-    while (room_of(in).kept() > hard)
+    while (memory_of(in).kept() > hard)
         send_small(in, other, 2);
     CHECK(in.ep().failure() == UCS_OK);
     CHECK(received(in, 2) == 0);
@@ -281,25 +281,25 @@ TEST_CASE("a worker whose limit is infinite stores all messages") {
     raw_world in(settings{{"UNEXPECTED_LIMIT", "inf"}});
     send_small(in, in.peer, 1, 400);
     CHECK(in.ep().failure() == UCS_OK);
-    CHECK(room_of(in).kept() >= 400 * length);
-    CHECK(room_of(in).shares().count() == 0);
+    CHECK(memory_of(in).kept() >= 400 * length);
+    CHECK(memory_of(in).shares().count() == 0);
 }
 
 TEST_CASE("received messages are not counted any more") {
     raw_world in(limited);
     for (int round = 0; round < 5; ++round) {
         send_small(in, in.peer, 1, 60);
-        REQUIRE(room_of(in).is_crowded());
+        REQUIRE(memory_of(in).is_crowded());
         CHECK(received(in, 1) == 60);
-        CHECK(room_of(in).kept() == 0);
-        CHECK(room_of(in).shares().count() == 0);
+        CHECK(memory_of(in).kept() == 0);
+        CHECK(memory_of(in).shares().count() == 0);
     }
     CHECK(in.ep().failure() == UCS_OK);
 }
 
 TEST_CASE("the share of a sender follows the settings") {
     const auto limits_with = [](const settings& options) {
-        return raw_world(options).worker->matcher().room().limits();
+        return raw_world(options).worker->matcher().memory().limits();
     };
     constexpr std::size_t mib = std::size_t{1} << 20;
     const ucp::unexpected_limits usual = limits_with({});

@@ -31,8 +31,8 @@ public:
     sender(const sender&) = delete;
     sender& operator=(const sender&) = delete;
 
-    told& send(ucp_ep_h to, std::size_t length) {
-        told& end = ends_.emplace_back();
+    completion_record& send(ucp_ep_h to, std::size_t length) {
+        completion_record& end = ends_.emplace_back();
         const ucp_request_param_t param = end.on_send();
         const ucs_status_ptr_t sending =
             ucp_tag_send_nbx(to, data_.data(), length, ends_.size() - 1, &param);
@@ -46,13 +46,13 @@ public:
             send(to, large);
         in_.settle();
     }
-    [[nodiscard]] const told& operator[](std::size_t tag) const { return ends_[tag]; }
+    [[nodiscard]] const completion_record& operator[](std::size_t tag) const { return ends_[tag]; }
     [[nodiscard]] void* last() const noexcept { return last_; }
 
 private:
     raw_world& in_;
     std::vector<std::byte> data_ = std::vector<std::byte>(large);
-    std::deque<told> ends_;
+    std::deque<completion_record> ends_;
     void* last_ = nullptr;
 };
 
@@ -63,7 +63,7 @@ std::vector<wire::rts_header> rts_messages(const raw_world& in) {
 // The peer replies that it has received this message.
 void reply_to(raw_world& in, std::size_t tag) {
     for (const wire::rts_header& each : rts_messages(in)) {
-        if (each.what != tag) continue;
+        if (each.tag_or_id != tag) continue;
         in.peer.send(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
         in.settle();
         return;
@@ -102,7 +102,7 @@ ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HAN
 bool is_in_order(const raw_world& in) {
     const auto list = rts_messages(in);
     return std::is_sorted(list.begin(), list.end(),
-                          [](const auto& a, const auto& b) { return a.what < b.what; });
+                          [](const auto& a, const auto& b) { return a.tag_or_id < b.tag_or_id; });
 }
 
 // Sends an RTS of the peer.
@@ -113,7 +113,7 @@ void send_rts(raw_world& in, std::uint64_t tag, std::uint32_t stopped) {
 
 void* start_receive(raw_world& in, ucp_tag_t tag, ucp_tag_t mask, std::uint32_t attributes = 0) {
     static std::byte into[large];
-    static told ignored;
+    static completion_record ignored;
     ucp_request_param_t param = ignored.on_recv();
     param.op_attr_mask |= attributes;
     return ucp_tag_recv_nbx(in.worker_handle(), into, sizeof into, tag, mask, &param);
@@ -131,7 +131,7 @@ TEST_CASE("tag sends beyond the limit wait in order, and each reply lets one of 
     raw_world in(small);
     sender from(in);
     from.send_many(in.ep_handle(), 6);
-    const told& eager = from.send(in.ep_handle(), 8);
+    const completion_record& eager = from.send(in.ep_handle(), 8);
     from.send_many(in.ep_handle(), 1);
     const auto first = rts_messages(in);
     REQUIRE(first.size() == limit);
@@ -242,7 +242,7 @@ TEST_CASE("a flush waits for deferred sends") {
     sender from(in);
     from.send_many(in.ep_handle(), limit);
     from.send(in.ep_handle(), 8);
-    told flushed;
+    completion_record flushed;
     const ucp_request_param_t param = flushed.on_send();
     const bool whole = GENERATE(false, true);
     const ucs_status_ptr_t flushing = whole ? ucp_worker_flush_nbx(in.worker_handle(), &param)
@@ -269,7 +269,7 @@ TEST_CASE("closing by force ends deferred sends, and the sends of another endpoi
     for (std::size_t tag = 0; tag < limit + 2; ++tag)
         CHECK(from[tag].status == UCS_ERR_CANCELED);
     REQUIRE(rts_messages(in).size() == limit + 3);
-    CHECK(rts_messages(in)[limit].what == limit + 2);
+    CHECK(rts_messages(in)[limit].tag_or_id == limit + 2);
     CHECK(rts_messages(in)[limit].ep == other_peer_ep);
     CHECK(count_of(in, wire::eager_only) == 1);
     CHECK(in.worker->deferred_count() == 0);
@@ -322,7 +322,7 @@ TEST_CASE("deferred sends end when the peer closes an endpoint with error handli
     in.settle();
     for (std::size_t tag = 0; tag < limit + 1; ++tag)
         CHECK(from[tag].status == UCS_ERR_CONNECTION_RESET);
-    CHECK(rts_messages(in).back().what == limit + 1);
+    CHECK(rts_messages(in).back().tag_or_id == limit + 1);
 }
 
 TEST_CASE("a worker can be destroyed while sends are deferred") {
@@ -395,9 +395,9 @@ TEST_CASE("a request for more waits for room on its lane, and then names the new
     REQUIRE(UCS_PTR_IS_PTR(sending));
     ucp_request_free(sending);
     ucp::peer& peer = in.ep().remote();
-    peer.stopped(raw_world::peer_ep, 9);
+    peer.on_sends_deferred(raw_world::peer_ep, 9);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 7, ~ucp_tag_t{0})));
-    peer.stopped(raw_world::peer_ep, 10);
+    peer.on_sends_deferred(raw_world::peer_ep, 10);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 8, ~ucp_tag_t{0})));
     in.settle();
     const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);

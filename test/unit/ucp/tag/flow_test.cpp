@@ -13,7 +13,7 @@ using namespace ucp_test;
 namespace wire = ucp::wire;
 using wire::wireup_type;
 
-constexpr std::size_t cost = ucp::eager_budget::message_cost;
+constexpr std::size_t cost = ucp::eager_window::message_cost;
 constexpr std::size_t in_window = 20;  // empty messages
 const settings small{{"UNEXPECTED_WINDOW", std::to_string(in_window* cost)},
                      {"UNEXPECTED_LIMIT", "1000"}};
@@ -48,7 +48,7 @@ std::uint64_t reply_to_last(raw_world& in, std::uint64_t peer_ep, std::uint8_t b
 }
 
 void grant_credits(raw_world& in, std::uint64_t ep) {
-    in.peer.send(wire::room_answer, wire::room_header{ep});
+    in.peer.send(wire::credit_grant, wire::credit_header{ep});
     in.settle();
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("empty messages beyond the window use rendezvous until the receiver gr
     const std::size_t stored = count_of(in, wire::eager_only);
     CHECK(stored <= in_window + 2);
     CHECK(stored + count_of(in, wire::rndv_rts) == 3 * in_window);
-    CHECK(count_of(in, wire::room_question) == 1);
+    CHECK(count_of(in, wire::credit_request) == 1);
     for (const auto& each : in.peer.received<wire::rts_header>(wire::rndv_rts)) {
         CHECK(each.total == 0);
         in.peer.send(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
@@ -97,7 +97,7 @@ TEST_CASE("an empty rendezvous message is received without any data") {
     const bool readable = GENERATE(false, true);
     const bool posted = GENERATE(false, true);
     const std::byte data{};
-    told received;
+    completion_record received;
     const ucp_request_param_t param = received.on_recv();
     std::byte into[4];
     const auto receive = [&] {
@@ -109,10 +109,10 @@ TEST_CASE("an empty rendezvous message is received without any data") {
                  wire::rts_header{3, 0, in.ep_id(), 9,
                                   readable ? reinterpret_cast<std::uint64_t>(&data) : 0, 0});
     in.settle();
-    CHECK(in.worker->matcher().room().announced() == (posted ? 0 : 1));
+    CHECK(in.worker->matcher().memory().rts_count() == (posted ? 0 : 1));
     if (!posted) receive();
     in.settle();
-    CHECK(in.worker->matcher().room().announced() == 0);
+    CHECK(in.worker->matcher().memory().rts_count() == 0);
     CHECK(in.worker->matcher().expected_count() == 0);
     const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats);
     REQUIRE(replies.size() == 1);
@@ -131,8 +131,8 @@ TEST_CASE("endpoints to one worker share a window, and a grant serves all of the
         send_empty(in, other, 1);
     }
     CHECK(count_of(in, wire::eager_only) <= in_window + 2);
-    CHECK(count_of(in, wire::room_question) == 1);
-    const auto request = in.peer.received<wire::room_header>(wire::room_question).front();
+    CHECK(count_of(in, wire::credit_request) == 1);
+    const auto request = in.peer.received<wire::credit_header>(wire::credit_request).front();
     const std::size_t before = count_of(in, wire::eager_only);
     grant_credits(in, request.ep == raw_world::peer_ep ? in.ep_id() : ucp::capi::from(other).id());
     send_empty(in, in.ep_handle(), 1);
@@ -148,12 +148,12 @@ TEST_CASE(
     const std::uint64_t other_id = reply_to_last(in, 88);
     send_empty(in, in.ep_handle(), 2 * in_window);
     const std::uint64_t gone = in.ep_id();
-    REQUIRE(in.peer.received<wire::room_header>(wire::room_question).back().ep ==
+    REQUIRE(in.peer.received<wire::credit_header>(wire::credit_request).back().ep ==
             raw_world::peer_ep);
     in.close_by_force();
     in.peer_closes();
-    REQUIRE(count_of(in, wire::room_question) == 2);
-    CHECK(in.peer.received<wire::room_header>(wire::room_question).back().ep == 88);
+    REQUIRE(count_of(in, wire::credit_request) == 2);
+    CHECK(in.peer.received<wire::credit_header>(wire::credit_request).back().ep == 88);
     const std::size_t before = count_of(in, wire::eager_only);
     grant_credits(in, gone);
     send_empty(in, other, 1);
@@ -170,7 +170,7 @@ TEST_CASE("if no endpoint is left, the next endpoint sends the credit request") 
     send_empty(in, in.ep_handle(), 2 * in_window);
     in.close_by_force();
     in.peer_closes();
-    REQUIRE(count_of(in, wire::room_question) == 1);
+    REQUIRE(count_of(in, wire::credit_request) == 1);
     const std::size_t before = count_of(in, wire::eager_only);
     // The connection request is not the last message any more.
     std::uint64_t requesting_ep = 0;
@@ -182,7 +182,7 @@ TEST_CASE("if no endpoint is left, the next endpoint sends the credit request") 
                  in.peer.address());
     in.settle();
     CHECK(count_of(in, wire::eager_only) == before);
-    REQUIRE(count_of(in, wire::room_question) == 2);
+    REQUIRE(count_of(in, wire::credit_request) == 2);
     grant_credits(in, requesting_ep);
     send_empty(in, other, 1);
     CHECK(count_of(in, wire::eager_only) == before + 1);
@@ -195,11 +195,11 @@ TEST_CASE(
     in.peer_closes();
     const ucp_ep_h again = in.make_ep();
     send_empty(in, again, 3);
-    const std::uint64_t id = reply_to_last(in, 88, wire::no_room);
+    const std::uint64_t id = reply_to_last(in, 88, wire::no_credits);
     CHECK(count_of(in, wire::eager_only) == 0);
     CHECK(count_of(in, wire::rndv_rts) == 3);
-    REQUIRE(count_of(in, wire::room_question) == 1);
-    CHECK(in.peer.received<wire::room_header>(wire::room_question)[0].ep == 88);
+    REQUIRE(count_of(in, wire::credit_request) == 1);
+    CHECK(in.peer.received<wire::credit_header>(wire::credit_request)[0].ep == 88);
     grant_credits(in, id);
     send_empty(in, again, 3);
     CHECK(count_of(in, wire::eager_only) == 3);
@@ -208,7 +208,7 @@ TEST_CASE(
 TEST_CASE("a worker without credits says so when it connects, and grants credits later") {
     raw_world in(small);
     fill(in);
-    REQUIRE(!in.worker->matcher().room().has_room());
+    REQUIRE(!in.worker->matcher().memory().can_grant());
     in.peer.send(
         wire::wireup,
         wire::wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 1},
@@ -218,20 +218,20 @@ TEST_CASE("a worker without credits says so when it connects, and grants credits
     REQUIRE(replies.size() == 2);
     CHECK(static_cast<unsigned>(replies[0].type) == static_cast<unsigned>(wireup_type::reply));
     CHECK(static_cast<unsigned>(replies[1].type) ==
-          (static_cast<unsigned>(wireup_type::reply) | wire::no_room));
-    in.peer.send(wire::room_question, wire::room_header{replies[1].ep});
+          (static_cast<unsigned>(wireup_type::reply) | wire::no_credits));
+    in.peer.send(wire::credit_request, wire::credit_header{replies[1].ep});
     in.settle();
-    CHECK(count_of(in, wire::room_answer) == 0);
+    CHECK(count_of(in, wire::credit_grant) == 0);
     take_all(in);
-    REQUIRE(count_of(in, wire::room_answer) == 1);
-    CHECK(in.peer.received<wire::room_header>(wire::room_answer)[0].ep == 88);
+    REQUIRE(count_of(in, wire::credit_grant) == 1);
+    CHECK(in.peer.received<wire::credit_header>(wire::credit_grant)[0].ep == 88);
 }
 
 TEST_CASE(
     "a credit request over an endpoint that is closed here is granted: its peer may have others") {
     raw_world in(small);
     in.close_by_force();
-    in.peer.send(wire::room_question, wire::room_header{in.ep_id()});
+    in.peer.send(wire::credit_request, wire::credit_header{in.ep_id()});
     in.settle();
-    CHECK(count_of(in, wire::room_answer) == 1);
+    CHECK(count_of(in, wire::credit_grant) == 1);
 }

@@ -33,7 +33,7 @@ ucp_ep_h connect(paired_world& in, std::size_t from, unsigned flags, error_count
 bool deliver(paired_world& in, std::size_t from, ucp_ep_h over) {
     const char sent = 'x';
     char seen = 0;
-    told out, back;
+    completion_record out, back;
     const ucp_request_param_t send = out.on_send();
     paired_world::note(ucp_tag_send_nbx(over, &sent, 1, 5, &send), out);
     const ucp_request_param_t receive = back.on_recv();
@@ -60,12 +60,12 @@ TEST_CASE("an endpoint with a private connection does not end with those of the 
     CHECK(deliver(in, 0, first));
     if (!crossing) second = connect(in, 1, flags, second_errors);
     CHECK(deliver(in, 1, second));
-    told closed;
+    completion_record closed;
     paired_world::close(second, false, closed);
     REQUIRE(in.driver.run_until_quiet());
     CHECK(first_errors.errors == (apart ? 0 : 1));
     if (apart) CHECK(deliver(in, 0, first));
-    told last;
+    completion_record last;
     paired_world::close(first, true, last);
     REQUIRE(in.driver.run_until_quiet());
     for (const auto& each : in.workers)

@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/temp_dir.hpp"
+#include "ucs/topology/device_location.hpp"
 #include "ucs/topology/machine.hpp"
-#include "ucs/topology/place.hpp"
 
 using ucp::wireup::distance_seconds;
-using ucs::topology::place;
+using ucs::topology::device_location;
 
 TEST_CASE("the distance of a device on another NUMA node follows the firmware's table") {
     const test::temp_dir root;
@@ -19,7 +19,7 @@ TEST_CASE("the distance of a device on another NUMA node follows the firmware's 
     root.write("sys/devices/system/node/node1/distance", "21 10\n");
     const auto host = ucs::topology::machine::read(root.path());
     const auto seconds = [&](int from, int to) {
-        return distance_seconds(host, from, place{.numa_node = to});
+        return distance_seconds(host, from, device_location{.numa_node = to});
     };
     CHECK(seconds(0, 0) == 0);
     CHECK(seconds(0, 1) == Approx(99e-9));
@@ -27,11 +27,12 @@ TEST_CASE("the distance of a device on another NUMA node follows the firmware's 
     CHECK(seconds(-1, 1) == 0);
     CHECK(seconds(0, -1) == 0);
     CHECK(seconds(0, 7) == 0);  // there is no such node
-    CHECK(distance_seconds(host, 0, place{.numa_node = 1, .switches = 2}) == Approx(319e-9));
+    CHECK(distance_seconds(host, 0, device_location{.numa_node = 1, .switches = 2}) ==
+          Approx(319e-9));
 }
 
 TEST_CASE("each switch adds to a device's distance, even if its node is unknown") {
-    const place devices[] = {{}, {.switches = 1}, {.switches = 3}};
+    const device_location devices[] = {{}, {.switches = 1}, {.switches = 3}};
     const std::vector<double> seconds = ucp::wireup::distances_to(devices);
     REQUIRE(seconds.size() == 3);
     CHECK(seconds[0] == 0);
@@ -44,7 +45,7 @@ TEST_CASE("connections beyond those that the device keeps cost a fetch") {
     CHECK(ucp::wireup::connection_fetch_seconds(256, 257) == Approx(1e-6));
 }
 
-TEST_CASE("devices of unknown place have no distance") {
-    const place devices[] = {{}, {}};
+TEST_CASE("devices of unknown location have no distance") {
+    const device_location devices[] = {{}, {}};
     CHECK(ucp::wireup::distances_to(devices) == std::vector<double>{0, 0});
 }

@@ -483,7 +483,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     in.settle();
     in.paired.leave();
     in.settle();
-    REQUIRE(asking.announced.size() == 1);
+    REQUIRE(asking.unexpected_rts_list.size() == 1);
     in.paired.reach(in.worker_paired);
     in.let_connect();
     in.reply_to_pairing(2);

@@ -271,7 +271,7 @@ TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
 TEST_CASE("a client that claims the server's own key with another address is refused", "[cm]") {
     lone_world in;
     auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    claimed.identity = in.worker->identity().open();
+    claimed.identity = in.worker->identity().public_half();
     const test::log_capture log;
     CHECK_FALSE(in.accept_claim(in.worker->uid(), ucp::address::pack(claimed, false)).ok());
     CHECK(log.count("this worker's own key", ucs::log::level::warn) == 1);
@@ -286,7 +286,7 @@ TEST_CASE("unproven connection messages leave no peer object") {
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     for (const wireup_type type : {wireup_type::request, wireup_type::reply, wireup_type::bind,
                                    wireup_type::pair, wireup_type::paired, wireup_type::joined}) {
-        address.identity = ucs::security::key_pair::random().open();
+        address.identity = ucs::security::key_pair::random().public_half();
         const bytes packed = ucp::address::pack(address, false);
         in.peer.send(wire::wireup, wireup_header{type, {}, address.uid(), in.worker->uid(), 66, 0},
                      type == wireup_type::pair
@@ -320,12 +320,12 @@ struct stray {
 };
 
 ucs::security::public_key any_identity() {
-    return ucs::security::key_pair::random().open();
+    return ucs::security::key_pair::random().public_half();
 }
 
 // A world with an interface that never answers, so that messages to it wait.
 struct flooded_world : lone_world {
-    flooded_world() : lone_world(patient()) { network.cut_off(silent.uid()); }
+    flooded_world() : lone_world(patient()) { network.disconnect_worker(silent.uid()); }
     static uct::sim::parameters patient() {
         uct::sim::parameters made;
         made.detection_time = 1000 * ucs::time::second;
@@ -499,7 +499,7 @@ TEST_CASE("a partial message of a client that moves to another address keeps no 
     in.take_arrivals();
     const bool is_posted_before = GENERATE(false, true);
     bytes into(total);
-    told received;
+    completion_record received;
     void* posted = is_posted_before ? in.post_receive(into, received) : nullptr;
     in.peer.send(wire::wireup,
                  wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 502, 0},
@@ -526,7 +526,7 @@ TEST_CASE("receives of a client that moves to another address wait in no lane", 
     REQUIRE(served.ok());
     const auto id = (*served)->id();
     const bytes data(std::size_t{1} << 18U);
-    std::array<told, 5> receives;
+    std::array<completion_record, 5> receives;
     std::array<bytes, 5> into;
     const auto deliver = [&] {
         // The worker handles all messages in one progress, later.
@@ -555,6 +555,6 @@ TEST_CASE("receives of a client that moves to another address wait in no lane", 
     in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
     deliver();
     in.take_arrivals();
-    for (const told& each : receives)
+    for (const completion_record& each : receives)
         CHECK(each.times == 1);
 }

@@ -78,7 +78,7 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     ucp_ep_h ep = nullptr;
     REQUIRE(ucp_ep_create(in.worker_handle(), &params, &ep) == UCS_OK);
-    told sent;
+    completion_record sent;
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep, "x", 1, 1, &param)));
     in.settle();
@@ -114,7 +114,7 @@ TEST_CASE(
     "operations end when the peer's endpoint failed on its side, and the peer is not notified") {
     // In error handling mode NONE a close ends no operation that waits for a reply.
     raw_world in({});
-    told sent;
+    completion_record sent;
     in.send_sync(std::vector<std::byte>(10), sent);
     in.settle();
     CHECK(sent.times == 0);
@@ -158,7 +158,7 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
     uct::sim::parameters narrow;
     narrow.tx_window = 1;
     raw_world in({}, narrow);
-    told sent;
+    completion_record sent;
     in.send_sync(std::vector<std::byte>(10), sent);  // fills the lane
     in.close_by_force();
     in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::close));
@@ -270,8 +270,8 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     ucp::peer& remote = in.ep().remote();
     remote.begin_without_credits();
     remote.request_credits(in.ep());
-    remote.room_granted(in.ep());
-    CHECK_FALSE(remote.budget().held());
+    remote.credits_granted(in.ep());
+    CHECK_FALSE(remote.window().uses_rendezvous());
 }
 
 TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no new one") {

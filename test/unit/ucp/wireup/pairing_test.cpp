@@ -9,7 +9,7 @@
 namespace {
 
 using ucp::capi::handle;
-using ucp_test::told;
+using ucp_test::completion_record;
 using uct::sim::parameters;
 
 struct world : ucp_test::paired_world {
@@ -17,12 +17,12 @@ struct world : ucp_test::paired_world {
         : paired_world(seed, params, UCP_FEATURE_TAG) {}
 
     // The buffer is static, so it outlives every send.
-    static void send(ucp_ep_h over, told& sent) {
+    static void send(ucp_ep_h over, completion_record& sent) {
         static const char text[] = "paired";
         const ucp_request_param_t param = sent.on_send();
         note(ucp_tag_send_nbx(over, text, sizeof text, 1, &param), sent);
     }
-    void receive(std::size_t index, told& received) {
+    void receive(std::size_t index, completion_record& received) {
         static char text[64];
         const ucp_request_param_t param = received.on_recv();
         note(ucp_tag_recv_nbx(handle(*workers[index]), text, sizeof text, 0, 0, &param), received);
@@ -45,9 +45,9 @@ parameters unsteady() {
 // Both sides connect, send and receive at the same time, and close.
 void exchange(std::uint64_t seed, const parameters& params) {
     CAPTURE(seed);
-    told sent[4];
-    told received[4];
-    told closed[2];
+    completion_record sent[4];
+    completion_record received[4];
+    completion_record closed[2];
     world both(seed, params);
     ucp_ep_h eps[2];
     for (std::size_t i = 0; i < 2; ++i) {
@@ -59,18 +59,18 @@ void exchange(std::uint64_t seed, const parameters& params) {
     }
     const bool arrived = both.driver.run_until([&] {
         return std::all_of(std::begin(received), std::end(received),
-                           [](const told& each) { return each.times == 1; });
+                           [](const completion_record& each) { return each.times == 1; });
     });
     INFO(both.driver.report());
     REQUIRE(arrived);
     for (std::size_t i = 0; i < 2; ++i)
         world::close(eps[i], false, closed[i]);
     REQUIRE(both.driver.run_until([&] { return both.forgotten(); }));
-    for (const told& each : sent)
+    for (const completion_record& each : sent)
         CHECK(each.status == UCS_OK);
-    for (const told& each : received)
+    for (const completion_record& each : received)
         CHECK(each.status == UCS_OK);
-    for (const told& each : closed)
+    for (const completion_record& each : closed)
         CHECK(each.status == UCS_OK);
 }
 
@@ -106,8 +106,8 @@ TEST_CASE("pairing: a requester that closes before the reply notifies the respon
             CAPTURE(dead, seed);
             parameters params = unsteady();
             params.paired.dead_path = dead;
-            told sent;
-            told closed;
+            completion_record sent;
+            completion_record closed;
             world both(seed, params);
             const ucp_ep_h ep = both.connect(0);
             world::send(ep, sent);
@@ -125,9 +125,9 @@ TEST_CASE("pairing: an endpoint that closes and connects again gets new lanes") 
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         CAPTURE(seed);
         constexpr std::size_t rounds = 4;
-        told sent[rounds];
-        told received[rounds];
-        told closed[rounds];
+        completion_record sent[rounds];
+        completion_record received[rounds];
+        completion_record closed[rounds];
         world both(seed, unsteady());
         for (std::size_t round = 0; round < rounds; ++round) {
             const ucp_ep_h ep = both.connect(0);

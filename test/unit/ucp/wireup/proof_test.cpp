@@ -108,7 +108,7 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
         if (kind == proof::of_others) {
             // The sender knows the addresses of both workers and the private key of neither.
             const auto keys = ucs::security::key_pair::random();
-            const auto shared = keys.agree(in.worker->identity().open());
+            const auto shared = keys.agree(in.worker->identity().public_half());
             header.receipt = ucp::wireup::make_receipt(*shared, header.uid, header.ep);
             header.proof = ucp::wireup::prove(*shared, in.worker->address(false), header, body);
         } else if (kind == proof::of_another_message) {
@@ -270,7 +270,7 @@ struct mixed_world : raw_world {
     }
     [[nodiscard]] ucp::address::worker_address mixed_address() const {
         auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
-        mixed.identity = victim->identity().open();
+        mixed.identity = victim->identity().public_half();
         return mixed;
     }
 
@@ -310,7 +310,7 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
     // process.
     raw_world in({});
     auto mixed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    mixed.identity = in.worker->identity().open();
+    mixed.identity = in.worker->identity().public_half();
     const test::log_capture log;
     const auto made = in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
     CHECK(made.status() == UCS_ERR_INVALID_ADDR);
@@ -333,7 +333,7 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     in.drive([&wanted] { return wanted->progress(); });
     const raw_peer silent(in.network);
     auto wrong = *ucp::address::parse(std::span<const std::byte>(silent.address()));
-    wrong.identity = wanted->identity().open();
+    wrong.identity = wanted->identity().public_half();
     ucp::ep& first = **in.worker->create_ep(ucp::address::pack(wrong, false).data(), {});
     first.handle(ucp::wireup::event::use);
     in.settle();
@@ -425,7 +425,7 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
     REQUIRE(in.worker->address(true) != in.worker->address(false));
     std::vector<std::byte> other = in.worker->address(false);
     other.back() ^= std::byte{1};
-    const auto shared = in.peer.keys().agree(in.worker->identity().open());
+    const auto shared = in.peer.keys().agree(in.worker->identity().public_half());
     const std::vector<std::byte> own = in.peer.address();
     std::uint64_t asked = 100;
     const auto is_answered = [&](const std::vector<std::byte>& reached) {
@@ -582,7 +582,7 @@ TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer obj
     raw_world in({});
     const std::size_t peers = in.worker->peer_count();
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    address.identity = ucs::security::key_pair::random().open();
+    address.identity = ucs::security::key_pair::random().public_half();
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
     wireup_header asked{type, {}, address.uid(), in.worker->uid() + 1, 66, 0};
     asked.receipt.fill(std::byte{7});

@@ -52,7 +52,7 @@ TEST_CASE("A requested connection becomes ready once, by request or by reply") {
 TEST_CASE("A closed endpoint waits for the peer's close, in either order") {
     REQUIRE(is(step(state::ready, event::local_close), state::closing, action::send_close));
     REQUIRE(is(step(state::closing, event::peer_close), state::closed, action::none));
-    REQUIRE(is(step(state::ready, event::peer_close), state::peer_closed, action::tell_user));
+    REQUIRE(is(step(state::ready, event::peer_close), state::peer_closed, action::notify_user));
     REQUIRE(is(step(state::peer_closed, event::local_close), state::closed, action::send_close));
     // Closed while our request was under way: the peer is notified as soon as its endpoint is
     // known.
@@ -69,7 +69,7 @@ TEST_CASE("Every open state fails, and the user is notified only in the user's s
         REQUIRE(is(step(from, event::failure), state::failed, action::fail_and_tell));
     // The user has closed these endpoints: only the peer has to be notified, if it waits.
     REQUIRE(is(step(state::abandoned, event::failure), state::closed, action::none));
-    REQUIRE(is(step(state::closing, event::failure), state::closed, action::tell_failure));
+    REQUIRE(is(step(state::closing, event::failure), state::closed, action::notify_failure));
 }
 
 TEST_CASE("A peer whose endpoint failed is not notified of the same") {

@@ -162,7 +162,7 @@ TEST_CASE("a peer whose endpoint is ended or refused for the limit gets that sta
     const auto type = GENERATE(wireup_type::failed, wireup_type::refuse);
     asking_world in;
     const test::log_capture log;
-    told sent;
+    completion_record sent;
     in.send_sync(std::vector<std::byte>(8), sent);
     in.settle();
     wireup_header end{type,

@@ -299,12 +299,12 @@ TEST_CASE("a timer that is due refuses arming") {
     CHECK(loop->arm() == UCS_OK);
 }
 
-TEST_CASE("ring() lasts until hear(), whichever thread polls") {
+TEST_CASE("latch_wake() lasts until release_wake(), whichever thread polls") {
     const auto loop = make_loop();
     unsigned wakes = 0;
     loop->set_wake_handler([&] { ++wakes; });
     REQUIRE(loop->arm() == UCS_OK);
-    loop->ring();
+    loop->latch_wake();
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(loop->poll(0) == 0);
         CHECK(readable(loop->fd()));
@@ -316,18 +316,18 @@ TEST_CASE("ring() lasts until hear(), whichever thread polls") {
         CHECK(loop->arm() == UCS_OK);
     }
     SECTION("it can be repeated") {
-        loop->ring();
+        loop->latch_wake();
         loop->poll(0);
         CHECK(readable(loop->fd()));
     }
     CHECK(wakes == 0);
 }
 
-TEST_CASE("wake() works while ring() is pending") {
+TEST_CASE("wake() works while latch_wake() is pending") {
     const auto loop = make_loop();
     unsigned wakes = 0;
     loop->set_wake_handler([&] { ++wakes; });
-    loop->ring();
+    loop->latch_wake();
     loop->wake();
     loop->poll(0);
     loop->poll(0);

@@ -16,7 +16,7 @@
 
 using test::virtual_time;
 using ucs::net::acceptor;
-using ucs::security::opening;
+using ucs::security::key_handshake;
 using ucs::time::millisecond;
 
 namespace {
@@ -64,7 +64,8 @@ struct test_server {
         }
         test_server& owner;
         ucs::unique_fd fd;
-        opening proving{opening::role::server, owner.shared ? &*owner.shared : nullptr, "test"};
+        key_handshake proving{key_handshake::role::server, owner.shared ? &*owner.shared : nullptr,
+                              "test"};
     };
 
     explicit test_server(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
@@ -412,9 +413,9 @@ namespace {
 
 constexpr const char* key_text = "a key of the tests of acceptors";
 
-opening client_with(const char* text) {
+key_handshake client_with(const char* text) {
     const auto shared = ucs::security::key::from_text(text);
-    return {opening::role::client, &shared, "test"};
+    return {key_handshake::role::client, &shared, "test"};
 }
 
 }  // namespace
@@ -425,12 +426,12 @@ TEST_CASE("a peer that has begun its handshake is kept while silent ones are clo
     test_server server;
     server.shared = ucs::security::key::from_text(key_text);
     const auto begun = server.connect_peer();
-    opening handshake = client_with(key_text);
-    CHECK(ucs::net::advance(handshake, begun.get()) == opening::step::incomplete);
+    key_handshake handshake = client_with(key_text);
+    CHECK(ucs::net::advance(handshake, begun.get()) == key_handshake::step::incomplete);
     server.settle();
     const auto others = crowd(server, 20);
     CHECK(server.port->displaced() > 10);
-    CHECK(ucs::net::advance(handshake, begun.get()) == opening::step::agreed);
+    CHECK(ucs::net::advance(handshake, begun.get()) == key_handshake::step::agreed);
     server.settle();
     CHECK(server.taken.size() == 1);
 }
@@ -443,8 +444,8 @@ TEST_CASE("a connection ends with its failed handshake, and one line has the rea
     auto peer = server.connect_peer();
     std::size_t lines = 1;
     SECTION("another key") {
-        opening handshake = client_with("another key of the tests of acceptors");
-        while (ucs::net::advance(handshake, peer.get()) == opening::step::incomplete)
+        key_handshake handshake = client_with("another key of the tests of acceptors");
+        while (ucs::net::advance(handshake, peer.get()) == key_handshake::step::incomplete)
             server.settle();
         server.settle();
         CHECK(log.count("the port: no connection with the client at 127.0.0.1:") == 1);

@@ -13,9 +13,9 @@
 #include "ucs/type/unique_fd.hpp"
 
 using namespace ucs;
-using security::opening;
-using security::opening_failure;
-using step = security::opening::step;
+using security::handshake_failure;
+using security::key_handshake;
+using step = security::key_handshake::step;
 
 namespace {
 
@@ -40,11 +40,11 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 const security::key shared = security::key::from_text("a key of the tests of stream_io");
 
-opening client(const security::key* with = &shared) {
-    return {opening::role::client, with, "test"};
+key_handshake client(const security::key* with = &shared) {
+    return {key_handshake::role::client, with, "test"};
 }
-opening server(const security::key* with = &shared) {
-    return {opening::role::server, with, "test"};
+key_handshake server(const security::key* with = &shared) {
+    return {key_handshake::role::server, with, "test"};
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ TEST_CASE("a record is sent whole or the connection is over") {
 
 TEST_CASE("a handshake continues over a socket as bytes arrive") {
     const connection between;
-    opening one = client(), other = server();
+    key_handshake one = client(), other = server();
     CHECK(net::advance(other, between.far.get()) == step::incomplete);  // no side has sent anything
     CHECK(net::advance(one, between.near.get()) == step::incomplete);
     CHECK(net::advance(other, between.far.get()) == step::incomplete);
@@ -84,7 +84,7 @@ TEST_CASE("a handshake continues over a socket as bytes arrive") {
 
 TEST_CASE("a handshake whose bytes arrive one by one succeeds") {
     const connection relay, onward;
-    opening one = client(), other = server();
+    key_handshake one = client(), other = server();
     const auto pass = [](const unique_fd& from, const unique_fd& to) {
         std::array<std::byte, 1> byte{};
         if (net::receive_some(from.get(), byte) == 1) REQUIRE(net::send_whole(to.get(), byte));
@@ -101,11 +101,11 @@ TEST_CASE("a handshake whose bytes arrive one by one succeeds") {
 
 TEST_CASE("a handshake over a socket fails with its reason") {
     connection between;
-    opening one = client();
+    key_handshake one = client();
     SECTION("the peer has gone") {
         between.far.reset();
         CHECK(net::advance(one, between.near.get()) == step::failed);
-        CHECK(one.failure() == opening_failure::interrupted);
+        CHECK(one.failure() == handshake_failure::interrupted);
     }
     SECTION("the peer disconnects in the middle of its record") {
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
@@ -114,29 +114,29 @@ TEST_CASE("a handshake over a socket fails with its reason") {
         // If received data is unread, a Unix socket ends with an error.
         between.far.reset();
         CHECK(net::advance(one, between.near.get()) == step::failed);
-        CHECK(one.failure() == opening_failure::interrupted);
+        CHECK(one.failure() == handshake_failure::interrupted);
     }
     SECTION("the peer speaks another protocol") {
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
         between.arrive(bytes_of("HTTP/1.1 400 Bad Request and so on, for all bytes"));
         CHECK(net::advance(one, between.near.get()) == step::failed);
-        CHECK(one.failure() == opening_failure::foreign);
+        CHECK(one.failure() == handshake_failure::foreign);
     }
     SECTION("the peer has no key, and gets that reason") {
-        opening other = server(nullptr);
+        key_handshake other = server(nullptr);
         CHECK(net::advance(one, between.near.get()) == step::incomplete);
         CHECK(net::advance(other, between.far.get()) == step::failed);
-        CHECK(other.failure() == opening_failure::own_key_missing);
+        CHECK(other.failure() == handshake_failure::own_key_missing);
         CHECK(net::advance(one, between.near.get()) == step::failed);
-        CHECK(one.failure() == opening_failure::peer_key_missing);
+        CHECK(one.failure() == handshake_failure::peer_key_missing);
     }
     SECTION("the peer has another key") {
         const security::key another = security::key::random();
-        opening other = server(&another);
+        key_handshake other = server(&another);
         while (one.now() == step::incomplete) {
             static_cast<void>(net::advance(one, between.near.get()));
             static_cast<void>(net::advance(other, between.far.get()));
         }
-        CHECK(one.failure() == opening_failure::keys_differ);
+        CHECK(one.failure() == handshake_failure::keys_differ);
     }
 }

@@ -9,13 +9,13 @@ TEST_CASE("two owners of key pairs agree on a key that differs from keys with ot
     const key_pair ours = key_pair::random();
     const key_pair peer = key_pair::random();
     const key_pair third = key_pair::random();
-    REQUIRE(ours.open() != peer.open());
-    const auto agreed = ours.agree(peer.open());
+    REQUIRE(ours.public_half() != peer.public_half());
+    const auto agreed = ours.agree(peer.public_half());
     REQUIRE(agreed);
-    CHECK(*agreed == *peer.agree(ours.open()));
-    CHECK_FALSE(*agreed == *ours.agree(third.open()));
-    CHECK_FALSE(*agreed == *third.agree(peer.open()));
-    CHECK(ours.agree(ours.open()));
+    CHECK(*agreed == *peer.agree(ours.public_half()));
+    CHECK_FALSE(*agreed == *ours.agree(third.public_half()));
+    CHECK_FALSE(*agreed == *third.agree(peer.public_half()));
+    CHECK(ours.agree(ours.public_half()));
 }
 
 TEST_CASE("agreement with an invalid public key fails") {

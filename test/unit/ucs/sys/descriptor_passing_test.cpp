@@ -48,7 +48,7 @@ TEST_CASE("a message brings its bytes and its descriptor") {
     const ends sockets(make_sockets);
     const ends pipe(make_pipe);
     std::array<std::byte, 16> into{};
-    CHECK(sys::receive_with_descriptor(sockets.second.get(), into).nothing_yet());
+    CHECK(sys::receive_with_descriptor(sockets.second.get(), into).would_block());
 
     REQUIRE(sys::send_with_descriptor(sockets.first.get(), bytes_of("hello"), pipe.second.get()) ==
             0);
@@ -72,12 +72,12 @@ TEST_CASE("a truncated message and the end of the connection are reported") {
     sockets.first = {};
     const sys::received_message got = sys::receive_with_descriptor(sockets.second.get(), into);
     CHECK(got.length == 0);
-    CHECK_FALSE(got.nothing_yet());
+    CHECK_FALSE(got.would_block());
     CHECK(sys::send_with_descriptor(sockets.second.get(), bytes_of("hello"), -1) == EPIPE);
     const sys::received_message none = sys::receive_with_descriptor(-1, into);
     CHECK(none.length < 0);
     CHECK(none.error == EBADF);
-    CHECK_FALSE(none.nothing_yet());
+    CHECK_FALSE(none.would_block());
 }
 
 TEST_CASE("unwanted descriptors are closed") {

@@ -25,8 +25,8 @@ sys::process_file named(const unique_fd& file, std::uint64_t tag) {
 void refused(const sys::process_file& wanted, const char* part) {
     const auto opened = sys::open_process_file(wanted, kind, true);
     CHECK_FALSE(opened.file);
-    INFO(opened.why_not);
-    CHECK(opened.why_not.find(part) != std::string::npos);
+    INFO(opened.reason);
+    CHECK(opened.reason.find(part) != std::string::npos);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ TEST_CASE("process file: the named file is opened", "[ucs][sys]") {
     const unique_fd own = make_file(0xabcd);
     REQUIRE(::write(own.get(), "hello", 5) == 5);
     const auto opened = sys::open_process_file(named(own, 0xabcd), kind, true);
-    INFO(opened.why_not);
+    INFO(opened.reason);
     REQUIRE(opened.file);
     char bytes[5];
     CHECK(::pread(opened.file.get(), bytes, sizeof bytes, 0) == 5);
@@ -83,7 +83,7 @@ TEST_CASE("process file: a file of another user is refused", "[ucs][sys]") {
                            ::fchmod(own.get(), 0666) == 0 && ::setresuid(54321, 54321, 54321) == 0;
         if (!ready) ::_exit(2);
         const auto opened = sys::open_process_file(named(own, 3), kind, true);
-        ::_exit(!opened.file && opened.why_not.find("user 12345") != std::string::npos ? 0 : 1);
+        ::_exit(!opened.file && opened.reason.find("user 12345") != std::string::npos ? 0 : 1);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);

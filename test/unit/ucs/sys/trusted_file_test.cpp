@@ -24,14 +24,14 @@ constexpr uid_t stranger = 65534;
 
 std::string why_not_read(const std::string& path, file_trust trust = file_trust::own) {
     const opened_file file = open_for_reading(path, trust);
-    CHECK(static_cast<bool>(file) == file.why_not.empty());
-    return file.why_not;
+    CHECK(static_cast<bool>(file) == file.reason.empty());
+    return file.reason;
 }
 
 std::string why_not_appended(const std::string& path) {
     const opened_file file = open_for_appending(path);
-    CHECK(static_cast<bool>(file) == file.why_not.empty());
-    return file.why_not;
+    CHECK(static_cast<bool>(file) == file.reason.empty());
+    return file.reason;
 }
 
 bool has(const std::string& text, const std::string& part) {

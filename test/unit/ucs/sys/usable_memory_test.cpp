@@ -7,7 +7,7 @@
 #include "test/support/temp_dir.hpp"
 
 using ucs::sys::cgroup_memory_limit;
-using ucs::sys::most_for_peers;
+using ucs::sys::peer_memory_limit;
 
 namespace {
 
@@ -45,8 +45,8 @@ TEST_CASE("usable memory: invalid membership text sets no limit", "[ucs][memory]
 
 TEST_CASE("usable memory: peers may fill an eighth, and up to a half if memory is small",
           "[ucs][memory]") {
-    CHECK(most_for_peers(64 * 1024 * mib) == 8 * 1024 * mib);
-    CHECK(most_for_peers(1024 * mib) == 256 * mib);
-    CHECK(most_for_peers(128 * mib) == 64 * mib);
-    CHECK(most_for_peers() <= ucs::sys::usable_memory() / 2);
+    CHECK(peer_memory_limit(64 * 1024 * mib) == 8 * 1024 * mib);
+    CHECK(peer_memory_limit(1024 * mib) == 256 * mib);
+    CHECK(peer_memory_limit(128 * mib) == 64 * mib);
+    CHECK(peer_memory_limit() <= ucs::sys::usable_memory() / 2);
 }

@@ -42,9 +42,9 @@ TEST_CASE("a network card") {
     CHECK(eth0->speed_mbps == 100000);
     CHECK(eth0->mtu == 9000);
     CHECK(eth0->driver == "mlx5_core");
-    CHECK(eth0->where.numa_node == 1);
-    REQUIRE(eth0->where.pci);
-    CHECK(eth0->where.pci->text() == "0000:17:00.0");
+    CHECK(eth0->location.numa_node == 1);
+    REQUIRE(eth0->location.pci);
+    CHECK(eth0->location.pci->text() == "0000:17:00.0");
     CHECK_FALSE(eth0->is_virtual);
     CHECK_FALSE(eth0->is_loopback);
 }
@@ -57,7 +57,7 @@ TEST_CASE("interfaces without hardware") {
     CHECK(all[0].is_virtual);
     CHECK(all[0].speed_mbps == 0);
     CHECK(all[0].state == "down");
-    CHECK_FALSE(all[0].where.pci.has_value());
+    CHECK_FALSE(all[0].location.pci.has_value());
     CHECK(all[2].is_loopback);
     CHECK(all[2].is_virtual);
 }
@@ -79,6 +79,6 @@ TEST_CASE("an interface of virtio is on the NUMA node of the card below it") {
     root.link("sys/class/net/net1", root / (card + "/virtio2/net/net1"));
     const auto net1 = net_device::read("net1", root.path());
     REQUIRE(net1);
-    CHECK(net1->where.numa_node == 1);
-    CHECK(net1->where.pci->text() == "0000:41:00.0");
+    CHECK(net1->location.numa_node == 1);
+    CHECK(net1->location.pci->text() == "0000:41:00.0");
 }

@@ -43,7 +43,7 @@ struct busy_owner {
     void run() {
         while (!ending) {
             ++object.value;
-            if (woken.exchange(false)) box->look(object);
+            if (woken.exchange(false)) box->serve_query(object);
             std::this_thread::yield();
         }
         box->close();
@@ -108,7 +108,7 @@ TEST_CASE("if the owner does not respond, readers get its last answer with its a
     bool answers = true;
     vfs::mailbox* box = nullptr;
     vfs::mailbox made([&] {
-        if (answers) box->look(object);
+        if (answers) box->serve_query(object);
     });
     box = &made;
     CHECK(made.owner_text() == "never answered");
@@ -131,7 +131,7 @@ TEST_CASE("a query from a time without responses is answered when the owner resp
     owned object;
     vfs::mailbox made([] {});
     CHECK(made.ask(reading("value")).status == UCS_ERR_TIMED_OUT);
-    made.look(object);
+    made.serve_query(object);
     // The next reader gets the late answer.
     CHECK(made.ask(reading("value")).text.starts_with("1\n# "));
 }
@@ -161,7 +161,7 @@ struct slow_owner final : vfs::object {
     ucs::time::nanoseconds ends =
         UINT64_MAX;  // the owner closes the mailbox then, and may wait for its readers
     vfs::mailbox box{[this] {
-                         if (answers) box.look(*this);
+                         if (answers) box.serve_query(*this);
                      },
                      {[this](ucs::time::nanoseconds duration) { sleep(duration); }, worked}};
 };
@@ -203,7 +203,7 @@ TEST_CASE("an answer that came too late for its reader counts as well") {
     owner.answers = false;
     CHECK(owner.box.ask(reading("value")).status == UCS_ERR_TIMED_OUT);
     owner.answers = true;
-    owner.box.look(owner);
+    owner.box.serve_query(owner);
     REQUIRE(owner.served.size() == 1);
     CHECK(owner.box.ask(reading("value")).text == "x");
     REQUIRE(owner.served.size() == 2);

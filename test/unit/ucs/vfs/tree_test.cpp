@@ -159,23 +159,23 @@ TEST_CASE("a root whose path is taken gets another, and both are shown") {
     vfs::remove_root(second);
 }
 
-TEST_CASE("a look describes an entry, and follows links except at the end") {
+TEST_CASE("a stat query describes an entry, and follows links except at the end") {
     const sample_object sample;
     const scoped_root one("test/one", sample);
-    const auto look = [](const std::string& path) {
-        const vfs::answer got = vfs::ask({vfs::verb::look, path, {}});
+    const auto stat_of = [](const std::string& path) {
+        const vfs::answer got = vfs::ask({vfs::verb::stat, path, {}});
         CAPTURE(path);
         REQUIRE(got.status == UCS_OK);
         return got.items.front();
     };
     using kind = vfs::directory::entry::kind;
-    CHECK(look("").type == kind::folder);
-    CHECK(look("test/one/text").type == kind::file);
-    CHECK(!look("test/one/text").writable);
-    CHECK(look("test/one/limit").writable);
-    CHECK(look("test/one/short").type == kind::link);
-    CHECK(look("test/one/short").target == "child");
-    CHECK(look("test/one/short/value").type == kind::file);
+    CHECK(stat_of("").type == kind::folder);
+    CHECK(stat_of("test/one/text").type == kind::file);
+    CHECK(!stat_of("test/one/text").writable);
+    CHECK(stat_of("test/one/limit").writable);
+    CHECK(stat_of("test/one/short").type == kind::link);
+    CHECK(stat_of("test/one/short").target == "child");
+    CHECK(stat_of("test/one/short/value").type == kind::file);
 }
 
 TEST_CASE("chosen names become names of entries") {

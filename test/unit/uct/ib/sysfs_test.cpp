@@ -60,7 +60,7 @@ TEST_CASE("ports are listed from files, and no device is opened") {
     REQUIRE(found.usable.size() == 2);
     CHECK(found.usable[0].device == "mlx5_0:1");
     CHECK(found.usable[0].transport == "rc_verbs");
-    CHECK(found.usable[0].place.numa_node == 1);
+    CHECK(found.usable[0].location.numa_node == 1);
     CHECK(found.usable[1].device == "mlx5_0:10");
     REQUIRE(found.unusable.size() == 1);
     CHECK(found.unusable[0].device == "mlx5_0:2");
@@ -115,7 +115,7 @@ TEST_CASE("software devices are recognized, and have the location of their netwo
                     host.files / "sys/devices/pci0000:00/0000:00:01.0/net/eth0");
     const device_entry found = device_entry::read("rxe0", host.files.path());
     CHECK(found.is_software);
-    CHECK(found.place.numa_node == 3);
+    CHECK(found.location.numa_node == 3);
     CHECK(found.why_unusable == "it has no port");
     // As with siw: no parent, but no hardware either.
     host.files.write("sys/devices/virtual/infiniband/siw0/node_type", "1: CA\n");

@@ -137,11 +137,12 @@ TEST_CASE("a stranger that knows the port and the id, and not the secret, is ref
     // It still sends a proof, and everything else that it can compute.
     wire::greeting last = both.accepts.hello();
     last.kind = wire::greeting_kind::proof;
-    const auto tag = identity::agree(stranger.pair(), both.second.pair().open(), both.second.id(),
-                                     guess.session_key())
+    const auto tag = identity::agree(stranger.pair(), both.second.pair().public_half(),
+                                     both.second.id(), guess.session_key())
                          ->of_connecting({});
-    CHECK(give(both.accepts, with_tail(last, ucs::security::fresh_nonce(), stranger.pair().open(),
-                                       with_address(tag))) == accepting::refuse);
+    CHECK(give(both.accepts, with_tail(last, ucs::security::fresh_nonce(),
+                                       stranger.pair().public_half(), with_address(tag))) ==
+          accepting::refuse);
     CHECK(both.accepts.reason() == wire::refusal_reason::keys_differ);
 }
 
@@ -193,9 +194,9 @@ TEST_CASE("knowing an address does not suffice to connect in its name") {
     REQUIRE(proof);
     // It can show the public key of the other, and make the tag of its own pair only.
     const bool shows_own = GENERATE(true, false);
-    const auto& shown = shows_own ? third.pair().open() : both.first.pair().open();
-    const auto tag = identity::agree(third.pair(), both.second.pair().open(), both.second.id(),
-                                     exchange.session_key())
+    const auto& shown = shows_own ? third.pair().public_half() : both.first.pair().public_half();
+    const auto tag = identity::agree(third.pair(), both.second.pair().public_half(),
+                                     both.second.id(), exchange.session_key())
                          ->of_connecting({});
     wire::greeting last = hello;
     last.kind = wire::greeting_kind::proof;
@@ -213,23 +214,25 @@ TEST_CASE("knowing an address does not suffice to accept in its name") {
     const wire::greeting answer{
         .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};
     SECTION("with its own public key") {
-        CHECK(give(both.connects, with_tail(answer, exchange.answer(), third.pair().open())) ==
-              connecting::unproven);
+        CHECK(give(both.connects, with_tail(answer, exchange.answer(),
+                                            third.pair().public_half())) == connecting::unproven);
     }
     SECTION("with that of the other") {
-        CHECK(give(both.connects, with_tail(answer, exchange.answer(),
-                                            both.second.pair().open())) == connecting::send_proof);
+        CHECK(give(both.connects,
+                   with_tail(answer, exchange.answer(), both.second.pair().public_half())) ==
+              connecting::send_proof);
         wire::greeting welcome = answer;
         welcome.kind = wire::greeting_kind::welcome;
-        const auto tag = identity::agree(third.pair(), both.first.pair().open(), both.first.id(),
-                                         exchange.session_key())
+        const auto tag = identity::agree(third.pair(), both.first.pair().public_half(),
+                                         both.first.id(), exchange.session_key())
                              ->of_accepting();
         CHECK(give(both.connects, with_tail(welcome, tag, {})) == connecting::unproven);
         CHECK_FALSE(both.connects.session_key() == exchange.session_key());
     }
     SECTION("with the tag that it got") {
-        CHECK(give(both.connects, with_tail(answer, exchange.answer(),
-                                            both.second.pair().open())) == connecting::send_proof);
+        CHECK(give(both.connects,
+                   with_tail(answer, exchange.answer(), both.second.pair().public_half())) ==
+              connecting::send_proof);
         const packed_greeting proof = both.connects.proof();
         wire::greeting welcome = answer;
         welcome.kind = wire::greeting_kind::welcome;
@@ -247,8 +250,8 @@ TEST_CASE("a process that takes over the port without the secret proves nothing"
         hello.bytes().subspan<wire::greeting_size, ucs::security::nonce_size>());
     const wire::greeting answer{
         .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};
-    CHECK(give(both.connects, with_tail(answer, successor.answer(), both.second.pair().open())) ==
-          connecting::unproven);
+    CHECK(give(both.connects, with_tail(answer, successor.answer(),
+                                        both.second.pair().public_half())) == connecting::unproven);
 }
 
 TEST_CASE("a peer that welcomes without a challenge proves nothing") {

@@ -377,7 +377,7 @@ TEST_CASE("a client that knows an address without its key pair separates no peer
         uct::tcp::key_of_address(in.claimed), received.first<uct::tcp::wire::greeting_size>(),
         received.subspan<uct::tcp::wire::greeting_size, ucs::security::nonce_size>());
     const auto& key_of_second =
-        static_cast<uct::tcp::iface&>(*in.second->iface).own().pair().open();
+        static_cast<uct::tcp::iface&>(*in.second->iface).own().pair().public_half();
     const ucs::security::reply answer = exchange.answer();
     bytes tail(answer.begin(), answer.end());
     tail.insert(tail.end(), key_of_second.begin(), key_of_second.end());

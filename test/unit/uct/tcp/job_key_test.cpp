@@ -131,7 +131,7 @@ ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& remote) {
         uct::tcp::identity::agree(own.pair(), open, target.iface_id, exchange.session_key())
             ->of_connecting({});
     bytes record(proof->begin(), proof->end());
-    record.insert(record.end(), own.pair().open().begin(), own.pair().open().end());
+    record.insert(record.end(), own.pair().public_half().begin(), own.pair().public_half().end());
     record.resize(record.size() + sizeof(uct::tcp::address_tag));
     record.insert(record.end(), tag.begin(), tag.end());
     said.kind = uct::tcp::wire::greeting_kind::proof;

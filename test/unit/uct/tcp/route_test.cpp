@@ -48,7 +48,7 @@ TEST_CASE("a peer whose route leaves by the own interface is reachable") {
     routes.answer = {route::kind::forward, 2, "eth0"};
     reach from(eth0(), this_network, {AF_INET, AF_INET6}, routes);
     const auto answer = from.to(peer(3));
-    CHECK(answer.why_not.empty());
+    CHECK(answer.reason.empty());
     REQUIRE(answer.paths.size() == 1);
     CHECK(answer.paths[0].to.ip == ip(3));
     CHECK(answer.paths[0].from == ip(1));
@@ -58,10 +58,10 @@ TEST_CASE("a route by another interface, or a missing route, is explained") {
     fixed_routes routes;
     reach from(eth0(), this_network, {AF_INET}, routes);
     routes.answer = {route::kind::forward, 3, "docker0"};
-    CHECK(from.to(peer(3)).why_not == "the route to 10.1.2.3 goes through docker0, not eth0");
+    CHECK(from.to(peer(3)).reason == "the route to 10.1.2.3 goes through docker0, not eth0");
     from.forget();
     routes.answer = {.type = route::kind::none, .error = "Network is unreachable"};
-    CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: Network is unreachable");
+    CHECK(from.to(peer(3)).reason == "there is no route to 10.1.2.3: Network is unreachable");
     CHECK(from.to(peer(3)).paths.empty());
 }
 
@@ -69,9 +69,9 @@ TEST_CASE("an address that this host also has is not the peer's") {
     fixed_routes routes;
     routes.answer = {route::kind::local, 1, "lo"};
     reach from(eth0(), this_network, {AF_INET}, routes);
-    CHECK(from.to(peer(1)).why_not == "10.1.2.1 is an address of this host as well");
-    CHECK(from.to(peer(1, this_network)).why_not.empty());
-    CHECK(from.to(peer(9, this_network)).why_not ==
+    CHECK(from.to(peer(1)).reason == "10.1.2.1 is an address of this host as well");
+    CHECK(from.to(peer(1, this_network)).reason.empty());
+    CHECK(from.to(peer(9, this_network)).reason ==
           "10.1.2.9 belongs to another interface of this host than eth0");
 }
 
@@ -88,11 +88,11 @@ TEST_CASE("lo reaches lo of the same network namespace and nothing else") {
     own.kind = device_kind::loopback;
     reach from(own, this_network, {AF_INET}, routes);
     address same = peer(1, this_network);
-    CHECK_FALSE(from.to(same).why_not.empty());
+    CHECK_FALSE(from.to(same).reason.empty());
     same.loopback = true;
-    CHECK(from.to(same).why_not.empty());
+    CHECK(from.to(same).reason.empty());
     same.network_id = this_network + 1;
-    CHECK(from.to(same).why_not == "it is lo of another host or network namespace");
+    CHECK(from.to(same).reason == "it is lo of another host or network namespace");
     CHECK(routes.asked == 0);
 }
 
@@ -105,9 +105,9 @@ TEST_CASE("lo reaches only addresses of this host") {
     elsewhere.loopback = true;
     for (const auto kind : {route::kind::forward, route::kind::none, route::kind::unknown}) {
         routes.answer = {.type = kind};
-        CHECK(from.to(elsewhere).why_not.starts_with(kind == route::kind::unknown
-                                                         ? "10.1.2.7 may be no address of this host"
-                                                         : "10.1.2.7 is no address of this host"));
+        CHECK(from.to(elsewhere).reason.starts_with(kind == route::kind::unknown
+                                                        ? "10.1.2.7 may be no address of this host"
+                                                        : "10.1.2.7 is no address of this host"));
         CHECK(from.to(elsewhere).paths.empty());
     }
     routes.answer = {route::kind::local, 1, "lo"};
@@ -117,16 +117,16 @@ TEST_CASE("lo reaches only addresses of this host") {
 TEST_CASE("an address family of only one side gives no path") {
     fixed_routes routes;
     reach from(eth0(), this_network, {AF_INET6}, routes);
-    CHECK(from.to(peer(3)).why_not == "both sides have no address family in common");
+    CHECK(from.to(peer(3)).reason == "both sides have no address family in common");
 }
 
 TEST_CASE("an unreachable host is looked up again") {
     fixed_routes routes;
     routes.answer = {.type = route::kind::none, .error = "eth0 has no carrier"};
     reach from(eth0(), this_network, {AF_INET}, routes);
-    CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: eth0 has no carrier");
+    CHECK(from.to(peer(3)).reason == "there is no route to 10.1.2.3: eth0 has no carrier");
     routes.answer = {route::kind::forward, 2, "eth0"};
-    CHECK(from.to(peer(3)).why_not.empty());
+    CHECK(from.to(peer(3)).reason.empty());
 }
 
 // Regression test. Ports were part of the cache's key, so each client that came and went left an
@@ -152,6 +152,6 @@ TEST_CASE("the kernel is asked once per address") {
     routes.answer = {route::kind::forward, 2, "eth0"};
     reach from(eth0(), this_network, {AF_INET}, routes);
     for (int i = 0; i < 10; ++i)
-        CHECK(from.to(peer(3)).why_not.empty());
+        CHECK(from.to(peer(3)).reason.empty());
     CHECK(routes.asked == 1);
 }

@@ -64,7 +64,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     port_setup_.read_depth = depth(device.max_qp_init_rd_atom, options_.read_depth);
     port_setup_.read_resources = depth(device.max_qp_rd_atom, options_.read_depth);
     set_path(mtu, port_setup_.read_resources);
-    attr_.checked = true;  // no device reports that a peer is gone
+    attr_.needs_check = true;  // no device reports that a peer is gone
 }
 
 iface::~iface() = default;

@@ -20,8 +20,9 @@ public:
     ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to) override;
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
-    ucs_status_t put_zcopy_and_tell(std::span<const iov> from, const remote_place& to, am_id id,
-                                    std::span<const std::byte> message, completion* done) override;
+    ucs_status_t put_zcopy_and_notify(std::span<const iov> from, const remote_place& to, am_id id,
+                                      std::span<const std::byte> message,
+                                      completion* done) override;
     ucs_status_t get_bcopy(void* into, std::size_t length, const remote_place& from,
                            completion* done) override;
     ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,

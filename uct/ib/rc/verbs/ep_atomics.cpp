@@ -56,7 +56,7 @@ ibv_send_wr request_of(const run& state, ibv_sge& answer) noexcept {
     request.wr.atomic.rkey = state.key;
     const bool swaps =
         state.current == run::step::swap ||
-        (state.current == run::step::single && state.change.what == atomic_kind::cswap);
+        (state.current == run::step::single && state.change.kind == atomic_kind::cswap);
     request.opcode = swaps ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
     if (state.current == run::step::single) {
         request.wr.atomic.compare_add = state.change.operand;
@@ -162,7 +162,7 @@ ucs_status_t verbs_ep::atomic(const atomic_op& change, const remote_place& place
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     const std::uint64_t word = place.address & ~std::uint64_t{7};
     const bool by_device =
-        change.size == 8 && (change.what == atomic_kind::add || change.what == atomic_kind::cswap);
+        change.size == 8 && (change.kind == atomic_kind::add || change.kind == atomic_kind::cswap);
     ::new (op->bytes.data() + answer_size)
         run{.change = change,
             .word = word,

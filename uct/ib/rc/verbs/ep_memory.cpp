@@ -104,12 +104,12 @@ ucs_status_t verbs_ep::put_zcopy(std::span<const iov> from, const remote_place& 
 
 // Requests of a connection are carried out in order, and the data of a write is in place when a
 // later message arrives (InfiniBand specification, volume 1, section 9.5, transaction ordering).
-ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remote_place& to,
-                                          am_id id, std::span<const std::byte> message,
-                                          completion* done) {
+ucs_status_t verbs_ep::put_zcopy_and_notify(std::span<const iov> from, const remote_place& to,
+                                            am_id id, std::span<const std::byte> message,
+                                            completion* done) {
     const iface_attr& limits = owner().attr();
     const std::size_t length = total_length(from);
-    if (message.size() > longest_word) return UCS_ERR_INVALID_PARAM;
+    if (message.size() > max_notification) return UCS_ERR_INVALID_PARAM;
     if (from.size() > limits.max_iov || length > limits.max_rma || !connection_->can_hold(2)) {
         return UCS_ERR_UNSUPPORTED;
     }

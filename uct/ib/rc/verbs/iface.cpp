@@ -59,7 +59,7 @@ ucs_status_t verbs_iface::find_limits() {
         for (unsigned number = 0; number < atomic_kinds; ++number) {
             const auto kind = static_cast<atomic_kind>(number);
             all.fetching.add(kind);
-            if (!atomic_op{.what = kind}.must_fetch()) all.posted.add(kind);
+            if (!atomic_op{.kind = kind}.must_fetch()) all.posted.add(kind);
         }
         attr_.atomics = {all, all};
     } else {
@@ -70,7 +70,7 @@ ucs_status_t verbs_iface::find_limits() {
 
 ucs::result<std::unique_ptr<uct::ep>> verbs_iface::create_ep(std::span<const std::byte> address) {
     if (const reachability answer = check_reachable(address); !answer.ok()) {
-        ucs::log::error(ib::ib_log, "{}: create_ep: {}", where().device, answer.why_not);
+        ucs::log::error(ib::ib_log, "{}: create_ep: {}", where().device, answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     const auto peer = ib::address::parse(address);

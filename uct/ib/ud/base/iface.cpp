@@ -77,7 +77,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     // Each packet is acknowledged by the peer's processor.
     attr_.latency += 0.6e-6;
     attr_.overhead *= 2;
-    attr_.checked = true;
+    attr_.needs_check = true;
 }
 
 iface::~iface() {

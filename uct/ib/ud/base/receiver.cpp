@@ -45,7 +45,7 @@ receiver* receiver_table::best_to_displace(List& candidates) noexcept {
 receiver_table::admission receiver_table::admit(const datagram_source& source) noexcept {
     const auto share = shares_.find(source);
     const std::size_t count = share == shares_.end() ? 0 : share->second.count;
-    if (count >= limits_.of_source) {
+    if (count >= limits_.per_source) {
         receiver* const best = best_to_displace(share->second.receivers);
         const bool found = best != nullptr && best->is_forgettable();
         return {found, found ? best : nullptr};

@@ -126,7 +126,7 @@ public:
         std::size_t all = 1U << 17U;
         // An endpoint of the layer above makes one connection to an interface. Programs that use
         // the transport itself, or whose closed endpoints wait for acknowledgements, need more.
-        std::size_t of_source = 1024;
+        std::size_t per_source = 1024;
     };
     receiver_table() noexcept : receiver_table(limits()) {}
     explicit receiver_table(const limits& with) noexcept;

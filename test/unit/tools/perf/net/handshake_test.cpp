@@ -16,7 +16,7 @@
 using namespace std::chrono_literals;
 using namespace tools::perf;
 using ucs::security::key;
-using ucs::security::opening;
+using ucs::security::key_handshake;
 
 namespace {
 
@@ -140,7 +140,7 @@ struct client_thread {
 
 // Plays the server's part of the handshake, byte by byte.
 void play_server(client_thread& client, const key* shared_key) {
-    opening server_side(opening::role::server, shared_key, opening_purpose);
+    key_handshake server_side(key_handshake::role::server, shared_key, handshake_purpose);
     const auto send_bytes = [&](std::span<const std::byte> record) {
         for (const std::byte& each : record)
             send(client.server, {&each, 1});
@@ -149,7 +149,7 @@ void play_server(client_thread& client, const key* shared_key) {
     const auto receive = [&](std::span<std::byte> into) {
         return ucs::net::receive_some(client.server.get(), into.first(1));
     };
-    while (server_side.advance(send_bytes, receive) == opening::step::incomplete)
+    while (server_side.advance(send_bytes, receive) == key_handshake::step::incomplete)
         std::this_thread::yield();
 }
 

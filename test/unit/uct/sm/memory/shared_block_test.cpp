@@ -25,8 +25,8 @@ std::shared_ptr<const shared_block> make(std::size_t length) {
 void refused(const block_name& name, std::size_t length, const char* part) {
     const auto found = shared_block::attach(name, length, true);
     CHECK(found.block == nullptr);
-    INFO(found.why_not);
-    CHECK(found.why_not.find(part) != std::string::npos);
+    INFO(found.reason);
+    CHECK(found.reason.find(part) != std::string::npos);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ TEST_CASE("a block is filled with zeros and can be found by its name", "[uct][sm
     for (std::size_t i = 0; i < own->length(); ++i)
         REQUIRE(own->base()[i] == std::byte{0});
     const auto found = shared_block::attach(own->name(), own->length(), true);
-    INFO(found.why_not);
+    INFO(found.reason);
     REQUIRE(found.block != nullptr);
     REQUIRE(found.block->base() != own->base());
     own->base()[9999] = std::byte{7};
@@ -64,7 +64,7 @@ TEST_CASE("a block outlives its owner", "[uct][sm]") {
     block_name name;
     REQUIRE(::read(ends[0], &name, sizeof name) == sizeof name);
     const auto found = shared_block::attach(name, 4096, true);
-    INFO(found.why_not);
+    INFO(found.reason);
     REQUIRE(found.block != nullptr);
     REQUIRE(::kill(child, SIGKILL) == 0);
     REQUIRE(::waitpid(child, nullptr, 0) == child);

@@ -9,7 +9,7 @@
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "test/unit/uct/sm/posix/silent_crowd.hpp"
-#include "ucs/vfs/entrance.hpp"
+#include "ucs/vfs/daemon_listener.hpp"
 #include "ucs/vfs/names.hpp"
 
 using namespace uct::posix::test;
@@ -91,8 +91,8 @@ TEST_CASE("ucx_vfs's callers do not keep a sleeping worker awake while they cann
     const std::string key = "crowd_test " + std::to_string(::getpid());
     options.set("VFS_SOCK_PATH", key);
     const auto events = std::move(*ucs::async::event_loop::create());
-    const auto entrance = ucs::vfs::entrance::open(*events, options);
-    REQUIRE(entrance != nullptr);
+    const auto daemon_listener = ucs::vfs::daemon_listener::open(*events, options);
+    REQUIRE(daemon_listener != nullptr);
     const std::string prefix = "@" + ucs::vfs::name_prefix(::geteuid(), key);
     std::string name;
     std::ifstream list("/proc/net/unix");

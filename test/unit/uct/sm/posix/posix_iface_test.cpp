@@ -247,15 +247,15 @@ TEST_CASE("posix: handlers may create and destroy endpoints and send", "[posix]"
 TEST_CASE("posix: unreachable addresses have a reason", "[posix]") {
     node a, b;
     auto address = b.address();
-    const auto why_not = [&] { return a.get().check_reachable(address).why_not; };
-    CHECK(why_not().empty());
+    const auto reason = [&] { return a.get().check_reachable(address).reason; };
+    CHECK(reason().empty());
     address[8] ^= std::byte{1};
-    CHECK(why_not() == "it runs on another host");
+    CHECK(reason() == "it runs on another host");
     address[8] ^= std::byte{1};
     address[24] ^= std::byte{1};
-    CHECK(why_not().find("another network namespace") != std::string::npos);
+    CHECK(reason().find("another network namespace") != std::string::npos);
     address.pop_back();
-    CHECK(why_not().find("malformed") != std::string::npos);
+    CHECK(reason().find("malformed") != std::string::npos);
     CHECK(a.get().create_ep(address).status() == UCS_ERR_UNREACHABLE);
 }
 

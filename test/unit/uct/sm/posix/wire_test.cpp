@@ -67,7 +67,7 @@ TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") 
     }
     const parsed<hello> answer = parse(said);
     CHECK_FALSE(answer.value);
-    CHECK_FALSE(answer.why_not.empty());
+    CHECK_FALSE(answer.reason.empty());
 }
 
 TEST_CASE("posix hello: other lengths are refused", "[posix]") {

@@ -1,0 +1,19 @@
+#include "ucp/proto/lane_set.hpp"
+
+#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rma/striped.hpp"
+
+namespace ucp {
+
+lane_set lane_set_for(const peer& to, std::size_t length) noexcept {
+    worker& owner = to.owner();
+    return {&to.am_attr(),
+            to.rma() != nullptr ? &to.rma_attr() : nullptr,
+            &owner.owner().costs(),
+            &owner.owner().options(),
+            owner.streaming().used(),
+            to.rail_count() > 1 ? rails_bandwidth(to, length) : 0};
+}
+
+}  // namespace ucp

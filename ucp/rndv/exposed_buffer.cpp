@@ -1,0 +1,91 @@
+#include "ucp/rndv/exposed_buffer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rma/striped.hpp"
+#include "uct/api/peer_bytes.hpp"
+
+namespace ucp {
+
+namespace {
+
+// Returns our memory domain of the lane that reaches this device of the peer, or nullptr if there
+// is no such lane.
+uct::memory_domain* domain_of_lane_to(const peer& remote, std::uint8_t device) noexcept {
+    for (std::size_t i = 0; i < remote.rail_count(); ++i) {
+        if (remote.rail(i).device == device) return remote.domain_of(remote.rail(i));
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<exposed_buffer> expose(const peer& to, std::span<std::byte> bytes,
+                                       uct::memory_access allowed) noexcept {
+    if (to.rail_count() == 0) return nullptr;
+    const std::size_t rails = rails_for(to, bytes.size());
+    try {
+        auto made = std::make_unique<exposed_buffer>();
+        for (std::size_t i = 0; i < rails; ++i) {
+            const wireup::lane& each = to.rail(i);
+            auto shared = to.domain_of(each)->expose(bytes, allowed);
+            if (shared) {
+                made->shared.push_back({to.own_device(each), std::move(*shared)});
+                if (packed_keys_length(*made) > longest_exposed_keys) made->shared.pop_back();
+            }
+            if (made->shared.empty()) return nullptr;
+        }
+        return made;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+std::size_t packed_keys_length(const exposed_buffer& from) noexcept {
+    std::size_t length = 0;
+    for (const mem::device_memory& each : from.shared)
+        length += 2 + each.shared.key.size();
+    return length;
+}
+
+std::size_t pack_keys(const exposed_buffer& from, std::byte* into) noexcept {
+    for (const mem::device_memory& each : from.shared) {
+        const std::vector<std::byte>& key = each.shared.key;
+        into[0] = std::byte{each.device};
+        into[1] = static_cast<std::byte>(key.size());
+        std::memcpy(into + 2, key.data(), key.size());
+        into += 2 + key.size();
+    }
+    return packed_keys_length(from);
+}
+
+// The keys are copied first: the peer may still change them in place.
+std::unique_ptr<mem::access_path> take_keys(const ep& from, std::span<const std::byte> from_peer,
+                                            uct::memory_access wanted) noexcept try {
+    const peer& remote = from.remote();
+    if (remote.rail_count() == 0 || from_peer.size() > longest_exposed_keys) return nullptr;
+    const std::vector<std::byte> copy = uct::peer_bytes(from_peer.data(), from_peer.size()).copy();
+    std::span<const std::byte> keys(copy);
+    auto made = std::make_unique<mem::access_path>();
+    while (keys.size() >= 2) {
+        const auto device = std::to_integer<std::uint8_t>(keys[0]);
+        const auto length = std::to_integer<std::size_t>(keys[1]);
+        if (length > keys.size() - 2) break;
+        uct::memory_domain* const domain = domain_of_lane_to(remote, device);
+        if (domain != nullptr && made->key_for(device) == nullptr) {
+            auto memory = domain->attach(keys.subspan(2, length), wanted);
+            if (!memory) break;
+            made->add(device, std::move(*memory));
+        }
+        keys = keys.subspan(2 + length);
+    }
+    return made->key_for(remote.rma_device()) != nullptr ? std::move(made) : nullptr;
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
+
+}  // namespace ucp
