@@ -17,9 +17,9 @@ struct link_costs {
 // The amount that one rank sends to the ranks of one node.
 struct traffic {
     std::uint64_t tokens = 0;      // each token counts once
-    std::uint64_t copies = 0;      // a token counts a token counts once for each rank
+    std::uint64_t copies = 0;      // a token counts once for each rank
     std::uint32_t targets = 1;     // ranks of that node that get tokens
-    std::uint32_t ranks_here = 1;  // ranks ranks of the sender's node, which send at the same time
+    std::uint32_t ranks_here = 1;  // ranks of the sender's node, which send at the same time
     std::uint32_t messages = 1;    // messages that carry the tokens for one rank
     double token_bytes = 0;
 };
