@@ -1,10 +1,15 @@
 // Packed address of a port of an RDMA device.
 //
-// Layout, little-endian, 32 bytes: 0 u8 version, now 1 1 u8 link: 0 InfiniBand, 1 RoCE v1, 2 RoCE
-// v2 2 u16 LID (InfiniBand; else 0) 4 u8 path MTU as a code of verbs (1 to 5) 5 u8 reads and
-// atomics of a peer that are served at a time, per connection; never 0 6 u16 partition key 8 16 GID
-// 24 u64 identity of the interface, random, never 0 Peers whose addresses have another version are
-// unreachable.
+// Layout, little-endian, 32 bytes:
+//   0  u8   version, now 1
+//   1  u8   link: 0 InfiniBand, 1 RoCE v1, 2 RoCE v2
+//   2  u16  LID (InfiniBand; else 0)
+//   4  u8   path MTU as a code of verbs (1 to 5)
+//   5  u8   reads and atomics of a peer that are served at a time, per connection; never 0
+//   6  u16  partition key
+//   8  16   GID
+//   24 u64  identity of the interface, random, never 0
+// Peers whose addresses have another version are unreachable.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,13 @@
 // Packed key by which a peer accesses memory that is registered with a device.
 //
-// Layout, little-endian, 24 bytes: 0 u64 address of the first byte, as its owner has it 8 u64
-// length in bytes; the end does not wrap around 16 u32 the owner's device knows the memory by this
-// number (rkey) 20 u8 version, now 1 21 u8 what may be done with it: 0 read, 1 read and change 22
-// u16 0 The owner's device checks the number, the range and the operation itself, against the
+// Layout, little-endian, 24 bytes:
+//   0  u64  address of the first byte, as its owner has it
+//   8  u64  length in bytes; the end does not wrap around
+//   16 u32  the owner's device knows the memory by this number (rkey)
+//   20 u8   version, now 1
+//   21 u8   what may be done with it: 0 read, 1 read and change
+//   22 u16  0
+// The owner's device checks the number, the range and the operation itself, against the
 // registration or the window of that number.
 #pragma once
 
