@@ -43,7 +43,7 @@ TEST_CASE("ucg_sim: options place ranks on nodes") {
     CHECK(cyclic.groups == std::vector<ucg::schedule::rank_t>{4, 8, 3});
     CHECK(machine_of(cyclic, 5).nodes == std::vector<std::uint64_t>{0, 1, 2, 0, 1});
     CHECK(parse({"-f", "300"}).on.flag == 300);
-    CHECK(parse({"-f", ":7"}).on.look == 7);
+    CHECK(parse({"-f", ":7"}).on.flag_read == 7);
 }
 
 TEST_CASE("ucg_sim: exchanges of a mixture of experts") {
