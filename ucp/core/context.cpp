@@ -182,9 +182,10 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         return UCS_OK;
     }
     // A user who lists only cma sees nothing wrong with the list.
-    std::string why = resources_.empty()
-                          ? ""
-                          : "cma carries no messages by itself; it copies for connections over posix";
+    std::string why =
+        resources_.empty()
+            ? ""
+            : "cma carries no messages by itself; it copies for connections over posix";
     for (const refused_resource& each : refused_)
         why += fmt::format("{}{}/{}: {}", why.empty() ? "" : "; ", each.transport, each.device,
                            each.reason);

@@ -33,7 +33,7 @@ public:
     // Without effect if it was added before.
     void add(entry& fresh, int socket) noexcept;
     // Removes a connection, because an endpoint was attached or it has ended.
-    void remove(entry& entry) noexcept { places_.remove(entry); }
+    void remove(entry& ended) noexcept { places_.remove(ended); }
 
 private:
     // Returns true if the peer has sent nothing over the connection. Otherwise prefers it from now
