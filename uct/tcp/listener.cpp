@@ -48,8 +48,8 @@ listener::listener(iface& owner, ucs::async::event_loop& events)
                          .name = owner.where().device,
                          .limits = ucs::net::acceptor::default_limits(
                              ucs::time::from_seconds(owner.options().greeting_timeout.seconds)),
-                         .accept = [this](int listener) -> std::unique_ptr<pending_connection> {
-                             ucs::unique_fd fd = ucs::net::accept_stream(listener);
+                         .accept = [this](int socket) -> std::unique_ptr<pending_connection> {
+                             ucs::unique_fd fd = ucs::net::accept_stream(socket);
                              if (!fd) return nullptr;
                              tune(fd.get(), owner_.options(), owner_.is_loopback());
                              return std::make_unique<pending_connection>(*this, std::move(fd));
@@ -60,15 +60,15 @@ ucs_status_t listener::open(const settings& options, listen_point& v4, listen_po
     std::vector<int> listeners;
     for (listen_point* point : {&v4, &v6}) {
         if (point->ip.is_none()) continue;
-        auto listener = listen_on(point->ip, options);
-        if (listener) {
-            point->port = local_address(listener->get()).port();
-            listeners.push_back(listener->get());
-            listeners_.push_back(std::move(*listener));
+        auto opened = listen_on(point->ip, options);
+        if (opened) {
+            point->port = local_address(opened->get()).port();
+            listeners.push_back(opened->get());
+            listeners_.push_back(std::move(*opened));
         } else {
             // One family is enough. For example, an IPv6 address cannot be bound in the first
             // seconds after its interface came up.
-            failure = listener.status();
+            failure = opened.status();
             *point = {};
         }
     }
