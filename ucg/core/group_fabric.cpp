@@ -12,14 +12,14 @@ namespace {
 
 // A step that the engine runs. It owns itself until the engine has ended it.
 struct job {
-    job(node::engine& engine, schedule::step& step) noexcept : work(engine), step(step) {}
+    job(node::engine& engine, schedule::step& owner) noexcept : work(engine), step(owner) {}
 
     static void on_end(node::operation& ended, void* argument) noexcept {
         const std::unique_ptr<job> self(static_cast<job*>(argument));
-        schedule::step& step = self->step;
+        schedule::step& done = self->step;
         const ucs_status_t status = ended.status();
-        step.state = nullptr;
-        step.owner->complete(step, status);
+        done.state = nullptr;
+        done.owner->complete(done, status);
     }
 
     node::operation work;

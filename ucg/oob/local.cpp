@@ -112,19 +112,19 @@ private:
         for (rank_t peer = 0; peer < size(); ++peer) {
             // The order matters: a piece that the peer wrote before it died or left is valid.
             const bool dead = board_->is_dead(peer);
-            const std::uint32_t state =
+            const std::uint32_t status =
                 board_->state_of(peer).status.load(std::memory_order_acquire);
-            if ((dead || state != 0) && is_waiting_for(peer)) return log_lost(peer, state);
+            if ((dead || status != 0) && is_waiting_for(peer)) return log_lost(peer, status);
         }
         return is_late() ? fail_timed_out() : UCS_INPROGRESS;
     }
 
-    ucs_status_t log_lost(rank_t peer, std::uint32_t state) {
-        const ucs_status_t failure = local_rank_state::failure_of(state);
+    ucs_status_t log_lost(rank_t peer, std::uint32_t status) {
+        const ucs_status_t failure = local_rank_state::failure_of(status);
         ucs::log::error(oob_log, "round {}: rank {} {}", current().number, peer,
-                        failure != UCS_OK                     ? ucs_status_string(failure)
-                        : state == local_rank_state::has_left ? "left"
-                                                              : "died");
+                        failure != UCS_OK                      ? ucs_status_string(failure)
+                        : status == local_rank_state::has_left ? "left"
+                                                               : "died");
         return failure == UCS_ERR_TIMED_OUT ? failure : UCS_ERR_CONNECTION_RESET;
     }
 
@@ -137,9 +137,9 @@ private:
         return log_timeout(missing, {});
     }
 
-    void leave(std::uint32_t state) noexcept {
+    void leave(std::uint32_t status) noexcept {
         std::uint32_t none = 0;
-        board_->state_of(rank()).status.compare_exchange_strong(none, state,
+        board_->state_of(rank()).status.compare_exchange_strong(none, status,
                                                                 std::memory_order_release);
     }
 

@@ -319,10 +319,10 @@ bool tcp_root::receive_frame(connection& peer) {
 
 // If all blocks have arrived, no rank is missing, and the result is being sent.
 bool tcp_root::receive_late(connection& peer) {
-    const std::uint64_t round = peer.link.header().round;
+    const std::uint64_t number = peer.link.header().round;
     static_cast<void>(peer.link.read_body({}));
-    if (round == current().number && missing_blocks_ != 0) fail_timed_out();
-    if (peer.early_block && round == current().number + 1) peer.is_late = true;
+    if (number == current().number && missing_blocks_ != 0) fail_timed_out();
+    if (peer.early_block && number == current().number + 1) peer.is_late = true;
     return true;
 }
 

@@ -36,7 +36,7 @@ TEST_CASE("two dashes end the options, one is an operand") {
     CHECK(scan({"-"}) == "| -");
 }
 
-TEST_CASE("long names stand for letters; their values follow after a blank or an equals sign") {
+TEST_CASE("long names stand for letters, their values follow after a blank or an equals sign") {
     const auto scan_long = [](const std::vector<std::string>& arguments) {
         option_scanner scanner(arguments, {"f", "s", {{"full", 'f'}, {"size", 's'}}});
         std::string found;

@@ -20,7 +20,7 @@ UCX_RNDV_SCHEME=auto
 
 }  // namespace
 
-TEST_CASE("selected variables keep their descriptions; others are removed with theirs") {
+TEST_CASE("selected variables keep their descriptions, others are removed with theirs") {
     CHECK(filter_config(printed, "RNDV") ==
           "# When to begin rendezvous.\n# UCX_RNDV_THRESH=auto\nUCX_RNDV_SCHEME=auto\n");
     CHECK(filter_config(printed, "tls") ==

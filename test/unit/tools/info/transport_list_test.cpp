@@ -38,7 +38,7 @@ TEST_CASE("the intersection has the transports of both lists") {
     CHECK(both("^all", "tcp").empty());
 }
 
-TEST_CASE("-D and -P together allow what both allow") {
+TEST_CASE("options -D and -P together allow only transports that both allow") {
     CHECK(allowed_by(device_kind::all, placement::self) == "all");
     CHECK(allowed_by(device_kind::all, placement::intra) == "^self");
     CHECK(allowed_by(device_kind::all, placement::inter, "sm,tcp") == "tcp");

@@ -141,12 +141,12 @@ void reference::make_input() {
     }
 }
 
-void reference::expect(rank_t rank, std::size_t begin, rank_t source, std::size_t from,
+void reference::expect(rank_t rank, std::size_t offset, rank_t source, std::size_t begin,
                        std::size_t count) {
     rank_data& data = ranks_[rank];
     for (std::size_t i = 0; i < count; ++i) {
-        data.expected[begin + i] = ranks_[source].input[from + i];
-        data.matters[begin + i] = true;
+        data.expected[offset + i] = ranks_[source].input[begin + i];
+        data.matters[offset + i] = true;
     }
 }
 

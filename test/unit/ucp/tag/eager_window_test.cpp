@@ -16,7 +16,7 @@ std::size_t send_half(eager_window& window, std::size_t length) {
 
 }  // namespace
 
-TEST_CASE("credits are requested at half a window; without a grant, messages use rendezvous") {
+TEST_CASE("credits are requested at half a window, without a grant, messages use rendezvous") {
     constexpr std::size_t window_size = 100'000;
     constexpr std::size_t length = 1000;
     eager_window window(window_size);

@@ -242,7 +242,7 @@ bool readable(int fd, int timeout_ms = 0) {
 }  // namespace
 
 TEST_CASE(
-    "arm() refuses while there is something to poll; later events make the descriptor readable") {
+    "arm() refuses while there is something to poll, later events make the descriptor readable") {
     const auto loop = make_loop();
     const socket_pair pair;
     REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) { pair.receive(); }) == UCS_OK);

@@ -378,7 +378,7 @@ TEST_CASE("without descriptors the acceptor pauses, and logs that once") {
     CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("without memory a connection is closed; a later one is accepted when there is memory") {
+TEST_CASE("without memory a connection is closed, a later one is accepted when there is memory") {
     const virtual_time clock;
     const test::log_capture log;
     test_server server;

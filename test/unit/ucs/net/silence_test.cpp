@@ -25,7 +25,7 @@ TEST_CASE("received data between two checks resets the count") {
     CHECK(watch.check(true, 350, 700));
 }
 
-TEST_CASE("a peer that owes nothing may be silent; the count begins when it owes a reply") {
+TEST_CASE("a peer that owes nothing may be silent, the count begins when it owes a reply") {
     silence_watch watch;
     for (std::uint64_t i = 1; i <= 100; ++i)
         CHECK_FALSE(watch.check(false, 50, i * 100));
