@@ -18,7 +18,7 @@ using schedule::task;
 
 namespace {
 
-// Blocks of one element for each rank.
+// Views the vector as one block of one element for each rank, for an allgather.
 template<class Element>
 algo::blocks<std::byte> blocks_of(std::vector<Element>& all) noexcept {
     return {algo::bytes_of(all.data()), sizeof(Element), 1};
@@ -53,7 +53,7 @@ task comparison::compare(member& me, comparison& self) {
     task calls = algo::ring_allgather(me, calls_of_all);
     co_await calls;
     self.verdict_ = self.check_calls(me.rank());
-    // All ranks get the same verdict here.
+    // All ranks have the same calls_, so either all of them return at this point or none.
     if (self.verdict_ != UCS_OK || self.own_shares_.given.empty()) co_return;
     task counts = exchange_counts(me, self);
     co_await counts;
@@ -75,7 +75,8 @@ task comparison::exchange_counts(member& me, comparison& self) {
     }
 }
 
-// A rank that refused its own arguments has logged the reason.
+// If a rank has refused its own arguments, only the other ranks log that here, because that rank
+// has already logged the reason.
 ucs_status_t comparison::check_calls(rank_t me) const noexcept {
     const auto refused = std::ranges::find_if(
         calls_, [](const signature& each) { return each.refusal() != UCS_OK; });

@@ -11,6 +11,7 @@
 
 namespace ucg {
 
+// One member for each option. The table in config.cpp has their names and help texts.
 struct config {
     std::string node_id;
     bool node_engine = true;
@@ -24,7 +25,8 @@ struct config {
     unsigned rails = 1;
     ucs::config::duration timeout;
     bool check = false;
-    // For libucg_mpi, which reads them itself.
+    // Options of libucg_mpi, which reads them itself. They are listed here for help texts, and so
+    // that nothing warns of them as unknown.
     bool mpi = true;
     bool mpi_eager = false;
     bool mpi_stats = false;
@@ -32,17 +34,22 @@ struct config {
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
     ucs::config::ternary random_job_key = ucs::config::ternary::no;
-    std::string bootstrap;  // makes the names known; ucg_oob_create_env() reads them
-    // By collective: which algorithm to use (select/rules.hpp).
+    // Unused. The UCG_OOB_* options are bound to this member, so that nothing warns of them as
+    // unknown; ucg_oob_create_env() reads them.
+    std::string bootstrap;
+    // For each collective, the rules that choose its algorithm (select/rules.hpp).
     std::array<std::string, schedule::collective_count> algorithms;
 
     static const ucs::config::table& options();
 
-    // Returns a hash of all options that must be the same on every rank, because ranks choose
-    // algorithms by them.
+    // Returns a hash of the options that must be the same on all ranks of a group, because each
+    // rank chooses algorithms and the layout of shared memory by its own options. The ranks compare
+    // their hashes when the group is made.
     [[nodiscard]] std::uint64_t common() const noexcept;
 
-    // Returns whether a group of this many ranks looks up addresses when it needs them, if it can.
+    // Returns whether a group of this many ranks looks up the address of a rank when something is
+    // first sent to it, if the out-of-band exchange has lookups. Otherwise the ranks exchange all
+    // addresses when the group is made.
     [[nodiscard]] bool is_lazy(std::uint32_t ranks) const noexcept;
 
     // Reads the options from the environment, and warns of unknown ones.

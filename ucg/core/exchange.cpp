@@ -37,7 +37,8 @@ group_exchange::group_exchange(group& parent)
     ++parent_.splits();
 }
 
-// The parent's fabric drops what other ranks still send for a round that is given up here.
+// If this rank gives up the round, the parent's fabric drops the messages of the round that other
+// ranks still send.
 group_exchange::~group_exchange() {
     round_.fail(UCS_ERR_CANCELED);
     while (round_.status() == UCS_INPROGRESS) {
@@ -65,8 +66,8 @@ ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes
     args.from = own;
     args.into = all;
     args.count = bytes;
-    // Does not use the engine of the node, which runs everything in the order of the program's
-    // calls.
+    // The node's engine runs operations in the order of the program's calls, and this round is not
+    // one of these. Without a node placement, an algorithm that only sends messages is chosen.
     schedule::shape shape = parent_.shape_of(args);
     shape.node_placement = nullptr;
     const schedule::algorithm& algorithm = algo::choose(args, shape, parent_.links(), false);

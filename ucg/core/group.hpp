@@ -1,4 +1,4 @@
-// A group: the ranks that do collectives together.
+// A group: the ranks that take part in the same collectives, like an MPI communicator.
 #pragma once
 
 #include <atomic>
@@ -20,83 +20,91 @@
 
 namespace ucg {
 
-// Owned by the program. While it is being made, only its state can be used. Owner context; the
-// context outlives it.
+// Owned by the program; the context must outlive it. Some functions may be called only when the
+// group is complete, see below. Owner context.
 class group {
 public:
-    // Begins to make the group. std::bad_alloc.
+    // Begins to make the group, which progress() then continues. May throw std::bad_alloc.
     group(context& context, std::unique_ptr<exchange> exchange, const group_wireup::params& params);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
 
-    // Returns UCS_INPROGRESS, UCS_OK if the group can be used, or why it never will. Any thread; so
-    // are the const functions of a group that can be used.
+    // Returns UCS_INPROGRESS while the group is being made, UCS_OK once it can be used, or the
+    // error with which its creation failed. Any thread may call this, and the const functions of a
+    // group that can be used.
     [[nodiscard]] ucs_status_t state() const noexcept {
         return state_.load(std::memory_order_acquire);
     }
-    // Returns whether this rank is in none of the groups that were made.
+    // Returns whether this object comes from a split in which this rank joined no group
+    // (UCG_SPLIT_NONE).
     [[nodiscard]] bool is_none() const noexcept { return none_; }
 
     [[nodiscard]] context& get_context() const noexcept { return context_; }
 
-    // Only of a group that can be used:
+    // The remaining functions, except progress(), requests() and splits(), require that state() is
+    // UCS_OK.
     [[nodiscard]] schedule::rank_t rank() const noexcept { return made_.rank; }
     [[nodiscard]] schedule::rank_t size() const noexcept { return made_.size(); }
     [[nodiscard]] const schedule::placement& placement() const noexcept { return made_.placement; }
     [[nodiscard]] schedule::fabric& fabric() noexcept { return *fabric_; }
-    // Returns the addresses of its ranks; none if messages use no network.
+    // Returns the worker addresses of the ranks; empty if all ranks are on one node.
     [[nodiscard]] net::member_addresses addresses() const {
         return far_ != nullptr ? far_->addresses() : net::member_addresses();
     }
-    // Returns how many addresses this process keeps.
+    // Returns how many worker addresses of ranks this process has cached.
     [[nodiscard]] std::size_t cached_address_count() const noexcept {
         return far_ != nullptr ? far_->addresses().book()->cached_count() : 0;
     }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
-    // Returns nullptr if the group does no collectives of nodes.
+    // Returns the node's engine, or nullptr if this rank's node has no shared memory.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }
     [[nodiscard]] const schedule::link_cost& links() const noexcept { return links_; }
-    // `bytes`: as arguments::bytes; the overload without it uses the call's count.
+    // Returns the input for choosing an algorithm for the call. `bytes` is arguments::bytes; the
+    // overload without it computes it from the call's count.
     [[nodiscard]] schedule::shape shape_of(const schedule::call& call) const noexcept;
     [[nodiscard]] schedule::shape shape_of(const schedule::call& call, double bytes) const noexcept;
     [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
-    // Returns how many groups of this group's ranks are being made.
+    // Number of splits of this group that are not complete; group_exchange counts them.
     [[nodiscard]] unsigned& splits() noexcept { return splits_; }
-    // Returns how many siblings can still be made. Any thread.
+    // Returns how many siblings (ucg_group_make_sibling) can still be made. Any thread.
     [[nodiscard]] std::uint32_t siblings_left() const noexcept {
         return made_.copies - copies_used_.load(std::memory_order_relaxed);
     }
-    // Makes the next sibling. Precondition: one is left. If it cannot be made, it counts as made,
-    // and the other ranks learn that this rank takes part in none of its operations.
+    // Makes the next sibling. Precondition: siblings_left() is not 0. If this fails, the sibling
+    // counts as made, and the other ranks are notified that this rank takes part in none of its
+    // operations.
     [[nodiscard]] ucs::result<std::unique_ptr<group>> make_sibling() noexcept;
-    // Requests of the program that were not freed.
+    // Number of requests that the program has not freed.
     [[nodiscard]] unsigned& requests() noexcept { return requests_; }
 
-    // Makes progress on everything of this group except its worker. Returns how much happened.
+    // Makes progress on this group, but not on the worker. Returns the number of events.
     unsigned progress() noexcept;
-    // Makes progress on the things that this request waits for. Returns how much happened.
+    // Makes progress on everything that this request may wait for. Returns the number of events.
     unsigned progress(const request& request) noexcept;
-    // Makes progress until the request has ended; yields the processor meanwhile.
+    // Makes progress until the request has ended, and returns its status. Yields the processor
+    // or sleeps while nothing happens.
     ucs_status_t wait(const request& request) noexcept;
 
-    // Runs a barrier on the node's engine without a request: without a time limit or comparison, in
-    // one thread. Only if has_fast_barrier(); otherwise the caller uses a request.
+    // Runs a barrier on the node's engine without a request. Requires has_fast_barrier(). That is
+    // true if the engine is the cheapest choice for a barrier, and no option or thread mode demands
+    // a time limit, a comparison of arguments or a lock. Otherwise the caller uses a request.
     [[nodiscard]] bool has_fast_barrier() const noexcept { return fast_barrier_.has_value(); }
     ucs_status_t run_fast_barrier() noexcept;
 
-    // Returns the ranks that have not started an operation of this group, as far as this rank
-    // knows, or otherwise those that it waits for.
+    // Returns the ranks that have not started the operation, as far as this rank knows. If this
+    // rank knows of none, returns those from which it waits for a message.
     [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& op) const;
 
-    // For a group on one node: this rank takes part in nothing any more. Operations that other
-    // ranks need it for end with that status, and so do operations that it starts itself.
+    // Withdraws this rank from the group, which must be on one node. Operations in which other
+    // ranks need this rank end with the status `why`, and so do operations that this rank starts.
     void give_up(ucs_status_t why) noexcept;
 
-    // Adds a request with a time limit.
+    // Adds a request with a time limit; expire() ends it when the time is up.
     void watch(request& request) noexcept;
 
-    // For debugging: whether arguments are compared, and the comparison (agreement.hpp).
+    // The comparison of arguments between ranks (UCG_CHECK, agreement.hpp), for debugging. checks()
+    // returns whether it is enabled.
     [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
     void compare(request& request) noexcept { agreement_.compare(request); }
     void leave_comparison(request& ended) noexcept { agreement_.leave(ended); }
@@ -109,7 +117,8 @@ public:
     }
 
 private:
-    // Makes a sibling of `first` in a copy of its memory. std::bad_alloc.
+    // Makes a sibling of `first` in `memory`, one of the copies that the first group reserved. May
+    // throw std::bad_alloc.
     group(const group& first, const node::shared_memory& memory);
     void advance() noexcept;
     void join() noexcept;
@@ -126,24 +135,24 @@ private:
 
     context& context_;
     std::optional<group_wireup> wireup_;
-    const ucs::time::nanoseconds deadline_;  // for making the group
+    const ucs::time::nanoseconds deadline_;  // by which the group must have been made
     std::atomic<ucs_status_t> state_ = UCS_INPROGRESS;
     bool none_;
     membership made_;
     bool has_id_ = false;
-    std::atomic<std::uint32_t> copies_used_ = 1;  // of made_.memory
+    std::atomic<std::uint32_t> copies_used_ = 1;  // copies of made_.memory, including this group's
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;
     std::optional<node::backoff> backoff_;
-    std::unique_ptr<node::fabric> near_;    // messages use one
-    std::unique_ptr<net::ucp_fabric> far_;  // of these two
+    std::unique_ptr<node::fabric> near_;    // carries messages if all ranks are on one node
+    std::unique_ptr<net::ucp_fabric> far_;  // carries messages otherwise
     std::optional<group_fabric> fabric_;
     schedule::link_cost links_;
     std::vector<select::price_sample> samples_;
-    std::optional<schedule::operation> measuring_;  // while the group is being made
+    std::optional<schedule::operation> measuring_;  // measures links_ while the group is made
     ucs::datastruct::auto_list<request, &request::timed_hook> timed_;
-    unsigned looks_ = 0;
+    unsigned looks_ = 0;  // calls of progress(), only some of which check time limits
     unsigned splits_ = 0;
     unsigned requests_ = 0;
     agreement agreement_{*this};

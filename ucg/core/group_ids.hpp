@@ -1,4 +1,4 @@
-// Numbers that distinguish the messages of a context's groups.
+// Group numbers, which tell apart the messages of the groups of one context.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,20 @@
 
 namespace ucg {
 
-// A group has the same number on all its ranks, and no rank uses it for another group. To agree on
-// a number, every rank proposes the first free one behind the last that it agreed on. (So a number
-// is reused as late as possible, because messages of its old group may still be under way.) The
-// highest proposal is taken if it is free on all ranks. Otherwise all propose again, above it. If
-// that leads beyond the last number, all begin again at 0, once. Owner context.
+// The numbers that this rank uses. A group has the same number on all its ranks, and none of these
+// ranks uses the number for another group. The ranks agree on a number as follows:
+// 1. Each rank proposes its first free number after the last number that it agreed on. So a number
+//    is reused as late as possible, because messages of its old group may still arrive.
+// 2. If the highest proposal is free on all ranks, the group gets it.
+// 3. Otherwise each rank proposes a free number above the highest proposal. If there is none left,
+//    all ranks begin again at 0, but only once.
+// Owner context.
 class group_ids {
 public:
     static constexpr std::uint32_t none = net::max_groups;
 
-    // Reserves the first free number from `least`, or from the start of the search; `none` if there
-    // is none.
+    // Reserves and returns the first free number that is not less than `least`. Without `least`,
+    // searches from the number after the last one that was settled. Returns `none` if none is free.
     [[nodiscard]] std::uint32_t propose() { return propose(next_); }
     [[nodiscard]] std::uint32_t propose(std::uint32_t least) {
         std::uint32_t id = least;
@@ -26,8 +29,8 @@ public:
             ++id;
         return take(id) ? id : none;
     }
-    // Takes the number that all agreed on instead of the proposed one, which may be `none`. Returns
-    // false if the number is not free; then nothing is reserved.
+    // Replaces this rank's reserved proposal (`none` if it has none) by the number that was agreed
+    // on. Returns false if that number is not free here; then nothing is reserved any more.
     [[nodiscard]] bool settle(std::uint32_t proposed, std::uint32_t agreed) {
         if (agreed != proposed) {
             release(proposed);
@@ -40,7 +43,7 @@ public:
         if (id < used_.size()) used_[id] = false;
     }
 
-    // Returns whether a group has the number, or is to have it.
+    // Returns whether the number belongs to a group, or is reserved for one that is being made.
     [[nodiscard]] bool is_used(std::uint32_t id) const noexcept {
         return id < used_.size() && used_[id];
     }

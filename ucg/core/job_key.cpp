@@ -10,6 +10,8 @@ namespace {
 
 using ucs::security::key;
 
+// Returns whether the offer contains a key whose bytes match its id. Only in a private exchange do
+// offers contain the bytes.
 bool is_given(const key_offer& offer) noexcept {
     const bool has_bytes =
         std::ranges::any_of(offer.key, [](std::byte each) { return each != std::byte{0}; });
@@ -57,6 +59,7 @@ key_agreement agree_on_key(std::span<const key_offer> offers) noexcept {
     const auto index_of = [&](auto found) {
         return static_cast<std::size_t>(found - offers.begin());
     };
+    // If a rank has a random key already, all ranks that have decided must have the same one.
     if (holder != offers.end()) {
         const auto other = std::ranges::find_if(offers, [&](const key_offer& each) {
             return !is_open(each) && (!has_random(each) || each.id != holder->id);
@@ -64,6 +67,7 @@ key_agreement agree_on_key(std::span<const key_offer> offers) noexcept {
         made.result = other == offers.end() ? key_agreement::outcome::random
                                             : key_agreement::outcome::differs;
         if (other != offers.end()) made.member = index_of(other);
+        // Ranks without a worker take over the key, if the holder's offer contains its bytes.
         const auto newcomer = std::ranges::find_if(offers, is_open);
         if (made.result == key_agreement::outcome::differs || newcomer == offers.end()) return made;
         if (is_given(*holder)) {
@@ -74,6 +78,8 @@ key_agreement agree_on_key(std::span<const key_offer> offers) noexcept {
         }
         return made;
     }
+    // No rank has a random key. If no rank has decided either, all take the first key that an
+    // offer contains.
     if (!std::ranges::all_of(offers, is_open)) return made;
     const auto proposal = std::ranges::find_if(offers, is_given);
     if (proposal == offers.end()) return made;

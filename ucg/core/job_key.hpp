@@ -23,7 +23,7 @@ public:
     ~random_job_key();
 
     [[nodiscard]] const bytes& data() const noexcept { return bytes_; }
-    // Says which key it is, and tells nothing about it. Never 0.
+    // Returns a number that identifies the key and reveals nothing about its bytes. Never 0.
     [[nodiscard]] std::uint64_t id() const noexcept;
     // Returns the text that UCX_JOB_KEY takes. The caller erases it.
     [[nodiscard]] std::string text() const;

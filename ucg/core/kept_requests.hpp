@@ -1,4 +1,4 @@
-// Cache of the requests that blocking calls have prepared, for the next call of the same kind.
+// Cache of the requests of blocking calls, for later calls with the same kind of arguments.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -11,8 +11,8 @@ namespace ucg {
 class group;
 class collective_request;
 
-// A call has a request of its own for as long as it lasts, so that other threads may make calls
-// meanwhile. Owned by a group. Owner context.
+// A blocking call takes a request and gives it back at its end. While one thread waits in a call,
+// other threads may make calls and get other requests. Owned by a group. Owner context.
 class kept_requests {
 public:
     kept_requests();  // std::bad_alloc
@@ -20,12 +20,12 @@ public:
 
     // Returns a request for these arguments. The caller must give it back. std::bad_alloc.
     collective_request& take(group& group, const ucg_coll_args_t& args);
-    // Takes a request back that has ended; destroys it if no other call can use it.
+    // Takes a request back that has ended. Destroys it if it cannot be reused.
     void give_back(collective_request& request) noexcept;
     void clear() noexcept;
 
 private:
-    // Limit of the requests that are kept while no call uses them.
+    // Limit of the cached requests that no call uses.
     static constexpr std::size_t max_kept = 16;
     struct entry {
         std::unique_ptr<collective_request> request;

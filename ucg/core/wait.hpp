@@ -1,12 +1,12 @@
-// Waiting for events of other processes.
+// A loop that makes progress until a condition holds.
 #pragma once
 
 #include "ucs/arch/pause.hpp"
 
 namespace ucg {
 
-// Waits until `done`. Calls `progress`, which returns whether anything advanced; while nothing
-// does, yields the processor to others after a short time.
+// Calls `progress` until `done` returns true. `progress` returns whether anything advanced. After
+// some calls in which nothing did, yields the processor to other threads between the calls.
 template<class Done, class Progress>
 void wait_politely(const Done& done, const Progress& progress) noexcept {
     ucs::arch::backoff pauses;

@@ -1,4 +1,4 @@
-// Checks the tensors that a caller passes before anything is sent.
+// Checks of the tensors that a caller passes to an MoE operation. They run before anything is sent.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +24,43 @@ struct tensor_use {
     return {name, footprint(tensor), true};
 }
 
-// Logs the first error and keeps its status; later checks do nothing. Lies on the stack.
+// Each check logs an error and keeps its status. After the first error, further checks do nothing.
+// A local variable of the function that checks. `name` is the tensor's name for log lines.
 class argument_checks {
 public:
     explicit argument_checks(const char* operation) noexcept : operation_(operation) {}
 
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
 
-    // Checks a mandatory matrix: it has `elements` elements and at least `least_rows` rows. If
-    // `least_rows` is not 0, it has memory that is aligned for its elements.
+    // Checks that a mandatory matrix has `elements` elements in each row and at least `least_rows`
+    // rows. If `least_rows` is not 0, it must have memory that is aligned for its elements.
     void check_shape(const char* name, const const_matrix& tensor, std::uint64_t least_rows,
                      std::uint32_t elements) noexcept;
-    // The same check for a stack with one matrix for each expert.
+    // Makes the same check for a stack, which has one matrix for each expert.
     void check_stack(const char* name, const const_stack& tensor, std::uint64_t least_rows,
                      std::uint32_t elements) noexcept;
+    // Checks that the element type is one of `allowed`. `wanted` describes these in the log line.
     void check_type(const char* name, const const_matrix& tensor, const char* wanted,
                     std::initializer_list<reduce::element> allowed) noexcept;
-    // The number of elements of a row is a multiple of `divisor`.
+    // Checks that the number of elements of a row is a multiple of `divisor`.
     void check_multiple(const char* name, const const_matrix& tensor,
                         std::uint32_t divisor) noexcept;
-    // There are no gaps between the elements of a row.
+    // Checks that there are no gaps between the elements of a row.
     void check_dense_rows(const char* name, const const_matrix& tensor) noexcept;
-    // There are no gaps between elements or between rows.
+    // Checks that there are no gaps between elements or between rows.
     void check_dense(const char* name, const const_matrix& tensor) noexcept;
-    // The matrix has the same elements and type as `like`; it is absent if `like` is absent.
+    // Checks that the matrix has rows like those of `like`: as many elements, of the same type. If
+    // `like` is absent, the matrix must be absent, too.
     void check_same_form(const char* name, const const_matrix& tensor, const const_matrix& like,
                          std::uint64_t least_rows) noexcept;
-    // Values and, if they are present, weights and scales have `rows` rows each.
+    // Checks the input of a dispatch or combine. The values, and the weights and scales if they are
+    // present, must have at least `rows` rows. Weights have `k` elements for each row.
     void check_input(const const_parts& tensors, std::uint64_t rows, std::uint32_t k) noexcept;
+    // Checks the weights of the output. If `wanted`, they must have the type fp32 and this shape.
+    // Otherwise they must be absent.
     void check_output_weights(const const_matrix& tensor, bool wanted, std::uint64_t least_rows,
                               std::uint32_t elements) noexcept;
-    // A tensor that is written overlaps no other tensor of the call.
+    // Checks that no tensor that is written overlaps another tensor of the call.
     void check_overlap(std::initializer_list<tensor_use> all) noexcept;
 
 private:

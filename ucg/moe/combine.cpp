@@ -58,11 +58,14 @@ combine::buffer_pair combine::allocate_two(std::uint32_t max_rows) noexcept {
     return {space_.take(bytes), space_.take(bytes)};
 }
 
+// Folding adds up the rows of one token in the expanded layout. The other layout needs no memory
+// for that.
 sum_memory combine::memory_for_folding() const {
     return sum_memory(tensors_.expanded != nullptr ? plan_->receives.k : 0);
 }
 
-// Returns this rank's rows from `row` on. Only for the layout with one row for each token.
+// Returns the rows of this rank's input from `row` to the end. Requires the layout with one row for
+// each received token.
 const_parts combine::rows_from(std::uint32_t row) const noexcept {
     const_parts made = tensors_.from;
     for (const_matrix& each : made)
@@ -156,6 +159,10 @@ task combine::run_all(member& me, combine& self) {
     co_await all;
 }
 
+// Sends the rows of one source's tokens back, one message for each channel (a range of tokens, see
+// channels.hpp). While a message of one channel is
+// sent from one buffer, the next message is written to the other. With zero_copy, messages are sent
+// directly from the input.
 task combine::return_rows(member& me, combine& self, return_stream& stream) {
     const plan& plan = *self.plan_;
     const std::size_t list = std::size_t{stream.source} * plan.options.channels;
@@ -233,6 +240,8 @@ task combine::await_rows(member& me, combine& self, stream_sum& sum, flights& co
     }
 }
 
+// As the relay of one source, adds up the rows that the ranks of this node have, and sends the sums
+// to the source, channel by channel.
 task combine::relay(member& me, combine& self, relay_stream& relayed) {
     const plan& plan = *self.plan_;
     const std::size_t row_bytes = self.form_.row_bytes();
@@ -260,6 +269,7 @@ task combine::relay(member& me, combine& self, relay_stream& relayed) {
         co_await each;
 }
 
+// Receives the rows of this rank's tokens and adds them up into the output, channel by channel.
 task combine::collect(member& me, combine& self, stream_sum& sum) {
     const plan& plan = *self.plan_;
     const channel_ranges& ranges = plan.sends.ranges;
@@ -277,7 +287,8 @@ task combine::collect(member& me, combine& self, stream_sum& sum) {
         const std::uint32_t end = ranges.end(c);
         const sum_work work(self.tensors_.into, sum.sums, sum.inputs.size(), begin, end,
                             self.tensors_.bias);
-        // A token that no rank received becomes the sum of its biases, or 0.
+        // Each token of the channel gets a result. If no rank received it, that is the sum of its
+        // biases, or 0.
         co_await work.begin(me,
                             std::max<std::size_t>(sum.rows, end - begin) * self.form_.row_bytes());
     }

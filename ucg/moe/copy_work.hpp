@@ -10,7 +10,7 @@
 
 namespace ucg::moe {
 
-// A selection of rows: the given ones, or the first `count` rows.
+// A selection of rows: those with the given indices, or the first ones.
 struct selection {
     std::span<const std::uint32_t> named;
     std::uint32_t count = 0;
@@ -23,7 +23,7 @@ struct selection {
     }
 };
 
-// into[i] = from[rows[i]].
+// Copies row rows[i] of `from` to row i of `into`.
 class gather_work final : public work_item {
 public:
     gather_work(const parts& into, const const_parts& from, selection rows) noexcept
@@ -36,14 +36,15 @@ private:
     selection rows_;
 };
 
-// The output of a rank: where its received rows go.
+// The tensors into which a rank copies the rows that it receives.
 struct destination {
     parts into;
-    matrix chosen;                        // [rows, k] may be absent
-    const expansion* expanded = nullptr;  // null: a row for each token
+    matrix chosen;                        // chosen experts, [rows, k]; may be absent
+    const expansion* expanded = nullptr;  // null: one row for each token
 };
 
-// Row `first` + i of the output = from[rows[i]].
+// Copies row rows[i] of `from` to row `first` + i of the output. In the expanded layout, copies it
+// to all rows of that token.
 class place_work final : public work_item {
 public:
     place_work(const destination& into, const receive_plan& in, std::uint32_t first,

@@ -11,7 +11,7 @@ bool is_branch_mark(const std::uint8_t* code) noexcept {
     return std::memcmp(code, branch_mark, sizeof(branch_mark)) == 0;
 }
 
-// Returns the length of a ModRM byte with its SIB byte and displacement.
+// Returns the length of the operand at `code`: a ModRM byte with its SIB byte and displacement.
 std::size_t operand_length(const std::uint8_t* code) noexcept {
     const unsigned mode = *code >> 6;
     const unsigned base = *code & 7U;
@@ -35,11 +35,11 @@ const void* relative_target(const std::uint8_t* after, const std::uint8_t* offse
     return after + read<std::int32_t>(offset);
 }
 
-// Returns the target of an unconditional jump, in the forms that libraries use to replace
-// functions.
+// Returns the target if `code` is an unconditional jump in a form that libraries write over the
+// functions that they replace, otherwise nullptr.
 const void* jump_target(const std::uint8_t* code) noexcept {
     if (code[0] == 0xe9) return relative_target(code + 5, code + 1);
-    if (code[0] == 0xff && code[1] == 0x25) {  // through a pointer
+    if (code[0] == 0xff && code[1] == 0x25) {  // jump through a pointer in memory
         return read<const void*>(
             static_cast<const std::uint8_t*>(relative_target(code + 6, code + 2)));
     }
@@ -49,8 +49,8 @@ const void* jump_target(const std::uint8_t* code) noexcept {
     return by_rax || by_r11 ? read<const void*>(code + 2) : nullptr;
 }
 
-// Returns true for an instruction without effect on a function that is called at this point: a copy
-// into the scratch register r10.
+// Returns whether the instruction cannot affect a replacement function that takes over after it: it
+// only copies a register into the scratch register r10.
 bool has_no_effect(const std::uint8_t* code) noexcept {
     return (code[0] & 0xf1U) == 0x41 && code[1] == 0x89 && (code[2] & 0xc7U) == 0xc2;
 }
@@ -69,7 +69,7 @@ bool can_be_written_at_once(const std::uint8_t* address) noexcept {
 std::size_t instruction_length(const std::uint8_t* code) noexcept {
     if (is_branch_mark(code)) return sizeof(branch_mark);
     const std::uint8_t* cursor = code;
-    if (*cursor == 0x64) ++cursor;  // relative to the thread's own memory
+    if (*cursor == 0x64) ++cursor;  // prefix FS: the address is relative to thread-local memory
     const bool extended = (*cursor & 0xf0U) == 0x40;
     const bool wide = extended && (*cursor & 8U) != 0;
     if (extended) ++cursor;
@@ -92,9 +92,9 @@ std::size_t instruction_length(const std::uint8_t* code) noexcept {
         case 0x81:  // add, sub, cmp, … constant
         case 0xc7:  // mov constant
             return length(operand_length(cursor) + 4);
-        case 0x83:  // the same, a short constant
+        case 0x83:  // add, sub, cmp, … constant of one byte
             return length(operand_length(cursor) + 1);
-        case 0xf7:  // test constant; others of this opcode have no constant
+        case 0xf7:  // test constant; other instructions with this opcode are unknown
             return (*cursor & 0x38U) == 0 ? length(operand_length(cursor) + 4) : 0;
         case 0xff:  // jmp through a pointer
             return (*cursor & 0x38U) == 0x20 ? length(operand_length(cursor)) : 0;

@@ -1,4 +1,4 @@
-// Requests that the program holds.
+// C API of requests: test, query, cancel, free and allocate the requests that a program holds.
 #include <fmt/format.h>
 
 #include "ucp/am/wire.hpp"
@@ -64,15 +64,17 @@ void put(request& done) {
     done.owner->requests().put(done);
 }
 
-// Returns the request to the library; a running operation continues, with or without its callback.
-// MPICH 5 returns some requests twice, in their callback and after it (MPIDI_UCX_dynamic_send).
-// Without this check one request would be given to two operations; the second return does nothing.
+// Takes a request back from the program. An operation that still runs continues, and its callback
+// is called at its end only if `keep_callback`. A second return of the same request does nothing,
+// because otherwise two operations would get that request. MPICH 5 returns some requests twice: in
+// their callback and after it (MPIDI_UCX_dynamic_send).
 void return_request_slow(request& done, bool keep_callback) {
     if (done.flags.has(request_flags::released)) {
         ucs::log::debug(core_log, "a request that was released or freed before is left alone");
         return;
     }
-    // Memory of the user stays with the user, unless it came from ucp_request_alloc.
+    // A request in the program's own memory stays with the program. One from ucp_request_alloc()
+    // goes back to the pool like any other.
     if (done.flags.has(request_flags::user_memory) &&
         done.owner->requests().return_from_program(done)) {
         done.flags.clear(request_flags::user_memory);
@@ -110,7 +112,7 @@ ucs_status_t ucp_request_check_status(void* handle) {
 }
 
 int ucp_request_is_completed(void* handle) {
-    // An operation without a request is complete.
+    // An operation that completed at once has no request: its handle is null.
     return handle == nullptr || request::of(handle).is_completed() ? 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-// The UCP context: configuration and transports of one use of the library.
+// The UCP context, which ucp_init makes: the options, and the transports that its workers may use.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace ucp {
 
-// Parameters of ucp_init with defaults.
+// The parameters of ucp_init, with defaults for those that the program does not give.
 struct context_params {
     std::uint64_t features = 0;
     request_pool::user_area request_area;
@@ -33,13 +33,13 @@ struct context_params {
 struct usable_resource {
     const uct::component* component;
     uct::resource where;
-    // The configuration excludes it, but paired lanes need it as their bootstrap lane: it carries
-    // connection data only.
+    // True if the configuration excludes the resource, but paired lanes need it as their bootstrap
+    // lane. Then it carries only connection messages.
     bool only_connects = false;
     std::uint8_t memory = mem::no_device;  // index in context::devices
 };
 
-// A transport that is not used, for display.
+// A transport on a device that is not used, and the reason. For display only.
 struct refused_resource {
     std::string transport;
     std::string device;
@@ -48,8 +48,9 @@ struct refused_resource {
 
 class worker_view;
 
-// Root object: reads the options, finds the transports. Outlives its workers. Immutable after
-// creation, so any thread may read it; the table of registered memory has a lock of its own.
+// Root object. Reads the options and finds the transports. The context must outlive its workers. It
+// is immutable after creation, so any thread may read it; the table of registered memory has a lock
+// of its own.
 class context final : public ucs::vfs::object {
 public:
     // `components` are the transports to choose from: the built-in ones, or a simulation.
@@ -60,7 +61,8 @@ public:
 
     [[nodiscard]] const context_params& params() const noexcept { return params_; }
     [[nodiscard]] const config& options() const noexcept { return config_; }
-    // Returns whether some of the transports in use are of RDMA devices.
+    // Returns whether resources() contains a transport on an RDMA device that carries more than
+    // connection messages.
     [[nodiscard]] bool has_rdma_devices() const noexcept;
     [[nodiscard]] const ucs::config::source& source() const noexcept { return source_; }
     [[nodiscard]] const std::vector<usable_resource>& resources() const noexcept {
@@ -68,7 +70,7 @@ public:
     }
     [[nodiscard]] const std::vector<refused_resource>& refused() const noexcept { return refused_; }
     [[nodiscard]] const host_costs& costs() const noexcept { return costs_; }
-    // The key of the job; nullptr: there is none.
+    // Returns the job key (UCX_JOB_KEY, UCX_JOB_KEY_FILE), or nullptr if there is none.
     [[nodiscard]] const ucs::security::key* job_key() const noexcept {
         return job_key_ ? &*job_key_ : nullptr;
     }
@@ -98,7 +100,7 @@ private:
     std::vector<usable_resource> resources_;
     std::vector<refused_resource> refused_;
     host_costs costs_;
-    std::string path_;  // in the object tree
+    std::string path_;  // path of this context in the object tree
     struct worker_list;
     std::unique_ptr<worker_list> workers_;
     std::unique_ptr<mem::device_domains> devices_;

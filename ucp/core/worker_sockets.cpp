@@ -1,4 +1,4 @@
-// Support of a worker for endpoints by socket address.
+// The functions of class worker for endpoints that connect by socket address (ucp/cm).
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
@@ -10,7 +10,7 @@ cm::manager& worker::connections() {
     return *connections_;
 }
 
-// No worker has this public key.
+// The placeholder's public key is all zeros, which no worker has.
 peer& worker::add_unknown_peer() {
     return add_passing_peer({}, {});
 }

@@ -16,9 +16,9 @@ struct host_costs {
     // above this size, copy_memory applies instead of copy_cached
     std::size_t cache_size = 1U << 20;
     double single_copy_overhead = 1e-6;  // one call of process_vm_readv
-    double single_copy = 8e9;            // its bandwidth at 1 MB
+    double single_copy = 8e9;            // bandwidth of process_vm_readv at 1 MB
     bool single_copy_works = false;
-    std::string origin = "built-in defaults";  // for display
+    std::string origin = "built-in defaults";  // where the figures come from, for display
 
     // Returns the bandwidth of memcpy over `length` bytes.
     [[nodiscard]] double copy_bandwidth(std::size_t length) const noexcept {
@@ -26,7 +26,8 @@ struct host_costs {
     }
 };
 
-// Reads the cached figures or measures them. If `allowed` is false, returns the built-in figures.
+// Returns the cached figures, or measures them if there are none. If `allowed` is false, returns
+// the built-in figures without reading or measuring.
 [[nodiscard]] host_costs measure_host(bool allowed);
 
 }  // namespace ucp

@@ -13,8 +13,8 @@ namespace ucp {
 
 namespace {
 
-// Returns our memory domain of the lane that reaches this device of the peer, or nullptr if there
-// is no such lane.
+// Returns this worker's memory domain for the lane that leads to this device of the peer, or
+// nullptr if no lane does.
 uct::memory_domain* domain_of_lane_to(const peer& remote, std::uint8_t device) noexcept {
     for (std::size_t i = 0; i < remote.rail_count(); ++i) {
         if (remote.rail(i).device == device) return remote.domain_of(remote.rail(i));
@@ -63,7 +63,8 @@ std::size_t pack_keys(const exposed_buffer& from, std::byte* into) noexcept {
     return packed_keys_length(from);
 }
 
-// The keys are copied first: the peer may still change them in place.
+// The keys are copied before they are parsed, because the message may be in shared memory that the
+// peer can still change.
 std::unique_ptr<mem::access_path> take_keys(const ep& from, std::span<const std::byte> from_peer,
                                             uct::memory_access wanted) noexcept try {
     const peer& remote = from.remote();

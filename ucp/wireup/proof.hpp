@@ -1,27 +1,29 @@
-// Proofs of connection messages: each message is tagged under a key that only its two workers can
-// compute.
+// Proofs of connection messages. A proof is a message authentication code (a tag), whose key only
+// the sender and the receiver of the message can compute.
 //
-// Every worker has a key pair, and the public key is in its address (ucp/address/wire.hpp). Two
-// workers agree on a key by the own key pair and the other worker's public key. So a worker that
-// knows the addresses of two others cannot send messages to one in the name of the other, and a
-// worker that does not know the address of another cannot send it messages at all.
+// Every worker has a key pair, and its public key is part of its address (ucp/address/wire.hpp).
+// Each of two workers computes their shared key from its own key pair and the public key of the
+// other worker. So a worker that knows the addresses of two others cannot send messages to one in
+// the name of the other. A worker that does not know the address of another cannot send it messages
+// at all.
 //
-// The tag also covers the packed address by which the sender reaches the receiver. A message that
-// was sent by a modified address, with the receiver's key and the interfaces of another process,
-// proves nothing. So the author of such an address cannot stand between the two workers and pass
-// their messages on.
+// The tag also covers the packed address at which the sender reached the receiver. Suppose that an
+// attacker gives the sender a modified address, with the receiver's public key and the interfaces
+// of the attacker's process. The receiver then rejects the proofs, so the attacker cannot pass on
+// the messages of the two workers as a man in the middle.
 //
-// A worker that takes the place of another one cannot make the proofs of that one, yet it has to
-// refuse its messages. It returns the receipt that the message holds, which only its receiver has
-// seen.
+// A message may reach another worker than the addressed one, for example a worker that now listens
+// where the addressed one did before it ended. That other worker must refuse the message, but
+// cannot make a proof in the name of the addressed worker. So its refusal contains the receipt from
+// the message, which shows that it received that message.
 //
-// A message that connects hides the id of the sender's endpoint by the same key. Otherwise an
-// address with the key of another worker could lead the message to a third process, which could
-// then send to the endpoint as that worker. A worker that refuses the message returns the id as it
-// came, hidden.
+// A message that connects endpoints hides the id of the sender's endpoint with a mask that is
+// derived from the shared key. Otherwise a modified address could lead the message to a third
+// process, which would learn the id and could send to the endpoint in the name of the receiver. A
+// worker that refuses the message returns the hidden id unchanged.
 //
-// A message may arrive again, repeated by its sender or by an attacker on the way: the second copy
-// changes nothing, because the ids of endpoints and attempts in it are used once, and requests are
+// The sender, or an attacker on the network, may send a message twice. The second copy has no
+// effect, because the ids of endpoints and attempts in it are used only once, and requests are
 // numbered (ucp/wireup/request_order.hpp).
 #pragma once
 
@@ -30,23 +32,24 @@
 
 namespace ucp::wireup {
 
-// Computes the proof of a message; its proof field is taken as 0. `reached`: the receiver's packed
-// address. Pure.
+// Computes the proof of a message as if the proof field of its header were 0. `reached` is the
+// packed address at which the sender reached the receiver. Pure.
 [[nodiscard]] ucs::security::tag prove(const ucs::security::key& shared,
                                        std::span<const std::byte> reached,
                                        const wire::wireup_header& header,
                                        std::span<const std::byte> body) noexcept;
+// Returns whether the proof in the header is valid. Pure.
 [[nodiscard]] bool is_proven(const ucs::security::key& shared, std::span<const std::byte> reached,
                              const wire::wireup_header& header,
                              std::span<const std::byte> body) noexcept;
 
-// Computes the receipt in messages of worker `from` about its endpoint or pairing attempt of this
-// number. Pure.
+// Computes the receipt for messages of the worker with the uid `from` about its endpoint, or its
+// pairing attempt, with this number. Pure.
 [[nodiscard]] ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,
                                               std::uint64_t number) noexcept;
 
-// Computes the mask that hides the id of the sender's endpoint in messages with this receipt: the
-// message holds the exclusive or of both. Pure.
+// Computes the mask that hides the id of the sender's endpoint in messages with this receipt. The
+// message contains the exclusive or of id and mask. Pure.
 [[nodiscard]] std::uint64_t make_ep_mask(const ucs::security::key& shared,
                                          const ucs::security::tag& receipt) noexcept;
 

@@ -1,4 +1,4 @@
-// Edit distance of two names, to find the option that a mistyped name means.
+// Edit distance of two names, for suggesting an option when the user mistyped its name.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace ucs::config {
 
-// Returns the least number of inserted, removed, changed or swapped adjacent characters between the
-// two.
+// Returns the least number of edits that turn one name into the other. An edit inserts, removes or
+// changes one character, or swaps two adjacent ones.
 [[nodiscard]] inline std::size_t edit_distance(std::string_view left, std::string_view right) {
     const std::size_t width = right.size() + 1;
     std::vector<std::size_t> before(width), above(width), row(width);
@@ -44,8 +44,8 @@ public:
         best_ = distance;
         found_ = candidate;
     }
-    // Returns the best candidate; empty if a third of the letters or more differ, because that is
-    // another word and not a typing error.
+    // Returns the best candidate. Returns an empty name if every candidate needs more edits than a
+    // third of the letters, because such a candidate is another word and not a typing error.
     [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
 private:

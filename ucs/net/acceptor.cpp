@@ -16,8 +16,8 @@ namespace ucs::net {
 namespace {
 
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
-// The most connections that wait for their turn: a thousand ranks behind one address may connect at
-// once. Waiting connections take no more than a quarter of the descriptors.
+// Limit of connections that wait for their turn, because a thousand ranks with the same IP address
+// may connect at once. Waiting connections also take at most a quarter of the file descriptors.
 constexpr std::size_t most_waiting = 1024;
 
 const char* text_of(int error) noexcept {
@@ -118,8 +118,8 @@ bool acceptor::begin(pending& connection) noexcept {
     return true;
 }
 
-// remove() must not call this: callers of remove() still use state that the start of another
-// connection may change.
+// Starts waiting connections as far as the limits allow. remove() must not call this, because its
+// callers still use state that the start of another connection may change.
 void acceptor::begin_turns() noexcept {
     if (listening_.is_held() || admission_.waiting() == 0) return;
     while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {
@@ -153,8 +153,8 @@ void acceptor::displace(admission::candidate& candidate) noexcept {
     remove(connection);
 }
 
-// Frees descriptors by closing a connection, because the connections themselves may have used them
-// up.
+// Closes a connection that has not authenticated, because such connections may have used up the
+// descriptors. Returns false if none may be closed.
 bool acceptor::displace_for_resources() noexcept {
     admission::candidate* const least = admission_.least();
     if (least == nullptr || least->is_preferred()) return false;

@@ -11,15 +11,15 @@ namespace uct::tcp {
 
 using buffer = std::unique_ptr<std::byte[]>;
 
-// Keeps a few free buffers, so that an idle connection needs none. Owned by the interface;
-// owner context.
+// Keeps a few free buffers for reuse. A connection takes a buffer when it has unfinished bytes and
+// gives it back afterwards, so an idle connection has none. Owned by the interface; owner context.
 class buffer_pool {
 public:
     explicit buffer_pool(std::size_t buffer_size) : size_(buffer_size) { free_.reserve(kept); }
 
     [[nodiscard]] std::size_t buffer_size() const noexcept { return size_; }
 
-    // Returns nullptr if there is no memory.
+    // Returns a free or a new buffer; nullptr if there is no memory.
     [[nodiscard]] buffer take() noexcept {
         if (free_.empty()) return buffer(new (std::nothrow) std::byte[size_]);
         buffer taken = std::move(free_.back());

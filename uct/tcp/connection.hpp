@@ -72,7 +72,8 @@ public:
     // --- keep-alive; see ep::check
     void check_alive() noexcept;
 
-    // --- progress Reads the socket once. Returns the number of messages and other events.
+    // --- progress
+    // Reads the socket once. Returns the number of messages and other events.
     unsigned receive();
     unsigned on_socket(std::uint32_t epoll_events);
     // Runs work that was deferred to progress. Calls handlers and completions.

@@ -1,3 +1,4 @@
+// Sending and receiving of connections that are encrypted (UCX_TCP_ENCRYPTION).
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -35,8 +36,9 @@ void connection::begin_encryption(const ucs::security::key& session, bool connec
     }
 }
 
-// A byte counts as sent when the whole record that contains it has been sent. Until then the record
-// is kept here, and the caller keeps the bytes.
+// Works like sendmsg(): returns the number of bytes sent, or -1 with errno. A byte counts as sent
+// when the whole record that contains it has been sent. Until then encrypted_->out keeps the
+// record, and the caller must pass the same bytes again.
 ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
     encrypting_stream& out = encrypted_->out;
     std::array<iovec, send_queue::max_pieces> copy;
@@ -60,7 +62,8 @@ ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
     return taken;
 }
 
-// Sends a frame while nothing is queued before it.
+// Sends a frame, and queues the rest that the socket did not take. Requires that the queue is
+// empty.
 ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
     const iovec whole{frame, length};
     const ssize_t sent = write_encrypted({&whole, 1});
@@ -72,7 +75,7 @@ ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
     return keep_rest(frame + gone, length - gone);
 }
 
-// Fails with EBADMSG if the bytes are not what the peer sent.
+// Works like recvmsg(). Fails with EBADMSG if the received bytes are not what the peer sent.
 ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
     decrypting_stream& in = encrypted_->in;
     while (true) {

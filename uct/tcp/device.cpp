@@ -33,7 +33,8 @@ device_kind kind_of(const fs::path& folder, unsigned flags) {
     if (fs::exists(folder / "bridge", ignored)) return device_kind::bridge;
     if (fs::exists(folder / "tun_flags", ignored)) return device_kind::tunnel;
     if (fs::exists(folder / "device", ignored)) return device_kind::hardware;
-    // The type of virtual Ethernet (bond, vlan, veth) is 1; other types are loopback-like.
+    // Virtual Ethernet devices (bond, vlan, veth) have the type 1, ARPHRD_ETHER. Other virtual
+    // devices are tunnels.
     return read_number(folder / "type", 1) == 1 ? device_kind::stacked : device_kind::tunnel;
 }
 

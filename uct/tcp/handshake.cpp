@@ -36,9 +36,10 @@ std::array<std::byte, wire::greeting_size> packed(const wire::greeting& value) n
     return bytes;
 }
 
-// A peer decides between connections only after both sides have proven themselves, and the peer
-// proves first. So an unproven refusal of this kind is not from the peer: a process that has taken
-// the port of an ended peer must not make this side retry for ever.
+// Returns whether the peer gives this reason only after the challenge, in which it proves that it
+// is the peer. A peer chooses between two connections after both sides have sent their proofs.
+// Without the peer's proof, such a refusal comes from another process, for example one that listens
+// on the port of a peer that has ended. It must not make this side retry for ever.
 bool needs_proof(wire::refusal_reason reason) noexcept {
     return reason == wire::refusal_reason::lost_race || reason == wire::refusal_reason::stale;
 }
@@ -97,7 +98,7 @@ connecting_handshake::step connecting_handshake::on_challenge() noexcept {
     return step::send_proof;
 }
 
-// A peer that skips the challenge has proven nothing.
+// If the peer skipped the challenge, there is no identity_, and the welcome is invalid.
 bool connecting_handshake::is_welcome() const noexcept {
     return identity_ && ucs::security::same_tag(reader_.tail<0, ucs::security::tag_size>(),
                                                 identity_->of_accepting());

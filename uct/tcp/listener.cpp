@@ -11,7 +11,7 @@ namespace uct::tcp {
 
 namespace {
 
-// How long a new connection waits for an older one of the same pair to end.
+// A new connection waits so long for the end of an older one between the same two interfaces.
 constexpr ucs::time::nanoseconds older_connection_wait = 2 * ucs::time::second;
 
 }  // namespace
@@ -38,7 +38,7 @@ struct listener::pending_connection final : ucs::net::acceptor::pending {
     ucs::unique_fd fd;
     accepting_handshake handshake;
     ucs::time::nanoseconds waits_until =
-        0;  // deadline for the end of an older connection; 0: there is none
+        0;  // deadline for the end of an older connection; 0: this one does not wait
 };
 
 listener::listener(iface& owner, ucs::async::event_loop& events)
@@ -81,13 +81,14 @@ void listener::on_greeting(pending_connection& pending) noexcept {
     }
 }
 
-// Returns false if the pending connection was removed, or there is nothing more to read.
+// Reads and handles some bytes. Returns false if the pending connection was removed, or if there is
+// nothing more to read now.
 bool listener::read_greeting(pending_connection& pending) noexcept {
     const std::span<std::byte> space = pending.handshake.space();
     const ssize_t got = ::recv(pending.fd.get(), space.data(), space.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (got <= 0) {
-        acceptor_.reject(pending, nullptr);  // a cancelled attempt, or a port scan
+        acceptor_.reject(pending, nullptr);  // the peer cancelled its attempt, or scans ports
         return false;
     }
     switch (pending.handshake.take(static_cast<std::size_t>(got))) {
@@ -118,6 +119,8 @@ bool listener::read_greeting(pending_connection& pending) noexcept {
     return false;
 }
 
+// Decides between this connection and an existing one to the same interface. `end_older`: the
+// deadline for the end of the existing one has passed, so it is closed first.
 void listener::decide(pending_connection& pending, bool end_older) noexcept {
     try {
         const peer_key from{pending.handshake.hello().from, pending.handshake.peer_address()};
@@ -177,7 +180,7 @@ void listener::welcome(pending_connection& pending, connection& into) noexcept {
     if (answered) {
         into.adopt(std::move(fd), hello.attempt, session);
     } else {
-        owner_.attend(into);  // removes it if it was created for this attempt
+        owner_.attend(into);  // removes `into` if it was created for this attempt
     }
 }
 

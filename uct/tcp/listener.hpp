@@ -1,4 +1,4 @@
-// Listening sockets of an interface, and connections that have not proven their peer yet.
+// The listening sockets of an interface, and new connections whose peer is not authenticated yet.
 #pragma once
 
 #include "ucs/net/acceptor.hpp"

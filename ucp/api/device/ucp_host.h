@@ -1,8 +1,8 @@
 /*
- * Host functions of the interface by which kernels of a GPU start communication. This library does
- * not support memory of GPUs, so functions that make an object return UCS_ERR_UNSUPPORTED, and
- * the others have no object to act on. Programs that load with these functions fall back to the
- * host's calls.
+ * Host side of the device API, by which GPU kernels start communication. This library does not
+ * support GPU memory, so functions that make an object return UCS_ERR_UNSUPPORTED, and the others
+ * have no object to act on. Programs that use the device API can still be linked and loaded, and
+ * fall back to the host API.
  */
 #ifndef UCP_HOST_H_
 #define UCP_HOST_H_
@@ -17,8 +17,7 @@
 
 BEGIN_C_DECLS
 
-/** Lists of memory that a kernel uses: of its own side, of the peers' side, and of pairs of both.
- */
+/** Lists of memory that a kernel uses: local memory, memory of peers, and pairs of both. */
 typedef struct ucp_device_local_mem_list* ucp_device_local_mem_list_h;
 typedef struct ucp_device_remote_mem_list* ucp_device_remote_mem_list_h;
 typedef struct ucp_device_mem_list_handle* ucp_device_mem_list_handle_h;
@@ -82,8 +81,8 @@ ucs_status_t ucp_device_remote_mem_list_create(const ucp_device_mem_list_params_
                                                ucp_device_remote_mem_list_h* mem_list_h);
 
 /**
- * Makes a list of pairs of local and remote memory, as version 1.20 of the interface does. The
- * params of that version have no worker, and its elements no endpoint. Any thread.
+ * Makes a list of pairs of local and remote memory, as version 1.20 of UCX does. The params of that
+ * version have no worker, and its elements no endpoint. Any thread.
  *
  * @param ep      endpoint to the peer.
  * @param params  the pieces of memory.
@@ -96,12 +95,12 @@ ucs_status_t ucp_device_mem_list_create(ucp_ep_h ep, const ucp_device_mem_list_p
 /**
  * Returns the number of elements of a list. Any thread.
  *
- * @param mem_list_h  a list of either side.
+ * @param mem_list_h  a list of any of these kinds.
  * @return 0: no list can be made.
  */
 uint32_t ucp_device_get_mem_list_length(const void* mem_list_h);
 
-/** Frees a list of either side. Does nothing, because no list can be made. Any thread. */
+/** Frees a list of any of these kinds. Does nothing, because no list can be made. Any thread. */
 void ucp_device_mem_list_release(void* mem_list_h);
 
 /** Members of ucp_device_counter_params_t that are valid. */
@@ -122,7 +121,7 @@ typedef struct ucp_device_counter_params {
  *
  * @param worker       worker that the counter belongs to.
  * @param params       the counter's memory.
- * @param counter_ptr  its address; not changed.
+ * @param counter_ptr  address of the counter; the counter is not changed.
  * @return UCS_ERR_UNSUPPORTED.
  */
 ucs_status_t ucp_device_counter_init(ucp_worker_h worker, const ucp_device_counter_params_t* params,
@@ -133,7 +132,7 @@ ucs_status_t ucp_device_counter_init(ucp_worker_h worker, const ucp_device_count
  *
  * @param worker       worker that the counter belongs to.
  * @param params       the counter's memory.
- * @param counter_ptr  its address; not read.
+ * @param counter_ptr  address of the counter; the counter is not read.
  * @return 0: no counter can be prepared.
  */
 uint64_t ucp_device_counter_read(ucp_worker_h worker, const ucp_device_counter_params_t* params,

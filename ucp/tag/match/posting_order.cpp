@@ -6,7 +6,8 @@
 
 namespace ucp::tag {
 
-// Drops the recorded addresses; the next round of receives records them again.
+// Allocates a larger array. The recorded addresses are dropped, and the receives that are posted
+// from now on are recorded in the new array. If there is no memory, never tries again.
 void posting_order::grow(std::size_t posted) noexcept {
     const std::size_t size = 2 * std::bit_ceil(posted);
     std::unique_ptr<std::uintptr_t[]> fresh(new (std::nothrow) std::uintptr_t[size]());

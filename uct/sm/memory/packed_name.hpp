@@ -1,11 +1,12 @@
-// Packed name of a block, as part of keys for other processes of the host.
+// Packed form of the name of a memory block. Memory keys contain it, and with it other processes of
+// the host find the block.
 //
-// at  bytes
-//  0  8  host
-//  8  8  tag
-// 16  4  process id namespace
-// 20  4  process id
-// 24  4  descriptor
+// offset  bytes
+//  0      8      host
+//  8      8      tag
+// 16      4      process id namespace
+// 20      4      process id
+// 24      4      file descriptor in that process
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ inline constexpr std::size_t packed_name_size = 28;
 using packed_name = std::array<std::byte, packed_name_size>;
 
 namespace detail {
-// Words of four bytes, because the size is no multiple of eight.
+// Consists of 4-byte words: members of 8 bytes would pad the struct to a multiple of 8.
 struct name_words {
     std::array<std::uint32_t, 2> host;
     std::array<std::uint32_t, 2> tag;
@@ -38,7 +39,7 @@ static_assert(sizeof(name_words) == packed_name_size);
                                                          name.pid_namespace, name.pid, name.fd});
 }
 
-// The bytes are untrusted, and so is the name.
+// The bytes come from a peer and are not checked, so the resulting name is untrusted, too.
 [[nodiscard]] inline block_name unpack(const packed_name& bytes) noexcept {
     const auto words = std::bit_cast<detail::name_words>(bytes);
     return {std::bit_cast<std::uint64_t>(words.host), std::bit_cast<std::uint64_t>(words.tag),

@@ -20,7 +20,7 @@ void incoming::on_socket_event() {
 void incoming::take(packet& got) {
     if (state_ == state::connected) return answer(got.content());
     if (state_ == state::challenged) return greet(got);
-    if (is_wake_up_call(got.content())) return;  // the reason for the call is in its ring
+    if (is_wake_up_call(got.content())) return;  // it announces a message in the ring
     refuse("it said something after its hello");
 }
 
@@ -38,7 +38,8 @@ void incoming::answer(std::span<const std::byte> received) {
 void incoming::greet(packet& got) {
     const auto said = parse_hello(got.content());
     if (!said.value) return refuse(said.reason);
-    // A sender with the address of this interface knows its secret.
+    // The secret is part of the address of this interface, so a sender that was given the address
+    // knows it.
     if (!exchange_->accepts(said.value->proof))
         return refuse("it does not know the secret of this process");
     if (!got.fd) return refuse("its hello came without a segment");

@@ -1,3 +1,4 @@
+// Progress of the posix interface: reads the rings, retries connections, and reports failures.
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -35,8 +36,8 @@ unsigned posix_iface::serve() {
     return count;
 }
 
-// Handlers may create and destroy endpoints but cannot change the list of rings, which changes only
-// with socket events and at the end of progress.
+// A handler may create and destroy endpoints, but that does not change the list of rings: it
+// changes only in socket events and at the end of progress.
 unsigned posix_iface::receive(incoming& from) {
     ring_reader& ring = from.ring();
     unsigned count = 0;
@@ -75,7 +76,8 @@ ucs_status_t posix_iface::arm() noexcept {
     for_each_waiting(
         [&](base_ep& sender) { busy = !static_cast<posix_ep&>(sender).sleep() || busy; });
     if (busy) return UCS_ERR_BUSY;
-    // No descriptor reports when a full accept queue has room again.
+    // The kernel does not report when the full accept queue of a receiver has room again, so a
+    // timer wakes the worker to connect again.
     if (attention_ && retry_timer_ == 0) {
         retry_timer_ = events_.add_timer(
             retry_pause, [this] { retry_timer_ = 0; }, true);
@@ -94,8 +96,8 @@ unsigned posix_iface::handle_attention() {
     return count + finish_completions() + report_failures();
 }
 
-// The socket of an endpoint may report that its peer is gone before the peer's ring has been read,
-// which may contain replies to the endpoint's operations.
+// Reports the failure of endpoints whose peer is gone, but first delivers the messages that are
+// still in the peer's ring: they may be replies to the endpoint's operations.
 void posix_iface::report_ended() {
     if (ended_.empty()) return;
     accept_some();
@@ -110,7 +112,8 @@ void posix_iface::report_ended() {
     }
 }
 
-// Reads at most as much as the ring holds, because a living sender may continue to write.
+// Reads at most as many messages as the ring has slots, because the sender may still be alive and
+// write more.
 void posix_iface::read_ring_of(std::uint64_t sender) {
     for (const auto& from : rings_) {
         if (from->reply_socket() != sender) continue;
@@ -126,14 +129,15 @@ std::uint64_t posix_iface::received_from(std::uint64_t sender) const noexcept {
     std::uint64_t count = 0;
     for (const auto& from : rings_) {
         if (from->reply_socket() != sender) continue;
-        // The ring still contains a message that is being delivered.
+        // A message that is being delivered is still in the ring, but counts as received.
         count += from->ring().received() + (from->ring().ready() ? 1 : 0);
     }
     return count;
 }
 
 unsigned posix_iface::finish_completions() {
-    // A completion may start a new flush; the reserved room is for flushes that still wait.
+    // A completion may start another flush, which may reallocate finished_. Entries are erased only
+    // at the end and the capacity stays, because expect_flush() has reserved it.
     const std::size_t count = finished_.size();
     for (std::size_t i = 0; i < count; ++i) {
         const auto [done, status] = finished_[i];
@@ -155,6 +159,8 @@ void posix_iface::retry_connections() {
     if (introduce_orphans() || !retry_.empty()) attention_ = retries_only_ = true;
 }
 
+// Continues the connections whose endpoints are already destroyed but whose receivers do not have
+// the ring yet.
 bool posix_iface::introduce_orphans() {
     bool try_again = false;
     for (std::unique_ptr<outgoing>* place = &orphans_; *place != nullptr;) {
@@ -170,7 +176,8 @@ bool posix_iface::introduce_orphans() {
     return try_again;
 }
 
-// Returns false if its socket does not report when to continue.
+// Watches the orphan's socket if the next step is a reply of the receiver. Returns false if the
+// caller must retry the orphan itself, because the socket does not report when that is possible.
 bool posix_iface::watch(outgoing& orphan) noexcept {
     if (!orphan.awaits_reply()) return false;
     if (!orphan.watched) {

@@ -63,8 +63,9 @@ int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noe
     return ucs::sys::send_with_descriptor(socket, bytes, descriptor);
 }
 
-// If a goodbye is not delivered, the end of the connection tells nearly as much. A socket that
-// takes no wake-up call has unread data, which wakes the peer, too.
+// Ignores errors. If a goodbye is not delivered, the peer still notices that the connection ends,
+// but not the reason. If the socket is too full for a wake-up call, it holds unread packets, which
+// wake the peer as well.
 void send_plain_packet(int socket, packet_kind kind) noexcept {
     const packet_header said{.kind = kind};
     (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,4 +1,4 @@
-/* Devices of the machine. */
+/* The type that numbers the devices of the machine in UCX's interface. */
 #ifndef UCS_SYS_TOPO_BASE_TOPO_H_
 #define UCS_SYS_TOPO_BASE_TOPO_H_
 
