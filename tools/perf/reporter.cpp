@@ -27,7 +27,8 @@ void reporter::header(quantity measured, double rank, const std::vector<std::str
     print(table_header(style_, measured, rank, batch_files));
 }
 
-// The full table shows the position in the title of the test.
+// The full table shows the position of the test in its title, so the row counter on stderr only
+// counts.
 void reporter::begin_test(const std::vector<std::string>& names) {
     if (style_.is_full_table()) {
         counter_.skip();

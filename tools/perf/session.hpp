@@ -1,4 +1,4 @@
-// The three modes of the process: server, client, or loopback.
+// The three modes in which ucx_perftest runs: server, client, or loopback.
 #pragma once
 
 #include "tools/perf/core/program_options.hpp"
@@ -8,10 +8,11 @@ namespace tools::perf {
 // Waits for one client and runs the tests that it requests.
 void run_server(const program_options& options);
 
-// Runs the tests of the command line and its batch files against a server, prints the results.
+// Runs the tests of the command line and of its batch files against a server, and prints the
+// results.
 void run_client(const program_options& options);
 
-// Runs the tests within this process.
+// Runs the tests between two sides in this process, and prints the results.
 void run_loopback(const program_options& options);
 
 }  // namespace tools::perf

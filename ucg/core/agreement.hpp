@@ -27,7 +27,7 @@ public:
     // Ends an operation that has not run, on every rank, when its turn comes: all ranks have the
     // same order.
     void stop(request& request, ucs_status_t why) noexcept;
-    // std::bad_alloc.
+    // Throws std::bad_alloc.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
 private:

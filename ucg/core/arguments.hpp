@@ -34,11 +34,11 @@ struct arguments {
     // The functions below return a status of ucg_request_init(), each with a line in the log.
     //
     // read() derives the call from everything that ranks must pass alike. If a rank's arguments are
-    // refused here, the rank cannot know which algorithm the others use. std::bad_alloc.
+    // refused here, the rank cannot know which algorithm the others use. Throws std::bad_alloc.
     static ucs::result<arguments> read(const ucg_coll_args_t& args, schedule::rank_t rank,
                                        schedule::rank_t size);
     // Checks the arguments that concern this rank alone: its buffers and its time limit. Requires
-    // arguments that can be read. std::bad_alloc.
+    // arguments that can be read. Throws std::bad_alloc.
     static ucs_status_t check_own(const ucg_coll_args_t& args, schedule::rank_t rank,
                                   schedule::rank_t size);
     // Checks only the buffers, for other buffers with arguments that were checked.

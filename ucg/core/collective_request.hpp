@@ -17,7 +17,7 @@ namespace ucg {
 // context.
 class collective_request final : public request {
 public:
-    // Makes a request for any arguments, even refused ones: see refused(). std::bad_alloc.
+    // Makes a request for any arguments, even refused ones: see refused(). Throws std::bad_alloc.
     static std::unique_ptr<collective_request> make(group& group, const ucg_coll_args_t& args);
 
     // Returns UCS_OK, or why the arguments were refused (a status of ucg_request_init()): when it

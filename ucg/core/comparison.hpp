@@ -15,7 +15,7 @@ namespace ucg {
 // concerned write log lines. Owner context.
 class comparison final : public schedule::program {
 public:
-    // Sets this rank's call. std::bad_alloc.
+    // Sets this rank's call. Throws std::bad_alloc.
     void init(schedule::rank_t size, const signature& own, shares own_shares);
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;

@@ -26,10 +26,10 @@ public:
     // Returns whether the exchange is private, so that it may carry a secret of the members.
     [[nodiscard]] virtual bool is_private() const noexcept { return false; }
     // Returns the addresses of all members, by their ranks in the exchange, if they are known
-    // already. std::bad_alloc.
+    // already. Throws std::bad_alloc.
     [[nodiscard]] virtual net::member_addresses addresses() const { return {}; }
     // Publishes this rank's address, so that the others can look it up after another round. Returns
-    // the book for lookups; null if lookups are not available. std::bad_alloc.
+    // the book for lookups; null if lookups are not available. Throws std::bad_alloc.
     [[nodiscard]] virtual std::shared_ptr<net::lookup_address_book> publish(
         std::span<const std::byte>) {
         return {};

@@ -18,7 +18,7 @@ public:
     kept_requests();  // std::bad_alloc
     ~kept_requests();
 
-    // Returns a request for these arguments. The caller must give it back. std::bad_alloc.
+    // Returns a request for these arguments. The caller must give it back. Throws std::bad_alloc.
     collective_request& take(group& group, const ucg_coll_args_t& args);
     // Takes a request back that has ended. Destroys it if it cannot be reused.
     void give_back(collective_request& request) noexcept;

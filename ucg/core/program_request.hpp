@@ -16,7 +16,7 @@ enum class program_starts : std::uint8_t { any_number, one };
 // Owns the program. Owner context.
 class program_request final : public request {
 public:
-    // `timeout`, `callback`: see request. std::bad_alloc.
+    // `timeout`, `callback`: see request. Throws std::bad_alloc.
     program_request(group& group, std::unique_ptr<schedule::program> program, program_kind kind,
                     program_starts starts = program_starts::any_number, double timeout = 0,
                     const listener& callback = {});

@@ -37,7 +37,7 @@ struct signature {
 };
 
 // For example "allreduce of 8 fp32 with sum, by ring". Calls that do not fit have different texts.
-// std::bad_alloc.
+// Throws std::bad_alloc.
 [[nodiscard]] std::string text_of(const signature& call);
 
 // Counts of elements that a rank expects to give to each rank and to take from each, if they may

@@ -92,8 +92,8 @@ ucs_status_t dispatch::prepare() {
         else
             sends_.push_back({i, allocate_two(plan_->sends.tokens.longest(i))});
     }
-    // Each rank begins with the ranks above its own number, so that ranks begin with different
-    // targets.
+    // The sends begin with the first target above this rank and wrap around, so that not all ranks
+    // send to the same target first.
     const auto first = std::ranges::find_if(sends_, [&](const send_stream& s) {
         return plan_->sends.paths[s.path].target > group.self();
     });
@@ -115,8 +115,8 @@ ucs_status_t dispatch::prepare() {
     return space_.allocate();
 }
 
-// The rows of one source are contiguous in the output. If rows consist of values only and each
-// token has one row, this rank receives them directly into the output.
+// The rows of one source are contiguous in the output. This rank receives them directly into the
+// output if they consist of values only, if each token has one row, and if the output has no gaps.
 void dispatch::add_receivers() {
     const bool in_place = form_.has_only_values() && tensors_.into.expanded == nullptr &&
                           tensors_.into.into[values].is_dense();
@@ -177,6 +177,8 @@ void dispatch::fill() const noexcept {
     }
 }
 
+// Sends the tokens of this rank for one target, one message for each channel. It packs a message
+// while the previous one is in flight.
 task dispatch::send_path(member& me, const dispatch& self, const send_stream& stream) {
     const send_plan& sends = self.plan_->sends;
     const team& group = *self.plan_->group;
@@ -201,6 +203,7 @@ task dispatch::send_path(member& me, const dispatch& self, const send_stream& st
         co_await each;
 }
 
+// Copies the tokens of this rank for its own experts to the output.
 task dispatch::keep_own(member& me, const dispatch& self, const std::size_t& path) {
     const plan& plan = *self.plan_;
     const std::size_t own_rank = plan.group->self();
@@ -214,6 +217,8 @@ task dispatch::keep_own(member& me, const dispatch& self, const std::size_t& pat
     }
 }
 
+// Receives the tokens of a source on another node, and forwards each to the ranks of this node that
+// need it.
 task dispatch::relay(member& me, const dispatch& self, const relay_stream& relayed) {
     const plan& plan = *self.plan_;
     const team& group = *plan.group;
@@ -264,6 +269,8 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
         co_await going[i];
 }
 
+// Receives the rows of one source, from the source itself or from the rank that relays them, and
+// copies them to the output unless they arrive there.
 task dispatch::receive(member& me, const dispatch& self, const receive_stream& stream) {
     const plan& plan = *self.plan_;
     const std::size_t list = std::size_t{stream.source} * plan.options.channels;

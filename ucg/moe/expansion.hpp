@@ -1,4 +1,5 @@
-// The expanded layout: a row for each expert of this rank that a token chose, expert by expert.
+// The expanded layout of received tokens: one row for each choice of an expert of this rank, sorted
+// by expert.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 namespace ucg::moe {
 
 // The rows of an expert begin at a multiple of the alignment and are sorted by source rank, token
-// and index of the choice. Padding follows them up to the next multiple. Value, immutable once
-// made; any thread.
+// and index of the choice. Padding follows them up to the next multiple. A value that is immutable
+// once made; any thread.
 class expansion {
 public:
     static constexpr std::uint32_t no_row = ~std::uint32_t{0};
@@ -35,13 +36,14 @@ public:
     [[nodiscard]] std::uint32_t count(std::uint32_t expert) const noexcept {
         return counts_[expert];
     }
-    // Returns, for each choice of a received token, its row, or no_row if the expert belongs to
-    // another rank.
+    // Returns the rows of a received token, one for each of its choices; no_row if the expert
+    // belongs to another rank.
     [[nodiscard]] std::span<const std::uint32_t> rows_of(std::uint32_t received) const noexcept {
         return std::span(rows_).subspan(std::size_t{received} * k_, k_);
     }
 
-    // The same for all experts and rows. begins() has experts() + 1 entries.
+    // These return begin() and count() of all experts, and rows_of() of all received tokens, as
+    // arrays. begins() has experts() + 1 entries.
     [[nodiscard]] std::span<const std::uint32_t> begins() const noexcept { return begins_; }
     [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
     [[nodiscard]] std::span<const std::uint32_t> all_rows() const noexcept { return rows_; }

@@ -10,7 +10,7 @@
 namespace ucg::moe {
 
 // The size is quadratic in the number of ranks. So counts are exchanged only if the program asks
-// for them (settings::all_counts). Value, immutable once made.
+// for them (settings::all_counts). A value that is immutable once made.
 struct group_counts {
     std::vector<std::uint32_t> counts;  // [source, target] tokens; empty: not asked for
 

@@ -1,4 +1,4 @@
-// Checks of the header at the begin of each notify and low-latency message.
+// Checks of the header at the start of each notify and low-latency message.
 #pragma once
 
 #include "ucg/moe/team.hpp"

@@ -9,7 +9,7 @@
 
 namespace ucg::moe {
 
-// Rows are sorted by source rank, then by token. Value, immutable once made.
+// Rows are sorted by source rank, then by token. A value that is immutable once made.
 struct receive_plan {
     struct origin {
         rank_t source;

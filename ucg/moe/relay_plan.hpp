@@ -11,8 +11,8 @@
 namespace ucg::moe {
 
 // The tokens of each source that has this rank as its relay, including this rank itself. A source
-// may send its data directly (`relayed` is false); its routes pass the relay nevertheless. Value,
-// immutable once made.
+// may send its data directly (`relayed` is false); its routes pass the relay nevertheless. A value
+// that is immutable once made.
 struct relay_plan {
     struct stream {
         rank_t source;

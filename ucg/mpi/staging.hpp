@@ -8,7 +8,7 @@
 
 namespace ucg::mpi {
 
-// Elements at `place` bytes from the begin of the buffer.
+// Elements at `place` bytes from the start of the buffer.
 struct piece {
     std::ptrdiff_t place;
     std::uint64_t elements;

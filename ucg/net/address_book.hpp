@@ -76,7 +76,7 @@ public:
     }
 
     // Returns the addresses of some of these ranks, which become ranks 0, 1, ... in this order.
-    // std::bad_alloc.
+    // Throws std::bad_alloc.
     [[nodiscard]] member_addresses subset(std::span<const schedule::rank_t> members) const {
         member_addresses subset(book_, static_cast<schedule::rank_t>(members.size()));
         bool same = subset.size_ == size_;

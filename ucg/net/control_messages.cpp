@@ -88,7 +88,7 @@ void control_messages::respond(const query& message, ucp_ep_h to) noexcept try {
         return send_failure(to, {message.group, rank_left, message.awaited});
     const auto found = groups_.find(message.group);
     if (found == groups_.end()) return;
-    // The failure report may have gone only to ranks that are gone.
+    // The failure may have been sent only to ranks that are gone, so this rank sends it again.
     if (const ucs_status_t why = found->second->failure_of(message.operation); why != UCS_OK)
         return send_failure(to, {message.group, static_cast<std::int32_t>(why), message.operation});
     const auto report = found->second->reply_to_asker(message.operation, message.asker);
@@ -116,8 +116,9 @@ void control_messages::deliver(const failure& notice, ucp_fabric& to) noexcept {
                        is_known ? static_cast<ucs_status_t>(notice.status) : UCS_ERR_IO_ERROR);
 }
 
-// A message for a group that is gone is not needed. There is room for the failures of some
-// operations of large groups; the failures beyond that end by timeout.
+// A message for a group that is gone is dropped. The limit leaves room for the failures of some
+// operations of large groups. If a failure beyond the limit is dropped, its operation ends by
+// timeout.
 void control_messages::store_early(const failure& notice) noexcept try {
     constexpr std::size_t most = 4096;
     const bool is_making = is_used_ != nullptr && is_used_(is_used_arg_, notice.group);
@@ -133,7 +134,8 @@ void control_messages::add_group(std::uint32_t group, ucp_fabric& fabric) {
         if (each.group == group) deliver(each, fabric);
 }
 
-// Returns whether the asker may still get what it waits for.
+// Returns whether the operation of the asker can still complete: this rank has the group, or may
+// still make it, and has not lost the asker.
 bool control_messages::may_complete(const query& message) const noexcept {
     const auto found = groups_.find(message.group);
     if (found != groups_.end()) return !found->second->has_lost(message.asker);

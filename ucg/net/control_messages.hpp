@@ -1,5 +1,6 @@
 // Control messages between the ranks of a group, outside of its operations: reports that an
-// operation failed or a rank leaves the group, and the query which ranks an operation waits for.
+// operation has failed or that a rank leaves the group, and queries for the ranks that an operation
+// waits for.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -25,8 +26,8 @@ public:
     // Id of the active message, reserved on the worker for as long as the worker lives.
     static constexpr unsigned am_id = 0x7567;  // "ug"
 
-    // Layout of the messages, which differ in length. A peer sends them, so the fields may have any
-    // value.
+    // Layouts of the messages. The receiver distinguishes them by their lengths. The fields are
+    // untrusted: a peer may send any value.
     struct failure {
         std::uint32_t group;
         std::int32_t status;   // of the operation, or `rank_left`
@@ -35,19 +36,20 @@ public:
     // Status of a failure message: the rank `number` has destroyed the group, or has lost the rank
     // that receives the message.
     static constexpr std::int32_t rank_left = 1;
-    // Query: rank `asker` waits for rank `awaited` in an operation. If the awaited rank has left,
-    // or the operation has failed, the responder sends a failure; if it has started the operation,
-    // it sends a reply.
+    // Query: the rank `asker` waits for the rank `awaited`, the responder, in an operation. If the
+    // responder has left the group, or the operation has failed there, it sends a failure. If it
+    // has started the operation, it sends a reply.
     struct query {
         std::uint32_t group;
         schedule::rank_t asker, awaited;
         std::uint32_t unused;
         schedule::sequence_t operation;
     };
-    // The ranks that the responder waits for (`waiting_for`); sent again when the set changes, if
-    // the asker has an endpoint or is one of the few ranks that get one for that. It is empty if
-    // the responder waits for no rank, or only for ranks that have started. `started`: ranks of
-    // earlier replies that have started the operation.
+    // Reply of a rank that has started the operation. `waiting_for`: the ranks that have not
+    // started it and keep the responder from finishing, as far as the responder knows
+    // (straggler_search.hpp). `started`: the ranks of its earlier replies that have started the
+    // operation since. When this changes, the responder sends a new reply, if it has an endpoint to
+    // the asker or may create one (ucp_fabric::may_update).
     struct reply {
         static constexpr std::uint32_t max_listed = straggler_search::max_ranks;
 
@@ -65,33 +67,34 @@ public:
     // Removes the handler; the worker may live on.
     static void stop_listening(ucp_worker_h worker) noexcept;
 
-    // Delivers messages for a group to its fabric, also those that came before: other ranks may
-    // have made the group earlier. std::bad_alloc.
+    // Delivers messages for a group to its fabric, including those that came before this call:
+    // other ranks may have made the group earlier. Throws std::bad_alloc.
     void add_group(std::uint32_t group, ucp_fabric& fabric);
-    // Drops the messages for a group that was not made.
+    // Drops the stored messages for a group that this process has failed to make.
     void drop_early(std::uint32_t group) noexcept {
         std::erase_if(early_, [group](const failure& each) { return each.group == group; });
     }
-    // Sets the function that tells whether a group that this process does not have may still be
-    // made.
+    // Sets the function that returns whether this process uses a group number. If it does, the
+    // group may still be made, so early messages for it are stored.
     void set_group_check(bool (*is_used)(void* arg, std::uint32_t group), void* arg) noexcept {
         is_used_ = is_used;
         is_used_arg_ = arg;
     }
-    // Removes a group. `failed`: operations of the group failed, so messages for them may still
-    // come.
+    // Removes a group. `failed` is true if operations of the group failed, so that messages for
+    // them may still come; late() then drops them.
     void remove_group(std::uint32_t group, bool failed) noexcept {
         groups_.erase(group);
         if (failed) late_.expect(group);
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    // Sends a failure. If it cannot be sent, it is lost: a rank that waits for this one sends
-    // queries.
+    // Sends a failure, without retry: a rank that waits for this one learns of a lost failure by a
+    // query.
     void send_failure(ucp_ep_h to, const failure& notice) noexcept {
         static_cast<void>(send(to, &notice, sizeof notice, 0, max_failures));
     }
-    // Both return whether the message is on its way; if not, the caller may try again later.
+    // This and the next function return whether the message was sent. If not, the caller may try
+    // again later.
     [[nodiscard]] bool send_query(ucp_ep_h to, const query& message) noexcept;
     // Sends a reply: rank `responder` has started the operation, with this report.
     [[nodiscard]] bool send_reply(ucp_ep_h to, std::uint32_t group, schedule::rank_t responder,
@@ -99,16 +102,18 @@ public:
                                   const straggler_search::report& report) noexcept;
 
 private:
-    // Limits of messages under way by one endpoint. Beyond them, no reply or no failure is sent by
-    // it, so that a peer which sends queries and does not read costs no memory.
+    // Limits on the messages in flight to one endpoint; max_replies also limits queries. A message
+    // beyond its limit is not sent. So a peer that sends queries and does not receive the replies
+    // cannot use up the memory of this process.
     static constexpr unsigned max_replies = 64;
     static constexpr unsigned max_failures = 4096;
 
-    // Numbers of messages under way, by endpoint. Sends may end after the context.
+    // The number of messages in flight to each endpoint. It is shared, because sends may complete
+    // after the context is destroyed.
     using traffic = std::unordered_map<ucp_ep_h, unsigned>;
     class message_under_way {
     public:
-        // std::bad_alloc.
+        // Counts a message until the destructor is called. Throws std::bad_alloc.
         message_under_way(std::shared_ptr<traffic> counts, ucp_ep_h to);
         message_under_way(const message_under_way&) = delete;
         message_under_way& operator=(const message_under_way&) = delete;
@@ -136,7 +141,7 @@ private:
     bool (*is_used_)(void* arg, std::uint32_t group) = nullptr;
     void* is_used_arg_ = nullptr;
     late_messages late_;
-    std::vector<failure> early_;  // for groups that are being made
+    std::vector<failure> early_;  // for groups that this process is making
     const std::shared_ptr<traffic> under_way_ = std::make_shared<traffic>();
 };
 

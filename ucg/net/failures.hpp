@@ -23,7 +23,7 @@ public:
     [[nodiscard]] bool is_forgotten(schedule::sequence_t number) const noexcept {
         return number < forgotten_;
     }
-    // `next`: the first operation that this rank has not started. std::bad_alloc.
+    // `next`: the first operation that this rank has not started. Throws std::bad_alloc.
     void add(schedule::sequence_t number, ucs_status_t why, schedule::sequence_t next) {
         all_.emplace(number, why);
         constexpr std::ptrdiff_t max_remembered = 64;

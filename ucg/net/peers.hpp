@@ -22,7 +22,7 @@ public:
     // it, before the call that makes it returns.
     using reach_function = void (*)(void* arg, schedule::rank_t reached, ucp_ep_h endpoint);
 
-    // std::bad_alloc.
+    // Throws std::bad_alloc.
     peers(ucp_worker_h worker, member_addresses addresses, loss_function lost,
           reach_function reached, void* arg)
         : worker_(worker),

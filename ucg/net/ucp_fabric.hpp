@@ -27,7 +27,7 @@ public:
 
     // `group`: its number in the context, the same on every rank. `send_timeout`: how long a failed
     // operation waits for a rank that lives but does not receive what was sent to it; then the rank
-    // counts as lost. std::bad_alloc.
+    // counts as lost. Throws std::bad_alloc.
     ucp_fabric(ucp_worker_h worker, control_messages& control, std::uint32_t group,
                schedule::rank_t rank, member_addresses addresses,
                ucs::time::nanoseconds send_timeout = default_send_timeout);
@@ -74,7 +74,7 @@ public:
     }
     // Returns the report for a rank that queries an operation, with as many stragglers as a message
     // has room for; nothing if this rank has not started the operation. The asker gets a new report
-    // when it changes, if it has an endpoint or may get one. std::bad_alloc.
+    // when it changes, if it has an endpoint or may get one. Throws std::bad_alloc.
     [[nodiscard]] std::optional<straggler_search::report> reply_to_asker(
         schedule::sequence_t number, schedule::rank_t asker);
     // A rank reports that it has started the operation, and which ranks it waits for. All arguments

@@ -27,7 +27,7 @@ struct early_message {
     bool complete = false;
 
     // Appends the next bytes. The memory grows with the bytes that come, and never beyond the
-    // length that the sender announced. std::bad_alloc.
+    // length that the sender announced. Throws std::bad_alloc.
     void append(const std::byte* data, std::size_t count) {
         const std::size_t wanted = content.size() + count;
         if (wanted > content.capacity())
@@ -58,7 +58,7 @@ public:
                (capacity != 0 ? ucs::sys::heap_cost(capacity) : 0);
     }
 
-    // Adds a message without content, behind those with the same key. std::bad_alloc.
+    // Adds a message without content, behind those with the same key. Throws std::bad_alloc.
     [[nodiscard]] position add(const message_key& key, std::uint64_t bytes) {
         return all_.emplace(key, early_message{bytes, {}, false});
     }

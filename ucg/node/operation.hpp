@@ -28,7 +28,8 @@ public:
     // UCS_ERR_INVALID_PARAM or UCS_ERR_OUT_OF_RANGE for sizes that overflow, or UCS_ERR_NO_MEMORY.
     [[nodiscard]] ucs_status_t init(const call& args) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
-    // Describes the method, for people. Call it only after init() returned UCS_OK. std::bad_alloc.
+    // Describes the method, for people. Call it only after init() returned UCS_OK. Throws
+    // std::bad_alloc.
     [[nodiscard]] std::string description() const;
 
     // Starts the operation; it begins when those started before have ended. All ranks must start

@@ -50,7 +50,7 @@ public:
 
     // Maps a file that another rank made, and returns the first copy. Its size and header must be
     // the expected ones. Maps only the first copy if there is no room for all.
-    // UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY. std::bad_alloc.
+    // UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY. Throws std::bad_alloc.
     [[nodiscard]] static ucs::result<shared_memory> attach(int fd, const geometry& layout,
                                                            std::uint32_t copies = 1);
 

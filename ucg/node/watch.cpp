@@ -34,7 +34,7 @@ namespace {
 class watched_processes {
 public:
     // Returns nullptr if the death of the process cannot be noticed; then `is_gone` says whether it
-    // has already ended. std::bad_alloc.
+    // has already ended. Throws std::bad_alloc.
     [[nodiscard]] std::shared_ptr<const watched_process> find_or_open(pid_t pid, bool& is_gone) {
         const std::lock_guard guard(lock_);
         // A dead process may have left its pid to another process.

@@ -152,7 +152,7 @@ void ucm_set_global_opts(const ucm_global_config_t* ucm_opts);
 /**
  * Handler of an event. Runs in the thread that changes memory, possibly inside an allocator: it
  * must not allocate, nor wait for a thread that does. It may report events, and set and unset
- * handlers. It is undefined if a handler that it sets is called for the current event, and no
+ * handlers. It is undefined whether a handler that it sets is called for the current event, and no
  * function is replaced for such a handler. It must not call ucm_test_events and
  * ucm_test_external_events.
  */
@@ -168,7 +168,7 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
  *         detectable (not with UCM_EVENT_FLAG_NO_INSTALL), or if events are not enabled. That is
  *         always so for UCM_EVENT_SBRK, whose calls are detected as UCM_EVENT_BRK.
  *         UCS_ERR_INVALID_PARAM if the callback is null or a bit is not one of ucm_event_type_t;
- * UCS_ERR_NO_MEMORY.
+ *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 

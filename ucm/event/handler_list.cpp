@@ -68,8 +68,8 @@ void handler_list::insert(handler* added) noexcept {
     store(*link, added);
 }
 
-// Handlers are taken from pages of their own, which are kept, because malloc may be the caller that
-// reports the event.
+// Takes handlers from pages that the list maps and never unmaps. malloc cannot be used: it may be
+// the caller that reports the event.
 handler_list::handler* handler_list::take_unused() noexcept {
     if (unused_ == nullptr) {
         constexpr std::size_t bytes = 4096;

@@ -14,7 +14,9 @@
 namespace ucm::reported {
 namespace {
 
-// Preserves errno of the call: handlers and the queries of this library do not change it.
+// Sets errno at the end of its scope to the value that the original call left, or to the previous
+// value without such a call. So handlers and the queries of this library do not change errno for
+// the program.
 class errno_of_call {
 public:
     errno_of_call() noexcept : value_(errno) {}
@@ -45,7 +47,8 @@ void report_unmapped(const void* address, std::size_t size) noexcept {
 // MADV_DONTNEED_LOCKED, which older headers lack.
 constexpr int dontneed_locked = 24;
 
-// Ranges before and after the program break moves.
+// Report the range that the program loses when the break moves down (called before the move), and
+// the range that it gains when the break moves up (called after the move).
 void report_break_down(char* from, char* to) noexcept {
     if (to < from) report_unmapped(to, static_cast<std::size_t>(from - to));
 }

@@ -10,7 +10,7 @@
 namespace ucm {
 namespace {
 
-// Parses "first-last" at the begin of every line, one character at a time.
+// Parses "first-last" at the beginning of every line, one character at a time.
 class range_scanner {
 public:
     explicit range_scanner(std::uintptr_t wanted) noexcept : wanted_(wanted) {}

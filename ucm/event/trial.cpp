@@ -16,7 +16,8 @@ constexpr int tried_events = UCM_EVENT_VM_MAPPED | UCM_EVENT_VM_UNMAPPED | UCM_E
                              UCM_EVENT_MUNMAP | UCM_EVENT_MREMAP | UCM_EVENT_MADVISE |
                              segment_events;
 
-// The events that arrived during a trial. Any thread that reports an event writes here.
+// The kinds of events that arrived during a trial. Each thread that reports an event sets bits in
+// `arrived`.
 struct observation {
     char* page;  // the page that is about to be unmapped; null before that
     int arrived;
@@ -28,15 +29,17 @@ bool covers_page(const ucm_event_t& event, const observation& seen) noexcept {
     return first <= page && page < first + event.vm_unmapped.size;
 }
 
-// The address of a new mapping is unknown before the call returns, so any event of the other kinds
-// counts. An unmapped range counts only if it is the trial's own.
+// The handler of the trial. An event VM_UNMAPPED counts only if it covers the page of the trial.
+// For the other kinds any event counts: the address of a new mapping is unknown until the call
+// returns.
 void note(ucm_event_type_t type, ucm_event_t* event, void* arg) {
     auto& seen = *static_cast<observation*>(arg);
     if (type == UCM_EVENT_VM_UNMAPPED && !covers_page(*event, seen)) return;
     __atomic_fetch_or(&seen.arrived, type, __ATOMIC_RELAXED);
 }
 
-// Maps a page, moves and advises it if such events are requested, and unmaps it.
+// Maps a page, calls mremap and madvise for it if events of these kinds are requested, and unmaps
+// it.
 void change_a_page(int events, observation& seen) noexcept {
     auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

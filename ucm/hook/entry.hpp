@@ -6,10 +6,10 @@
 
 namespace ucm::hook {
 
-// Position near the begin of a function for a jump of five bytes. The jump lies inside one
-// instruction, so that no thread executes between its bytes, and inside 16 aligned bytes, which are
-// written atomically. The effect of the preceding instructions is undone, or does not matter, when
-// another function takes over here.
+// A position near the start of a function where a jump of five bytes can be written. The jump
+// overwrites bytes of one instruction only, so no thread can be between these bytes. It lies inside
+// 16 aligned bytes, which are written atomically. The instructions before this position only grow
+// the stack, which the trampoline undoes, or have no effect on the function that the jump leads to.
 struct entry {
     std::uint8_t* address = nullptr;        // nullptr: no suitable position was found
     std::uint8_t stack = 0;                 // bytes by which the stack has grown at this position
@@ -18,8 +18,8 @@ struct entry {
 
 inline constexpr std::size_t jump_size = 5;
 
-// Returns the length of the instruction at `code`, or 0 if it is unknown. Knows the instructions at
-// the begin of functions that make a system call.
+// Returns the length of the instruction at `code`, or 0 if it is unknown. Knows the instructions
+// with which functions that make a system call start.
 [[nodiscard]] std::size_t instruction_length(const std::uint8_t* code) noexcept;
 
 // Finds the entry of a function with the C calling convention.

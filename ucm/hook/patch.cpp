@@ -42,8 +42,9 @@ bool exchange(block* target_block, const block& before, const block& after) noex
 #endif
 }
 
-// Makes every processor discard decoded instructions before it continues. On kernels without this
-// call, lowering the page's protection has already interrupted all processors of this process.
+// Makes every processor that runs this process discard decoded instructions before it continues. On
+// a kernel without this command, the mprotect call that made the page read-only has already
+// interrupted these processors.
 void synchronize_code() noexcept {
     kernel_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
     kernel_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);

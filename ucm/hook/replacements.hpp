@@ -1,4 +1,4 @@
-// Functions that replace those of the C library.
+// The functions that replace mmap, munmap and others of the C library, to report memory events.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ inline constexpr std::size_t function_count = 9;
 // supported.
 [[nodiscard]] const void* replacement_of(function id) noexcept;
 
-// Makes the replacement of `id` call `original`, another library's replacement that was installed
-// before, instead of the kernel.
+// Makes the replacement of `id` call `original` instead of the kernel: the replacement that another
+// library has installed before.
 void chain(function id, const void* original) noexcept;
 
 }  // namespace ucm::hook

@@ -27,7 +27,8 @@ std::uint8_t* take_page(std::uintptr_t address) noexcept {
 }  // namespace
 
 bool trampoline_page::open(const void* code) noexcept {
-    // A jump reaches 2 GB; half of that allows for the library's size.
+    // A jump of five bytes reaches 2 GB. The page is within 1 GB of `code`, so that jumps from
+    // everywhere in the C library reach it.
     constexpr std::uintptr_t step = std::uintptr_t{1} << 20;
     constexpr std::uintptr_t reach = std::uintptr_t{1} << 30;
     const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(code) & ~(step - 1);

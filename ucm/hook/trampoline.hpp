@@ -15,7 +15,7 @@ public:
     [[nodiscard]] bool open(const void* code) noexcept;
 
     // Adds a trampoline that removes `stack` bytes from the stack (or adds them, if negative) and
-    // jumps to `target`. Returns its begin, or nullptr if the page is full.
+    // jumps to `target`. Returns the address of the trampoline, or nullptr if the page is full.
     const void* add_jump(int stack, const void* target) noexcept;
 
     // Makes the trampolines executable. Returns false if the system does not permit it.

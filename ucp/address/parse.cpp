@@ -1,3 +1,4 @@
+// Parses packed worker addresses. The bytes come from peers and are untrusted.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,7 @@ std::uint64_t little_endian(view bytes) noexcept {
     return value;
 }
 
-// Destination of error reports: a throttle that counts them, or the log if null.
+// Destination of error messages: a throttle that limits and counts them, or the log itself if null.
 using reports = ucs::log::throttle*;
 
 template<class... Args>
@@ -148,8 +149,8 @@ ucs::result<worker_address> read_body(view packed, reports to) {
     return into;
 }
 
-// Returns the bytes of the address that begins at `start`, of which `size` may be read. Checks its
-// header, length, checksum and version.
+// Returns exactly the bytes of the address that begins at `start`. At most `size` bytes may be
+// read. Checks the header, length, checksum and version of the address.
 ucs::result<view> delimit(const std::byte* start, std::size_t size, reports to) {
     if (start == nullptr) return invalid(to, "there is none", 0);
     for (std::size_t i = 0; i < sizeof wire::magic; ++i) {

@@ -1,9 +1,9 @@
 /*
- * Functions of UCT by which programs communicate without UCP. Here the transports have no C
- * interface: every one of these that returns a status returns UCS_ERR_UNSUPPORTED and sets nothing,
- * and those that end an object do nothing, because there is none. They are exported so that the
- * loader finds them for programs that would use them on devices of their choice, and do without.
- * Any thread.
+ * The UCT functions with which programs of OpenUCX communicate without UCP. This library does not
+ * implement them: its transports have no C interface. Each function that returns a status returns
+ * UCS_ERR_UNSUPPORTED and sets no output; the functions that destroy an object do nothing. The
+ * library exports them so that programs that refer to them can be loaded, and can fall back to
+ * something else. Any thread.
  */
 #ifndef UCT_API_COMMUNICATION_H_
 #define UCT_API_COMMUNICATION_H_

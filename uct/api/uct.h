@@ -1,6 +1,7 @@
 /*
- * UCT: what transports there are. These are the functions with which programs look around; to
- * communicate, use UCP. Those of uct/api/communication.h are there for programs to be linked with.
+ * The C API of UCT. Its functions list the transports, their devices and their memory domains; to
+ * communicate, programs use UCP. The functions of uct/api/communication.h exist only so that
+ * programs that refer to them can be linked.
  */
 #ifndef UCT_API_UCT_H_
 #define UCT_API_UCT_H_

@@ -8,19 +8,19 @@
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
-/* Room for names, terminating zero included. */
+/* Sizes of name buffers, including the terminating zero. */
 #define UCT_COMPONENT_NAME_MAX 16
 #define UCT_TL_NAME_MAX 10
 #define UCT_MD_NAME_MAX 16
 #define UCT_DEVICE_NAME_MAX 32
 
 /* Opaque objects. */
-typedef struct uct_component* uct_component_h; /* a kind of transport */
-typedef struct uct_md* uct_md_h;               /* a component with its options */
-typedef struct uct_md_config uct_md_config_t;  /* option values */
+typedef struct uct_component* uct_component_h; /* a transport, such as tcp */
+typedef struct uct_md* uct_md_h;               /* a memory domain */
+typedef struct uct_md_config uct_md_config_t;  /* option values of a domain */
 
-/* Objects of the functions that communicate, which exist by name only: see uct/api/communication.h.
- */
+/* Objects of the functions in uct/api/communication.h, which only return UCS_ERR_UNSUPPORTED. The
+ * types are declared so that programs compile; no such object is ever created. */
 typedef struct uct_worker* uct_worker_h;
 typedef struct uct_iface* uct_iface_h;
 typedef struct uct_ep* uct_ep_h;
@@ -35,7 +35,7 @@ typedef struct uct_iface_addr uct_iface_addr_t;
 typedef struct uct_ep_addr uct_ep_addr_t;
 typedef struct uct_rkey_bundle uct_rkey_bundle_t;
 
-/** Handler of an active message. */
+/** Handler of an active message. No function calls it. */
 typedef ucs_status_t (*uct_am_callback_t)(void* arg, void* data, size_t length, unsigned flags);
 
 #endif

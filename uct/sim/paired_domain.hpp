@@ -5,7 +5,7 @@
 
 namespace uct::sim {
 
-// A peer's memory, as operations name it. Immutable.
+// Memory of a peer that this process has attached, for operations on it. Immutable.
 class remote_region final : public remote_memory {
 public:
     remote_region(std::uint64_t base, std::uint64_t length, std::uint32_t key,
@@ -25,9 +25,10 @@ private:
     const memory_access allowed_;
 };
 
-// Registers shared memory under random keys, with a resolution of bytes, and removes the
-// registration with the keeper. If a peer accesses the memory after that, its connection fails. The
-// fabric outlives the domain and its keepers. The thread of the simulation only.
+// Registers memory under random keys. A registration covers exactly the given bytes. It ends when
+// its keeper is destroyed, unless the simulated network keeps registrations (`keeps_registered`).
+// If a peer accesses the memory after that, its connection fails. The fabric outlives the domain
+// and its keepers. Only the thread of the simulation may use it.
 class paired_domain final : public memory_domain {
 public:
     explicit paired_domain(fabric& network);
@@ -45,6 +46,7 @@ public:
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
 
+    // Returns the registrations of this domain.
     [[nodiscard]] const std::shared_ptr<regions>& known() const noexcept { return known_; }
 
 private:

@@ -5,7 +5,7 @@
 //   1  u8   flags: 1 = has IPv4, 2 = has IPv6, 4 = loopback device; other bits must be 0
 //   2  u8   prefix length of the IPv4 network
 //   3  u8   prefix length of the IPv6 network
-//   4  u64  identity of the interface, random, never 0
+//   4  u64  interface id: the first 8 bytes of the interface's public key, never 0
 //   12 u64  identity of the network namespace (see ucs/net/network_identity.hpp)
 //   20      16 bytes secret of the interface, see ucs::security::worker_secret
 //   36 u16  port, 4 bytes IPv4 address   (when flag 1)

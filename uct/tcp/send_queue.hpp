@@ -14,12 +14,12 @@
 
 namespace uct::tcp {
 
-// Longest header and highest number of pieces of a zero-copy message.
+// Limits of a zero-copy message: the longest header, and the highest number of pieces.
 inline constexpr std::size_t max_zcopy_header = 256;
 inline constexpr std::size_t max_zcopy_pieces = 16;
 
 // A message that is sent from the caller's memory: frame header and message header (copied), the
-// caller's pieces, padding. The object is reused for the next message.
+// caller's pieces, padding. The queue reuses the object for its next zero-copy message.
 struct zcopy_message {
     static constexpr std::size_t max_parts = max_zcopy_pieces + 2;
 
@@ -28,16 +28,16 @@ struct zcopy_message {
     std::size_t first = 0;  // index of the first unsent part
     std::size_t count = 0;
     std::size_t bytes = 0;  // unsent bytes
-    std::unique_ptr<std::byte[]>
-        kept;  // the rest of a message whose memory was returned to the caller
+    // A copy of the rest of the message, if its memory was returned to the caller (keep_zcopy).
+    std::unique_ptr<std::byte[]> kept;
     completion* done = nullptr;
 
     void compose(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
                  std::size_t length, completion* when_sent) noexcept;
 };
 
-// Bytes that the socket did not take, followed by at most one zero-copy message. Has no socket.
-// Part of a connection; owner context.
+// Bytes that the socket has not accepted yet, followed by at most one zero-copy message. The queue
+// does not use the socket itself. Part of a connection; owner context.
 class send_queue {
 public:
     // Highest number of pieces that pieces() returns.
@@ -60,20 +60,22 @@ public:
     }
     [[nodiscard]] bool has_zcopy() const noexcept { return zcopy_active_; }
 
-    // Appends frames or the rest of one; requires has_room. Returns false if there is no memory;
-    // then nothing is appended.
+    // Appends whole frames, or the rest of a frame whose beginning the socket has accepted;
+    // requires has_room. Returns false if there is no memory; then nothing is appended.
     [[nodiscard]] bool append(std::span<const std::byte> bytes) noexcept;
 
-    // The zero-copy message that may be composed and sent next; requires !has_zcopy(). Returns
-    // nullptr if there is no memory.
+    // Returns the object in which the caller composes the next zero-copy message, which
+    // start_zcopy() adds to the queue; requires !has_zcopy(). Returns nullptr if there is no
+    // memory.
     [[nodiscard]] zcopy_message* next_zcopy() noexcept;
     void start_zcopy() noexcept { zcopy_active_ = true; }
 
-    // The bytes to send next, in order.
+    // Returns the queued bytes in the order in which they must be sent.
     [[nodiscard]] std::span<iovec> pieces() noexcept;
 
-    // Removes the first `count` bytes, which the socket has taken. Returns the completion of the
-    // zero-copy message if that has ended and has one. The caller calls it last.
+    // Removes the first `count` bytes, which the socket has accepted. If they include the end of
+    // the zero-copy message, returns its completion, or nullptr if it has none. The caller must
+    // call the completion last.
     [[nodiscard]] completion* advance(std::size_t count) noexcept;
 
     // Copies the rest of the zero-copy message, so that the caller may reuse its memory. Sets
@@ -84,7 +86,9 @@ public:
     // Drops everything. Returns the completion that must be called, or nullptr.
     [[nodiscard]] completion* clear() noexcept;
 
-    // All bytes ever queued. A flush waits until sent() reaches the value of queued().
+    // queued() is the number of all bytes that were ever queued, sent() of those that the socket
+    // has accepted. A flush waits until sent() reaches the value that queued() had when the flush
+    // began.
     [[nodiscard]] std::uint64_t queued() const noexcept { return sent_ + waiting(); }
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
     [[nodiscard]] std::size_t waiting() const noexcept {

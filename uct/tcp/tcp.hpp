@@ -1,4 +1,5 @@
-// The tcp transport: messages over TCP sockets, one interface per network device of the host.
+// The tcp transport sends messages over TCP sockets. It has one interface for each network device
+// of the host.
 #pragma once
 
 #include "uct/api/component.hpp"

@@ -1,6 +1,6 @@
 // Wire format of a tcp connection.
 //
-// First greetings, 40 bytes and a tail:
+// A connection begins with greetings. A greeting has 40 bytes, and a tail after them:
 //   0  u64  magic                     16 u64  interface id of the sender
 //   8  u16  version, now 4            24 u64  interface id that the sender wants to talk to
 //   10 u16  kind of greeting          32 u32  reason (of a refusal, else 0)
@@ -11,22 +11,25 @@
 //   hello      1   the side that connected    16 bytes of nonce
 //   challenge  4   the side that accepted     16 bytes of nonce, 16 of proof, 32 of public key
 //   proof      5   the side that connected    16 bytes of proof, 32 of public key, 16 of address
-//                                             tag, 16 of identity
-//   welcome    2   the side that accepted     16 bytes of identity
+//                                             tag, 16 of identity tag
+//   welcome    2   the side that accepted     16 bytes of identity tag
 //   refusal    3   either side, as its last   none
-// ucs/security/challenge.hpp describes nonces and proofs. Their key is made of the secret in the
-// address of the side that accepted and of the whole address, and of the job's key if there is one;
-// their context is the 40 bytes of the hello. So a proof holds for this address, these two
-// interfaces, this attempt and these terms alone. credentials.hpp describes identities: an
-// interface id is the first 8 bytes of the public key of the interface, and the address tag of the
-// side that connected, by which the other side knows which address it may have been told names this
-// interface.
 //
-// Then frames, each padded with zeros to a multiple of 8 bytes:
+// Nonces and proofs are those of ucs/security/challenge.hpp. Their key is derived from the packed
+// address of the side that accepted, which contains its secret, and from the job key if there is
+// one. Their context is the 40 bytes of the hello. So a proof is valid only for this address, these
+// two interfaces, this attempt and these terms.
+//
+// An interface id is the first 8 bytes of the interface's public key. The identity tags
+// (credentials.hpp) prove that each side owns the key pair of its interface id. The address tag is
+// that of the address of the side that connected. The side that accepted may know several addresses
+// with the same interface id; the tag says which of them leads to this interface.
+//
+// Frames follow the greetings, each padded with zeros to a multiple of 8 bytes:
 //   0  u32  length of the body, without padding
 //   4  u8   active message id (0 in control frames)
 //   5  u8   kind of frame
-//   6  u16  mark
+//   6  u16  mark, always 0x5748
 //   8  body
 //
 // Version rule: a receiver refuses every version but its own. Fields are little-endian.
@@ -66,7 +69,7 @@ enum class refusal_reason : std::uint32_t {
 };
 inline constexpr std::uint32_t last_refusal_reason = 8;
 
-// How a connection is protected; must be equal on both sides.
+// The protection of a connection. The two sides must have equal terms.
 struct terms {
     bool job_key = false;    // proofs also depend on the job's key
     bool encrypted = false;  // needs a job key
@@ -81,7 +84,7 @@ struct greeting {
     refusal_reason reason = refusal_reason::none;
     wire::terms terms = {};
 
-    // Bytes that follow the greeting.
+    // Returns the number of bytes in the tail.
     [[nodiscard]] std::size_t tail_size() const noexcept;
     void pack(std::span<std::byte, greeting_size> into) const noexcept;
 };
@@ -119,12 +122,12 @@ struct frame_header {
 };
 static_assert(sizeof(frame_header) == frame_header_size);
 
-// Bytes of a whole frame with a body of `length`.
+// Returns the size of a frame with a body of `length` bytes: header, body and padding.
 [[nodiscard]] constexpr std::size_t frame_size(std::size_t length) noexcept {
     return (frame_header_size + length + 7) & ~std::size_t{7};
 }
 
-// Nothing when the peer sent what no frame begins with.
+// Returns nothing if the bytes are not the header of a frame.
 [[nodiscard]] std::optional<frame_header> parse_frame(
     std::span<const std::byte, frame_header_size> from) noexcept;
 

@@ -12,7 +12,7 @@ double ratio(double above, double below) noexcept {
 measurement measure(quantity measured, std::size_t message_size, unsigned threads,
                     span_of_work since_last, span_of_work overall,
                     double sampled_seconds) noexcept {
-    // A round trip is two messages one after the other.
+    // An iteration of a latency test is a round trip: two messages, one after the other.
     const double messages_per_iteration = measured == quantity::latency ? 2 : 1;
     const double microseconds = 1e6 / messages_per_iteration;
     const double parallel = messages_per_iteration * threads;

@@ -15,13 +15,14 @@ namespace {
 constexpr std::string_view program_flags = "l6fvNq";
 constexpr std::string_view program_valued = "pcb";
 constexpr char peer_timeout_letter = '\x10';  // this option has only a long name
-// The peer sends an alive frame every 2 s.
+// The peer sends a keepalive every 2 s (peer_watch.cpp). A shorter timeout would end healthy runs.
 constexpr std::uint64_t least_peer_timeout = 5;
 constexpr std::uint64_t most_peer_timeout = 1'000'000;
 constexpr std::string_view override_letters = "nw";
 constexpr unsigned max_cpu = 65536;
 
-// Letters of options in other UCX versions, for tests that do not exist here.
+// Option letters of ucx_perftest in OpenUCX that belong to tests which do not exist here. They are
+// parsed so that the error can say that.
 constexpr std::string_view known_elsewhere_flags = "oB";
 constexpr std::string_view known_elsewhere_valued = "AKLFYagGP";
 

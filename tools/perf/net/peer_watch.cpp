@@ -16,7 +16,7 @@ namespace tools::perf {
 namespace {
 
 constexpr int grace_ms = 5'000;
-// Long enough not to disturb a measurement.
+// The interval is long enough that sending keepalives does not disturb a measurement.
 constexpr int alive_interval_ms = 2'000;
 
 ucs::unique_fd new_eventfd() {
@@ -25,7 +25,7 @@ ucs::unique_fd new_eventfd() {
     return fd;
 }
 
-// Returns false at the timeout.
+// Polls again after a signal. Returns false if the timeout has expired.
 bool poll_restarting(pollfd* fds, nfds_t count, int timeout_ms) {
     int ready = 0;
     do {

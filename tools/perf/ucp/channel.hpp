@@ -1,4 +1,5 @@
-// The common base of the channels of all families of functions.
+// Base of the classes that send and receive the messages of a test, one class for each family of
+// UCP functions (tag, active message, stream).
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -27,7 +28,8 @@ public:
     ucp_channel(const ucp_channel&) = delete;
     ucp_channel& operator=(const ucp_channel&) = delete;
 
-    // Starts the next message; at most window - 1 may be in flight.
+    // Starts to send the next message. The caller must first wait until at most window - 1 messages
+    // are in flight.
     void send() {
         slot& message = take_send_slot();
         send_param_.user_data = &message;
@@ -40,10 +42,10 @@ public:
         throw_if_failed();
     }
 
-    // Expects the next message.
+    // Starts to receive the next message.
     virtual void receive() = 0;
 
-    // Progresses until at most `left` are in flight.
+    // Progresses until at most `left` sends, or receives, are in flight.
     void wait_sends(unsigned left) {
         if (sends_.count() > left) {
             loop_.until([&] { return sends_.count() <= left; });
@@ -61,15 +63,16 @@ public:
     std::string describe_send();
 
 protected:
-    // A message in flight.
+    // A message in flight. `index` selects its buffer. Without validation one slot serves all
+    // messages of a direction.
     struct slot {
         ucp_channel* owner = nullptr;
         std::size_t index = 0;
         std::uint64_t number = 0;
     };
 
-    // `window`: the most messages in flight in a direction. `stream` distinguishes the contents of
-    // channels between the same two processes.
+    // `window` is the largest number of messages in flight in each direction. `stream`
+    // distinguishes the contents of channels between the same two processes.
     ucp_channel(const connection& conn, unsigned window, std::uint32_t stream);
     ~ucp_channel() = default;
 
@@ -78,7 +81,7 @@ protected:
 
     [[nodiscard]] unsigned sends_in_flight() const noexcept { return sends_.count(); }
     [[nodiscard]] bool validates() const noexcept { return validate_; }
-    // The content of message `number` as sent, and as expected.
+    // Return the content of the message `number` that this side sends, and that it expects.
     [[nodiscard]] pattern outgoing(std::uint64_t number) const noexcept {
         return {outgoing_stream_, number};
     }
@@ -89,18 +92,18 @@ protected:
     slot& take_receive_slot() {
         return validate_ ? take_numbered_receive_slot() : recv_slots_.front();
     }
-    // Returns whether take_receive_slot() may be called. Needed if arrivals take slots instead of
-    // calls of receive().
+    // Returns whether take_receive_slot() may be called. Only channels whose slots are taken by
+    // arriving messages, and not by receive(), need to check that.
     [[nodiscard]] bool has_receive_slot() {
         if (!validate_) return true;
         const std::lock_guard held(guard_);
         return !free_receives_.empty();
     }
-    // Records the end of a receive with `length` bytes. `by_callback`: a callback ended it, not the
-    // call itself.
+    // Records the end of a receive with `length` bytes. `by_callback` is false if the receive ended
+    // within the call that posted it.
     void receive_ended(slot& done, ucs_status_t status, std::size_t length, bool by_callback);
 
-    // Waits for the end of an operation that is not a numbered message.
+    // Waits for the end of an operation that is not a numbered message, such as an acknowledgement.
     void finish(ucs_status_ptr_t request, const char* operation);
 
     // Records the first error; the owner's thread throws it.
@@ -123,7 +126,7 @@ protected:
     message_memory send_memory_;
     message_memory recv_memory_;
     ucp_request_param_t send_param_{};
-    ucp_request_param_t recv_param_{};  // without its callback
+    ucp_request_param_t recv_param_{};  // the derived class sets its callback
     in_flight receives_;
 
 private:

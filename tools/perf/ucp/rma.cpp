@@ -17,8 +17,8 @@ std::size_t length_of(const connection& conn) {
     return std::max<std::size_t>(conn.params.message_size(), 8);
 }
 
-// Each side puts a message whose last byte is the number of the round, and waits for that of the
-// peer. An iteration is a round trip.
+// In each round, each side puts a message whose last byte is the number of the round, and waits
+// until the message of the peer has arrived in its memory. An iteration is a round trip.
 class put_latency final : public workload {
 public:
     explicit put_latency(const connection& conn)
@@ -50,8 +50,8 @@ private:
     void wait() {
         const volatile std::byte* last = window_.incoming() + size_ - 1;
         while (true) {
-            // Polling memory costs less than progress, which is needed if the peer's puts arrive as
-            // messages.
+            // Polling memory costs less than progress. Progress is needed because a transport
+            // without remote writes carries puts as messages.
             for (unsigned looks = 0; looks < 16; ++looks) {
                 if (*last == std::byte{round_}) return;
             }
@@ -65,7 +65,8 @@ private:
     std::uint8_t round_ = 0;
 };
 
-// One side operates; the other only progresses until it receives the message that all is done.
+// The initiator runs the operations. The responder only progresses until it receives the message
+// that the operations are done.
 class one_sided : public workload {
 public:
     one_sided(const connection& conn, unsigned window)

@@ -7,7 +7,7 @@ namespace tools::perf {
 
 enum class tag_send : std::uint8_t { standard, sync };
 
-// Messages of a thread have their own tag.
+// Each thread uses a tag of its own for its messages.
 class tag_channel final : public ucp_channel {
 public:
     tag_channel(const connection& conn, unsigned window, tag_send mode);
@@ -15,7 +15,8 @@ public:
     // With -U, waits until the message has arrived before it posts the receive.
     void receive() override;
 
-    // An empty message in the opposite direction.
+    // Send, and wait for, an empty message in the opposite direction, which acknowledges all
+    // messages.
     void acknowledge();
     void wait_acknowledgement();
 

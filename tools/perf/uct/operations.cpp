@@ -37,7 +37,7 @@ std::string mistake_in_messages(const test_params& params, const uct::iface_attr
     const uct::op needed = operation == send_operation::copied_short ? uct::op::am_short
                            : operation == send_operation::bcopy      ? uct::op::am_bcopy
                                                                      : uct::op::am_zcopy;
-    // Acknowledgements are short.
+    // The receiver acknowledges messages with am_short, whichever operation the test measures.
     if (!attr.ops.has(needed) || !attr.ops.has(uct::op::am_short))
         return fmt::format("no {}", name);
     if (size < header) {

@@ -12,7 +12,7 @@
 
 namespace uct::ib {
 
-// A port of a device as a transport uses it. Owner context.
+// One port of a device, opened by a transport. Owner context.
 class iface : public base_iface {
 public:
     // Resources that are acquired before the interface is constructed. Destroyed in reverse order.
@@ -21,7 +21,7 @@ public:
         std::shared_ptr<ib::domain> domain;
         std::uint8_t port = 1;
         ibv_port_attr attr{};
-        bool software = false;  // the device is software
+        bool software = false;  // a driver emulates the device, such as soft RoCE
         gid_entry gid;
         std::uint16_t pkey = 0;
         std::uint16_t pkey_index = 0;
@@ -47,30 +47,34 @@ public:
     [[nodiscard]] const address& own_address() const noexcept { return address_; }
 
 protected:
-    // Failures are logged.
+    // Opens the device and creates the queues of an interface. Failures are logged.
     static ucs::result<parts> gather(const resource& where, const iface_params& params,
                                      const queue_sizes& sizes);
+    // Requests one completion event for several completions (UCX_IB_CQ_EVENT_COUNT).
     static void moderate_events(parts& made) noexcept;
     iface(const resource& where, const iface_params& params, parts made);
     // Starts to watch the device. Must be called right after the constructor. Failures are logged.
     [[nodiscard]] ucs_status_t start();
-    // Sets the parameters that both sides of a connection need, from the interface's options.
+    // Sets the path MTU and the read depth that peers find in the address of this interface, and
+    // the estimated performance of the interface with that MTU.
     void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
 
-    // Events of the device are handled in this class, in the event loop, except for the following
-    // ones.
-    // An error of a queue pair of this interface or of another one:
+    // This class handles the events of the device, in the event loop. It calls the following
+    // functions of the transport.
+
+    // Handles the error of a queue pair, which may belong to another interface on the device.
     virtual void on_broken_pair(const device_event& event, ucs_status_t status) noexcept = 0;
-    // The device has failed: nothing can be sent or received any more. `go_on`: the device still
-    // reports the end of operations in progress. `end`: it does not, so they end here.
+    // Handles the failure of the device: nothing can be sent or received any more. `go_on`: the
+    // device still reports the end of operations in progress. `end`: it does not, so this function
+    // ends them.
     enum class completions : std::uint8_t { go_on, end };
     virtual void fail_all(ucs_status_t status, completions then) noexcept = 0;
     [[nodiscard]] virtual receive_pool& pool() noexcept = 0;
 
     // Returns true if progress should poll the completions of sends now, having received `arrived`
-    // messages. While messages arrive, handling them first serves the program better, unless a
-    // sender waits for credits. Sends are still polled now and then, because operations end with
-    // completions.
+    // messages. While messages arrive, progress handles only these, unless a sender waits for
+    // credits. It still polls the completions of sends in at least every eighth call, because
+    // operations end with them.
     [[nodiscard]] bool sends_are_due(unsigned arrived) noexcept {
         if (arrived != 0 && !waits_for_room() && ++skipped_send_polls_ < max_skipped_send_polls)
             return false;
@@ -99,7 +103,7 @@ protected:
     address address_;
 
 private:
-    // Results are cached.
+    // Caches of check_reachable().
     mutable ucs::net::kernel_routes routes_;
     mutable reach reach_;
     void take_events() noexcept;

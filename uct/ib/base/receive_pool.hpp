@@ -31,7 +31,7 @@ public:
     struct setup {
         const char* name;
         std::size_t segment;  // bytes of one buffer
-        std::size_t front;    // of these, before the begin of a message
+        std::size_t front;    // of these, before the first byte of a message
         std::uint32_t most;   // maximum number of buffers
         std::uint32_t first;  // buffers at first
         std::uint32_t batch;  // buffers that are posted at a time

@@ -1,12 +1,12 @@
-// Memory domain of transports between the processes of a host.
+// Memory domain of the shared-memory transports, which connect processes of one host.
 #pragma once
 
 #include "uct/api/memory.hpp"
 
 namespace uct::sm {
 
-// Memory is shared as blocks that peers map (shared_block.hpp), so only memory that was allocated
-// for that can be shared. Stateless: all instances are equivalent. Any thread.
+// Peers map the memory that allocate() returns (shared_block.hpp). They cannot map other memory, so
+// share() returns UCS_ERR_UNSUPPORTED. Stateless: all instances are equivalent. Any thread.
 class block_domain final : public memory_domain {
 public:
     ucs::result<shared_memory> allocate(std::size_t length) override;

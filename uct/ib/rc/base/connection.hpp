@@ -97,8 +97,8 @@ public:
         op.order = ++stepped_count_;
         stepped_.push_back(op);
     }
-    // The number of such operations that have begun; and whether one of the first so many has not
-    // ended.
+    // Return the number of such operations that have begun, and whether one of the first `first` of
+    // them has not ended.
     [[nodiscard]] std::uint32_t stepped_count() const noexcept { return stepped_count_; }
     [[nodiscard]] bool is_stepping(std::uint32_t first) const noexcept {
         return !stepped_.empty() && static_cast<std::int32_t>(stepped_.front().order - first) <= 0;
@@ -114,8 +114,8 @@ public:
     bool post_grant() noexcept;
     bool post_goodbye() noexcept;
 
-    // The work request of that number has completed with that status, and those before it without
-    // an error.
+    // Handles a completion: the work request of that number has ended with that status, and those
+    // before it without an error.
     void complete(std::uint32_t number, ucs_status_t status) noexcept;
 
     // Makes the device end all operations in progress. Idempotent.
@@ -161,7 +161,7 @@ private:
     flow_window flow_;
     std::uint32_t grant_ = 0;  // number of the last grant that was a message of its own
     op_queue ops_;
-    stepped_list stepped_;  // in the order of their begin
+    stepped_list stepped_;  // in the order in which they began
     std::uint32_t stepped_count_ = 0;
     bool goodbye_sent_ = false;
     state state_ = state::unconnected;

@@ -5,8 +5,8 @@
 namespace uct::rc {
 namespace {
 
-// A flush: waits for everything that was sent before, and for multi-step operations that have
-// begun.
+// A flush. It waits for all work requests that were posted before, and for the multi-step
+// operations that have begun before (stepped_op).
 struct flush_op final : tx_op {
     flush_op(connection& flushed, completion* waiting) noexcept : begun(flushed.stepped_count()) {
         for_user = true;
@@ -69,8 +69,8 @@ ucs_status_t ep::flush(completion* done) {
     return UCS_INPROGRESS;
 }
 
-// The device detects a dead peer only while a request is outstanding, so one must be posted, and
-// its completion must show.
+// The device detects a dead peer only while a work request is outstanding, and reports it with a
+// completion. So check() makes sure that a signaled request is outstanding.
 void ep::check() noexcept {
     if (!may_access()) return;
     if (connection_->idle()) {
@@ -81,7 +81,7 @@ void ep::check() noexcept {
     owner().handle_failure(*connection_);
 }
 
-// A queue pair in the error state refuses incoming requests.
+// Moves the queue pair to the error state, in which it refuses the requests of the peer.
 void ep::abort() noexcept {
     connection_->fail(UCS_ERR_CANCELED);
     owner().handle_failure(*connection_);

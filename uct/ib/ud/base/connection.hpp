@@ -8,7 +8,7 @@ namespace uct::ud {
 
 class ep;
 
-// A flush, which ends when all packets before `last` are acknowledged.
+// A flush, which ends when the peer has acknowledged all packets before the number `last`.
 struct flush_op {
     ucs::datastruct::queue_hook hook;
     psn last;
@@ -32,16 +32,16 @@ public:
     std::uint64_t id = 0;
     ep* endpoint = nullptr;  // nullptr: the endpoint is destroyed
     flush_queue flushes;
-    // Operations whose completions have not been called. The failure of the endpoint is reported
-    // after these.
+    // Number of zero-copy sends and flushes whose completions have not been called. The failure of
+    // the endpoint is reported after these.
     unsigned open_operations = 0;
-    bool dismantled = false;  // the connection has failed and its window is empty
-    ucs::datastruct::auto_unlink_hook send_queue_hook;  // waits for a free work request
-    ucs::datastruct::auto_unlink_hook timer_hook;       // has a deadline
-    // Index in lingering_connections.
+    bool dismantled = false;  // it has failed; its packets are dropped, its flushes ended
+    ucs::datastruct::auto_unlink_hook send_queue_hook;  // linked: it waits for a free work request
+    ucs::datastruct::auto_unlink_hook timer_hook;       // linked: its protocol has a deadline
+    // Index in lingering_connections, which owns the connection once the endpoint is destroyed.
     static constexpr std::size_t not_lingering = ~std::size_t{0};
     std::size_t lingering_index = not_lingering;
-    ucs::datastruct::auto_unlink_hook ended_hook;
+    ucs::datastruct::auto_unlink_hook ended_hook;  // linked: lingering_connections will destroy it
 
 private:
     const std::shared_ptr<peer> to_;
