@@ -13,13 +13,13 @@
 
 namespace tools::perf {
 
-// The environment of a test run. Not owned.
+// The objects that a test run uses, and the role of this process. The run does not own them.
 struct run_environment {
-    side part = side::both;
+    side part = side::both;             // role of this process
     control* peer = nullptr;            // null in loopback
     row_sink* rows = nullptr;           // null if this side does not measure
     bool progress_rows = false;         // whether to report rows during the test
-    const std::vector<unsigned>& cpus;  // -c
+    const std::vector<unsigned>& cpus;  // processors of option -c for the threads
     stop_flag& stop;
 };
 

@@ -1,4 +1,4 @@
-// Measures one row: a collective of one size.
+// Measures one row of ucg_perf's table: a collective with one size.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct measurement {
     std::vector<double> times;  // seconds of each iteration on its slowest rank
     std::string algorithm;
     std::string reason;
-    bool correct = true;  // on every rank; meaningful if data was compared
+    bool correct = true;  // no rank found a wrong element; also true if nothing was compared
 };
 
 // Measures one row. All ranks create and run their trial together, once.
@@ -57,9 +57,11 @@ private:
     ucg_coll_args_t args_;
     std::vector<buffers> memory_;
     std::vector<request> requests_;
-    std::uint64_t turn_ = 0;  // operations so far
-    bool compares_;           // compare each received element; each input element then differs
-    double per_tick_;         // seconds
+    std::uint64_t turn_ = 0;  // number of the next operation; selects its buffers and data
+    // If set, all input elements have different values, and each output element is checked. If
+    // not, one value fills the input.
+    bool compares_;
+    double per_tick_;  // seconds of a tick of read_ticks()
     std::optional<std::string> error_;
 };
 

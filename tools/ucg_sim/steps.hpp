@@ -1,4 +1,4 @@
-// Formats the steps of a critical path as text (--steps).
+// Formats the steps of a simulated collective's critical path as text (ucg_sim --steps).
 #pragma once
 
 #include <span>

@@ -10,8 +10,8 @@
 
 namespace ucp {
 
-// Adapts member functions to the function pointers that transports, the assembler and stored RTS
-// messages call.
+// Adapts member functions to the function pointers that transports, the assembler and unexpected
+// RTS messages call.
 class am_adapters {
 public:
     template<void (am_receiver::*Handler)(const std::byte*, std::size_t)>
@@ -28,7 +28,8 @@ public:
     static void incomplete_lost(worker& owner, ep&, const assembly& incomplete) {
         owner.messages().consume(*incomplete.block);
     }
-    // The peer may be alive and waiting, because only this side closed the endpoint.
+    // The endpoint to the sender failed, or this side closed it. A sender that is alive waits for a
+    // reply, so it is notified.
     static void unexpected_rts_lost(worker&, ep& from, unexpected_rts& self) {
         auto& block = static_cast<am_block&>(self);
         block.lost_status = UCS_ERR_CONNECTION_RESET;
@@ -128,7 +129,7 @@ void am_receiver::deliver(const am_handler& handler, const arrival& message,
                           std::span<const std::byte> data) {
     const bool in_place = !handler.persistent && blocks_.is_aligned(data.data());
     if (data.empty() || in_place) [[likely]] {
-        // The program sees the transport's memory and may write to it.
+        // The handler gets the transport's own memory, and may write to it.
         const ucs_status_t status =
             call(handler, message, const_cast<std::byte*>(data.data()), data.size(), 0);
         if (status == UCS_INPROGRESS) {
@@ -184,7 +185,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     if (!all_here) {
         cost = blocks_.cost_of(header.total, fields.header_length) + assembler::cost_of_message;
         if (!make_room(from->remote(), cost)) return log_over_limit(owner_, fields, header.total);
-        if (from->incoming_over()) {  // the program closed the endpoint meanwhile
+        if (from->incoming_over()) {  // make_room() called the program, which closed it
             log_dropped("the beginning of an active message", fields, header.total);
             return;
         }
@@ -278,7 +279,8 @@ void am_receiver::deliver_rts(const am_handler& handler, const arrival& message,
         block->state = am_block::use::kept;
         kept_.push_back(*block);
     } else {
-        // The program does not want it. With UCS_OK the sender sees a normal completion.
+        // The program does not want the data. The sender's request ends with the handler's status,
+        // which is UCS_OK if the program drops the data.
         block->state = am_block::use::kept;
         refuse(*block, status);
     }
@@ -286,8 +288,9 @@ void am_receiver::deliver_rts(const am_handler& handler, const arrival& message,
 
 bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     if (arriving_.has_room_for(bytes)) return true;
-    // If a peer has the largest share and sends on, its messages are dropped without searching all
-    // peers.
+    // No peer's share is larger than largest_share_. If the sender's share would become the
+    // largest, its message is dropped at once. So a peer that sends without end does not cause a
+    // search through all peers with each message.
     const std::uint64_t wanted = sender.arriving_share.used() + bytes;
     if (largest_share_ <= wanted) return false;
     peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
@@ -334,12 +337,13 @@ void am_receiver::charge_to(peer& sender, const request& receive) noexcept {
     if (is_fetch) move_charge(sender, *static_cast<am_block*>(receive.user_data));
 }
 
-// A peer may send any number of RTS messages, and memory for each is taken at once.
+// Allocates memory for the whole message before its data arrives. Calls make_room() first, because
+// a peer may send any number of RTS messages.
 void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
     const std::uint64_t cost =
         blocks_.cost_of(rts.total, message.fields.header_length) + owner_.requests().cost();
     const bool fits = make_room(from.remote(), cost);
-    if (from.incoming_over()) {  // the program closed the endpoint meanwhile
+    if (from.incoming_over()) {  // make_room() called the program, which closed it
         rndv_notify_sender(from, rts.request, UCS_ERR_CONNECTION_RESET);
         log_dropped("the RTS of an active message", message.fields, rts.total);
         return;

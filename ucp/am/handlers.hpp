@@ -9,13 +9,13 @@
 
 namespace ucp {
 
-// A program's handler, in one of the two forms of the interface.
+// A program's handler, in one of the two forms of ucp.h.
 struct am_handler {
-    ucp_am_recv_callback_t call = nullptr;   // newer form
-    ucp_am_callback_t call_older = nullptr;  // older form: gets no header and no RTS
+    ucp_am_recv_callback_t call = nullptr;   // ucp_worker_set_am_recv_handler
+    ucp_am_callback_t call_older = nullptr;  // ucp_worker_set_am_handler: no header, no rendezvous
     void* arg = nullptr;
     bool persistent = false;  // UCP_AM_FLAG_PERSISTENT_DATA
-    bool whole = false;       // UCP_AM_FLAG_WHOLE_MSG, and every handler of the older form
+    bool whole = false;       // UCP_AM_FLAG_WHOLE_MSG; also set for every `call_older`
 
     [[nodiscard]] bool is_set() const noexcept { return call != nullptr || call_older != nullptr; }
 };

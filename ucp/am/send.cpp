@@ -15,11 +15,12 @@ wire::am_fields fields_of(const am_message& message) noexcept {
     return {message.id, reply ? wire::am_reply : std::uint16_t{0}, message.header_length};
 }
 
-// The part sent together with the fields: the data, or the header if there is no data.
+// The payload that am_short can send together with the fields: the data, or the program's header if
+// there is no data.
 struct piece {
     const void* start = nullptr;
     std::size_t length = 0;
-    bool all = false;  // nothing else is sent
+    bool all = false;  // the message has no other part
 };
 
 piece only_piece(const am_message& message, ucp_datatype_t datatype) noexcept {
@@ -36,7 +37,8 @@ send_kind kind_of(const am_message& message, std::size_t data_length) noexcept {
     return (message.flags & UCP_AM_SEND_FLAG_RNDV) != 0 ? send_kind::am_rndv : send_kind::am;
 }
 
-// The program may change its header after the call returns.
+// Copies the program's header for UCP_AM_SEND_FLAG_COPY_HEADER: the program may change its header
+// as soon as the call returns.
 void copy_header(request& send) noexcept {
     send_state& state = send.state.send;
     auto* const copy = new (std::nothrow) std::byte[state.header_length];

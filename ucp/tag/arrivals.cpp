@@ -33,8 +33,8 @@ void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const
 
 }  // namespace
 
-// Adapts member functions to the function pointers that transports, the assembler and stored RTS
-// messages call.
+// Adapts member functions to the function pointers that transports, the assembler and unexpected
+// RTS messages call.
 class tag_handlers {
 public:
     static void add(worker& owner, assembly& into, const std::byte* data, std::size_t length) {

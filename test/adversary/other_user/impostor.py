@@ -45,7 +45,7 @@ def take(connection, found):
 
 
 def pretend(connection):
-    """Replies like the worker, as far as that is possible without the worker's secret."""
+    """Sends random bytes where the worker would reply: the impostor has no secret of the worker."""
     try:
         connection.send(os.urandom(256), socket.MSG_DONTWAIT)
     except OSError:
@@ -75,7 +75,7 @@ def serve(names, ports, report):
             elif not take(ready, found):
                 connections.remove(ready)
                 ready.close()
-    # Bytes that arrived before the signal count, too.
+    # Counts the connections and bytes that arrived before the signal, too.
     for each in listeners:
         each.setblocking(False)
         while accept(each, connections, found):
@@ -91,7 +91,8 @@ def serve(names, ports, report):
 
 
 class Impostor:
-    """Listens on `names` (abstract, with their @) and `ports` as that user, until `found` is called."""
+    """Listens as `user` on `names` (abstract socket names with their leading @) and `ports` (pairs of host and port),
+    until found() is called. That returns how many connections, bytes and descriptors it received."""
 
     def __init__(self, user, names, ports=()):
         self.reading, writing = os.pipe()

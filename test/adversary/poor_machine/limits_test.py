@@ -1,5 +1,5 @@
-"""Each limit of setrlimit(2), low at the start or lowered later: the program works, or a status and a log line give the
-reason."""
+"""Runs programs under low limits of setrlimit(2), set before the start or later. A program works, or a status and a log
+line give the reason."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from poor import LIMITS, TRANSPORTS, PoorCase, limited, lower, raised, run_limit
 
 UCG_PERF = os.environ["UCG_PERF_PROGRAM"]
 
-# Limits that a sanitizer cannot run under: it maps terabytes and has large frames.
+# Limits under which a program with a sanitizer cannot run: a sanitizer maps terabytes and enlarges stack frames.
 OF_MEMORY = ("AS", "DATA", "STACK")
 
 
@@ -36,7 +36,7 @@ class AtStart(PoorCase):
                     self.end(poor, other)
 
     def test_memory_files_are_under_the_limit_of_file_sizes(self):
-        """Shared memory is not used, the log has the reason, and tcp serves."""
+        """Shared memory cannot be used, the log has the reason, and messages go over tcp."""
         with Peer("all", limited("FSIZE", 65536)) as poor, Peer("all") as other:
             self.assertTrue(self.begin(poor))
             self.assertTrue(self.begin(other))
@@ -76,7 +76,7 @@ class WhileRunning(PoorCase):
                     self.lowered(tls, name, value, after_traffic=True)
 
     def test_file_sizes_after_the_start(self):
-        """New rings cannot be made: connections use tcp instead."""
+        """New rings in shared memory cannot be made, so connections use tcp."""
         with Peer("all") as poor, Peer("all") as other:
             self.assertTrue(self.begin(poor))
             self.assertTrue(self.begin(other))

@@ -34,6 +34,7 @@ unsigned offers(environment& where) {
 
 namespace {
 
+// A test case: one case of the suite on one transport.
 class case_on_transport final : public Catch::ITestInvoker {
 public:
     case_on_transport(transport_row where, suite_case test_case)
@@ -47,7 +48,8 @@ public:
         } catch (const std::exception& broken) {
             FAIL(broken.what());
         } catch (...) {
-            // A failed REQUIRE: print the report before the case is closed.
+            // A REQUIRE has failed. The environment's report must be printed before Catch2 ends the
+            // case.
             if (const std::string story = env->report(); !story.empty()) WARN(story);
             throw;
         }
@@ -58,6 +60,7 @@ private:
     const suite_case case_;
 };
 
+// A test case that stands for a transport which cannot work here. It only prints the reason.
 class left_out final : public Catch::ITestInvoker {
 public:
     explicit left_out(std::string why) : why_(std::move(why)) {}

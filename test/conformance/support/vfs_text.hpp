@@ -1,4 +1,4 @@
-// Reads what objects show in the object tree.
+// Reads the files that an object has in the object tree (ucs/vfs).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace conformance {
 
-// Returns the content of the folder of that name.
+// Returns the content of the folder `name` in `in`; empty if there is none.
 inline ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_view name) {
     ucs::vfs::directory found;
     for (const ucs::vfs::directory::entry& each : in.entries()) {
@@ -17,8 +17,8 @@ inline ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_
     return found;
 }
 
-// Returns the text of a file in `object`, by its path, without the end of its line; empty if there
-// is none.
+// Returns the text of the file at `path` in the object's folder, without its final newline. Returns
+// an empty string if there is no such file.
 template<class Object>
 [[nodiscard]] std::string vfs_text(const Object& object, std::string_view path) {
     ucs::vfs::directory folder;

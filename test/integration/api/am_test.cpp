@@ -252,7 +252,7 @@ TEST_CASE("data that a program has kept is freed with its worker") {
     const ucs_status_ptr_t sending = send(in.ep, {}, filled(50), UCP_AM_SEND_FLAG_EAGER);
     REQUIRE(in.progress_until([&] { return got.calls == 1; }));
     CHECK(in.finish(sending) == UCS_OK);
-    in.destroy();  // the leak check of the sanitizers detects the rest
+    in.destroy();  // the leak check of the sanitizers reports data that is not freed
 }
 
 TEST_CASE("data has the alignment that was requested for the worker") {
@@ -450,7 +450,8 @@ TEST_CASE("the older send functions deliver data to the older handlers") {
         CHECK(got.reply_ep != nullptr);
         CHECK(in.finish(sending) == UCS_OK);
     }
-    // A sender with the newer function may use rendezvous. The data is received for the handler.
+    // A message of the newer send function may use rendezvous. The library then receives the data
+    // before it calls the older handler.
     const auto data = filled(100'000);
     const int before = got.calls;
     const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV, 12);

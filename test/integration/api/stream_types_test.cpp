@@ -1,4 +1,5 @@
-// Byte streams of generic datatypes, which the program packs and unpacks.
+// Tests streams whose elements have a generic datatype, which callbacks of the program pack and
+// unpack.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -9,15 +10,15 @@ using namespace api;
 
 namespace {
 
-// Elements of 7 bytes with a distance of 11 bytes. Packed, they are dense and every bit is
-// inverted.
+// A generic datatype: elements of 7 bytes at a stride of 11 bytes. Packing removes the gaps and
+// inverts every bit.
 class sparse {
 public:
     static constexpr std::size_t width = 7;
     static constexpr std::size_t stride = 11;
 
-    std::size_t pack_limit = ~std::size_t{0};  // of one pack call
-    std::size_t fails_from = ~std::size_t{0};  // unpack, from this packed byte on
+    std::size_t pack_limit = ~std::size_t{0};  // most bytes of one pack call
+    std::size_t fails_from = ~std::size_t{0};  // unpack fails beyond this packed offset
     int opened = 0;
     int finished = 0;
     ucp_datatype_t type = 0;
@@ -56,8 +57,8 @@ public:
     static std::vector<std::byte> memory(std::size_t count, std::byte all) {
         return std::vector<std::byte>(count * stride, all);
     }
-    // Memory whose elements pack to these bytes. The rest of an incomplete last element keeps the
-    // filling.
+    // Memory whose elements pack to these bytes. All other bytes, also the rest of an incomplete
+    // last element, are `between`.
     static std::vector<std::byte> holding(const std::vector<std::byte>& packed, std::byte between) {
         auto made = memory((packed.size() + width - 1) / width, between);
         for (std::size_t i = 0; i < packed.size(); ++i)
@@ -88,7 +89,7 @@ ucs_status_ptr_t write(const pair& in, const sparse& datatype,
     return ucp_stream_send_nbx(in.ep, memory.data(), memory.size() / sparse::stride, &options);
 }
 
-// A receive of elements. The test polls for its end.
+// A receive of elements. end() polls with ucp_stream_recv_request_test until it has ended.
 struct reading {
     std::vector<std::byte> memory;
     std::size_t length = 0;
@@ -132,7 +133,7 @@ TEST_CASE("streams of generic datatypes of every size are packed and unpacked") 
         const ucs_status_ptr_t writing = posted_first ? write(in, datatype, from) : early;
         CHECK(all.end(in) == UCS_OK);
         CHECK(all.length == packed.size());
-        CHECK(all.memory == sparse::holding(packed, std::byte{0x5a}));  // nothing in the gaps
+        CHECK(all.memory == sparse::holding(packed, std::byte{0x5a}));  // gaps are unchanged
         CHECK(in.finish(writing) == UCS_OK);
         operations += 2;
         CHECK(datatype.opened == operations);

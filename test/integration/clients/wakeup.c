@@ -1,5 +1,5 @@
-/* Two processes that sleep when there is nothing to do, one in the library and one on its
- * descriptor, and signals that end the sleep. */
+/* Tests that a message or a signal wakes a process that sleeps. One process sleeps in
+ * ucp_worker_wait, its peer in poll() on the event descriptor of its worker. */
 #include <pthread.h>
 
 #include "pair.h"
@@ -12,7 +12,8 @@ enum {
 static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 
-/* Makes progress, and sleeps if there was nothing to do. */
+/* Makes progress, and sleeps if there was nothing to do: in poll() on the descriptor, or in
+ * ucp_worker_wait if the descriptor is -1. */
 static void turn(const struct side* side, int descriptor) {
     if (ucp_worker_progress(side->worker) != 0) return;
     if (descriptor < 0) {
@@ -33,6 +34,7 @@ static void end(const struct side* side, ucs_status_ptr_t started, int descripto
     OK(finish(started));
 }
 
+/* Exchanges messages of all sizes. The process that begins sends first. */
 static void play(const struct side* side, ucp_ep_h ep, bool begins, int descriptor) {
     for (unsigned round = 0; round < rounds; ++round) {
         const size_t length = sizes[round % size_count];
@@ -51,7 +53,8 @@ static void* signal_it(void* worker) {
     return (void*)(intptr_t)status;
 }
 
-/* Another thread wakes a thread that waits in the library, and one that waits on the descriptor. */
+/* A second thread signals the worker while this thread sleeps, in turn in the library and on the
+ * descriptor. */
 static void signals(const struct side* side, int descriptor) {
     for (unsigned round = 0; round < rounds; ++round) {
         pthread_t other;
@@ -64,7 +67,7 @@ static void signals(const struct side* side, int descriptor) {
     }
 }
 
-/* Worker addresses go through the pipes. */
+/* Exchanges worker addresses through the pipes, and makes an endpoint to the other process. */
 static ucp_ep_h connect_to(const struct pair* between, const struct side* side) {
     ucp_address_t* address;
     size_t length, length_there;

@@ -1,6 +1,6 @@
 /*
- * Probe, non-blocking probe, matched probe and receive (blocking and not), cancelled receives, and
- * MPI_PROC_NULL, at eager and rendezvous sizes, between rank 0 and every other rank.
+ * Tests probe, non-blocking probe, matched probe and receive (blocking and not), cancelled
+ * receives, and MPI_PROC_NULL, at eager and rendezvous sizes, between rank 0 and every other rank.
  */
 #include "check.h"
 
@@ -105,7 +105,7 @@ static void send_probed(void) {
     }
 }
 
-/* Cancels one in three of many receives; the rest still get their messages, in order. */
+/* Cancels one in three of many posted receives. The others get their messages in order. */
 static void cancel_receives(int source) {
     enum { count = 300, size = 512 };
     static unsigned char in[count][size];
@@ -135,7 +135,7 @@ static void cancel_receives(int source) {
         CHECK(!cancelled, "receive %d counts as cancelled", i);
         CHECK_PATTERN(in[i], size, (uint64_t)index++);
     }
-    /* The messages of the cancelled receives are still there. */
+    /* A message with the tag of the cancelled receives goes to a new receive. */
     MPI_OK(MPI_Recv(in[0], size, MPI_BYTE, source, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_PATTERN(in[0], size, 4711);
 }
@@ -152,6 +152,7 @@ static void send_to_cancelled(void) {
     MPI_OK(MPI_Send(data, size, MPI_BYTE, 0, 78, MPI_COMM_WORLD));
 }
 
+/* Sends to, receives from and probes MPI_PROC_NULL: all end at once, without data. */
 static void nobody(void) {
     int value = 5, count = -1, flag = 0;
     MPI_Status status;

@@ -3,11 +3,11 @@
 virtual environments of contrib/make-venv. In the latter case the program is built with the environment's headers and
 libraries.
 
-A run passes if mpirun exits with 0 within the limit, the program prints its PASS line, every rank proves that exactly
-the given library served it, in Open MPI through pml/ucx (see provider.h), and no process is left. Packages have no such
-proof: the runner reads /proc/PID/maps of their ranks. A run that exceeds its limit fails: the stacks of all ranks are
-printed (with gdb if installed), then all are killed. Exit code 77 means skipped, with the reason on a line that starts
-with SKIP.
+A run passes if mpirun exits with 0 within the limit, the program prints its PASS line, and no process is left. Every
+rank of a test program also checks that its calls of UCP reach exactly the given library, in Open MPI through pml/ucx
+(see provider.h). The ranks of Debian's packages (NetPIPE, HPCC, mpi4py) do not check that, so the runner reads their
+/proc/PID/maps. A run that exceeds its limit fails: the stacks of all ranks are printed (with gdb if installed), then all
+are killed. Exit code 77 means skipped, with the reason on a line that starts with SKIP.
 """
 import argparse
 import os
@@ -150,7 +150,7 @@ def environment(args, libucp):
         env.pop("UCX_TLS", None)
     if args.taken:
         env["UCG_MPI_STATS"] = "y"
-    # Open MPI and its helpers are not instrumented and keep memory until exit: only our own code counts.
+    # Open MPI and its helpers have no sanitizer and keep memory until exit, so only this project's code is checked.
     for name, more in (("ASAN_OPTIONS", "detect_leaks=0"),
                        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:halt_on_error=1")):
         env[name] = ":".join(text for text in (env.get(name), more) if text)
@@ -158,7 +158,8 @@ def environment(args, libucp):
 
 
 def mpirun(args, command):
-    # Settings of the ranks, not of the launcher: if a program brings the sanitizer's run time, the launcher has none.
+    # These variables are set for the ranks only. The launcher could not load a library that is built with a sanitizer,
+    # because only the test program brings the sanitizer's run time.
     ranks_only = {"LD_PRELOAD": str(args.taken.resolve())} if args.taken else {}
     if args.mpi == "mpich":  # its launcher is linked with libucp, too
         if not args.no_library_path:
@@ -190,8 +191,8 @@ def mpirun(args, command):
                 str(args.np)]
     if args.mpi == "shmem":
         settings["spml"] = "ucx"
-        # While Open MPI closes its components, freed memory calls a hook of an unloaded component, with any UCX.
-        # Without memory hooks there is no such call.
+        # While Open MPI closes its components, freeing memory calls a hook of a component that is already unloaded, with
+        # any UCX. Without memory hooks there is no such call.
         settings["memory"] = "^patcher"
     for name, value in settings.items():
         line += ["--mca", name, value]
@@ -201,7 +202,8 @@ def mpirun(args, command):
 
 
 def wait(process, args, wanted, seen, strange):
-    """Waits for mpirun, and collects which libucp its ranks have mapped. Returns False if the time is over."""
+    """Waits for mpirun. Adds ranks that have mapped only the wanted libucp to `seen`, and others to `strange`. Returns
+    False if the time is over."""
     end = time.monotonic() + args.timeout
     while process.poll() is None:
         for pid in descendants(process.pid):
@@ -240,7 +242,8 @@ def all_forms(names):
     return [form for name in names for form in (f"MPI_{name}", f"MPI_I{name.lower()}", f"MPI_{name}_init")]
 
 
-# Functions that the statistics must list as taken. For other programs any function suffices.
+# By program: the functions of MPI whose calls libucg_mpi must take, that is, carry out itself. In other programs it must
+# take calls of at least one function.
 TAKEN = {
     "taken_forms": all_forms(["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
                               "Reduce_scatter", "Reduce_scatter_block"]),
@@ -248,14 +251,15 @@ TAKEN = {
                        "MPI_Allreduce_init", "MPI_Iallgather"],
     "taken_groups": ["MPI_Barrier", "MPI_Allreduce", "MPI_Iallreduce"],
 }
-# Reasons for which calls of a program may be handed over: communicators, types and operators that are not served.
+# By program: the reasons for which libucg_mpi may hand calls over to the MPI, for example a datatype that it does not
+# support.
 NOT_YET = "non-blocking before there was a group"
 HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set(),
                "taken_groups": {NO_GROUP, NOT_YET}, "taken_many": {NO_GROUP}}
 
 
 def statistics_of(output):
-    """The statistics of libucg_mpi by function: calls taken, calls handed over, and the reasons."""
+    """Returns the statistics of libucg_mpi by function: calls taken, calls handed over to the MPI, and the reasons."""
     return {name: (int(taken), int(handed_over), set(re.findall(r"\d+ ([^,]+)", reason_text or "")))
             for name, taken, handed_over, reason_text in re.findall(
                 r"^# ucg_mpi: (MPI_\w+): (\d+) taken, (\d+) handed over(?:: (.*))?$", output, re.M)}

@@ -1,5 +1,6 @@
-/* A window of memory that the ranks of a node share: one rank stores, the others load, and put
- * and get reach the same bytes. In Open MPI this is the component osc/sm, besides osc/ucx. */
+/* Tests a window in memory that the ranks of a node share: one rank stores, the others load, and
+ * put reaches the same bytes. In Open MPI the component osc/sm makes these windows, and osc/ucx
+ * makes all others. */
 #include "check.h"
 
 enum { words = 1000 };

@@ -1,4 +1,4 @@
-"""Damaged and foreign worker addresses given to ucp_ep_create."""
+"""Tests ucp_ep_create with worker addresses that are damaged, or that another library wrote."""
 
 import itertools
 import random
@@ -7,8 +7,8 @@ import unittest
 
 from harness import TRANSPORTS, Case, Peer
 
-# Bytes that OpenUCX 1.13 writes for a worker with one tcp interface, shortened: version 0 in the low nibble, its flags,
-# its random uid, then devices. The test only needs another format.
+# A shortened worker address of OpenUCX 1.13 with one tcp interface: version 0 in the low nibble, its flags, its random
+# uid, then devices. Any format other than Hawser's serves the test.
 FOREIGN = ("00b3a48f2c1d7e6605f08b7f0000018a12050a00023a7f000001000000000000000000000000000000"
            "0a4b7f000001ffff02200804d2")
 
@@ -23,7 +23,7 @@ def crc32c(data):
 
 
 def sealed(address):
-    """Corrects the checksums, so that the fields behind them are read."""
+    """Corrects the checksums of an address, so that the reader goes on to its fields. See ucp/address/wire.hpp."""
     packed = bytearray(address)
     packed[3] = packed[0] ^ packed[1] ^ packed[2] ^ packed[4] ^ packed[5] ^ 0xA5
     packed[6:10] = struct.pack("<I", crc32c(packed[:6] + packed[10:]))
@@ -41,7 +41,7 @@ class Addresses(Case):
             peer.init()
             other.init()
             good = bytes.fromhex(other.address)
-            # The length is in the address, and the reader cannot know the size of the buffer: the cut part is zeros.
+            # The reader reads as many bytes as the address states, so zeros must replace the bytes that are cut off.
             for length in (0, 1, 9, 10, 11, len(good) // 2, len(good) - 1):
                 self.refused(peer, good[:length] + bytes(1024 - length))
             for _ in range(200):
@@ -53,7 +53,7 @@ class Addresses(Case):
             for _ in range(50):
                 self.refused(peer, dice.randbytes(1100))
             self.assertGreaterEqual(len(peer.lines(" error ")), 1, peer.log()[:2000])
-            # One log line for each refusal, and the worker stays usable.
+            # There is one log line for each of the 7 + 200 + 1 + 50 refusals, and the worker stays usable.
             self.assertEqual(len(peer.lines()), 258)
             peer.connect(0, other)
             other.connect(0, peer)
@@ -69,7 +69,8 @@ class Addresses(Case):
             self.exchange(peer, 0, other, 0, 10)
 
     def test_nonsense_with_right_checks(self):
-        """If the checks cannot detect the damage, the worker does not reach the peer and reports that, or refuses."""
+        """An address with damaged fields and correct checksums is refused, or gives an endpoint that may not reach the
+        worker. An endpoint with the undamaged address still works."""
         for tls in TRANSPORTS:
             dice = random.Random(tls)
             with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
@@ -98,7 +99,8 @@ class Addresses(Case):
 
     def test_good_address_after_a_wrong_one(self):
         """A wrong address of a worker must not damage endpoints with its correct address."""
-        # Behind the id: the rest of the key, of which every other byte is tested, and the location of the worker.
+        # The public key behind its first 8 bytes, which are the uid (every other byte is tested); then the flags, the
+        # name and the first interface.
         key = range(18, 42, 2)
         place = range(42, 64)
         for tls, damage in itertools.product(("posix,self", "sm,self"), (key, place)):
@@ -113,7 +115,7 @@ class Addresses(Case):
                     if not answer.startswith("ok"):
                         continue
                     peer.ok(f"send w{offset} 1 1 8 1 1")
-                    if damage is place:  # no worker responds for another key
+                    if damage is place:  # with a wrong key no worker replies, so the send does not end
                         peer.wait(f"w{offset}")
                     peer.connect(0, other)
                     other.connect(0, peer)

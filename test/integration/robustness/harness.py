@@ -17,7 +17,7 @@ LOG_LINE = re.compile(r"^\[\d+\.\d+\] \[[^\]]+\] ", re.M)
 
 
 def environment(settings):
-    """Our environment without variables of UCX that the caller's shell may have set."""
+    """Returns the environment without UCX_ variables that the caller's shell may have set, and with these settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX_")}
     return {**kept, **settings}
 
@@ -28,7 +28,7 @@ def run(program, *arguments, wrap=(), **settings):
 
 
 class Peer:
-    """One process that obeys commands; see peer.h. Ends with the context."""
+    """A process that executes commands, see peer.h. The end of the `with` block kills it if it still runs."""
 
     def __init__(self, tls, wrap=(), **settings):
         self.log_file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
@@ -49,7 +49,7 @@ class Peer:
         try:
             self.process.stdin.close()
         except BrokenPipeError:
-            pass  # it never read the last command
+            pass  # the process ended without reading the last command
         self.process.stdout.close()
         self.log_file.close()
 
@@ -116,8 +116,8 @@ class Peer:
         return sorted(self.ok("fds").split()[1:])
 
     def leave_descriptors(self, spare):
-        """Lowers the limit so that the library can open that many more descriptors. Half of a small limit is reserved
-        for the program."""
+        """Lowers the limit so that the library can open `spare` more descriptors. The library leaves half of a small
+        limit to the program, so the limit is twice as high."""
         open_ones = int(self.ok("fds").split()[0])
         self.ok(f"limit nofile {2 * (open_ones + spare)}")
 
@@ -127,7 +127,7 @@ class Peer:
 
 
 class Counts:
-    """Returns the counts of a channel."""
+    """The counts of a channel's messages, read from a reply of the peer."""
 
     def __init__(self, text):
         self.text = text

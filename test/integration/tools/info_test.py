@@ -58,7 +58,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(changed, ["UCX_RNDV_THRESH=12K", f"UCX_CONFIG_DIR={folder}"])
 
     def test_every_option_of_the_pages_is_shown(self):
-        accepted = ROOT / "docs/options.md"  # those of OpenUCX, most of which have no effect here
+        accepted = ROOT / "docs/options.md"  # lists all options of OpenUCX; most have no effect here
         pages = {ROOT / "README.md", ROOT / "DESIGN.md", *(ROOT / "docs").glob("*.md")} - {accepted}
         named = set().union(*(options_in(page) for page in pages))
         self.assertGreater(len(named), 50)

@@ -11,14 +11,15 @@
 namespace group_sim {
 
 [[nodiscard]] bool reduces(ucg_coll_t coll) noexcept;
-// True if blocks may differ in size.
+// True if the collective has a count for each rank, so blocks may differ in size.
 [[nodiscard]] bool has_counts(ucg_coll_t coll) noexcept;
 // True if the result does not depend on the order of operands, even in floating point, for the
 // numbers used here. User operators are excluded.
 [[nodiscard]] bool is_exact(ucg_type_t type, ucg_op_t op) noexcept;
 
-// The memory of one rank in one start of a collective. Heap memory has exactly the needed size, so
-// that a sanitizer detects every overrun.
+// The buffers and arrays of one rank for one start of a collective, whose request may be started
+// several times. Each buffer has exactly the needed size, so that a sanitizer detects every
+// overrun.
 class memory {
 public:
     memory(const collective_plan& plan, std::uint32_t ranks, std::uint32_t rank, unsigned start);
@@ -27,10 +28,10 @@ public:
     void describe(ucg_coll_args_t& args) const;
     [[nodiscard]] const void* src() const noexcept { return src_.bytes.get(); }
     [[nodiscard]] void* dst() const noexcept { return dst_.bytes.get(); }
-    // Copies the buffers of another start, which have the same length.
+    // Copies the contents of another start's buffers, which have the same length.
     void fill_from(const memory& other);
 
-    // Returns the first error; empty: all is correct.
+    // Describes the first error; returns an empty string if the result is correct.
     [[nodiscard]] std::string wrong() const;
 
 private:
@@ -54,13 +55,14 @@ private:
     const std::size_t element_;
     const ucg_type_t type_;
     const ucg_coll_t coll_;
-    bool input_in_dst_ = false;   // in place
-    bool output_in_src_ = false;  // in place at the root of a scatter: dst receives nothing
+    bool input_in_dst_ = false;   // the call is in place: the input lies in dst
+    bool output_in_src_ = false;  // scatter in place at the root: there is no dst
     buffer src_, dst_;
     std::vector<std::byte> src_before_, expected_;
     std::vector<bool> undefined_;  // elements of dst that may have any content; empty: none
+    // Counts and displacements of the blocks, in elements.
     std::vector<std::uint64_t> src_counts_, src_places_, dst_counts_, dst_places_;
-    bool has_places_ = false;
+    bool has_places_ = false;  // the arguments have displacements
 };
 
 // The user operator of this collective.

@@ -43,7 +43,8 @@ public:
     [[nodiscard]] static std::unique_ptr<part> make(const step_plan& step, exchange& exchange);
 
 protected:
-    // The data of a rank; all ranks compute the same.
+    // Returns a hash of the arguments, used as an element's content. All ranks compute the same.
+    // `purpose` is a number of the kind of data: kinds have different contents.
     [[nodiscard]] std::uint64_t bits(unsigned start, std::uint64_t purpose, std::uint64_t rank,
                                      std::uint64_t row, std::uint64_t column) const noexcept;
     // Integers whose sums are exact.

@@ -8,9 +8,9 @@ namespace {
 
 using test::moe::row;
 
-constexpr std::uint64_t token_bits = 4;  // a purpose of data
+constexpr std::uint64_t token_bits = 4;  // `purpose` of bits()
 
-// Number of rows of an expert.
+// Returns the number of output rows of each expert: one for each token that a rank may send.
 std::uint64_t capacity(const exchange_plan& plan) {
     return std::uint64_t{plan.most_tokens} * plan.gates.ranks();
 }
@@ -60,7 +60,8 @@ void low_latency_dispatch_part::prepare(unsigned start, ucg_request_h) {
     }
 }
 
-// Slots of an earlier start can be used as well if a later start fails.
+// Replaces the slots of the previous start by those of this successful one, and checks them. If a
+// start fails, the slots of the last successful start remain usable.
 std::string low_latency_dispatch_part::take_slots(ucg_request_h request) {
     ucg_moe_slots_release(std::exchange(exchange_.slots, nullptr));
     if (ucg_moe_low_latency_handle(request, &exchange_.slots) != UCS_OK)

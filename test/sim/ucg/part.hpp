@@ -1,4 +1,4 @@
-// One rank's request and memory in an operation.
+// Interface: one rank's part in an operation, with its request and its memory.
 #pragma once
 
 #include <ucg/api/ucg.h>
@@ -14,7 +14,8 @@ struct completion_args {
     void* arg = nullptr;
 };
 
-// One rank's memory in one operation. The caller owns the request, and the memory outlives it.
+// One rank's part in one operation: makes the request and holds its memory. The caller owns the
+// request, and destroys it first.
 class part {
 public:
     part() = default;
@@ -22,14 +23,15 @@ public:
     part& operator=(const part&) = delete;
     virtual ~part() = default;
 
-    // Makes the request.
+    // Makes the request, which may be started several times.
     virtual ucs_status_t init(const completion_args& completion, ucg_request_h* request_p) = 0;
-    // True if the request only reports that this rank cannot take part.
+    // True if this rank cannot take part. Its request fails, and tells the other ranks not to wait.
     [[nodiscard]] virtual bool refuses() const { return false; }
-    // Fills the inputs of a start, and overwrites its outputs. init() must be called before the
-    // first.
+    // Fills the inputs for the start with this number, and overwrites the outputs of the previous
+    // one. The caller must call init() first.
     virtual void prepare(unsigned start, ucg_request_h request) = 0;
-    // Checks the result of a successful start. Returns the first error; empty: all is correct.
+    // Checks the result of a successful start. Describes the first error; returns an empty string
+    // if the result is correct.
     [[nodiscard]] virtual std::string check_result(ucg_request_h request) = 0;
 };
 

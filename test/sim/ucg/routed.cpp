@@ -11,7 +11,7 @@ namespace {
 using test::moe::row;
 
 constexpr std::uint32_t scale_count = 3;
-constexpr std::uint64_t token_bits = 4, scale_bits = 5;  // purposes of data
+constexpr std::uint64_t token_bits = 4, scale_bits = 5;  // `purpose` of bits()
 
 ucg_moe_notify_args_t arguments_of(const exchange_plan& plan, const tensor& topk) {
     ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;

@@ -30,7 +30,7 @@ public:
     // Expects an element at the end.
     void expect_bits(std::uint64_t row, std::uint64_t column, std::uint64_t bits);
     void expect(std::uint64_t row, std::uint64_t column, std::int64_t number);
-    // Returns the first error; empty: all is correct.
+    // Describes the first error; returns an empty string if the contents are correct.
     [[nodiscard]] std::string wrong(const char* name) const;
 
 private:

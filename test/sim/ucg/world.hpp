@@ -1,4 +1,4 @@
-// The shared state of the ranks of a run.
+// State of a run that all its simulated ranks share.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@
 
 namespace group_sim {
 
-// Tracks which operations may fail, and violations. Owned by the run.
+// Tracks the failures of a run, the groups and operations that may fail because of them, and the
+// first violation of a property that ranks check. Owned by the run.
 class world {
 public:
     world(const plan& run, uct::sim::fabric& fabric, uct::sim::random& random)
@@ -40,32 +41,36 @@ public:
     [[nodiscard]] bool violated() const noexcept { return !violation_.empty(); }
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
-    // True if one of its links has broken: a rank that lost a link may not be notified.
+    // True if part() has cut a link of this rank. Such a rank may not learn that a peer has closed,
+    // so endpoints may remain on it.
     [[nodiscard]] bool is_parted(std::uint32_t rank) const { return parted_[rank]; }
     [[nodiscard]] bool is_dead(std::uint32_t rank) const { return dead_[rank]; }
+    // Notes that the rank has died.
     void kill(std::uint32_t rank);
-    // The rank lives, but its links are cut.
+    // Notes that all links of the rank are cut. The rank lives.
     void isolate(std::uint32_t rank);
-    // Cuts the link between two ranks.
+    // Notes that a link between two ranks is cut.
     void part(std::uint32_t one, std::uint32_t other);
-    // Notes that an operation was canceled, has a timeout, or cannot have all ranks.
+    // Notes that a rank cancels the operation, may time out in it, or cannot take part in it.
     void disturb(std::size_t operation);
     // Notes that the creation of a group failed on some rank.
     void disturb_group(std::size_t group) { disturbed_groups_[group] = true; }
 
-    // True if the creation of a group, and its operations, may fail.
+    // True if the creation of the group may fail.
     [[nodiscard]] bool may_fail_group(std::size_t group) const;
+    // True if the operation may fail.
     [[nodiscard]] bool may_fail(std::size_t operation) const {
         const operation_plan& plan = run_plan.operations[operation];
-        // A rank that waits for the creation of a group may be late for other ranks.
+        // After a failure, a rank that waits for the creation of a group may start an operation so
+        // late that it times out on other ranks.
         const bool may_be_late = broken_ && !plan.timeouts.empty();
         return disturbed_operations_[operation] || disturbed_groups_[plan.group] || may_be_late;
     }
 
-    // Notes that a member has this group.
+    // Notes that one more member has finished the creation of the group.
     void made_group(std::size_t group) { ++made_[group]; }
 
-    // Adds events of the ranks to a digest by which two runs are compared.
+    // Adds an event of a rank to the digest. Two runs of the same plan must have the same digest.
     void note(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept;
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
     std::size_t operations = 0;

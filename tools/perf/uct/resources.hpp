@@ -1,4 +1,4 @@
-// Finds transports and devices by the names of -x and -d.
+// Finds the transport and device that the options -x and -d of ucx_perftest name.
 #pragma once
 
 #include <memory>
@@ -28,15 +28,16 @@ struct offer {
     [[nodiscard]] std::string name() const { return where.transport + '/' + where.device; }
 };
 
-// Returns the transports and devices of this machine, nearest first. Throws failure.
+// Returns the transports and devices of this machine: transports within a process first, then those
+// within a host, then those of networks. Throws failure.
 [[nodiscard]] std::vector<offer> all_offers(const ucs::config::source& config);
 
-// Finds an offer by its names. Throws usage_error if a name is missing, not_offered if it is
-// unknown; both list all offers.
+// Finds the offer with these names. Throws usage_error if a name is empty, not_offered if there is
+// no such offer; the text of both lists all offers.
 [[nodiscard]] const offer& choose(const std::vector<offer>& offers, std::string_view transport,
                                   std::string_view device);
 
-// An interface with the objects that it needs. Owner thread.
+// An open interface, and the objects that it uses. Only the thread that opened it uses it.
 struct opened_interface {
     std::unique_ptr<ucs::config::source> config;
     std::unique_ptr<ucs::async::event_loop> events;

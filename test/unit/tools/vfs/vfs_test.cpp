@@ -47,7 +47,7 @@ TEST_CASE("ucx_vfs: only listening sockets with the right prefix are processes")
         "0000000000000000: 00000002 00000000 00010000 0001 01  1004 /run/ours-1-bb\n"
         "0000000000000000: 00000002 00000000 00010000 0005 01  1005 @ours-2-cc\n"
         "0000000000000000: 00000002 00000000 00010000 0005 01  1006 @ours-1-dd\n"
-        // Any user may listen at such a name, which would be printed on a terminal.
+        // Any user may listen at names like these two, and printing one would control the terminal.
         "0000000000000000: 00000002 00000000 00010000 0005 01  1007 @ours-1-\x1b]0;e\n"
         "0000000000000000: 00000002 00000000 00010000 0005 01  1008 @ours-1-\xc2\x9b\n";
     CHECK(listening_names(table, "ours-1-") == std::vector<std::string>{"ours-1-aa", "ours-1-dd"});

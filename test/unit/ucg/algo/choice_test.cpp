@@ -1,3 +1,4 @@
+// Tests which algorithm is chosen for a collective.
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
@@ -52,9 +53,12 @@ TEST_CASE("a choice keeps what was asked for") {
         call.kind = static_cast<collective>(i);
         for (const schedule::rank_t ranks : {1U, 2U, 3U, 8U, 100U, 5000U}) {
             for (const double bytes : {0.0, 8.0, 65536.0, 1e8}) {
+                // A deterministic call must not reduce in an order that depends on an element's
+                // index.
                 call.op = nullptr;
                 const auto& steady = algo::choose(call, shape_of(ranks, bytes), {}, true);
                 CHECK_FALSE(has(steady.needs, condition::order_by_place));
+                // An operator that is not commutative needs the order of the ranks.
                 call.op = &op;
                 const auto& ordered = algo::choose(call, shape_of(ranks, bytes), {}, false);
                 CHECK_FALSE(has(ordered.needs, condition::commutative));

@@ -9,7 +9,7 @@ using namespace ucg::reduce;
 
 namespace {
 
-// Returns the value of the bits by the specification.
+// Returns the number that the bits stand for by the specification of the format.
 template<class Format>
 double meaning(std::uint32_t bits) {
     constexpr int m = Format::mantissa;
@@ -32,10 +32,11 @@ bool same(double a, double b) {
     return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
+// The number of bit patterns.
 template<class Format>
 constexpr std::uint32_t codes = Format::sign * 2;
 
-// The largest finite number.
+// The bits of the largest finite number.
 template<class Format>
 constexpr std::uint32_t largest =
     Format::overflow == Format::infinity ? Format::infinity - 1 : Format::overflow;

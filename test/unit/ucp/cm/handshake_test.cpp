@@ -28,7 +28,7 @@ struct side {
     bool failed = false;
     bool offered = false;
     bool has_key = false;
-    bool was_challenged = false;  // the client's first record has arrived
+    bool was_challenged = false;  // the client has begun the key handshake; no reply yet
     std::string story{};
 };
 
@@ -83,7 +83,7 @@ TEST_CASE("the table is total, and the phase `over` is final", "[cm]") {
                 CHECK(taken.next == phase::over);
                 CHECK(taken.todo == action::none);
             }
-            // An action that ends the handshake closes the socket, and no other action does.
+            // `ends`: the action closes the socket. Exactly these actions lead to the phase `over`.
             const bool ends = taken.todo != action::none && taken.todo != action::open &&
                               taken.todo != action::send_request && taken.todo != action::offer;
             if (from != phase::over) CHECK(ends == (taken.next == phase::over));
@@ -127,7 +127,8 @@ TEST_CASE("client and server reach consistent ends in any order of events", "[cm
             if (!server.open || !std::exchange(server.was_challenged, false)) return;
             client.inbox.push_back(keys_fit ? event::agreed : event::malformed);
         };
-        // Other messages make the connection itself, in this order.
+        // Messages over the lanes connect the endpoints: the server sends its bind, then the
+        // client's endpoint becomes ready, then the server's.
         bool bind_sent = false, client_ready = false, server_ready = false;
         bool client_gone = false, server_gone = false;
         const bool rejects = random() % 4 == 0;
@@ -149,7 +150,7 @@ TEST_CASE("client and server reach consistent ends in any order of events", "[cm
                     side& self = random() % 2 == 0 ? client : server;
                     side& other = &self == &client ? server : client;
                     if (!self.open || self.inbox.empty()) break;
-                    // The socket of a request is not read while the program decides.
+                    // The server does not read the socket while its program decides on the request.
                     if (self.now == phase::offered) break;
                     const event next = self.inbox.front();
                     self.inbox.pop_front();

@@ -30,7 +30,7 @@ key device_key_of_one() {
     return made;
 }
 
-// Parses from memory of exactly this size, so that a sanitizer detects any read behind it.
+// Parses a copy in memory of exactly its size, so that a sanitizer detects a read behind the end.
 std::optional<key> parse_exactly(const std::vector<std::byte>& packed) {
     const auto exact = std::make_unique<std::byte[]>(packed.size());
     std::copy(packed.begin(), packed.end(), exact.get());
@@ -100,8 +100,8 @@ TEST_CASE("malformed keys are refused", "[ucp][mem]") {
             REQUIRE_FALSE(parse_exactly(packed(bad)));
         }
     }
-    // A block that begins inside a page would align numbers for its owner only. The program's own
-    // memory may have any address.
+    // A shared block must begin with a page. Otherwise words that are aligned for its owner would
+    // be misaligned where a peer maps the block. Memory without a block may begin at any address.
     for (const std::uint64_t offset : {1U, 4U, 8U, 2048U}) {
         key odd = plain_key();
         odd.base += offset;
@@ -109,7 +109,7 @@ TEST_CASE("malformed keys are refused", "[ucp][mem]") {
         odd.block = block_key().block;
         REQUIRE_FALSE(parse_exactly(packed(odd)));
     }
-    // A block without a name.
+    // The tag of the block's name is 0, which no block has.
     auto bad = packed(block_key());
     for (std::size_t position = 44; position < 52; ++position)
         bad[position] = std::byte{0};

@@ -47,9 +47,9 @@ TEST_CASE("a rail uses as few chunks as possible, of whole pages") {
     CHECK(chunk_length_of(0.25, 1 << 20, least, most) == 1 << 18);
     CHECK(chunk_length_of(0.5, 100'000, least, most) == 53'248);
     CHECK(chunk_length_of(0.001, 1 << 20, least, most) == least);
-    // 1.5 MB are two chunks.
+    // The rail's part is 1.5 MB, so it needs two chunks.
     CHECK(chunk_length_of(0.5, 3 << 20, least, most) == 3 << 18);
     CHECK(chunk_length_of(0.5, 1 << 30, least, most) <= most);
-    // The device's limit applies in any case.
+    // The longest chunk is the device's limit: it applies even if it is less than the shortest.
     CHECK(chunk_length_of(0.5, 1 << 20, least, 100) == 100);
 }

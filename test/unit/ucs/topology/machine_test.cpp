@@ -29,7 +29,7 @@ TEST_CASE("nodes, processors and distances of a machine with two sockets") {
     CHECK(found.distance(0, 1) == 0);
     std::vector<unsigned> cpus;
     CHECK(found.node_of_cpus(cpus) == -1);
-    cpus = {4, 6, 99};  // the last one is not there
+    cpus = {4, 6, 99};  // the machine has no processor 99
     CHECK(found.node_of_cpus(cpus) == 2);
     cpus.push_back(3);
     CHECK(found.node_of_cpus(cpus) == -1);

@@ -1,4 +1,5 @@
-// Unit tests: transitions of a queue pair, without a device.
+// Unit tests: the attributes of a queue pair's transitions (ibv_modify_qp), computed without a
+// device.
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 #include <catch2/catch.hpp>

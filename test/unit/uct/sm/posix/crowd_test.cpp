@@ -1,4 +1,5 @@
-// Unit tests: connections that cannot be accepted now do not keep a sleeping worker awake.
+// Unit tests: while a listener cannot accept the connections in its queue, they do not keep a
+// sleeping worker awake.
 #include <poll.h>
 #include <unistd.h>
 
@@ -17,11 +18,12 @@ using ::test::virtual_time;
 
 namespace {
 
-// Ten wake-ups per second, plus some for other events.
+// Limit of wake-ups: a listener that cannot accept tries again ten times per second (pause_length
+// of ucs/async/listener_watch.hpp), and other events cause some more.
 constexpr unsigned few = 50;
 
-// Simulates a program that sleeps between ucp_worker_arm and progress, and checks every millisecond
-// of a second whether something has woken it. Returns the number of wake-ups.
+// Simulates one second of a program that makes progress, arms the worker and sleeps, in steps of a
+// millisecond. Returns the number of steps in which the program could not sleep.
 unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::function<void()>& progress,
                               const std::function<bool()>& arm) {
     unsigned count = 0;
@@ -41,7 +43,7 @@ unsigned wake_ups_in_a_second(node& sleeper) {
         [&sleeper] { return sleeper.get().arm() == UCS_OK; });
 }
 
-// Waits until a message has arrived.
+// Makes progress until a message has arrived at `to`. Returns false if none arrives.
 bool is_reached(node& from, node& to) {
     return until({&from, &to}, [&] {
         virtual_time::now += ucs::time::millisecond;
@@ -78,7 +80,7 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user are silent
     CHECK(log.count("have not introduced themselves yet, the last one that of pid " +
                     std::to_string(crowd.pid())) == 1);
     crowd.end();
-    // Freed room is used at once.
+    // The silent connections are gone, so the worker accepts a new one at once.
     node a;
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
