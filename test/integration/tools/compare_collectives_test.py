@@ -2,10 +2,12 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -94,16 +96,23 @@ class Run(unittest.TestCase):
         if not (shutil.which("mpirun.openmpi") and (Path(PROGRAMS) / "mpi_collectives").exists() and taken.is_file()):
             self.skipTest("no Open MPI")
         peers = "tuned" + (",mpich" if (Path(PROGRAMS) / "mpich_collectives").exists() else "")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        samples = Path(folder.name) / "samples.json"
         done = subprocess.run(
             [sys.executable, str(SCRIPT), "--perf", str(perf), "--bin", PROGRAMS, "--taken", str(taken), "--peers", peers,
-             "--groups", "allreduce,alltoall,bf16", "--largest", "64", "--repeats", "1", "--seconds", "0.01"],
-            capture_output=True, text=True, timeout=4 * LIMIT, check=False)
+             "--groups", "allreduce,alltoall,bf16", "--largest", "64", "--repeats", "1", "--seconds", "0.01",
+             "--json", str(samples)], capture_output=True, text=True, timeout=4 * LIMIT, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("not measured", done.stdout)
         for name in ("ours/best", "ours_mpi/best", "ours_mpi/ours", *peers.split(",")):
             self.assertIn(name, done.stdout)
         self.assertRegex(done.stdout, r"\| alltoall 64 B \| [\d.]")
         self.assertRegex(done.stdout, r"bf16, 2 ranks; .*; ours alone")
+        rows = {(row["group"], row["bytes"]): row["samples"] for row in json.loads(samples.read_text(encoding="utf-8"))["rows"]}
+        self.assertEqual(set(rows["allreduce", 8]), {"ours", "ours_mpi", *peers.split(",")})
+        self.assertEqual(set(rows["bf16", 8]), {"ours"})
+        self.assertEqual([set(sample) for sample in rows["alltoall", 64]["ours"]], [{"p50", "min", "algorithm"}])
 
 
 if __name__ == "__main__":
