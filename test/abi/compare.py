@@ -165,7 +165,7 @@ def main():
     else:
         comparison.check_newer()
     print("\n".join(comparison.problems))
-    print(f"{len(comparison.ours)} facts, {len(comparison.problems)} problems")
+    print(f"{len(comparison.lines)} facts, {len(comparison.problems)} problems")
     return 1 if comparison.problems else 0
 
 

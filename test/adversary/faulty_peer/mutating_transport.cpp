@@ -198,8 +198,8 @@ private:
 
 class mutating_component final : public uct::component {
 public:
-    mutating_component(const uct::component& component, mutator& mutations)
-        : component_(component), mutations_(mutations) {}
+    mutating_component(const uct::component& inner, mutator& mutations)
+        : component_(inner), mutations_(mutations) {}
 
     [[nodiscard]] const char* name() const noexcept override { return component_.name(); }
     [[nodiscard]] std::vector<const ucs::config::table*> options() const override {
