@@ -63,8 +63,8 @@ void expect_all(const std::vector<ucs_status_t>& ends, ucs_status_t wanted) {
 // Forwards all calls to another fabric, but changes some bits of sent messages.
 class corrupting_fabric final : public ucg::schedule::fabric {
 public:
-    corrupting_fabric(ucg::schedule::fabric& fabric, std::uint64_t seed)
-        : fabric_(fabric), dice_(seed) {}
+    corrupting_fabric(ucg::schedule::fabric& inner, std::uint64_t seed)
+        : fabric_(inner), dice_(seed) {}
 
     [[nodiscard]] rank_t rank() const noexcept override { return fabric_.rank(); }
     [[nodiscard]] rank_t size() const noexcept override { return fabric_.size(); }
