@@ -4,8 +4,8 @@
 
 #include "ucp/am/receiver.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rndv/receive.hpp"
 
 namespace ucp {

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "ucp/core/complete.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rndv/receive.hpp"
 
 namespace ucp {

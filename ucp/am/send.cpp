@@ -4,7 +4,7 @@
 #include <new>
 
 #include "ucp/am/wire.hpp"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

@@ -1,7 +1,7 @@
 #include "ucp/amo/amo.hpp"
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
 #include "ucp/rma/protocols.hpp"

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "ucp/api/ucp.h"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/type/status.h"
 
 namespace ucp::capi {

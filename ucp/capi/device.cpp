@@ -1,6 +1,6 @@
 // Host functions of the GPU device interface, which is not supported.
 #include "ucp/api/device/ucp_host.h"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/config/once.hpp"
 
 namespace {

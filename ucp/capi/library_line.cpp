@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp::capi {
 namespace {

@@ -4,7 +4,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace {
 

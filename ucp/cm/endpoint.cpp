@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/tcp/socket.hpp"
 

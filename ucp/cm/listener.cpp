@@ -7,8 +7,8 @@
 #include <new>
 
 #include "ucp/cm/endpoint.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "uct/tcp/socket.hpp"
 
 namespace ucp::cm {

@@ -9,8 +9,8 @@
 
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/listener.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp::cm {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/config/once.hpp"
 
 namespace ucp {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/vfs/worker_list.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/memory/event_settings.hpp"

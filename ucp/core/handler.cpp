@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

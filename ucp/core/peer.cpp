@@ -7,8 +7,8 @@
 
 #include "ucp/core/control.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/proof.hpp"

@@ -1,8 +1,8 @@
 // Eager window, sender side: bounds the memory that eager messages take at the receiver. The
 // receiver side is ucp/tag/flow.hpp.
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/tag/flow.hpp"
 
 namespace ucp {

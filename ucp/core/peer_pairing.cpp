@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "ucp/core/keepalive.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "ucs/time/clock.hpp"

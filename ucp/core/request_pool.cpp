@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

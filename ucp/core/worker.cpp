@@ -8,7 +8,7 @@
 
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rma/choice.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rndv/receive.hpp"

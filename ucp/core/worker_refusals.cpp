@@ -1,8 +1,8 @@
 // Limits of a worker on what peers cause: it ends surplus endpoints and lanes that peers made, and
 // refuses messages for a worker that had this address before. Such messages cannot be proven to
 // this worker, so any process may send any number of them.
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "ucp/cm/manager.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

@@ -1,7 +1,7 @@
 // The functions of class worker for endpoints that connect by socket address (ucp/cm).
 #include "ucp/cm/endpoint.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

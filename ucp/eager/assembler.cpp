@@ -4,8 +4,8 @@
 #include <new>
 
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {

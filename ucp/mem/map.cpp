@@ -1,6 +1,6 @@
 #include "ucp/mem/map.hpp"
 
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp::mem {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
 
 namespace ucp {

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/target.hpp"

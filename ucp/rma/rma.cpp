@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"

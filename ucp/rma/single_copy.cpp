@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"

@@ -6,8 +6,8 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucs/time/clock.hpp"

@@ -2,8 +2,8 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 

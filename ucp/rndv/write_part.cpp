@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rma/striped.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/replies.hpp"

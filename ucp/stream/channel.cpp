@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ucp/core/complete.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucs/sys/heap_cost.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/eager/acknowledge.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/tag/matcher.hpp"

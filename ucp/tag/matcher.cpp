@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ucp/core/complete.hpp"
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/rndv/receive.hpp"
 
 namespace ucp {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucs/arch/pause.hpp"
 
 namespace ucp::wakeup {

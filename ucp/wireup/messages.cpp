@@ -7,8 +7,8 @@
 
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/handler.hpp"
-#include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/wire.hpp"

@@ -1,7 +1,7 @@
 #include "ucp/wireup/repeater.hpp"
 
-#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp::wireup {
 

@@ -1,4 +1,4 @@
-#include "ucp/core/log.hpp"
+#include "ucp/log/log.hpp"
 
 namespace ucp {
 
