@@ -28,7 +28,7 @@ struct striped_work {
 // Returns true while the send to which `parts` belongs still wants the rest of its data.
 [[nodiscard]] bool is_wanted_by_send(const uct::completion& parts) noexcept;
 
-// Each rail takes its share at once (ucp/rma/rail_share.hpp). If the transfer is longer than one
+// Each rail takes its share at once (ucp/core/rail_share.hpp). If the transfer is longer than one
 // chunk per rail, a rail that finishes a chunk takes the next one. So each rail carries as much as
 // its speed allows, whatever slows it down. Each rail has two chunks in flight, so that it does not
 // wait for this process. If a rail fails, another rail moves its chunks: no completion is reported

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "ucp/core/rail_share.hpp"
 #include "ucp/mem/device_domains.hpp"
-#include "ucp/rma/rail_share.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"

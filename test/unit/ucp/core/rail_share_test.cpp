@@ -1,4 +1,4 @@
-#include "ucp/rma/rail_share.hpp"
+#include "ucp/core/rail_share.hpp"
 
 #include <catch2/catch.hpp>
 
