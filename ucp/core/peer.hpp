@@ -11,7 +11,7 @@
 #include "ucp/core/rma_state.hpp"
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/tag/rts_limit.hpp"
 #include "ucp/wireup/pair_wire.hpp"
@@ -127,7 +127,7 @@ public:
     // Number by which the peer's keys name the device that this lane reaches, if it needs one.
     [[nodiscard]] std::uint8_t rma_device() const noexcept { return memory_lane().device; }
 
-    // --- lanes that reach memory by keys, see ucp/rma/striped.hpp ---
+    // --- lanes that reach memory by keys, see ucp/proto/striped.hpp ---
     // Number of rails; 0: no keys are needed. The first rail is rma_lane().
     [[nodiscard]] std::size_t rail_count() const noexcept {
         return rma() != nullptr && rma_attr().keyed ? 1 + more_rails_.size() : 0;

@@ -9,7 +9,6 @@
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/rma/choice.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/rndv/replies.hpp"

@@ -2,7 +2,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 
 namespace ucp {
 

@@ -4,8 +4,8 @@
 
 #include <bit>
 
+#include "ucp/proto/remote_choice.hpp"
 #include "ucp/proto/rows.hpp"
-#include "ucp/rma/choice.hpp"
 
 namespace ucp {
 

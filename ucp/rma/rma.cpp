@@ -5,9 +5,9 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/lane_set.hpp"
+#include "ucp/proto/remote_choice.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
-#include "ucp/rma/choice.hpp"
 #include "ucp/rma/protocols.hpp"
 
 namespace ucp {

@@ -7,8 +7,8 @@
 #include "ucp/mem/access_path.hpp"
 #include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucp/rma/protocols.hpp"
-#include "ucp/rma/striped.hpp"
 
 namespace ucp {
 

@@ -5,7 +5,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 
 namespace ucp {
 

@@ -6,7 +6,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 #include "uct/api/peer_bytes.hpp"
 
 namespace ucp {

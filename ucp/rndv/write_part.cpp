@@ -6,7 +6,7 @@
 #include <new>
 
 #include "ucp/log/log.hpp"
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/replies.hpp"
 

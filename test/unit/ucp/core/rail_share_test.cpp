@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 
 using ucp::chunk_length_of;
 using ucp::rail_share;

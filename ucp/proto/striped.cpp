@@ -1,4 +1,4 @@
-#include "ucp/rma/striped.hpp"
+#include "ucp/proto/striped.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,4 +1,4 @@
-#include "ucp/rma/choice.hpp"
+#include "ucp/proto/remote_choice.hpp"
 
 #include <fmt/format.h>
 
