@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ucp/cm/channel.hpp"
-#include "ucp/cm/transport.hpp"
+#include "ucp/core/sockaddr_transports.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/ib/rdmacm/connection.hpp"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "ucp/cm/transport.hpp"
+#include "ucp/core/sockaddr_transports.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/time/clock.hpp"

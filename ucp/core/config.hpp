@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "ucp/cm/transport.hpp"
 #include "ucp/core/keyed_size.hpp"
+#include "ucp/core/sockaddr_transports.hpp"
 #include "ucs/config/option.hpp"
 
 namespace ucp {

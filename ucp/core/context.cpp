@@ -6,8 +6,8 @@
 #include <atomic>
 #include <set>
 
+#include "ucp/core/worker_list.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/vfs/worker_list.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/memory/event_settings.hpp"
 #include "ucs/security/job_key.hpp"

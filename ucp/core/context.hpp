@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ucp/core/config.hpp"
+#include "ucp/core/host_costs.hpp"
 #include "ucp/core/request_pool.hpp"
 #include "ucp/mem/device_domains.hpp"
 #include "ucp/mem/memory_table.hpp"
-#include "ucp/proto/host_costs.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/vfs/directory.hpp"

@@ -8,12 +8,12 @@
 
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/core/distance.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/rndv/replies.hpp"
 #include "ucp/stream/arrivals.hpp"
-#include "ucp/wireup/distance.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -138,7 +138,7 @@ ucs_status_t worker::open_interfaces() {
     std::vector<ucs::topology::device_location> locations;
     for (const usable_resource& each : resources)
         locations.push_back(each.where.location);
-    extra_latencies_ = wireup::distances_to(locations);
+    extra_latencies_ = distances_to(locations);
     // Reserved, because handlers may activate interfaces while the lists are walked: elements must
     // not move.
     fast_.reserve(resources.size());
@@ -162,8 +162,8 @@ ucs_status_t worker::open_interfaces() {
         }
         interfaces_[i] = std::move(*made);
         uct::iface& fresh = *interfaces_[i];
-        extra_latencies_[i] += wireup::connection_fetch_seconds(fresh.attr().connections_at_hand,
-                                                                context_.params().estimated_eps);
+        extra_latencies_[i] += connection_fetch_seconds(fresh.attr().connections_at_hand,
+                                                        context_.params().estimated_eps);
         wireup::listen(*this, fresh);
         assembler_.listen(fresh);
         matcher_->listen(fresh);

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "ucp/core/config.hpp"
-#include "ucp/proto/host_costs.hpp"
+#include "ucp/core/host_costs.hpp"
 #include "ucp/proto/kind.hpp"
 #include "uct/api/iface.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ucp/vfs/worker_list.hpp"
+#include "ucp/core/worker_list.hpp"
 #include "ucs/vfs/tree.hpp"
 
 namespace ucp {

@@ -18,7 +18,7 @@ struct local_interface {
     std::size_t resource;
     ucs_status_t failure;        // why its lane to this peer was lost before, or UCS_OK
     bool only_connects = false;  // opened for connection data only
-    double extra_latency = 0;    // seconds, see ucp/wireup/distance.hpp
+    double extra_latency = 0;    // seconds, see ucp/core/distance.hpp
 };
 
 // Flag of an address: its network interfaces without paired lanes serve connection data only.

@@ -1,4 +1,4 @@
-#include "ucp/proto/host_costs.hpp"
+#include "ucp/core/host_costs.hpp"
 
 #include <fmt/format.h>
 #include <sys/uio.h>

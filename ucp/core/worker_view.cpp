@@ -1,4 +1,4 @@
-#include "ucp/vfs/worker_view.hpp"
+#include "ucp/core/worker_view.hpp"
 
 namespace ucp {
 

@@ -1,4 +1,4 @@
-#include "ucp/wireup/distance.hpp"
+#include "ucp/core/distance.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -6,7 +6,7 @@
 #include "ucs/topology/device_location.hpp"
 #include "ucs/topology/machine.hpp"
 
-using ucp::wireup::distance_seconds;
+using ucp::distance_seconds;
 using ucs::topology::device_location;
 
 TEST_CASE("the distance of a device on another NUMA node follows the firmware's table") {
@@ -33,7 +33,7 @@ TEST_CASE("the distance of a device on another NUMA node follows the firmware's 
 
 TEST_CASE("each switch adds to a device's distance, even if its node is unknown") {
     const device_location devices[] = {{}, {.switches = 1}, {.switches = 3}};
-    const std::vector<double> seconds = ucp::wireup::distances_to(devices);
+    const std::vector<double> seconds = ucp::distances_to(devices);
     REQUIRE(seconds.size() == 3);
     CHECK(seconds[0] == 0);
     CHECK(seconds[1] == Approx(110e-9));
@@ -41,11 +41,11 @@ TEST_CASE("each switch adds to a device's distance, even if its node is unknown"
 }
 
 TEST_CASE("connections beyond those that the device keeps cost a fetch") {
-    CHECK(ucp::wireup::connection_fetch_seconds(256, 256) == 0);
-    CHECK(ucp::wireup::connection_fetch_seconds(256, 257) == Approx(1e-6));
+    CHECK(ucp::connection_fetch_seconds(256, 256) == 0);
+    CHECK(ucp::connection_fetch_seconds(256, 257) == Approx(1e-6));
 }
 
 TEST_CASE("devices of unknown location have no distance") {
     const device_location devices[] = {{}, {}};
-    CHECK(ucp::wireup::distances_to(devices) == std::vector<double>{0, 0});
+    CHECK(ucp::distances_to(devices) == std::vector<double>{0, 0});
 }

@@ -10,7 +10,7 @@ class machine;
 struct device_location;
 }  // namespace ucs::topology
 
-namespace ucp::wireup {
+namespace ucp {
 
 // Returns the seconds that a message takes longer to or from a device than to one in a slot of NUMA
 // node `from`, where the message is handled:
@@ -34,4 +34,4 @@ namespace ucp::wireup {
 // writes back. Pure.
 [[nodiscard]] double connection_fetch_seconds(std::size_t at_hand, std::size_t expected) noexcept;
 
-}  // namespace ucp::wireup
+}  // namespace ucp

@@ -1,11 +1,11 @@
-#include "ucp/wireup/distance.hpp"
+#include "ucp/core/distance.hpp"
 
 #include <algorithm>
 
 #include "ucs/topology/device_location.hpp"
 #include "ucs/topology/machine.hpp"
 
-namespace ucp::wireup {
+namespace ucp {
 namespace {
 
 constexpr double seconds_per_switch = 110e-9;
@@ -46,4 +46,4 @@ double connection_fetch_seconds(std::size_t at_hand, std::size_t expected) noexc
     return expected > at_hand ? 2 * round_trip : 0;
 }
 
-}  // namespace ucp::wireup
+}  // namespace ucp

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ucp/core/context.hpp"
-#include "ucp/vfs/worker_view.hpp"
+#include "ucp/core/worker_view.hpp"
 
 namespace ucp {
 

@@ -1,4 +1,4 @@
-#include "ucp/cm/transport.hpp"
+#include "ucp/core/sockaddr_transports.hpp"
 
 #include <algorithm>
 #include <string>
