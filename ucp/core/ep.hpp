@@ -6,10 +6,10 @@
 
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
+#include "ucp/proto/eager_window.hpp"
 #include "ucp/proto/selection.hpp"
 #include "ucp/rma/tracker.hpp"
 #include "ucp/rndv/rts.hpp"
-#include "ucp/tag/eager_window.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/vfs/directory.hpp"

@@ -12,7 +12,7 @@
 //
 // The sender requests credits by credit_request. The receiver grants them by credit_grant over the
 // same endpoint, as soon as it has memory for all messages before the request, see
-// ucp/tag/eager_window.hpp.
+// ucp/proto/eager_window.hpp.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids.
 #pragma once

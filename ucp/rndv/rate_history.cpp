@@ -119,15 +119,4 @@ double rate_history::take_sample(size_class& entry, rndv_method method, double p
     return per_byte;
 }
 
-void stream_rate::observe(std::size_t length, double took) noexcept {
-    if (took <= 0) return;
-    const double sample = static_cast<double>(length) / took;
-    current_ += weight * (std::max(sample, current_ / outlier) - current_);
-    ++count_;
-}
-
-bool stream_rate::outdated() const noexcept {
-    return count_ >= 8 && (current_ > used_ * 1.4 || current_ < used_ / 1.4);
-}
-
 }  // namespace ucp

@@ -76,24 +76,4 @@ private:
     ucs::time::nanoseconds last_end_ = 0;
 };
 
-// Bytes per second of data that flows through the transport while both sides copy. Starts with a
-// guess and follows observations. One per worker; owner context.
-class stream_rate {
-public:
-    explicit stream_rate(double guess) noexcept : used_(guess), current_(guess) {}
-
-    void observe(std::size_t length, double took) noexcept;
-
-    // Returns whether predictions made with used() have become wrong; adopt() makes the observed
-    // rate the one in use.
-    [[nodiscard]] bool outdated() const noexcept;
-    void adopt() noexcept { used_ = current_; }
-    [[nodiscard]] double used() const noexcept { return used_; }
-
-private:
-    double used_;
-    double current_;
-    std::uint32_t count_ = 0;
-};
-
 }  // namespace ucp

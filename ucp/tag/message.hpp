@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "ucp/proto/eager_window.hpp"
 #include "ucp/rndv/rts.hpp"
-#include "ucp/tag/eager_window.hpp"
 #include "ucp/tag/match/unexpected.hpp"
 #include "ucs/type/status.h"
 

@@ -12,8 +12,8 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/cm/listener.hpp"
 #include "ucp/cm/manager.hpp"
+#include "ucp/proto/eager_window.hpp"
 #include "ucp/stream/channel.hpp"
-#include "ucp/tag/eager_window.hpp"
 #include "ucs/vfs/walk.hpp"
 
 namespace {

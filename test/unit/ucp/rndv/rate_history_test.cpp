@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "ucp/proto/stream_rate.hpp"
+
 namespace {
 
 using ucp::rate_history;

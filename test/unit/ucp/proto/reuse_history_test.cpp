@@ -1,4 +1,4 @@
-#include "ucp/rndv/reuse_history.hpp"
+#include "ucp/proto/reuse_history.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "ucp/tag/rts_limit.hpp"
+#include "ucp/proto/rts_limit.hpp"
 
 #include <catch2/catch.hpp>
 

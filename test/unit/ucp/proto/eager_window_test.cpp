@@ -1,4 +1,4 @@
-#include "ucp/tag/eager_window.hpp"
+#include "ucp/proto/eager_window.hpp"
 
 #include <catch2/catch.hpp>
 
