@@ -13,36 +13,14 @@
 // carries `ep` only if the receiver may reply.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 
 #include "ucp/eager/wire.hpp"
+#include "ucp/proto/am_fields.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp::wire {
-
-// Flag: the message carries the endpoint by which the receiver can reply.
-inline constexpr std::uint16_t am_reply = 1;
-
-struct am_fields {
-    std::uint16_t id;
-    std::uint16_t flags;
-    std::uint32_t header_length;
-};
-static_assert(sizeof(am_fields) == 8);
-
-[[nodiscard]] constexpr am_fields to_am_fields(std::uint64_t bits) noexcept {
-    return std::bit_cast<am_fields>(bits);
-}
-[[nodiscard]] constexpr std::uint64_t to_bits(am_fields fields) noexcept {
-    return std::bit_cast<std::uint64_t>(fields);
-}
-
-// Returns the bytes that a header of this length occupies in front of data.
-[[nodiscard]] constexpr std::size_t padded_length(std::size_t header_length) noexcept {
-    return (header_length + 7) & ~std::size_t{7};
-}
 
 // The most that an active message needs in one piece in addition to its header and data.
 inline constexpr std::size_t am_longest_extra = sizeof(rts_header) + 16 + longest_exposed_keys;

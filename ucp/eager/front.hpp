@@ -3,8 +3,9 @@
 
 #include <cstring>
 
-#include "ucp/am/wire.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/eager/wire.hpp"
+#include "ucp/proto/am_fields.hpp"
 
 namespace ucp {
 

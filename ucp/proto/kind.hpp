@@ -17,7 +17,7 @@ enum class send_kind : std::uint8_t {
     tag_sync,  // like tag; completes when the receiver has matched it
     tag_rndv,  // like tag and tag_sync, if the sender has no credits for eager data
     tag_sync_rndv,
-    am,        // tag_or_id: am_fields, see ucp/am/wire.hpp
+    am,        // tag_or_id: am_fields, see ucp/proto/am_fields.hpp
     am_eager,  // like am, if the program or the message requires eager or rendezvous
     am_rndv,
     stream,  // bytes without message boundaries; always uses the same protocol

@@ -30,8 +30,7 @@ public:
 
 private:
     static constexpr double weight = 0.25;  // weight of a new observation
-    static constexpr double outlier =
-        4;  // a sample below the rate by more than this counts as this far below
+    static constexpr double outlier = 4;    // a smaller sample counts as a quarter of the rate
 
     double used_;
     double current_;

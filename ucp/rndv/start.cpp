@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "ucp/am/wire.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/proto/am_fields.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/wire.hpp"
 
