@@ -89,3 +89,43 @@ def make_cluster(nodes, rate):
         return None, f"no namespaces, bridges or shaped links here: {error.stderr.decode().strip()}"
     except OSError as error:
         return None, f"no namespaces, bridges or shaped links here: {error}"
+
+
+def start(line, env):
+    return subprocess.Popen([str(word) for word in line], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def start_ranks(cluster, ranks, place_and_line, folder, tls):
+    """Starts ranks that find each other in a folder. `place_and_line` returns a rank's node and command."""
+    started = []
+    for rank in range(ranks):
+        node, line = place_and_line(rank)
+        # Shared memory would bypass the links, because all nodes are on one host.
+        env = {**os.environ, "UCX_TLS": tls, "UCG_OOB": "directory", "UCG_OOB_DIR": folder, "UCG_OOB_RANK": str(rank),
+               "UCG_OOB_SIZE": str(ranks), "UCG_OOB_JOB": "shaped"}
+        started.append(start([*cluster.nodes[node].inside, *line], env))
+    return started
+
+
+def finish(started, limit):
+    """Waits for all processes and returns the output of the first. No process is left running."""
+    outputs = []
+    try:
+        for each in started:
+            outputs.append(each.communicate(timeout=limit))
+    finally:
+        for each in started:
+            if each.poll() is None:
+                each.terminate()  # a launcher terminates its ranks
+        for each in started:
+            try:
+                each.wait(10)
+            except subprocess.TimeoutExpired:
+                each.kill()
+                each.wait()
+    for index, each in enumerate(started):
+        if each.returncode != 0:
+            raise RuntimeError(f"process {index} of {len(started)} ended with {each.returncode}: "
+                               f"{(outputs[index][1] or outputs[index][0])[-800:].strip()}")
+    return outputs[0][0]
