@@ -5,7 +5,8 @@
 # time is spent in the optimiser.
 set(HAWSER_COMMON_HEADERS
   <algorithm> <array> <atomic> <cstddef> <cstdint> <cstring> <functional> <memory> <optional> <span>
-  <string> <string_view> <unordered_map> <utility> <vector>
+  <string> <string_view> <unordered_map> <utility> <vector> <chrono> <map> <mutex> <variant>
+  <boost/intrusive/list.hpp> <boost/intrusive/set.hpp> <boost/intrusive/slist.hpp> <boost/intrusive/unordered_set.hpp>
   <fmt/format.h>)
 
 # hawser_precompile(target FROM other | HEADERS header...): `target` precompiles the common headers and these, or uses
