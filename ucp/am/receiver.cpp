@@ -6,6 +6,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/receive.hpp"
 #include "ucp/rndv/receive.hpp"
 
 namespace ucp {

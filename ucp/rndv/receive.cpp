@@ -4,11 +4,11 @@
 #include <cstring>
 #include <new>
 
-#include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
+#include "ucp/proto/receive.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -91,7 +91,7 @@ bool send_data_request(request& receive, std::uint64_t address, std::uint64_t fr
                         std::span(keys).first(length))) {
         return true;
     }
-    rndv_release(receive);
+    release_receive_id(receive);
     return false;
 }
 
@@ -121,7 +121,7 @@ request& of_parts(uct::completion& parts) noexcept {
 
 // The chosen method does not work: streams the data instead.
 void stream_instead(request& receive) {
-    rndv_release(receive);
+    release_receive_id(receive);
     receive.state.recv.started = 0;
     ask_for_data(receive);
 }
@@ -281,7 +281,7 @@ bool ask_to_write(request& receive) {
 
 void end_peer_part(request& receive, ucs_status_t status) {
     receive.state.recv.awaits = rndv_reply::none;
-    rndv_release(receive);
+    release_receive_id(receive);
     receive.state.recv.parts.finish(status);
 }
 
@@ -499,22 +499,6 @@ void rndv_request_dropped(worker& owner, std::uint64_t reply) {
     }
 }
 
-void rndv_release(request& receive) noexcept {
-    recv_state& state = receive.state.recv;
-    if (state.local_id != 0) {
-        receive.owner->recv_ids().remove(std::exchange(state.local_id, 0));
-    }
-}
-
-void finish_receive(request& receive, ucs_status_t status) {
-    receive.state.recv.buffer.finish();
-    if (receive.via != nullptr) {
-        rndv_release(receive);
-        receive.via->remove_recv(receive);
-    }
-    complete(receive, status);
-}
-
 void abort_receive(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (state.remote_id != 0)
@@ -529,7 +513,7 @@ void abort_receive(request& receive, ucs_status_t status) {
     // The buffer is still being written: the receive ends when that is over.
     state.outcome = status;
     const bool written = state.awaits == rndv_reply::written;
-    if (!written) rndv_release(receive);
+    if (!written) release_receive_id(receive);
     peer& from = receive.via->remote();
     receive.via->remove_recv(receive);
     receive.via = nullptr;

@@ -43,12 +43,6 @@ void rndv_abandon(request& receive);
 // about to fail: the sender does not write into the buffer.
 void rndv_request_dropped(worker& owner, std::uint64_t reply);
 
-// Releases the id of a matched receive.
-void rndv_release(request& receive) noexcept;
-
-// Completes a receive that has its message or failed, rendezvous or not.
-void finish_receive(request& receive, ucs_status_t status);
-
 // Aborts a matched receive whose sender was forgotten.
 void abort_receive(request& receive, ucs_status_t status);
 

@@ -7,6 +7,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/eager/acknowledge.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/tag/matcher.hpp"

@@ -9,6 +9,7 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/receive.hpp"
 #include "ucp/rndv/receive.hpp"
 
 namespace ucp {

@@ -1,0 +1,28 @@
+// End of a receive, shared by eager and rendezvous messages.
+#pragma once
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/ep.hpp"
+
+namespace ucp {
+
+// Releases the id that the sender knows the receive by, if it has one. Needs a matched receive
+// whose transfer was begun. Owner context.
+inline void release_receive_id(request& receive) noexcept {
+    recv_state& state = receive.state.recv;
+    if (state.local_id != 0) {
+        receive.owner->recv_ids().remove(std::exchange(state.local_id, 0));
+    }
+}
+
+// Completes a receive that has its message or failed, but not one of a stream. Owner context.
+inline void finish_receive(request& receive, ucs_status_t status) {
+    receive.state.recv.buffer.finish();
+    if (receive.via != nullptr) {
+        release_receive_id(receive);
+        receive.via->remove_recv(receive);
+    }
+    complete(receive, status);
+}
+
+}  // namespace ucp
