@@ -12,7 +12,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rndv/receive.hpp"
-#include "ucp/rndv/replies.hpp"
+#include "ucp/rndv/sender.hpp"
 #include "ucp/stream/arrivals.hpp"
 #include "ucp/wireup/messages.hpp"
 

@@ -41,8 +41,8 @@ struct estimate {
     static estimate refused(const char* reason) noexcept { return {0, reason}; }
 };
 
-// A protocol is one file and one row of all_protocols() (ucp/proto/rows.hpp). Its functions run in
-// owner context.
+// A protocol is one row of all_protocols() (ucp/proto/rows.hpp). Its functions run in owner
+// context.
 struct protocol {
     const char* name;     // "rndv/get"
     const char* summary;  // short description for display

@@ -1,4 +1,4 @@
-// Rows of the protocol table, one file each.
+// Rows of the protocol table.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace ucp {
 
-extern const protocol eager_short;  // ucp/eager/short.cpp
-extern const protocol eager_bcopy;  // ucp/eager/bcopy.cpp
-extern const protocol eager_multi;  // ucp/eager/multi.cpp
-extern const protocol rndv_get;     // ucp/rndv/get.cpp
-extern const protocol rndv_stream;  // ucp/rndv/stream.cpp
+extern const protocol eager_short;    // ucp/eager/short.cpp
+extern const protocol eager_bcopy;    // ucp/eager/bcopy.cpp
+extern const protocol eager_multi;    // ucp/eager/multi.cpp
+extern const protocol rndv_in_place;  // ucp/rndv/protocols.cpp
+extern const protocol rndv_stream;    // ucp/rndv/protocols.cpp
 
 // Returns all protocols, cheapest set-up first.
 [[nodiscard]] std::span<const protocol* const> all_protocols() noexcept;

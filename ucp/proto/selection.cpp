@@ -153,8 +153,8 @@ std::string protocol_table::explain(std::uint64_t features) const {
 }
 
 std::span<const protocol* const> all_protocols() noexcept {
-    static constexpr const protocol* all[] = {&eager_short, &eager_bcopy, &eager_multi, &rndv_get,
-                                              &rndv_stream};
+    static constexpr const protocol* all[] = {&eager_short, &eager_bcopy, &eager_multi,
+                                              &rndv_in_place, &rndv_stream};
     return all;
 }
 

@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
+#include "ucp/rndv/wire.hpp"
 #include "ucp/tag/message.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
@@ -27,6 +28,12 @@ void on_credit_request(worker& owner, const wire::credit_header& header) {
 void on_credit_grant(worker& owner, const wire::credit_header& header) {
     ep* const endpoint = owner.find_ep(header.ep);
     if (endpoint != nullptr) endpoint->remote().credits_granted(*endpoint);
+}
+
+// Handles a request for more RTS messages; a repeated one changes nothing.
+void on_more_rts(worker& owner, const wire::more_header& header) {
+    ep* const endpoint = owner.find_ep(header.ep);
+    if (endpoint != nullptr) endpoint->remote().on_more_rts_allowed(header.stopped);
 }
 
 // Returns the bytes that `count` stored RTS messages take, each with keys of the greatest length.
@@ -99,6 +106,7 @@ void flow_listen(worker& owner, uct::iface& iface) {
                                                                                             owner);
     handler_of<wire::credit_grant>::install_plain<wire::credit_header, on_credit_grant>(iface,
                                                                                         owner);
+    handler_of<wire::rndv_more>::install_plain<wire::more_header, on_more_rts>(iface, owner);
 }
 
 }  // namespace ucp

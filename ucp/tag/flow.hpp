@@ -91,7 +91,7 @@ private:
 // Requests credits from the receiver behind this endpoint.
 void send_credit_request(const ep& endpoint);
 
-// Registers the handlers of credit requests and grants.
+// Registers the handlers of credit requests and grants, and of requests for more RTS messages.
 void flow_listen(worker& owner, uct::iface& iface);
 
 }  // namespace ucp

@@ -1,67 +1,15 @@
-// Rendezvous by writing: the sender writes to the receiver's memory, either one half while the
-// receiver reads the other, or all of it if a device does it.
+#include "ucp/rndv/write_data.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <new>
 
-#include "ucp/log/log.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/proto/striped.hpp"
-#include "ucp/rndv/choice.hpp"
-#include "ucp/rndv/replies.hpp"
+#include "ucp/rndv/wire.hpp"
 
 namespace ucp {
 
 namespace {
-
-std::size_t pack_atp(void* arg, void* into, std::size_t) {
-    const send_state& state = static_cast<request*>(arg)->state.send;
-    const wire::atp_header header{state.remote_id, UCS_OK};
-    std::memcpy(into, &header, sizeof header);
-    return sizeof header;
-}
-
-// Sends the final rndv_atp when everything is written. The send ends afterwards and not before,
-// because its endpoint may be closed then.
-ucs_status_t send_atp(request& send) {
-    const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_atp, pack_atp, &send);
-    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    // The status is not UCS_OK if the receiver gave the transfer up meanwhile.
-    const ucs_status_t written = send.state.send.parts.status;
-    finish_send(send, sent < 0 ? static_cast<ucs_status_t>(sent) : written);
-    return UCS_OK;
-}
-
-void cancel_atp(request& send) {
-    notify_receive(send.via->remote(), send.state.send.remote_id, UCS_ERR_CANCELED);
-}
-
-constinit const protocol atp_phase{"rndv/write", "", nullptr, send_atp, true, cancel_atp};
-
-// All pieces are written or failed: notifies the receiver. If the receiver reads a part itself, it
-// notifies the sender when that is done, and also when it had to read everything.
-void part_written(uct::completion& parts) noexcept {
-    request& send =
-        request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
-    const send_state& state = send.state.send;
-    const ucs_status_t status = parts.status;
-    if (state.aborted) {
-        if (!state.write_notifies) notify_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
-        finish_send(send, status);
-        return;
-    }
-    if (state.writes_all && !state.write_notifies && status == UCS_OK) {
-        start_with(send, atp_phase);
-        return;
-    }
-    if (!state.write_notifies) {
-        notify_receive(send.via->remote(), state.remote_id,
-                       status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
-    }
-    const bool over = state.writes_all && state.write_notifies;
-    const bool given_up = state.local_id == 0;  // by the receiver
-    if (over || given_up) finish_send(send, status);
-}
 
 // The receiver's address is stored in the member of the tag, which is not needed any more.
 uct::remote_place place_of(const request& send) noexcept {
@@ -149,8 +97,8 @@ ucs_status_t await_copied(send_state& state, uct::ep& lane) {
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
-// UCS_ERR_NO_RESOURCE: call again. After any other error the receiver gets all data by another
-// method.
+}  // namespace
+
 ucs_status_t write_rest(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
@@ -168,69 +116,6 @@ ucs_status_t write_rest(request& send) {
         if (status != UCS_OK) return status;
     }
     return in_place ? UCS_OK : await_copied(state, *lane);
-}
-
-ucs_status_t progress(request& send) {
-    send_state& state = send.state.send;
-    const ucs_status_t status = write_rest(send);
-    if (status == UCS_ERR_NO_RESOURCE) return status;
-    state.guarded = false;
-    state.parts.finish(status);
-    return UCS_OK;
-}
-
-// The second phase; never selected, so it has no prediction.
-constinit const protocol write_phase{"rndv/write", "", nullptr, progress, true, nullptr, true};
-
-// Takes the keys to the memory that the receiver exposes. Returns false if there are none, or no
-// memory for them.
-bool take_target(request& send, std::span<const std::byte> keys) {
-    send_state& state = send.state.send;
-    auto path = take_keys(*send.via, keys, uct::memory_access::change);
-    if (path == nullptr) return false;
-    if (!state.has_exposed) {
-        std::unique_ptr<exposed_buffer> fresh(new (std::nothrow) exposed_buffer);
-        if (fresh == nullptr) return false;
-        state.set_exposed(std::move(fresh));
-    }
-    state.exposed->path = std::move(path);
-    return true;
-}
-
-}  // namespace
-
-bool is_sending_atp(const request& send) noexcept {
-    return send.state.send.proto == &atp_phase;
-}
-
-void notify_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
-    const wire::atp_header header{reply, status};
-    to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
-}
-
-void rndv_write_part(request& send, const wire::rtr_header& where, std::span<const std::byte> key) {
-    send_state& state = send.state.send;
-    if (state.parts.count != 0 || where.from > state.buffer.length()) {
-        send.owner->rejected().warn(proto_log,
-                                    "a request to write a part of a message does not fit: dropped");
-        return;
-    }
-    const peer& to = send.via->remote();
-    const bool known = state.has_exposed;  // to the devices, since the RTS was sent
-    state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
-    if (to.rail_count() > 0 && !take_target(send, key)) {
-        notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
-        return;
-    }
-    state.remote_id = where.reply;
-    state.set_remote_address(where.address);
-    state.offset = where.from;
-    state.end = state.buffer.length();
-    state.writes_all = where.from == 0;
-    state.write_notifies = false;
-    state.parts = {.done = part_written, .count = 1};
-    state.guarded = true;
-    start_with(send, write_phase);
 }
 
 }  // namespace ucp

@@ -1,4 +1,5 @@
-// The RTS of a rendezvous message, shared by every rendezvous protocol.
+// Sender of a rendezvous: sends the RTS, streams or writes the data that the receiver requests, and
+// ends with an ATP or the receiver's ATS.
 #pragma once
 
 #include "ucp/proto/send.hpp"
@@ -8,5 +9,8 @@ namespace ucp {
 // Sends the RTS once; with `readable` it tells the receiver where to read the data itself. Works as
 // protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
+
+// Registers the handlers of the receiver's replies.
+void rndv_listen_replies(worker& owner, uct::iface& iface);
 
 }  // namespace ucp
