@@ -6,7 +6,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 
 namespace ucp {
 
@@ -33,7 +33,7 @@ public:
     static void unexpected_rts_lost(worker&, ep& from, unexpected_rts& self) {
         auto& block = static_cast<am_block&>(self);
         block.lost_status = UCS_ERR_CONNECTION_RESET;
-        rndv_notify_sender(from, block.rts.request, UCS_ERR_CONNECTION_RESET);
+        send_ats(from, block.rts.request, UCS_ERR_CONNECTION_RESET);
     }
 };
 
@@ -236,14 +236,14 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
     const wire::am_fields fields = wire::to_am_fields(header.tag_or_id);
     ep* const from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        if (from != nullptr) rndv_notify_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
+        if (from != nullptr) send_ats(*from, header.request, UCS_ERR_CONNECTION_RESET);
         log_dropped("the RTS of an active message", fields, header.total);
         return;
     }
     const am_handler handler = handlers_.find(fields.id);
     if (!handler.is_set()) {
         log_no_handler(fields, header.total);
-        rndv_notify_sender(*from, header.request, UCS_ERR_INVALID_PARAM);
+        send_ats(*from, header.request, UCS_ERR_INVALID_PARAM);
         return;
     }
     const arrival arrived{fields, message.header(), reply_endpoint_of(fields, from)};
@@ -262,7 +262,7 @@ void am_receiver::deliver_rts(const am_handler& handler, const arrival& message,
     am_block* const block = blocks_.get(0);
     if (block == nullptr) {
         log_out_of_memory(owner_, message.fields, rts.total);
-        rndv_notify_sender(from, rts.request, UCS_ERR_NO_MEMORY);
+        send_ats(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
     block->length = rts.total;
@@ -344,7 +344,7 @@ void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
         blocks_.cost_of(rts.total, message.fields.header_length) + owner_.requests().cost();
     const bool fits = make_room(from.remote(), cost);
     if (from.incoming_over()) {  // make_room() called the program, which closed it
-        rndv_notify_sender(from, rts.request, UCS_ERR_CONNECTION_RESET);
+        send_ats(from, rts.request, UCS_ERR_CONNECTION_RESET);
         log_dropped("the RTS of an active message", message.fields, rts.total);
         return;
     }
@@ -353,7 +353,7 @@ void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
         log_out_of_memory(owner_, message.fields, rts.total);
-        rndv_notify_sender(from, rts.request, UCS_ERR_NO_MEMORY);
+        send_ats(from, rts.request, UCS_ERR_NO_MEMORY);
         return;
     }
     block->fields = message.fields;

@@ -7,7 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 
 namespace ucp {
 
@@ -55,7 +55,7 @@ void am_receiver::return_block(am_block& kept) noexcept {
 void am_receiver::refuse(am_block& unwanted, ucs_status_t status) {
     if (unwanted.is_rendezvous() && unwanted.lost_status == UCS_OK) {
         const ep* from = owner_.find_ep(unwanted.from);
-        if (from != nullptr) rndv_notify_sender(*from, unwanted.rts.request, status);
+        if (from != nullptr) send_ats(*from, unwanted.rts.request, status);
     }
     return_block(unwanted);
 }

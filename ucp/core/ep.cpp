@@ -9,7 +9,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/rma.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 #include "ucp/stream/arrivals.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/wireup/messages.hpp"

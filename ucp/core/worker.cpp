@@ -11,7 +11,7 @@
 #include "ucp/core/distance.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/rma/target.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/sender.hpp"
 #include "ucp/stream/arrivals.hpp"
 #include "ucp/wireup/messages.hpp"

@@ -9,7 +9,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -256,7 +256,7 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     if (!read_header(owner_, wire::rndv_rts, whole, header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        if (from != nullptr) rndv_notify_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
+        if (from != nullptr) send_ats(*from, header.request, UCS_ERR_CONNECTION_RESET);
         dropped("the RTS of a message", header.tag_or_id, header.total);
         return;
     }
@@ -276,7 +276,7 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     message* stored = new_message(header.tag_or_id, message::kind::rendezvous);
     if (stored == nullptr) {
         out_of_memory(owner_, header.tag_or_id, header.total, "was dropped");
-        rndv_notify_sender(*from, header.request, UCS_ERR_NO_MEMORY);
+        send_ats(*from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
     stored->total = header.total;

@@ -10,7 +10,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 
 namespace ucp {
 
@@ -154,7 +154,7 @@ void tag_matcher::drop(message& taken, ucs_status_t status) {
     if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
     const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
     if (from != nullptr && taken.type == message::kind::rendezvous) {
-        rndv_notify_sender(*from, taken.request, status);
+        send_ats(*from, taken.request, status);
     } else if (from != nullptr) {
         answer_sync(*from, taken.request, status);
     }
@@ -229,7 +229,7 @@ void tag_matcher::drop_incomplete(ep& sender, const assembly& incomplete) {
 }
 
 void tag_matcher::drop_rts(ep& sender, message& stored) {
-    if (stored.queued) rndv_notify_sender(sender, stored.request, UCS_ERR_CONNECTION_RESET);
+    if (stored.queued) send_ats(sender, stored.request, UCS_ERR_CONNECTION_RESET);
     drop_queued(stored);
 }
 
@@ -368,7 +368,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts
                        "since; its receive fails",
                        rts.total, recv_of(receive).info.sender_tag);
         // The peer may be alive and waiting, because only this side closed the endpoint.
-        if (from != nullptr) rndv_notify_sender(*from, rts.request, UCS_ERR_CONNECTION_RESET);
+        if (from != nullptr) send_ats(*from, rts.request, UCS_ERR_CONNECTION_RESET);
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }

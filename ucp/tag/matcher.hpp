@@ -8,7 +8,7 @@
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 #include "ucp/tag/flow.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucp/tag/match/unexpected.hpp"

@@ -1,5 +1,5 @@
 // Tests of rendezvous with a peer that aborts it at any point, or sends invalid requests.
-#include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/receiver.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,0 +1,146 @@
+#include "ucp/rndv/read_data.hpp"
+
+#include <array>
+#include <new>
+
+#include "ucp/core/worker.hpp"
+#include "ucp/proto/striped.hpp"
+
+namespace ucp {
+
+namespace {
+
+constexpr std::size_t max_pieces = 16;
+
+// If a device other than the first cannot use the buffer, there are fewer rails.
+bool register_buffer(const request& receive, const peer& from) noexcept {
+    const recv_state& state = receive.state.recv;
+    const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
+    if (buffer == nullptr) return true;
+    const std::size_t length = state.info.length;
+    for (std::size_t i = 0; i < rails_for(from, length); ++i) {
+        uct::memory_domain& device = *from.domain_of(from.rail(i));
+        const ucs_status_t status = device.prepare({buffer, length}, uct::memory_access::change);
+        if (status != UCS_OK && i == 0) return false;
+    }
+    return true;
+}
+
+bool keep_keys(request& receive, std::unique_ptr<mem::access_path> memory) noexcept {
+    std::unique_ptr<exposed_buffer> kept(new (std::nothrow) exposed_buffer);
+    if (kept == nullptr) return false;
+    kept->path = std::move(memory);
+    kept->address = receive.state.recv.remote_address;
+    receive.state.recv.set_exposed(std::move(kept));
+    return true;
+}
+
+uct::remote_place source_of(const recv_state& state, const peer& from) noexcept {
+    if (!state.has_exposed) return {state.remote_address};
+    return {state.exposed->address, state.exposed->path->key_for(from.rma_device())};
+}
+
+bool is_wanted(const uct::completion& parts) noexcept {
+    return receive_of(const_cast<uct::completion&>(parts)).via != nullptr;
+}
+
+// Reads [state.offset, state.end) over all rails. Returns false if a single rail is to be used.
+bool read_striped(request& receive) noexcept {
+    recv_state& state = receive.state.recv;
+    auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
+    if (!state.has_exposed || buffer == nullptr) return false;
+    peer& from = receive.via->remote();
+    const striped_work work{.put = false,
+                            .local = buffer + state.offset,
+                            .remote = state.exposed->address + state.offset,
+                            .length = state.end - state.offset,
+                            .memory = state.exposed->path.get(),
+                            .most_rails = receive.owner->owner().options().rndv_rails};
+    if (!striped_access::begin(from, work, state.parts, is_wanted)) return false;
+    state.offset = state.end;
+    return true;
+}
+
+// Reads [state.offset, state.end), one list of pieces after the other. UCS_ERR_NO_RESOURCE: the
+// lane has no room now.
+ucs_status_t read_pieces(request& receive) {
+    recv_state& state = receive.state.recv;
+    uct::ep* lane = receive.via->remote().rma();
+    if (lane == nullptr) {  // the system refused another receive meanwhile
+        state.parts.status = UCS_ERR_UNSUPPORTED;
+        return UCS_OK;
+    }
+    if (read_striped(receive)) return UCS_OK;
+    const uct::iface_attr& attr = receive.via->remote().rma_attr();
+    const uct::remote_place from = source_of(state, receive.via->remote());
+    if (attr.keyed && from.in == nullptr) {  // the lanes were made anew meanwhile
+        state.parts.status = UCS_ERR_INVALID_ADDR;
+        return UCS_OK;
+    }
+    std::array<uct::iov, max_pieces> pieces;
+    const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
+    while (state.offset < state.end && state.parts.status == UCS_OK) {
+        const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
+        const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
+        ++state.parts.count;
+        const ucs_status_t status = lane->get_zcopy(
+            room.first(list.count), {from.address + state.offset, from.in}, &state.parts);
+        if (status != UCS_INPROGRESS) --state.parts.count;
+        if (status == UCS_ERR_NO_RESOURCE) return status;
+        state.offset += list.length;
+        if (status != UCS_OK && status != UCS_INPROGRESS) state.parts.status = status;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t progress_read(uct::pending_request& queued) noexcept {
+    request& receive = request::of(queued);
+    const ucs_status_t status = read_pieces(receive);
+    if (status != UCS_ERR_NO_RESOURCE) receive.state.recv.parts.finish(UCS_OK);
+    return status;
+}
+
+}  // namespace
+
+// The lanes may have been made anew since the RTS, and keys are for devices: the peer may have
+// exposed nothing on the device of today's lane.
+bool is_readable(const peer& from, const rts_info& message) noexcept {
+    if (message.address == 0) return false;
+    if (!from.rma_attr().keyed) return true;
+    return message.memory != nullptr && message.memory->key_for(from.rma_device()) != nullptr;
+}
+
+bool prepare_read(request& receive, const peer& from,
+                  std::unique_ptr<mem::access_path> memory) noexcept {
+    if (!register_buffer(receive, from)) return false;
+    return !receive.state.recv.keyed || keep_keys(receive, std::move(memory));
+}
+
+void read_data(request& receive, std::size_t end) {
+    receive.state.recv.end = end;
+    receive.pending.progress = progress_read;
+    if (progress_read(receive.pending) == UCS_ERR_NO_RESOURCE) {
+        receive.via->remote().rma()->pending_add(receive.pending);
+    }
+}
+
+bool rndv_is_read(const uct::pending_request& queued) noexcept {
+    return queued.progress == progress_read;
+}
+
+void rndv_drop_read(uct::pending_request& queued) noexcept {
+    recv_state& state = request::of(queued).state.recv;
+    if (--state.parts.count == 0) end_access(state);
+}
+
+void unqueue_read(request& receive) {
+    if (!receive.pending.pending_hook.is_linked()) return;
+    receive.via->remote().rma_lane().pending_remove(receive.pending);
+    if (--receive.state.recv.parts.count == 0) end_access(receive.state.recv);
+}
+
+void end_access(recv_state& state) noexcept {
+    if (std::exchange(state.has_exposed, false)) delete state.exposed;
+}
+
+}  // namespace ucp
