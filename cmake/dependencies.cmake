@@ -1,5 +1,5 @@
 # Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose libraries are loaded on
-# demand (uct/ib/base/verbs_library.hpp), and libsodium (linked dynamically; only ucs/security includes its headers).
+# demand (uct/ib/base/device/verbs_library.hpp), and libsodium (linked dynamically; only ucs/security includes its headers).
 # CUDA and FUSE are detected (cmake/detected.cmake) and not required; without FUSE the module of ucx_vfs is not built.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ucg/node/engine.hpp"
+#include "ucg/node/engine/engine.hpp"
 
 using namespace ucg;
 

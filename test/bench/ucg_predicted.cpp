@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ucg/algo/table.hpp"
-#include "ucg/node/fabric.hpp"
+#include "ucg/node/rings/fabric.hpp"
 #include "ucg/schedule/algorithm.hpp"
 #include "ucg/sim/experiment.hpp"
 

@@ -166,8 +166,8 @@ struct forged {
         REQUIRE(made.ok());
         owner = std::move(*made);
     }
-    // The key of a device (uct/ib/base/domain.cpp) with one byte changed. Returns nullptr if it is
-    // refused.
+    // The key of a device (uct/ib/base/memory/domain.cpp) with one byte changed. Returns nullptr if
+    // it is refused.
     std::unique_ptr<uct::remote_memory> with(side& user, std::size_t position,
                                              std::byte flipped) const {
         bytes key(owner.key);

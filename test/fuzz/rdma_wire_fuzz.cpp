@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "uct/ib/base/domain.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"
-#include "ucg/moe/combine.hpp"
-#include "ucg/moe/routed_dispatch.hpp"
+#include "ucg/moe/normal/combine.hpp"
+#include "ucg/moe/normal/routed_dispatch.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

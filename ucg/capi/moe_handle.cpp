@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "ucg/capi/moe_handles.hpp"
-#include "ucg/moe/matrices.hpp"
-#include "ucg/moe/routed_dispatch.hpp"
+#include "ucg/moe/normal/routed_dispatch.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

@@ -8,9 +8,9 @@
 
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/program_request.hpp"
-#include "ucg/moe/expansion.hpp"
-#include "ucg/moe/plan.hpp"
-#include "ucg/moe/slots.hpp"
+#include "ucg/moe/low_latency/slots.hpp"
+#include "ucg/moe/plan/expansion.hpp"
+#include "ucg/moe/plan/plan.hpp"
 #include "ucg/schedule/require.hpp"
 
 // Owned by the program. The group outlives them. Requests share the objects that they point to.

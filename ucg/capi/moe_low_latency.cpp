@@ -3,8 +3,8 @@
 
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"
-#include "ucg/moe/low_latency_combine.hpp"
-#include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/low_latency/combine.hpp"
+#include "ucg/moe/low_latency/dispatch.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

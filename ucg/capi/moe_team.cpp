@@ -5,9 +5,9 @@
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"
 #include "ucg/moe/check.hpp"
-#include "ucg/moe/fp8.hpp"
-#include "ucg/moe/layout.hpp"
-#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/numbers/fp8.hpp"
+#include "ucg/moe/plan/layout.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

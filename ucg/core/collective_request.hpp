@@ -7,7 +7,7 @@
 
 #include "ucg/core/arguments.hpp"
 #include "ucg/core/request.hpp"
-#include "ucg/node/operation.hpp"
+#include "ucg/node/engine/operation.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/select/selector.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
-#include "ucg/node/numa_domains.hpp"
+#include "ucg/node/patterns/numa_domains.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"

@@ -13,7 +13,7 @@
 #include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
 #include "ucg/net/control_messages.hpp"
-#include "ucg/node/early_limit.hpp"
+#include "ucg/node/rings/early_limit.hpp"
 #include "ucg/select/selector.hpp"
 #include "ucs/sys/lock.hpp"
 #include "ucs/type/result.hpp"

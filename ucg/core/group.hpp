@@ -14,7 +14,7 @@
 #include "ucg/core/request.hpp"
 #include "ucg/net/ucp_fabric.hpp"
 #include "ucg/node/backoff.hpp"
-#include "ucg/node/fabric.hpp"
+#include "ucg/node/rings/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/select/measure.hpp"
 

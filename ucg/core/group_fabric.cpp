@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "ucg/node/operation.hpp"
+#include "ucg/node/engine/operation.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ucg/node/engine.hpp"
+#include "ucg/node/engine/engine.hpp"
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/placement.hpp"
 

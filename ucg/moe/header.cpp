@@ -1,7 +1,7 @@
 #include "ucg/moe/header.hpp"
 
-#include "ucg/moe/choices.hpp"
 #include "ucg/moe/log.hpp"
+#include "ucg/moe/plan/choices.hpp"
 
 namespace ucg::moe {
 

@@ -1,7 +1,7 @@
 // Waiting for other processes without keeping them from running: spin, yield, then sleep.
 #pragma once
 
-#include "ucg/node/shared_memory.hpp"
+#include "ucg/node/memory/shared_memory.hpp"
 
 namespace ucg::node {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "ucg/moe/low_latency_combine.hpp"
-#include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/low_latency/combine.hpp"
+#include "ucg/moe/low_latency/dispatch.hpp"
 #include "ucg/moe/wire.hpp"
 #include "ucg/sim/moe_gate.hpp"
 #include "ucg/sim/results.hpp"

@@ -7,9 +7,9 @@
 #include <deque>
 #include <new>
 
-#include "ucg/moe/combine.hpp"
-#include "ucg/moe/dispatch.hpp"
-#include "ucg/moe/notify.hpp"
+#include "ucg/moe/normal/combine.hpp"
+#include "ucg/moe/normal/dispatch.hpp"
+#include "ucg/moe/normal/notify.hpp"
 #include "ucg/sim/low_latency_experiment.hpp"
 #include "ucg/sim/moe_gate.hpp"
 #include "ucg/sim/results.hpp"

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "test/support/moe_tensor.h"
-#include "ucg/node/layout.hpp"
+#include "ucg/node/memory/layout.hpp"
 
 // A forged count requests more memory than there is, which AddressSanitizer must not report as an
 // error. The user's ASAN_OPTIONS take precedence.

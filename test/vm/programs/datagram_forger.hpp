@@ -10,7 +10,7 @@
 
 #include "ucs/config/source.hpp"
 #include "uct/ib/base/completion_queue.hpp"
-#include "uct/ib/base/gid.hpp"
+#include "uct/ib/base/device/gid.hpp"
 #include "uct/ib/ud/base/queue_pair.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 

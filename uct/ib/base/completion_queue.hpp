@@ -5,7 +5,7 @@
 #include <span>
 
 #include "ucs/type/result.hpp"
-#include "uct/ib/base/domain.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 
 namespace uct::ib {
 

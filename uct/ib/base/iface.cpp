@@ -13,8 +13,8 @@
 #include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/sys/uuid.hpp"
-#include "uct/ib/base/port.hpp"
-#include "uct/ib/base/sysfs.hpp"
+#include "uct/ib/base/device/port.hpp"
+#include "uct/ib/base/device/sysfs.hpp"
 
 namespace uct::ib {
 namespace {

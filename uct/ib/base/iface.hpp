@@ -3,12 +3,12 @@
 
 #include "ucs/net/kernel_routes.hpp"
 #include "uct/base/base_iface.hpp"
-#include "uct/ib/base/address.hpp"
 #include "uct/ib/base/completion_queue.hpp"
-#include "uct/ib/base/device.hpp"
-#include "uct/ib/base/path.hpp"
-#include "uct/ib/base/reach.hpp"
-#include "uct/ib/base/receive_pool.hpp"
+#include "uct/ib/base/device/address.hpp"
+#include "uct/ib/base/device/device.hpp"
+#include "uct/ib/base/device/path.hpp"
+#include "uct/ib/base/device/reach.hpp"
+#include "uct/ib/base/memory/receive_pool.hpp"
 
 namespace uct::ib {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ucs/type/result.hpp"
-#include "uct/ib/base/domain.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 
 namespace uct::ib {
 

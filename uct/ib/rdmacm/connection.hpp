@@ -7,7 +7,7 @@
 
 #include "ucs/net/ip_address.hpp"
 #include "ucs/type/unique_fd.hpp"
-#include "uct/ib/base/handle.hpp"
+#include "uct/ib/base/device/handle.hpp"
 #include "uct/ib/rdmacm/library.hpp"
 
 namespace uct::rdmacm {

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "uct/ib/base/verbs_library.hpp"
+#include "uct/ib/base/device/verbs_library.hpp"
 
 namespace uct::rdmacm {
 

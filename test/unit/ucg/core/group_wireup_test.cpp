@@ -15,8 +15,8 @@
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucg/core/context.hpp"
-#include "ucg/node/local_peers.hpp"
-#include "ucg/node/shared_memory.hpp"
+#include "ucg/node/engine/local_peers.hpp"
+#include "ucg/node/memory/shared_memory.hpp"
 
 using ucg::schedule::rank_t;
 

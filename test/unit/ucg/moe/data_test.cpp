@@ -5,10 +5,10 @@
 #include <deque>
 
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/combine.hpp"
-#include "ucg/moe/dispatch.hpp"
-#include "ucg/moe/matrices.hpp"
-#include "ucg/moe/routed_dispatch.hpp"
+#include "ucg/moe/normal/combine.hpp"
+#include "ucg/moe/normal/dispatch.hpp"
+#include "ucg/moe/normal/routed_dispatch.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 
 using namespace test::moe;
 using reduce::element;

@@ -1,7 +1,7 @@
 // Compares every matrix of a plan with plain loops over the choices of all ranks. The loops share
 // no code with the plan.
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 
 using namespace test::moe;
 using ucg::moe::plan;

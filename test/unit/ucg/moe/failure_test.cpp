@@ -7,11 +7,11 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/combine.hpp"
-#include "ucg/moe/dispatch.hpp"
-#include "ucg/moe/low_latency_dispatch.hpp"
-#include "ucg/moe/matrices.hpp"
-#include "ucg/moe/routed_dispatch.hpp"
+#include "ucg/moe/low_latency/dispatch.hpp"
+#include "ucg/moe/normal/combine.hpp"
+#include "ucg/moe/normal/dispatch.hpp"
+#include "ucg/moe/normal/routed_dispatch.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 #include "uct/sim/random.hpp"
 
 using namespace test::moe;

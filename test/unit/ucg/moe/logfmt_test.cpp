@@ -1,5 +1,5 @@
 // LogFMT-10: the error of decoded values, and the bytes of a row.
-#include "ucg/moe/logfmt.hpp"
+#include "ucg/moe/numbers/logfmt.hpp"
 
 #include <algorithm>
 #include <array>

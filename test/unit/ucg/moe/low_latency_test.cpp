@@ -10,8 +10,8 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/plain_logfmt.hpp"
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/low_latency_combine.hpp"
-#include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/low_latency/combine.hpp"
+#include "ucg/moe/low_latency/dispatch.hpp"
 
 using namespace test::moe;
 using reduce::element;

@@ -1,5 +1,5 @@
 // Compares the matrices of the example in docs/moe.md with the computed ones.
-#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/plan/matrices.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/layout.hpp"
+#include "ucg/moe/plan/layout.hpp"
 
 using namespace test::moe;
 

@@ -5,9 +5,9 @@
 
 #include "test/unit/ucg/moe/world.hpp"
 #include "test/unit/ucg/node/group.hpp"
-#include "ucg/moe/combine.hpp"
-#include "ucg/moe/dispatch.hpp"
-#include "ucg/node/fabric.hpp"
+#include "ucg/moe/normal/combine.hpp"
+#include "ucg/moe/normal/dispatch.hpp"
+#include "ucg/node/rings/fabric.hpp"
 
 using namespace test::moe;
 using reduce::element;

@@ -1,4 +1,5 @@
-// A plain reference implementation of the format of ucg/moe/logfmt.hpp, which tries every code.
+// A plain reference implementation of the format of ucg/moe/numbers/logfmt.hpp, which tries every
+// code.
 #pragma once
 
 #include <cstdint>

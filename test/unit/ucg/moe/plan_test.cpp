@@ -3,7 +3,7 @@
 
 #include "test/support/sanitizer.hpp"
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/layout.hpp"
+#include "ucg/moe/plan/layout.hpp"
 
 using namespace test::moe;
 using ucg::moe::no_rank;

@@ -4,7 +4,7 @@
 
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/cost.hpp"
-#include "ucg/moe/dispatch.hpp"
+#include "ucg/moe/normal/dispatch.hpp"
 
 using namespace test::moe;
 using ucg::moe::direct_time;

@@ -11,7 +11,7 @@
 
 #include "test/support/moe_gating.hpp"
 #include "test/support/sanitizer.hpp"
-#include "ucg/moe/notify.hpp"
+#include "ucg/moe/normal/notify.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/sim/network.hpp"
 

@@ -1,5 +1,5 @@
 // Tests of early messages: comparisons per search, and bounds of their memory.
-#include "ucg/node/early_messages.hpp"
+#include "ucg/node/rings/early_messages.hpp"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/node/group.hpp"
 #include "ucg/algo/table.hpp"
-#include "ucg/node/early_limit.hpp"
-#include "ucg/node/fabric.hpp"
+#include "ucg/node/rings/early_limit.hpp"
+#include "ucg/node/rings/fabric.hpp"
 
 using namespace ucg;
 using node::message_key;

@@ -1,5 +1,5 @@
 // Tests of the node's engine against a plain reference, with threads and processes as ranks.
-#include "ucg/node/engine.hpp"
+#include "ucg/node/engine/engine.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tests of the node fabric: every algorithm over the rings of one node, failures and cancellation.
-#include "ucg/node/fabric.hpp"
+#include "ucg/node/rings/fabric.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ucg/node/early_limit.hpp"
-#include "ucg/node/engine.hpp"
+#include "ucg/node/engine/engine.hpp"
+#include "ucg/node/rings/early_limit.hpp"
 
 namespace test {
 

@@ -1,12 +1,12 @@
 // Tests of the layout of a node's memory.
-#include "ucg/node/layout.hpp"
+#include "ucg/node/memory/layout.hpp"
 
 #include <catch2/catch.hpp>
 #include <utility>
 #include <vector>
 
 #include "test/support/log_capture.hpp"
-#include "ucg/node/shared_memory.hpp"
+#include "ucg/node/memory/shared_memory.hpp"
 
 using namespace ucg::node;
 

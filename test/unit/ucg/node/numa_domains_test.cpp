@@ -1,11 +1,11 @@
 // Division of ranks into NUMA domains, and how little crosses between domains.
-#include "ucg/node/numa_domains.hpp"
+#include "ucg/node/patterns/numa_domains.hpp"
 
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "test/unit/ucg/node/group.hpp"
-#include "ucg/node/pattern.hpp"
+#include "ucg/node/patterns/pattern.hpp"
 
 using namespace ucg;
 using node::numa_domains;

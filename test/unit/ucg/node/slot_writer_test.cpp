@@ -1,5 +1,5 @@
 // Tests of when a rank writes its slots with non-temporal stores.
-#include "ucg/node/slot_writer.hpp"
+#include "ucg/node/memory/slot_writer.hpp"
 
 #include <catch2/catch.hpp>
 #include <numeric>

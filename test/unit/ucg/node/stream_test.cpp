@@ -1,5 +1,5 @@
 // Tests of the receiver's end of a ring: positions of a sender that it refuses.
-#include "ucg/node/stream.hpp"
+#include "ucg/node/rings/stream.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Tests of watching processes: the number of descriptors, and detection of a death by each watch.
-#include "ucg/node/watch.hpp"
+#include "ucg/node/engine/watch.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

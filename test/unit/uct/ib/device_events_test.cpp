@@ -1,4 +1,4 @@
-#include "uct/ib/base/device_events.hpp"
+#include "uct/ib/base/device/device_events.hpp"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "uct/ib/base/gid.hpp"
+#include "uct/ib/base/device/gid.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "uct/ib/base/on_demand.hpp"
+#include "uct/ib/base/memory/on_demand.hpp"
 
 #include <catch2/catch.hpp>
 

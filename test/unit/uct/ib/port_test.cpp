@@ -1,4 +1,4 @@
-#include "uct/ib/base/port.hpp"
+#include "uct/ib/base/device/port.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "uct/ib/base/reach.hpp"
+#include "uct/ib/base/device/reach.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

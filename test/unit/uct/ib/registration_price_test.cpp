@@ -1,4 +1,4 @@
-#include "uct/ib/base/registration_price.hpp"
+#include "uct/ib/base/memory/registration_price.hpp"
 
 #include <catch2/catch.hpp>
 

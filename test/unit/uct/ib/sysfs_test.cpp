@@ -1,11 +1,11 @@
-#include "uct/ib/base/sysfs.hpp"
+#include "uct/ib/base/device/sysfs.hpp"
 
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 
 #include "test/support/temp_dir.hpp"
-#include "uct/ib/base/device.hpp"
+#include "uct/ib/base/device/device.hpp"
 
 using namespace uct::ib;
 

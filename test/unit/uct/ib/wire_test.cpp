@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "uct/ib/base/address.hpp"
-#include "uct/ib/base/device.hpp"
-#include "uct/ib/base/domain.hpp"
+#include "uct/ib/base/device/address.hpp"
+#include "uct/ib/base/device/device.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "ucs/config/source.hpp"
 #include "ucs/time/clock.hpp"
-#include "uct/ib/base/port.hpp"
+#include "uct/ib/base/device/port.hpp"
 #include "uct/ib/rc/base/ep.hpp"
 #include "uct/ib/rc/base/lingering_load.hpp"
 #include "uct/ib/rc/base/window_queues.hpp"

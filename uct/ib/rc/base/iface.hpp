@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "uct/ib/base/iface.hpp"
-#include "uct/ib/base/receive_pool.hpp"
+#include "uct/ib/base/memory/receive_pool.hpp"
 #include "uct/ib/rc/base/connection.hpp"
 
 namespace uct::rc {

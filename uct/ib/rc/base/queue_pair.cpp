@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ucs/sys/uuid.hpp"
-#include "uct/ib/base/port.hpp"
+#include "uct/ib/base/device/port.hpp"
 #include "uct/ib/base/raw_pair.hpp"
 
 namespace uct::rc {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ucs/log/throttle.hpp"
-#include "uct/ib/base/domain.hpp"
-#include "uct/ib/base/path.hpp"
+#include "uct/ib/base/device/path.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 #include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/wire.hpp"
 

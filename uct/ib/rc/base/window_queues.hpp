@@ -1,7 +1,7 @@
 // Creation of the queue pair that binds memory windows.
 #pragma once
 
-#include "uct/ib/base/memory_windows.hpp"
+#include "uct/ib/base/memory/memory_windows.hpp"
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 namespace uct::rc {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "ucs/memory/mpool.hpp"
-#include "uct/ib/base/local_pieces.hpp"
-#include "uct/ib/base/registered_chunks.hpp"
+#include "uct/ib/base/memory/local_pieces.hpp"
+#include "uct/ib/base/memory/registered_chunks.hpp"
 #include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/tx_op.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "uct/ib/base/path.hpp"
+#include "uct/ib/base/device/path.hpp"
 
 namespace uct::ud {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ucs/sys/siphash.hpp"
-#include "uct/ib/base/gid.hpp"
+#include "uct/ib/base/device/gid.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 
 namespace uct::ud {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ucs/config/source.hpp"
-#include "uct/ib/base/port.hpp"
+#include "uct/ib/base/device/port.hpp"
 #include "uct/ib/ud/base/ep.hpp"
 
 namespace uct::ud {

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "uct/ib/base/address_handles.hpp"
+#include "uct/ib/base/device/address_handles.hpp"
 #include "uct/ib/base/iface.hpp"
 #include "uct/ib/ud/base/connection.hpp"
 #include "uct/ib/ud/base/faults.hpp"

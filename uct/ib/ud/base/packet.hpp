@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "uct/api/types.hpp"
-#include "uct/ib/base/local_pieces.hpp"
+#include "uct/ib/base/memory/local_pieces.hpp"
 #include "uct/ib/ud/base/send_window.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 

@@ -1,8 +1,8 @@
 // The one queue pair of an interface of unreliable datagrams.
 #pragma once
 
-#include "uct/ib/base/domain.hpp"
-#include "uct/ib/base/path.hpp"
+#include "uct/ib/base/device/path.hpp"
+#include "uct/ib/base/memory/domain.hpp"
 #include "uct/ib/ud/base/settings.hpp"
 
 namespace uct::ud {

@@ -3,7 +3,7 @@
 
 #include "ucs/memory/mpool.hpp"
 #include "uct/ib/base/credits.hpp"
-#include "uct/ib/base/registered_chunks.hpp"
+#include "uct/ib/base/memory/registered_chunks.hpp"
 #include "uct/ib/ud/base/packet.hpp"
 #include "uct/ib/ud/base/peer.hpp"
 #include "uct/ib/ud/base/queue_pair.hpp"

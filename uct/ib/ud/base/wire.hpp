@@ -40,7 +40,7 @@
 #include <span>
 
 #include "ucs/sys/siphash.hpp"
-#include "uct/ib/base/address.hpp"
+#include "uct/ib/base/device/address.hpp"
 #include "uct/ib/ud/base/psn.hpp"
 
 namespace uct::ud::wire {

@@ -1,0 +1,55 @@
+#include "ucg/moe/normal/routed_dispatch.hpp"
+
+#include <utility>
+
+#include "ucg/schedule/require.hpp"
+
+namespace ucg::moe {
+
+using schedule::member;
+using schedule::require;
+using schedule::task;
+
+ucs_status_t routed_dispatch::init(std::shared_ptr<const team> group, const const_matrix& topk,
+                                   const settings& options, const dispatch_tensors& tensors,
+                                   std::uint32_t alignment) noexcept {
+    tensors_ = tensors;
+    alignment_ = alignment;
+    init_status_ = routing_.init(std::move(group), topk, options);
+    if (init_status_ == UCS_OK)
+        init_status_ = dispatch::check_form(tensors_, routing_.chosen(), alignment_ != 0);
+    return init_status_;
+}
+
+std::uint64_t routed_dispatch::form() const noexcept {
+    if (init_status_ != UCS_OK) return 0;
+    return record(tensors_.from).mixed_into(form_hash().with(routing_.form())).not_zero();
+}
+
+void routed_dispatch::prepare() noexcept {
+    made_ = routing_.take();
+    if (alignment_ != 0) {
+        ucs::result<expansion> made = expansion::make(made_->receives, alignment_);
+        init_status_ = made.status();
+        if (!made) return;
+        expanded_ = *std::move(made);
+    }
+    tensors_.into.expanded = expanded();
+    init_status_ = moving_.init(made_, tensors_);
+}
+
+task routed_dispatch::run(member& me) noexcept {
+    return run_both(me, *this);
+}
+
+task routed_dispatch::run_both(member& me, routed_dispatch& self) {
+    co_await require(me, self.init_status_);
+    task first = self.routing_.run(me);
+    co_await first;
+    self.prepare();
+    co_await require(me, self.init_status_);
+    task second = self.moving_.run(me);
+    co_await second;
+}
+
+}  // namespace ucg::moe

@@ -1,0 +1,76 @@
+#include "ucg/node/engine/operation.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <new>
+
+#include "ucg/node/engine/engine.hpp"
+
+namespace ucg::node {
+namespace {
+
+using schedule::collective;
+
+bool has_counts(collective type) noexcept {
+    return type == collective::allgatherv || type == collective::reduce_scatter;
+}
+
+}  // namespace
+
+// Checks that all blocks together are addressable.
+ucs_status_t operation::check() const noexcept {
+    const rank_t ranks = engine_.size();
+    if (call_.root >= ranks) return UCS_ERR_INVALID_PARAM;
+    if (call_.element == 0) return UCS_ERR_OUT_OF_RANGE;
+    const std::uint64_t max_elements = std::numeric_limits<std::size_t>::max() / 2 / call_.element;
+    if (!has_counts(call_.kind))
+        return call_.count > max_elements / ranks ? UCS_ERR_OUT_OF_RANGE : UCS_OK;
+    const bool has_offsets = call_.kind == collective::allgatherv;
+    if (call_.counts == nullptr || (has_offsets && call_.offsets == nullptr))
+        return UCS_ERR_INVALID_PARAM;
+    std::uint64_t left = max_elements;
+    for (rank_t rank = 0; rank < ranks; ++rank) {
+        if (call_.counts[rank] > left) return UCS_ERR_OUT_OF_RANGE;
+        left -= call_.counts[rank];
+    }
+    return UCS_OK;
+}
+
+ucs_status_t operation::init(const call& args) noexcept try {
+    call_ = args;
+    if (!has_counts(args.kind)) call_.counts = nullptr;
+    if (const ucs_status_t status = check(); status != UCS_OK) return status;
+    pattern_ = make_pattern(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
+                            engine_.peers());
+    if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;
+    const stage_plan& plan = pattern_->plan();
+    in_mailbox_ = plan.segments == 1 && plan.work_stages == 0 &&
+                  plan.bytes <= engine_.memory().layout().mailbox_bytes;
+    row_ = engine_.memory().layout().row_for(plan.bytes);
+    signature_.emplace(call_, plan, engine_.size());
+    return UCS_OK;
+} catch (const std::bad_alloc&) {
+    return UCS_ERR_NO_MEMORY;
+}
+
+std::string operation::description() const {
+    const stage_plan& plan = pattern_->plan();
+    if (plan.segments > 1)
+        return fmt::format("{}, {} segments", pattern_->description(), plan.segments);
+    const bool uses_mailbox_data = in_mailbox_ && plan.bytes != 0;
+    return fmt::format("{}{}", pattern_->description(), uses_mailbox_data ? ", in mailboxes" : "");
+}
+
+void operation::start() noexcept {
+    status_ = UCS_INPROGRESS;
+    next_ = nullptr;
+    engine_.start(*this);
+}
+
+void operation::end(ucs_status_t status) noexcept {
+    status_ = status;
+    if (listener_ != nullptr) listener_(*this, listener_argument_);
+}
+
+}  // namespace ucg::node
