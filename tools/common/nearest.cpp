@@ -14,7 +14,10 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 }
 
 std::string none_of(std::string_view name, std::span<const std::string_view> candidates) {
-    std::string text = fmt::format("\"{}\" is none of: {}", name, fmt::join(candidates, ", "));
+    std::string text =
+        candidates.size() == 2
+            ? fmt::format("\"{}\" is neither {}", name, fmt::join(candidates, " nor "))
+            : fmt::format("\"{}\" is none of: {}", name, fmt::join(candidates, ", "));
     const std::string_view close = nearest(name, candidates);
     if (!close.empty()) text += fmt::format("; did you mean \"{}\"?", close);
     return text;

@@ -12,7 +12,7 @@ namespace tools {
 [[nodiscard]] std::string_view nearest(std::string_view name,
                                        std::span<const std::string_view> candidates);
 
-// `"rign" is none of: ring, tree; did you mean "ring"?`
+// `"rign" is none of: ring, tree, star; did you mean "ring"?`; "neither ring nor tree" for two.
 [[nodiscard]] std::string none_of(std::string_view name,
                                   std::span<const std::string_view> candidates);
 

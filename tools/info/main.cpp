@@ -1,11 +1,8 @@
 // ucx_info: shows the capabilities of the library on this machine, and the reasons for its choices.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 
-#include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
 #include "tools/info/options.hpp"
@@ -39,15 +36,8 @@ void show(const options& opts) {
 
 int main(int argc, char** argv) {
     static_cast<void>(tools::nanoseconds_per_tick());
-    try {
+    return tools::run_tool("ucx_info", [&] {
         show(parse_options({argv + 1, argv + argc}));
-    } catch (const tools::usage_error& error) {
-        fmt::print(stderr, "ucx_info: {} (-h shows the options)\n", error.what());
-        return tools::exit_usage;
-    } catch (const std::exception& error) {
-        std::fflush(stdout);
-        fmt::print(stderr, "ucx_info: {}\n", error.what());
-        return tools::exit_failure;
-    }
-    return std::fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return EXIT_SUCCESS;
+    });
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 
 namespace tools::info {
 
@@ -14,28 +14,28 @@ enum class device_kind : std::uint8_t { all, shm, net, self };
 enum class placement : std::uint8_t { self, intra, inter };
 
 struct options {
-    standard_options standard;              // -h, --help, --version
-    bool version = false;                   // -v
-    bool devices = false;                   // -d
-    std::string transport;                  // -t, empty: all
-    bool build = false;                     // -b
-    bool types = false;                     // -y
-    bool system = false;                    // -s
-    bool topology = false;                  // -T
-    bool config = false;                    // -c
-    bool documented = false;                // -f
-    bool hidden = false;                    // -a
-    bool commented = false;                 // -C
-    std::string filter;                     // -F, empty: everything
-    bool context = false;                   // -p
-    bool worker = false;                    // -w
-    bool endpoint = false;                  // -e
-    std::optional<std::uint64_t> features;  // -u, UCP_FEATURE_*
-    bool error_handling = false;            // 'e' of -u
-    std::uint64_t endpoints = 1;            // -n
-    std::uint64_t endpoints_per_node = 1;   // -N
-    device_kind kinds = device_kind::all;   // -D
-    placement peer = placement::self;       // -P
+    standard_options standard;             // -h, --help, --version
+    bool version = false;                  // -v
+    bool devices = false;                  // -d
+    std::string transport;                 // -t, empty: all
+    bool build = false;                    // -b
+    bool types = false;                    // -y
+    bool system = false;                   // -s
+    bool topology = false;                 // -T
+    bool config = false;                   // -c
+    bool documented = false;               // -f
+    bool hidden = false;                   // -a
+    bool commented = false;                // -C
+    std::string filter;                    // -F, empty: everything
+    bool context = false;                  // -p
+    bool worker = false;                   // -w
+    bool endpoint = false;                 // -e
+    std::uint64_t features = 0;            // -u, UCP_FEATURE_*
+    bool error_handling = false;           // 'e' of -u
+    std::uint64_t endpoints = 1;           // -n
+    std::uint64_t endpoints_per_node = 1;  // -N
+    device_kind kinds = device_kind::all;  // -D
+    placement peer = placement::self;      // -P
 
     [[nodiscard]] bool any_page() const noexcept {
         return version || devices || build || types || system || topology || config ||
@@ -47,6 +47,6 @@ struct options {
 // Throws usage_error.
 [[nodiscard]] options parse_options(const std::vector<std::string>& arguments);
 
-[[nodiscard]] const char* help_text() noexcept;
+[[nodiscard]] std::string help_text();
 
 }  // namespace tools::info

@@ -37,7 +37,7 @@ ucs_status_t wait_for(ucp_worker_h worker, ucs_status_ptr_t request) {
 bool establish(const ucp_objects& own, ucp_ep_h ep, const options& opts) {
     ucp_request_param_t param{};
     constexpr ucp_tag_t tag = 1;
-    const bool tags = (opts.features.value_or(0) & UCP_FEATURE_TAG) != 0;
+    const bool tags = (opts.features & UCP_FEATURE_TAG) != 0;
     ucs_status_t status = UCS_OK;
     if (tags) status = wait_for(own.worker(), ucp_tag_send_nbx(ep, nullptr, 0, tag, &param));
     if (status == UCS_OK) status = wait_for(own.worker(), ucp_ep_flush_nbx(ep, &param));

@@ -95,7 +95,7 @@ void ucp_objects::create_context(const options& opts) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
-    params.features = opts.features.value_or(0);
+    params.features = opts.features;
     params.estimated_num_eps = opts.endpoints;
     params.estimated_num_ppn = opts.endpoints_per_node;
     ucp_config_t* config = nullptr;

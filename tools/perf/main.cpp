@@ -1,16 +1,12 @@
 // ucx_perftest: measures latency and bandwidth of the public UCP functions.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 
-#include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
 #include "tools/perf/core/program_options.hpp"
 #include "tools/perf/core/workload.hpp"
-#include "tools/perf/help.hpp"
 #include "tools/perf/session.hpp"
 
 namespace {
@@ -19,7 +15,9 @@ using namespace tools::perf;
 
 void run(const program_options& options) {
     if (options.standard.help) {
-        fmt::print("{}", help_text());
+        fmt::print("{}\nTests\n", help_text());
+        for (const test_row& row : all_tests())
+            fmt::print("  {:<14} {}\n", row.name, row.title);
         return;
     }
     if (options.standard.version) {
@@ -40,24 +38,16 @@ void run(const program_options& options) {
     }
 }
 
-// Exits without destroying the objects of a failed test, because their destruction could wait for a
-// lost peer.
-[[noreturn]] void give_up(int status, const char* text, const char* hint) {
-    std::fflush(stdout);
-    fmt::print(stderr, "ucx_perftest: {}{}\n", text, hint);
-    std::_Exit(status);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     static_cast<void>(tools::nanoseconds_per_tick());
-    try {
+    const int status = tools::run_tool("ucx_perftest", [&] {
         run(parse_program_options({argv + 1, argv + argc}));
-    } catch (const tools::usage_error& error) {
-        give_up(tools::exit_usage, error.what(), " (-h shows the options)");
-    } catch (const std::exception& error) {
-        give_up(tools::exit_failure, error.what(), "");
-    }
-    return std::fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return EXIT_SUCCESS;
+    });
+    // A failed process does not destroy its static objects, because that could wait for a lost
+    // peer.
+    if (status != EXIT_SUCCESS) std::_Exit(status);
+    return status;
 }

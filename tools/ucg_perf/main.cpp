@@ -171,24 +171,9 @@ int run_job(const options& opts, ucg_oob_t* oob) {
     }
 }
 
-// Runs `work` and returns its exit status. Prints an exception as one line and returns the exit
-// status of its kind.
-template<class Work>
-int report_errors(const std::string& speaker, const Work& work) {
-    try {
-        return work();
-    } catch (const tools::usage_error& error) {
-        fmt::print(stderr, "{}: {} (-h shows the options)\n", speaker, error.what());
-        return tools::exit_usage;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}: {}\n", speaker, error.what());
-        return tools::exit_failure;
-    }
-}
-
 int run_as_rank(const options& opts, ucg_oob_t* oob) {
-    return report_errors(fmt::format("ucg_perf: rank {}", oob->rank),
-                         [&] { return run_job(opts, oob); });
+    return tools::run_tool(fmt::format("ucg_perf: rank {}", oob->rank),
+                           [&] { return run_job(opts, oob); });
 }
 
 int run(const options& opts) {
@@ -199,7 +184,7 @@ int run(const options& opts) {
         return run_as_rank(opts, oob);
     }
     return run_local_ranks(opts.ranks, opts.limit, [&](std::uint32_t rank, ucg_oob_t* oob) {
-        return report_errors(fmt::format("ucg_perf: rank {}", rank), [&] {
+        return tools::run_tool(fmt::format("ucg_perf: rank {}", rank), [&] {
             bind_rank(opts, rank);
             return run_as_rank(opts, oob);
         });
@@ -209,12 +194,11 @@ int run(const options& opts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int status = report_errors("ucg_perf", [&] {
+    return tools::run_tool("ucg_perf", [&] {
         const std::vector<std::string> words(argv + 1, argv + argc);
         const options opts = parse_options(words);
         if (!opts.standard.only_text() && !opts.list) return run(opts);
         fmt::print("{}", requested_text(opts));
         return EXIT_SUCCESS;
     });
-    return std::fflush(stdout) == 0 ? status : tools::exit_failure;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 
 namespace tools::ucg_perf {
 

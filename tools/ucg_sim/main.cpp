@@ -294,7 +294,7 @@ void check_algorithm(const options& opts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
+    return tools::run_tool("ucg_sim", [&] {
         const std::vector<std::string> words(argv + 1, argv + argc);
         const options opts = parse_options(words);
         if (!opts.standard.only_text()) check_algorithm(opts);
@@ -306,12 +306,6 @@ int main(int argc, char** argv) {
             list();
         else if (!run_all(opts))
             return tools::exit_failure;
-    } catch (const tools::usage_error& error) {
-        fmt::print(stderr, "ucg_sim: {} (-h shows the options)\n", error.what());
-        return tools::exit_usage;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "ucg_sim: {}\n", error.what());
-        return tools::exit_failure;
-    }
-    return std::fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return EXIT_SUCCESS;
+    });
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/sim/machine.hpp"
 #include "ucg/sim/moe_experiment.hpp"

@@ -75,7 +75,7 @@ void start(const options& opts) {
     mount_daemon(settings_of(opts)).run();
 }
 
-void run(const options& opts) {
+int run(const options& opts) {
     if (opts.standard.help) {
         fmt::print("{}", help_text());
     } else if (opts.standard.version) {
@@ -85,21 +85,14 @@ void run(const options& opts) {
     } else {
         stop_daemon(key());
     }
+    return EXIT_SUCCESS;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
+    return tools::run_tool("ucx_vfs", [&] {
         const std::vector<std::string> words(argv + 1, argv + argc);
-        const options opts = parse_options(words);
-        run(opts);
-    } catch (const tools::usage_error& error) {
-        fmt::print(stderr, "ucx_vfs: {} (-h shows the options)\n", error.what());
-        return tools::exit_usage;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "ucx_vfs: {}\n", error.what());
-        return tools::exit_failure;
-    }
-    return std::fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return run(parse_options(words));
+    });
 }

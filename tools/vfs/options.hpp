@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 
 namespace tools::vfs {
 

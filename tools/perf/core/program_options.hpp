@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 #include "tools/perf/core/table.hpp"
 #include "tools/perf/core/test_params.hpp"
 
@@ -34,5 +34,8 @@ struct program_options {
 
 // Parses the command line. Does not read batch files. Throws usage_error.
 [[nodiscard]] program_options parse_program_options(const std::vector<std::string>& arguments);
+
+// The help text, without the names of the tests.
+[[nodiscard]] std::string help_text();
 
 }  // namespace tools::perf

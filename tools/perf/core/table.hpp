@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/standard_options.hpp"
+#include "tools/common/command_line.hpp"
 #include "tools/perf/core/measurement.hpp"
 
 namespace tools::perf {

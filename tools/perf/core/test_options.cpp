@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <limits>
 
 #include "tools/common/failure.hpp"
-#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
 #include "tools/perf/core/size_list.hpp"
 
@@ -16,237 +15,148 @@ namespace {
 constexpr std::uint32_t max_threads = 1024;
 constexpr std::uint64_t max_header = std::uint64_t{1} << 20;  // above the limit of any library
 
-template<class Value>
-struct choice {
-    std::string_view name;
-    Value value;
+// The names in the order of the enumerators.
+const one_of thread_modes{{"single", "serialized", "multi"}};
+const one_of layouts{{"contig", "iov"}};
+const one_of wait_modes{{"poll", "sleep"}};
+const one_of operations{{"short", "bcopy", "zcopy"}};
+const one_of receive_modes{{"recv", "recv_data"}};
+const one_of error_modes{{"none", "peer"}};
+
+struct size_list {
+    std::vector<std::size_t> operator()(std::string_view text) const {
+        return parse_size_list(text);
+    }
+    static std::string print(const std::vector<std::size_t>& sizes) {
+        return print_size_list(sizes);
+    }
 };
-
-constexpr std::array<choice<thread_mode>, 3> thread_modes{{{"single", thread_mode::single},
-                                                           {"serialized", thread_mode::serialized},
-                                                           {"multi", thread_mode::multi}}};
-constexpr std::array<choice<layout>, 2> layouts{{{"contig", layout::contig}, {"iov", layout::iov}}};
-constexpr std::array<choice<wait_mode>, 2> wait_modes{
-    {{"poll", wait_mode::poll}, {"sleep", wait_mode::sleep}}};
-constexpr std::array<choice<send_operation>, 3> operations{{{"short", send_operation::copied_short},
-                                                            {"bcopy", send_operation::bcopy},
-                                                            {"zcopy", send_operation::zcopy}}};
-constexpr std::array<choice<receive_mode>, 2> receive_modes{
-    {{"recv", receive_mode::recv}, {"recv_data", receive_mode::recv_data}}};
-
-template<class Choices>
-auto choose(char letter, std::string_view text, const Choices& choices) {
-    std::vector<std::string_view> names;
-    for (const auto& one : choices) {
-        if (one.name == text) return one.value;
-        names.push_back(one.name);
-    }
-    throw usage_error(fmt::format("-{}: {}", letter, none_of(text, names)));
-}
-
-template<class Choices, class Value>
-std::string_view name_of(const Choices& choices, Value value) {
-    for (const auto& one : choices) {
-        if (one.value == value) return one.name;
-    }
-    return {};
-}
-
-std::uint64_t count_between(char letter, std::string_view text, std::uint64_t low,
-                            std::uint64_t high) {
-    const auto count = parse_count(text);
-    if (!count || *count < low || *count > high) {
-        throw usage_error(fmt::format("-{}: \"{}\" is not a whole number from {} to {}", letter,
-                                      text, low, high));
-    }
-    return *count;
-}
-
-double parse_rank(std::string_view text) {
-    const auto rank = parse_real(text);
-    if (!rank || *rank < 0 || *rank > 100) {
-        throw usage_error(fmt::format("-R: \"{}\" is not a percentile from 0 to 100", text));
-    }
-    return *rank;
-}
 
 void apply_threads(test_params& params, std::string_view text) {
     const std::vector<std::string_view> parts = split(text, ',');
-    params.threads = static_cast<std::uint32_t>(count_between('T', parts[0], 1, max_threads));
+    params.threads = static_cast<std::uint32_t>(number{1, max_threads}(parts[0]));
     params.shared_worker = parts.size() == 2 && parts[1] == "shared";
     if (parts.size() > 2 || (parts.size() == 2 && !params.shared_worker)) {
-        throw usage_error(fmt::format("-T: \"{}\" is not N or N,shared", text));
+        throw usage_error(fmt::format("\"{}\" is not N or N,shared", text));
     }
 }
 
 void apply_layouts(test_params& params, std::string_view text) {
-    const std::vector<std::string_view> parts = split(text, ',');
-    if (parts.size() > 2) {
-        throw usage_error(fmt::format("-D: \"{}\" names more than two layouts", text));
-    }
-    for (const auto& operation : operations) {
-        if (operation.name != text) continue;
-        params.operation = operation.value;
+    if (std::ranges::count(operations.names, text) != 0) {
+        params.operation = static_cast<send_operation>(operations(text));
         return;
     }
-    params.send_layout = choose('D', parts.front(), layouts);
+    const std::vector<std::string_view> parts = split(text, ',');
+    if (parts.size() > 2)
+        throw usage_error(fmt::format("\"{}\" names more than two layouts", text));
+    params.send_layout = static_cast<layout>(layouts(parts.front()));
     // A single layout is that of the sender, as in UCX.
-    params.recv_layout = parts.size() == 2 ? choose('D', parts[1], layouts) : layout::contig;
+    params.recv_layout =
+        parts.size() == 2 ? static_cast<layout>(layouts(parts[1])) : layout::contig;
+}
+
+option_row::words layout_words(const test_params& params) {
+    const auto name = [](const one_of& names, auto value) {
+        return names.print(static_cast<std::size_t>(value));
+    };
+    option_row::words made{"-D", fmt::format("{},{}", name(layouts, params.send_layout),
+                                             name(layouts, params.recv_layout))};
+    if (params.operation) made.insert(made.end(), {"-D", name(operations, *params.operation)});
+    return made;
 }
 
 void check_memory(std::string_view text) {
     const std::vector<std::string_view> parts = split(text, ',');
     if (parts.size() > 2) {
-        throw usage_error(fmt::format("-m: \"{}\" names more than two memory types", text));
+        throw usage_error(fmt::format("\"{}\" names more than two memory types", text));
     }
     for (const std::string_view part : parts) {
         if (part == "host") continue;
         throw usage_error(
-            fmt::format("-m: memory type \"{}\" is not in this build (only: host)", part));
+            fmt::format("memory type \"{}\" is not in this build (only: host)", part));
     }
 }
 
 }  // namespace
 
-void apply_test_option(test_params& params, const found_option& option, option_scanner& scanner) {
+std::vector<option_row> test_rows(test_params& into) {
     constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 4;
-    const std::string& value = option.value;
-    switch (option.letter) {
-        case 't':
-            params.test = value;
-            return;
-        case 's':
-            params.pieces = parse_size_list(value);
-            return;
-        case 'i':
-            params.stride = count_between('i', value, 0, max_message);
-            return;
-        case 'n':
-            params.iterations = count_between('n', value, 1, any);
-            return;
-        case 'w':
-            params.warmup = count_between('w', value, 0, any);
-            return;
-        case 'O':
-            params.outstanding = static_cast<std::uint32_t>(count_between('O', value, 0, 65536));
-            return;
-        case 'R':
-            params.rank = parse_rank(value);
-            return;
-        case 'T':
-            return apply_threads(params, value);
-        case 'M':
-            params.threading = choose('M', value, thread_modes);
-            return;
-        case 'D':
-            return apply_layouts(params, value);
-        case 'r':
-            params.receive = choose('r', value, receive_modes);
-            return;
-        case 'm':
-            return check_memory(value);
-        case 'E':
-            params.waiting = choose('E', value, wait_modes);
-            return;
-        case 'C':
-            params.wildcard = true;
-            return;
-        case 'U':
-            params.unexpected = true;
-            return;
-        case 'V':
-            params.validate = true;
-            return;
-        case 'X':
-            params.extra_info = true;
-            return;
-        case 'x':
-            params.transport = value;
-            return;
-        case 'd':
-            params.device = value;
-            return;
-        case 'W':
-            params.flow_window = static_cast<std::uint32_t>(count_between('W', value, 1, 65536));
-            return;
-        case 'y':
-            params.extra_copy = true;
-            return;
-        case 'z':
-            params.memory_handles = true;
-            return;
-        case 'H':
-            params.header = count_between('H', value, 0, max_header);
-            return;
-        case 'e':
-            params.errors = scanner.take_if_one_of({"none", "peer"}).value_or("peer") == "none"
-                                ? error_handling::none
-                                : error_handling::peer;
-            return;
-        case 'I':
-            params.wakeup = true;
-            return;
-        default:
-            throw usage_error(fmt::format("option -{} does not describe a test", option.letter));
-    }
+    return {
+        help_line("\nWhat to run"),
+        value("-t test", into.test, any_text{}, "one of the tests below"),
+        value(
+            "-s sizes", into.pieces, size_list{},
+            "message size; several, separated by commas, are the parts of one message: 8, 64k, 1m, "
+            "16,48,8192, and 1024:16 for sixteen parts of 1024 bytes (8)"),
+        value("-n count", into.iterations, number{1, any},
+              "iterations (1000000); overrides the -n of a batch file"),
+        value("-w count", into.warmup, number{0, any},
+              "iterations before the measured ones, at most a tenth of -n (10000); overrides the "
+              "-w of "
+              "a batch file"),
+        value("-O count", into.outstanding, number{0, 65536},
+              "messages in flight (latency tests 1, bandwidth tests 32)"),
+        value("-R percent", into.rank, real{0, 100, "a percentile from 0 to 100"},
+              "which percentile to print (50)"),
+        flag("-V", into.validate, "check every byte of every received message"),
+        flag("-X", into.extra_info,
+             "print the library's description of an operation of the test after the final row"),
+        help_line("\nHow"),
+        {"-T n", "threads, each with its own worker; n,shared: all on one worker (needs -M multi)",
+         [&into](std::string_view text) { apply_threads(into, text); },
+         [&into] {
+             return option_row::words{
+                 "-T", fmt::format("{}{}", into.threads, into.shared_worker ? ",shared" : "")};
+         }},
+        value("-M mode", into.threading, thread_modes,
+              "thread mode of the workers: single, serialized or multi (single)"),
+        {"-D s[,r]", "layout of the message at sender and receiver: contig or iov (contig)",
+         [&into](std::string_view text) { apply_layouts(into, text); },
+         [&into] { return layout_words(into); }},
+        value("-i bytes", into.stride, number{0, max_message},
+              "distance between the parts of an iov message (0: back to back)"),
+        flag("-C", into.wildcard, "receive with a tag mask that accepts any tag"),
+        flag("-U", into.unexpected,
+             "probe before each receive, so that every message is unexpected"),
+        value("-r mode", into.receive, receive_modes,
+              "recv or recv_data. Stream tests: receive into a buffer, or take what arrived "
+              "without a "
+              "copy. ucp_am tests: fetch rendezvous messages only, or all (recv)"),
+        value("-H bytes", into.header, number{0, max_header},
+              "header of an active message, in addition to its size (0)"),
+        flag("-y", into.extra_copy, "copy the data of an active message out of its handler"),
+        flag("-z", into.memory_handles,
+             "register the memory of messages, put and get, and hand its handle to each operation"),
+        {"-m type", "memory of the messages, sender[,receiver]: host (host)", check_memory},
+        {"-e [mode]", "error handling of the endpoints: none, or peer (as -e alone) (none)",
+         [&into](std::string_view text) {
+             into.errors = text == "none" ? error_handling::none : error_handling::peer;
+         },
+         [&into] {
+             return option_row::words{"-e",
+                                      error_modes.print(static_cast<std::size_t>(into.errors))};
+         },
+         error_modes.names},
+        value("-E mode", into.waiting, wait_modes,
+              "waiting: poll, or sleep until there is something to do (poll)"),
+        flag("-I", into.wakeup, "enable wake-up of the workers without sleeping on them"),
+        help_line("\nTests of a transport (-T, -M, -e, -r, -z, -C and -U are not for them)"),
+        value("-x name", into.transport, any_text{}, "transport, such as posix or tcp"),
+        value("-d name", into.device, any_text{},
+              "device, such as memory or eth0; a wrong one lists the available devices"),
+        {"-D how", "operation: short, bcopy or zcopy (short; for put and get zcopy)"},
+        {"-H bytes", "header of a message, counted in its size (8; other than 8 with zcopy only)"},
+        value("-W count", into.flow_window, number{1, 65536},
+              "messages that the sender may be ahead of the receiver's acknowledgements (127)"),
+    };
 }
 
 void apply_test_words(test_params& params, std::span<const std::string> words) {
-    option_scanner scanner(words, test_flags, test_valued);
-    while (const auto option = scanner.next())
-        apply_test_option(params, *option, scanner);
-    if (!scanner.operands().empty()) {
-        throw usage_error(fmt::format("\"{}\" is not an option", scanner.operands().front()));
-    }
+    parse_options_only(test_rows(params), words);
 }
 
-std::vector<std::string> to_words(const test_params& params) {
-    std::vector<std::string> words{
-        "-t",
-        params.test,
-        "-s",
-        print_size_list(params.pieces),
-        "-i",
-        std::to_string(params.stride),
-        "-n",
-        std::to_string(params.iterations),
-        "-w",
-        std::to_string(params.warmup),
-        "-O",
-        std::to_string(params.outstanding),
-        "-R",
-        fmt::format("{:.6f}", params.rank),
-        "-T",
-        std::to_string(params.threads) + (params.shared_worker ? ",shared" : ""),
-        "-M",
-        std::string(name_of(thread_modes, params.threading)),
-        "-D",
-        fmt::format("{},{}", name_of(layouts, params.send_layout),
-                    name_of(layouts, params.recv_layout)),
-        "-r",
-        std::string(name_of(receive_modes, params.receive)),
-        "-e",
-        params.errors == error_handling::peer ? "peer" : "none",
-        "-E",
-        std::string(name_of(wait_modes, params.waiting))};
-    if (params.wakeup) words.emplace_back("-I");
-    if (params.header) {
-        words.emplace_back("-H");
-        words.push_back(std::to_string(*params.header));
-    }
-    if (!params.transport.empty()) words.insert(words.end(), {"-x", params.transport});
-    if (!params.device.empty()) words.insert(words.end(), {"-d", params.device});
-    if (params.operation) {
-        words.insert(words.end(), {"-D", std::string(name_of(operations, *params.operation))});
-    }
-    words.insert(words.end(), {"-W", std::to_string(params.flow_window)});
-    if (params.extra_copy) words.emplace_back("-y");
-    if (params.memory_handles) words.emplace_back("-z");
-    if (params.wildcard) words.emplace_back("-C");
-    if (params.unexpected) words.emplace_back("-U");
-    if (params.validate) words.emplace_back("-V");
-    if (params.extra_info) words.emplace_back("-X");
-    return words;
+std::vector<std::string> to_words(test_params params) {
+    return tools::to_words(test_rows(params));
 }
 
 void check(const test_params& params) {

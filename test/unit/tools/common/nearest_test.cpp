@@ -22,5 +22,6 @@ TEST_CASE("a typing error is distinguished from another word") {
 TEST_CASE("the error for a wrong name lists the valid names") {
     CHECK(none_of("rign", names) ==
           "\"rign\" is none of: ring, tag_lat, tag_bw; did you mean \"ring\"?");
+    CHECK(none_of("tree", std::span(names).first(2)) == "\"tree\" is neither ring nor tag_lat");
     CHECK(none_of("magic", names) == "\"magic\" is none of: ring, tag_lat, tag_bw");
 }

@@ -3,14 +3,15 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/unit/tools/words_of.hpp"
 #include "tools/common/failure.hpp"
 
 using namespace tools::ucg_perf;
 
 namespace {
 
-options parse(const std::vector<std::string>& words) {
-    return parse_options(words);
+options parse(std::string_view line) {
+    return parse_options(words_of(line));
 }
 
 using sizes = std::vector<std::uint64_t>;
@@ -18,31 +19,9 @@ using sizes = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE("ucg_perf: every option is parsed") {
-    const options got = parse({"-c",
-                               "allreduce,bcast",
-                               "-s8,1k:4k",
-                               "-d",
-                               "bf16",
-                               "-o",
-                               "maximum",
-                               "-r",
-                               "1",
-                               "-a",
-                               "ring,rabenseifner",
-                               "-iDVx",
-                               "-W",
-                               "4",
-                               "-n",
-                               "100",
-                               "-w",
-                               "7",
-                               "-p",
-                               "3",
-                               "-C",
-                               "0,2-4",
-                               "-fqv",
-                               "-T",
-                               "2.5"});
+    const options got = parse(
+        "-c allreduce,bcast -s8,1k:4k -d bf16 -o maximum -r 1 -a ring,rabenseifner -iDVx -W 4 -n "
+        "100 -w 7 -p 3 -C 0,2-4 -fqv -T 2.5");
     CHECK(got.collectives == std::vector{UCG_COLL_ALLREDUCE, UCG_COLL_BCAST});
     CHECK(got.sizes == sizes{8, 1024, 2048, 4096});
     CHECK(got.type == UCG_TYPE_BF16);
@@ -62,61 +41,32 @@ TEST_CASE("ucg_perf: every option is parsed") {
 }
 
 TEST_CASE("ucg_perf: defaults without options") {
-    const options got = parse({});
+    const options got = parse("");
     CHECK(got.collectives == std::vector{UCG_COLL_ALLREDUCE});
     CHECK(got.sizes.front() == 8);
     CHECK(got.sizes.back() == 16 << 20);
     CHECK_FALSE(got.iterations.has_value());
     CHECK_FALSE(got.processors.has_value());
     // One element is larger than the smallest size.
-    CHECK(parse({"-d", "complex64"}).sizes.front() == 16);
-    CHECK(parse({"-s", "1:100:10", "-d", "int8"}).sizes == sizes{1, 10, 100});
-    CHECK(parse({"-c", "all"}).collectives.size() == UCG_COLL_LAST);
-    CHECK(parse({"-C", "auto"}).processors == std::vector<unsigned>{});
+    CHECK(parse("-d complex64").sizes.front() == 16);
+    CHECK(parse("-s 1:100:10 -d int8").sizes == sizes{1, 10, 100});
+    CHECK(parse("-c all").collectives.size() == UCG_COLL_LAST);
+    CHECK(parse("-C auto").processors == std::vector<unsigned>{});
 }
 
 TEST_CASE("ucg_perf: the error names the wrong option") {
-    const std::vector<std::vector<std::string>> wrong = {
-        {"-c", "gossip"},
-        {"-c", ""},
-        {"-s", "8:"},
-        {"-s", "64:8"},
-        {"-s", "0:8"},
-        {"-s", "1:2:3:4"},
-        {"-s", "8:64:1"},
-        {"-s", "6"},
-        {"-s", "many"},
-        {"-d", "fp4"},
-        {"-d", "opaque"},
-        {"-o", "user"},
-        {"-o", "bitwise_and"},
-        {"-c", "bcast,exscan", "-o", "average"},
-        {"-a", "ring,"},
-        {"-a", "rign"},
-        {"-c", "barrier", "-a", "ring"},
-        {"-n", "0"},
-        {"-t", "0"},
-        {"-t", "-1"},
-        {"-m", "lazy"},
-        {"-W", "0"},
-        {"-W", "2", "-m", "blocking"},
-        {"-p", "0"},
-        {"-p", "2", "-r", "2"},
-        {"-C", "1-2-3"},
-        {"-C", "3-1"},
-        {"-C", ""},
-        {"-y"},
-        {"-n"},
-        {"allreduce"},
-    };
-    for (const auto& words : wrong) {
-        INFO(words.front() << " " << words.back());
-        CHECK_THROWS_AS(parse(words), tools::usage_error);
+    for (const std::string_view wrong :
+         tools::split("-c gossip|-c |-s 8:|-s 64:8|-s 0:8|-s 1:2:3:4|-s 8:64:1|-s 6|-s many|-d "
+                      "fp4|-d opaque|-o user|-o bitwise_and|-c bcast,exscan -o average|-a ring,|-a "
+                      "rign|-c barrier -a ring|-n 0|-t 0|-t -1|-m lazy|-W 0|-W 2 -m blocking|-p "
+                      "0|-p 2 -r 2|-C 1-2-3|-C 3-1|-C |-y|-n|allreduce",
+                      '|')) {
+        INFO(wrong);
+        CHECK_THROWS_AS(parse(wrong), tools::usage_error);
     }
-    CHECK_THROWS_WITH(parse({"-a", "rign"}),
-                      Catch::StartsWith("-a: algorithm \"rign\" is none of: ") &&
-                          Catch::EndsWith("; did you mean \"ring\"?"));
-    CHECK_NOTHROW(parse({"-c", "barrier,allreduce", "-a", "ring,shared_memory"}));
+    CHECK_THROWS_WITH(parse("-a rign"), Catch::StartsWith("-a: algorithm \"rign\" is none of: ") &&
+                                            Catch::EndsWith("; did you mean \"ring\"?"));
+    CHECK_NOTHROW(parse("-c barrier,allreduce -a ring,shared_memory"));
     // A broadcast does not reduce, so the operation does not matter.
-    CHECK_NOTHROW(parse({"-c", "bcast", "-o", "bitwise_and"}));
+    CHECK_NOTHROW(parse("-c bcast -o bitwise_and"));
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/unit/tools/words_of.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/vfs/listening_names.hpp"
 #include "tools/vfs/mounts.hpp"
@@ -12,30 +13,30 @@ using namespace tools::vfs;
 
 namespace {
 
-options parse(const std::vector<std::string>& words) {
-    return parse_options(words);
+options parse(std::string_view line) {
+    return parse_options(words_of(line));
 }
 
 }  // namespace
 
 TEST_CASE("ucx_vfs: options and the command come in any order") {
-    const options opts = parse({"-f", "start", "-d", "/tmp/x", "-oallow_other", "-v"});
+    const options opts = parse("-f start -d /tmp/x -oallow_other -v");
     CHECK(opts.command == action::start);
     CHECK(opts.foreground);
     CHECK(opts.verbose);
     CHECK(opts.folder == "/tmp/x");
     CHECK(opts.mount_options == "allow_other");
-    CHECK(parse({"stop"}).command == action::stop);
-    CHECK(parse({"start"}).folder == "/tmp/ucx");
-    CHECK(parse({"-h"}).standard.help);
-    CHECK(parse({"--help"}).standard.help);
-    CHECK(parse({"--version"}).standard.version);
-    CHECK_THROWS_AS(parse({}), tools::usage_error);
-    CHECK_THROWS_AS(parse({"begin"}), tools::usage_error);
-    CHECK_THROWS_AS(parse({"start", "stop"}), tools::usage_error);
-    CHECK_THROWS_AS(parse({"-x", "start"}), tools::usage_error);
-    CHECK_THROWS_AS(parse({"--json", "start"}), tools::usage_error);
-    CHECK_THROWS_AS(parse({"start", "-d"}), tools::usage_error);
+    CHECK(parse("stop").command == action::stop);
+    CHECK(parse("start").folder == "/tmp/ucx");
+    CHECK(parse("-h").standard.help);
+    CHECK(parse("--help").standard.help);
+    CHECK(parse("--version").standard.version);
+    CHECK_THROWS_AS(parse(""), tools::usage_error);
+    CHECK_THROWS_AS(parse("begin"), tools::usage_error);
+    CHECK_THROWS_AS(parse("start stop"), tools::usage_error);
+    CHECK_THROWS_AS(parse("-x start"), tools::usage_error);
+    CHECK_THROWS_AS(parse("--json start"), tools::usage_error);
+    CHECK_THROWS_AS(parse("start -d"), tools::usage_error);
 }
 
 TEST_CASE("ucx_vfs: only listening sockets with the right prefix are processes") {

@@ -2,9 +2,21 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/unit/tools/words_of.hpp"
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/test_options.hpp"
 
 using namespace tools::perf;
+
+namespace {
+
+test_params parse(std::string_view line) {
+    test_params params;
+    apply_test_words(params, words_of(line));
+    return params;
+}
+
+}  // namespace
 
 TEST_CASE("options that a test does not support are refused by name") {
     test_params params;
@@ -17,40 +29,21 @@ TEST_CASE("options that a test does not support are refused by name") {
 }
 
 TEST_CASE("each option has its own permission") {
-    test_params params;
-    SECTION("-C") {
-        params.wildcard = true;
-        CHECK_NOTHROW(refuse_unsupported(params, {.matching = true}));
+    const std::pair<const char*, accepted_options> rows[] = {
+        {"-C", {.matching = true}},
+        {"-U", {.matching = true}},
+        {"-H 0", {.header = true}},
+        {"-y", {.extra_copy = true}},
+        {"-x tcp", {.transport = true}},
+        {"-d lo", {.transport = true}},
+        {"-D bcopy", {.transport = true}},
+        {"-W 5", {.transport = true}},
+        {"-r recv_data", {.receive_modes = true}}};
+    for (const auto& [line, accepted] : rows) {
+        const test_params params = parse(line);
+        CHECK_NOTHROW(refuse_unsupported(params, accepted));
+        CHECK_THROWS_AS(refuse_unsupported(params, {}), tools::usage_error);
     }
-    SECTION("-U") {
-        params.unexpected = true;
-        CHECK_NOTHROW(refuse_unsupported(params, {.matching = true}));
-    }
-    SECTION("-H") {
-        params.header = 0;
-        CHECK_NOTHROW(refuse_unsupported(params, {.header = true}));
-    }
-    SECTION("-y") {
-        params.extra_copy = true;
-        CHECK_NOTHROW(refuse_unsupported(params, {.extra_copy = true}));
-    }
-    SECTION("-x") {
-        params.transport = "tcp";
-        CHECK_NOTHROW(refuse_unsupported(params, {.transport = true}));
-    }
-    SECTION("-d") {
-        params.device = "lo";
-        CHECK_NOTHROW(refuse_unsupported(params, {.transport = true}));
-    }
-    SECTION("-D bcopy") {
-        params.operation = send_operation::bcopy;
-        CHECK_NOTHROW(refuse_unsupported(params, {.transport = true}));
-    }
-    SECTION("-W") {
-        params.flow_window = 5;
-        CHECK_NOTHROW(refuse_unsupported(params, {.transport = true}));
-    }
-    CHECK_THROWS_AS(refuse_unsupported(params, {}), tools::usage_error);
 }
 
 TEST_CASE("memory handles are only for tests of registered memory") {
@@ -63,19 +56,9 @@ TEST_CASE("memory handles are only for tests of registered memory") {
 }
 
 TEST_CASE("tests of a transport refuse options of the protocol layer") {
-    test_params params;
-    SECTION("-T") {
-        params.threads = 2;
+    for (const char* const line : {"-T 2", "-M multi", "-e", "-D iov"}) {
+        const test_params params = parse(line);
+        CHECK_NOTHROW(refuse_unsupported(params, {}));
+        CHECK_THROWS_AS(refuse_unsupported(params, {.protocol = false}), tools::usage_error);
     }
-    SECTION("-M") {
-        params.threading = thread_mode::multi;
-    }
-    SECTION("-e") {
-        params.errors = error_handling::peer;
-    }
-    SECTION("-D iov") {
-        params.send_layout = layout::iov;
-    }
-    CHECK_NOTHROW(refuse_unsupported(params, {}));
-    CHECK_THROWS_AS(refuse_unsupported(params, {.protocol = false}), tools::usage_error);
 }

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/unit/tools/words_of.hpp"
 #include "tools/common/failure.hpp"
 
 using namespace tools::perf;
@@ -14,14 +15,16 @@ test_params parse(const std::vector<std::string>& words) {
     return params;
 }
 
+test_params parse(std::string_view line) {
+    return parse(words_of(line));
+}
+
 }  // namespace
 
 TEST_CASE("every option of a test reaches its parameter") {
-    const test_params params =
-        parse({"-t", "tag_bw", "-s", "8:2",        "-i", "16",        "-n", "7",
-               "-w", "3",      "-O", "9",          "-R", "99.9",      "-T", "2,shared",
-               "-M", "multi",  "-D", "iov,contig", "-r", "recv_data", "-e", "peer",
-               "-C", "-U",     "-V", "-X",         "-H", "24",        "-y", "-z"});
+    const test_params params = parse(
+        "-t tag_bw -s 8:2 -i 16 -n 7 -w 3 -O 9 -R 99.9 -T 2,shared -M multi -D iov,contig -r "
+        "recv_data -e peer -C -U -V -X -H 24 -y -z");
     CHECK(params.test == "tag_bw");
     CHECK(params.pieces == std::vector<std::size_t>{8, 8});
     CHECK(params.stride == 16);
@@ -43,17 +46,16 @@ TEST_CASE("every option of a test reaches its parameter") {
 }
 
 TEST_CASE("parameters round-trip through words") {
-    const test_params sent =
-        parse({"-t", "tag_lat", "-s", "1k:16,3",  "-i", "2048",  "-n", "5",
-               "-R", "12.5",    "-T", "3,shared", "-M", "multi", "-D", "contig,iov",
-               "-e", "-U",      "-V", "-H",       "8",  "-y",    "-z"});
+    const test_params sent = parse(
+        "-t tag_lat -s 1k:16,3 -i 2048 -n 5 -R 12.5 -T 3,shared -M multi -D contig,iov -e -U -V -H "
+        "8 -y -z");
     CHECK(to_words(parse(to_words(sent))) == to_words(sent));
     CHECK(parse(to_words(sent)).pieces == sent.pieces);
     CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
 }
 
 TEST_CASE("options of a transport reach their parameters on both sides") {
-    const test_params given = parse({"-x", "tcp", "-d", "lo", "-D", "bcopy", "-W", "16"});
+    const test_params given = parse("-x tcp -d lo -D bcopy -W 16");
     for (const test_params& params : {given, parse(to_words(given))}) {
         CHECK(params.transport == "tcp");
         CHECK(params.device == "lo");
@@ -61,83 +63,61 @@ TEST_CASE("options of a transport reach their parameters on both sides") {
         CHECK(params.flow_window == 16);
         CHECK(params.send_layout == layout::contig);
     }
-    CHECK_FALSE(parse({"-D", "iov"}).operation.has_value());
+    CHECK_FALSE(parse("-D iov").operation.has_value());
 }
 
 TEST_CASE("a header of 0 bytes differs from no header option") {
-    CHECK_FALSE(parse({}).header.has_value());
-    CHECK(parse({"-H", "0"}).header == 0);
-    CHECK(parse(to_words(parse({"-H", "0"}))).header == 0);
+    CHECK_FALSE(parse("").header.has_value());
+    CHECK(parse("-H 0").header == 0);
+    CHECK(parse(to_words(parse("-H 0"))).header == 0);
 }
 
 TEST_CASE("the mode of error handling is optional") {
-    CHECK(parse({"-e"}).errors == error_handling::peer);
-    CHECK(parse({"-e", "peer"}).errors == error_handling::peer);
-    CHECK(parse({"-e", "none"}).errors == error_handling::none);
-    CHECK(parse({"-e", "-C"}).wildcard);
+    CHECK(parse("-e").errors == error_handling::peer);
+    CHECK(parse("-e peer").errors == error_handling::peer);
+    CHECK(parse("-e none").errors == error_handling::none);
+    CHECK(parse("-e -C").wildcard);
 }
 
 TEST_CASE("sleeping needs workers with wake-up") {
-    CHECK_FALSE(parse({}).sleeps());
-    CHECK_FALSE(parse({"-E", "poll"}).sleeps());
-    CHECK(parse({"-E", "sleep"}).sleeps());
-    CHECK(parse({"-I"}).sleeps());
-    CHECK(parse({"-I"}).waiting == wait_mode::poll);
+    CHECK_FALSE(parse("").sleeps());
+    CHECK_FALSE(parse("-E poll").sleeps());
+    CHECK(parse("-E sleep").sleeps());
+    CHECK(parse("-I").sleeps());
+    CHECK(parse("-I").waiting == wait_mode::poll);
 }
 
 TEST_CASE("a single layout is that of the sender") {
-    CHECK(parse({"-D", "iov"}).send_layout == layout::iov);
-    CHECK(parse({"-D", "iov"}).recv_layout == layout::contig);
+    CHECK(parse("-D iov").send_layout == layout::iov);
+    CHECK(parse("-D iov").recv_layout == layout::contig);
 }
 
 TEST_CASE("wrong values are refused") {
-    const std::vector<std::vector<std::string>> wrong{{"-n", "0"},
-                                                      {"-n", "many"},
-                                                      {"-w", "-1"},
-                                                      {"-O", "70000"},
-                                                      {"-R", "100.5"},
-                                                      {"-R", "x"},
-                                                      {"-T", "0"},
-                                                      {"-T", "2,other"},
-                                                      {"-T", "2,shared,"},
-                                                      {"-M", "some"},
-                                                      {"-D", "iov,contig,iov"},
-                                                      {"-D", "flat"},
-                                                      {"-r", "recvs"},
-                                                      {"-m", "cuda"},
-                                                      {"-m", "host,host,host"},
-                                                      {"-E", "doze"},
-                                                      {"-i", "-4"},
-                                                      {"-H", "-1"},
-                                                      {"-H", "2000000"},
-                                                      {"-W", "0"},
-                                                      {"-D", "bcopy,zcopy"},
-                                                      {"stray"}};
-    for (const auto& words : wrong) {
-        INFO(words.front() << ' ' << words.back());
-        CHECK_THROWS_AS(parse(words), tools::usage_error);
+    for (const std::string_view wrong :
+         tools::split("-n 0|-n many|-w -1|-O 70000|-R 100.5|-R x|-T 0|-T 2,other|-T 2,shared,|-M "
+                      "some|-D iov,contig,iov|-D flat|-r recvs|-m cuda|-m host,host,host|-E "
+                      "doze|-i -4|-H -1|-H 2000000|-W 0|-D bcopy,zcopy|stray",
+                      '|')) {
+        INFO(wrong);
+        CHECK_THROWS_AS(parse(wrong), tools::usage_error);
     }
 }
 
 TEST_CASE("contradicting options are refused") {
-    const auto checked = [](std::vector<std::string> words) {
-        words.insert(words.begin(), {"-t", "tag_lat"});
-        check(parse(words));
-    };
-    CHECK_NOTHROW(checked({"-T", "2,shared", "-M", "multi"}));
-    CHECK_THROWS_AS(checked({"-T", "2,shared"}), tools::usage_error);
-    CHECK_THROWS_AS(checked({"-T", "2,shared", "-M", "multi", "-C"}), tools::usage_error);
-    CHECK_THROWS_AS(checked({"-T", "2,shared", "-M", "multi", "-E", "sleep"}), tools::usage_error);
-    CHECK_NOTHROW(checked({"-s", "8:4", "-i", "8"}));
-    CHECK_THROWS_AS(checked({"-s", "8:4", "-i", "7"}), tools::usage_error);
-    CHECK_THROWS_AS(checked({"-s", "8:4096", "-i", "1099511627776"}), tools::usage_error);
+    const auto checked = [](const std::string& line) { check(parse("-t tag_lat " + line)); };
+    CHECK_NOTHROW(checked("-T 2,shared -M multi"));
+    CHECK_NOTHROW(checked("-s 8:4 -i 8"));
+    for (const char* const wrong :
+         {"-T 2,shared", "-T 2,shared -M multi -C", "-T 2,shared -M multi -E sleep", "-s 8:4 -i 7",
+          "-s 8:4096 -i 1099511627776"})
+        CHECK_THROWS_AS(checked(wrong), tools::usage_error);
     CHECK_THROWS_AS(check(test_params{}), tools::usage_error);
 }
 
 TEST_CASE("message size, extent and warm-up follow from the parameters") {
-    const test_params params = parse({"-s", "100,20", "-i", "128", "-n", "25", "-w", "10000"});
+    const test_params params = parse("-s 100,20 -i 128 -n 25 -w 10000");
     CHECK(params.message_size() == 120);
     CHECK(params.extent() == 148);
     CHECK(params.warmup_iterations() == 3);
-    CHECK(parse({"-n", "1000000"}).warmup_iterations() == 10000);
+    CHECK(parse("-n 1000000").warmup_iterations() == 10000);
 }
