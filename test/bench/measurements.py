@@ -6,7 +6,6 @@ of each side in the order of the repeats. "p50" of a sample is the run's median.
 import json
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
@@ -15,6 +14,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "test/support"))
+from processes import free_port, wait_for_listener  # noqa: E402
 
 # Root may run Open MPI in these scripts.
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -54,28 +55,18 @@ def two_cores():
     return first, others[0]
 
 
-def run_perftest(program, port, arguments, env, limit):
+def run_perftest(program, arguments, env, limit):
     """Runs a server of ucx_perftest and a client with these arguments, each on a core; returns the client's output."""
-    cores = two_cores()
+    cores, port = two_cores(), free_port()
     with subprocess.Popen([str(program), "-p", str(port)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, preexec_fn=lambda: os.sched_setaffinity(0, {cores[0]})) as server:
         try:
-            wait_for_listener(server, port)
+            wait_for_listener(port, server)
             output, _ = call([program, "127.0.0.1", "-p", port, *arguments], env, limit, cores[1])
             server.wait(30)
         finally:
             server.kill()
     return output
-
-
-def wait_for_listener(server, port):
-    """Returns when the kernel lists the port as listening."""
-    wanted = re.compile(rf":{port:04X} [0-9A-F]+:0000 0A")
-    while server.poll() is None:
-        if any(wanted.search(path.read_text()) for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-               if path.exists()):
-            return
-    raise RuntimeError(f"the ucx_perftest server ended with {server.returncode}: {server.stderr.read()[-500:]}")
 
 
 def text_size(n):

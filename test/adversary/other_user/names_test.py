@@ -11,6 +11,7 @@ import unittest
 
 from harness import Case, Peer
 from impostor import Impostor
+from processes import main
 from sockets import abstract_names, tcp_ports
 
 VICTIM, STRANGER = 40001, 40002
@@ -160,4 +161,4 @@ class Trap:
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -5,10 +5,10 @@ import os
 import tempfile
 import unittest
 
-from harness import INFO, PERFTEST, Peer
-from poor import LIMITS, TRANSPORTS, PoorCase, limited, lower, raised, run_limited
+from harness import INFO, PERFTEST, Peer, run
+from poor import LIMITS, TRANSPORTS, PoorCase, limited, lower, raised
 
-UCG_PERF = os.environ["UCG_PERF_PROGRAM"]
+UCG_PERF = os.environ["COLLECTIVES_PROGRAM"]
 
 # Limits under which a program with a sanitizer cannot run: a sanitizer maps terabytes and enlarges stack frames.
 OF_MEMORY = ("AS", "DATA", "STACK")
@@ -44,7 +44,7 @@ class AtStart(PoorCase):
             self.assertTrue(self.talk(poor, other), poor.log() + other.log())
             self.assertTrue(any("tcp" in lane for lane in poor.lanes(0)), poor.lanes(0))
             self.end(poor, other)
-        done = run_limited(limited("FSIZE", 65536), INFO, "-d")
+        done = run(INFO, "-d", wrap=limited("FSIZE", 65536))
         self.orderly(done)
         self.assertRegex(done.stdout, r"Left out: posix/memory: the limit of file sizes \(RLIMIT_FSIZE")
 
@@ -93,26 +93,26 @@ class Tools(PoorCase):
             for name, value in [*cases(), ("FSIZE", 0)]:
                 with self.subTest(option=option, limit=name, value=value):
                     needs = ("-u", "t") if option in ("-e", "-w") else ()
-                    self.orderly(run_limited(limited(name, value), INFO, option, *needs))
+                    self.orderly(run(INFO, option, *needs, wrap=limited(name, value)))
 
     def test_perftest(self):
         for name, value in [*cases(), ("FSIZE", 0)]:
             for test in ("tag_lat", "ucp_put_bw"):
                 with self.subTest(limit=name, value=value, test=test):
-                    self.orderly(run_limited(limited(name, value), PERFTEST, "-t", test, "-l", "-n", "20",
-                                             "-w", "5", "-s", "5000"))
+                    self.orderly(run(PERFTEST, "-t", test, "-l", "-n", "20", "-w", "5", "-s", "5000",
+                                     wrap=limited(name, value)))
 
     def test_collectives(self):
         for name, value in [*cases(), ("FSIZE", 0)]:
             with self.subTest(limit=name, value=value):
-                self.orderly(run_limited(limited(name, value), UCG_PERF, "-p", "2", "-c", "allreduce",
-                                         "-n", "5", "-w", "1", "-s", "4096"))
+                self.orderly(run(UCG_PERF, "-p", "2", "-c", "allreduce", "-n", "5", "-w", "1", "-s", "4096",
+                                 wrap=limited(name, value)))
 
     def test_log_and_cache_files_that_may_not_grow(self):
         """Log lines go to the standard error, and no signal ends the process."""
         with tempfile.TemporaryDirectory() as folder:
-            done = run_limited(limited("FSIZE", 0), INFO, "-w", "-u", "t", UCX_LOG_LEVEL="debug",
-                               UCX_LOG_FILE=os.path.join(folder, "log"), XDG_CACHE_HOME=folder)
+            done = run(INFO, "-w", "-u", "t", wrap=limited("FSIZE", 0), UCX_LOG_LEVEL="debug",
+                       UCX_LOG_FILE=os.path.join(folder, "log"), XDG_CACHE_HOME=folder)
             self.assertEqual(done.returncode, 0, done.stderr[-2000:])
             self.assertIn("debug", done.stderr)
             self.assertEqual(os.path.getsize(os.path.join(folder, "log")), 0)

@@ -1,14 +1,9 @@
 """A process that lacks a resource, its healthy peer, and properties that both must keep."""
 
-import os
 import resource
 import signal
-import subprocess
-import sys
 
-sys.path.insert(0, os.environ["ROBUSTNESS_FOLDER"])
-
-from harness import LIMIT, Case, Peer, environment  # noqa: E402
+from harness import Case
 
 MOST_LINES = 40  # limit for one process in a short run; more lines would fill a disk in a long one
 TRANSPORTS = ("sm,self", "tcp,self", "all")
@@ -54,12 +49,6 @@ def raised(pid, name):
 def limited(name, value):
     """Returns a command line that runs a program under this limit."""
     return ("prlimit", f"--{name.lower()}={value}:", "--")
-
-
-def run_limited(wrap, *line, **settings):
-    """Runs a program to its end; returns its output, error output and exit status. The log goes to a pipe."""
-    return subprocess.run([*wrap, *line], capture_output=True, text=True, timeout=LIMIT, check=False,
-                          env=environment(settings))
 
 
 def name_of_signal(status):

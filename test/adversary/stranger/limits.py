@@ -2,7 +2,6 @@
 
 import os
 import resource
-import time
 
 
 def seeds():
@@ -25,18 +24,3 @@ def memory(pid):
     """Resident memory in bytes."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def wait_for_listener(port, limit=60):
-    """Returns when a socket listens on the port, without connecting to it."""
-    end = time.monotonic() + limit
-    wanted = f":{port:04X}"
-    while time.monotonic() < end:
-        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-            with open(table, encoding="ascii") as file:
-                for row in file.readlines()[1:]:
-                    words = row.split()
-                    if words[3] == "0A" and words[1].endswith(wanted):
-                        return
-        time.sleep(0.01)
-    raise AssertionError(f"nothing listens at port {port}")

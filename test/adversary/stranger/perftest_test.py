@@ -3,14 +3,10 @@
 import os
 import socket
 import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-from limits import allow_descriptors, descriptors, memory, wait_for_listener
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from ports import free_port
+from limits import allow_descriptors, descriptors, memory
+from processes import clean, free_port, wait_for_listener
 
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}
@@ -23,8 +19,7 @@ MEMORY = 4 << 20
 class Perftest(unittest.TestCase):
     def crowded(self, said, key, most=MOST):
         allow_descriptors(self, 3300)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX_")}
-        env = {**kept, **key}
+        env = clean("UCX_", **key)
         port = free_port()
         server = subprocess.Popen([PERFTEST, "-p", str(port), "-q"], env=env, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)

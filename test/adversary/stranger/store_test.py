@@ -3,15 +3,11 @@
 import os
 import socket
 import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-from limits import allow_descriptors, descriptors, memory, seeds, wait_for_listener
+from limits import allow_descriptors, descriptors, memory, seeds
+from processes import clean, free_port, wait_for_listener
 from strangers import Stranger, record_client
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from ports import free_port
 
 RANK = os.environ["RANK_PROGRAM"]
 LIMIT = 60  # seconds within which a job must end
@@ -21,11 +17,10 @@ MOST = 2 + 64  # connections that have not sent their rank, in a job of two
 
 
 def rank(number, port, mode, env):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "UCG_", "PMIX_"))}
     return subprocess.Popen(
         [RANK, "env", mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**kept, "RANK": str(number), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-             "UCG_OOB": "tcp", "UCG_OOB_TIMEOUT": f"{LIMIT}s", **env})
+        env={**clean("UCX_", "UCG_", "PMIX_"), "RANK": str(number), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+             "MASTER_PORT": str(port), "UCG_OOB": "tcp", "UCG_OOB_TIMEOUT": f"{LIMIT}s", **env})
 
 
 class Case(unittest.TestCase):

@@ -8,37 +8,23 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from ports import free_port
+from processes import clean, free_port, main, outputs_of, run_group
 
 PROGRAM = os.environ["RANK_PROGRAM"]
 MPI_PROGRAM = os.environ.get("RANK_MPI_PROGRAM", "")
 VENVS = os.environ.get("HAWSER_CLIENT_VENVS", "")
 HAS_PMIX = os.environ.get("PMIX_BUILT") == "1"
 SECONDS = 120
-SKIPPED = 77
 # Only the settings of a test: the test's own launcher may have set other variables.
-CLEAN = {name: value for name, value in os.environ.items()
-         if not name.startswith(("PMI", "OMPI_", "PRTE", "SLURM", "UCG_", "MASTER_", "TORCHELASTIC"))
-         and name not in ("RANK", "WORLD_SIZE")}
+CLEAN = clean("PMI", "OMPI_", "PRTE", "SLURM", "UCG_", "MASTER_", "TORCHELASTIC", "RANK", "WORLD_SIZE")
 
 
 def run(command, settings=None):
     """Returns exit code and output. All started processes are killed."""
-    process = subprocess.Popen(command, env={**CLEAN, **(settings or {})}, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        return "timeout", output
-    return process.returncode, output
+    return run_group(command, {**CLEAN, **(settings or {})}, SECONDS)
 
 
 def mpirun(ranks):
@@ -158,23 +144,11 @@ class Variables(Ranks):
     """Processes that are started one by one."""
 
     def launch(self, ranks, mode, settings, names=("RANK", "WORLD_SIZE")):
-        processes = []
-        for rank in range(ranks):
-            own = {**CLEAN, **settings, names[0]: str(rank), names[1]: str(ranks)}
-            processes.append(subprocess.Popen([PROGRAM, "env", mode], env=own, text=True,
-                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-        codes, output = [], ""
-        for process in processes:
-            try:
-                text, _ = process.communicate(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                text, _ = process.communicate()
-                text += "TIMEOUT\n"
-            output += text
-            codes.append(process.returncode)
-        self.assertNotIn("TIMEOUT", output)
-        return codes, output
+        processes = [subprocess.Popen([PROGRAM, "env", mode], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      env={**CLEAN, **settings, names[0]: str(rank), names[1]: str(ranks)})
+                     for rank in range(ranks)]
+        output = "".join(text for text, _ in outputs_of(processes, SECONDS))
+        return [each.returncode for each in processes], output
 
     def test_what_torchrun_sets(self):
         settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
@@ -211,9 +185,4 @@ class Variables(Ranks):
 
 
 if __name__ == "__main__":
-    done = unittest.main(verbosity=2, exit=False).result
-    # A suite that ran no test is reported as skipped, with the reason for ctest.
-    if done.wasSuccessful() and len(done.skipped) == done.testsRun:
-        print("SKIP: " + "; ".join(sorted({reason for _, reason in done.skipped})))
-        sys.exit(SKIPPED)
-    sys.exit(not done.wasSuccessful())
+    main()

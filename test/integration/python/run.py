@@ -12,10 +12,12 @@ import argparse
 import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from processes import clean, run_group  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SKIP = 77
@@ -32,24 +34,9 @@ def skip(reason):
 
 def environment(args, venv):
     """Settings that make loaders prefer this library to the copies in wheels."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "PYTHON"))}
-    found.update(LD_LIBRARY_PATH=str(args.lib), RAPIDS_LIBUCX_PREFER_SYSTEM_LIBRARY="true",
+    return clean("UCX_", "PYTHON", LD_LIBRARY_PATH=str(args.lib), RAPIDS_LIBUCX_PREFER_SYSTEM_LIBRARY="true",
                  PYTHONPATH=str(HERE), HAWSER_EXPECT_FOLDER=str(args.lib), PATH=f"{venv}/bin:{os.environ['PATH']}",
                  PYTHONDONTWRITEBYTECODE="1", **dict(args.set))
-    return found
-
-
-def run(line, env, limit, **more):
-    """Runs a program; returns exit status and output. After the limit the program and its children are killed."""
-    with subprocess.Popen(line, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          start_new_session=True, **more) as program:
-        try:
-            output, _ = program.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(program.pid, 9)
-            output, _ = program.communicate()
-            return 124, output + f"\nended after {limit} s"
-        return program.returncode, output
 
 
 def ucxx_tests(args, venv):
@@ -57,7 +44,7 @@ def ucxx_tests(args, venv):
     if tests is None:
         skip(f"{venv} has no tests of distributed_ucxx")
     with tempfile.TemporaryDirectory() as folder:
-        status, output = run([venv / "bin/python", "-m", "pytest", "-q", "-rfE", "-W", "ignore", "-p", "served_by",
+        status, output = run_group([venv / "bin/python", "-m", "pytest", "-q", "-rfE", "-W", "ignore", "-p", "served_by",
                               "-p", "no:cacheprovider", "--timeout", "60", "-k", UCXX_LEFT_OUT,
                               *[tests / name for name in UCXX_TESTS]],
                              environment(args, venv), args.limit, cwd=folder)
@@ -83,7 +70,7 @@ def ucxx_bench(args, venv):
     env = environment(args, venv)
     with tempfile.TemporaryDirectory() as folder:
         env.update(LD_DEBUG="files", LD_DEBUG_OUTPUT=f"{folder}/linker")
-        status, output = run([venv / "bin/python", "-m", "ucxx.benchmarks.send_recv", "--backend", args.backend,
+        status, output = run_group([venv / "bin/python", "-m", "ucxx.benchmarks.send_recv", "--backend", args.backend,
                               "--object_type", "numpy", "--reuse-alloc", "--n-bytes", "1MiB", "--n-iter", "10",
                               "--n-warmup-iter", "2", "--server-address", "127.0.0.1"], env, args.limit)
         served = initialised(folder)
@@ -98,7 +85,7 @@ def ucxx_bench(args, venv):
 
 
 def ucxx_messages(args, venv):
-    status, output = run([venv / "bin/python", HERE / "ucxx_messages.py"], environment(args, venv), args.limit)
+    status, output = run_group([venv / "bin/python", HERE / "ucxx_messages.py"], environment(args, venv), args.limit)
     ended = re.search(r"^ok (.*)$", output, re.M)
     lib_folder = os.path.realpath(args.lib)
     paths = ended.group(1).split() if ended else []
@@ -121,7 +108,7 @@ def nixl(args, venv):
     env = environment(args, venv)
     with tempfile.TemporaryDirectory() as folder:
         env.update(LD_PRELOAD=str(args.lib / "libucp.so.0"), LD_DEBUG="bindings", LD_DEBUG_OUTPUT=f"{folder}/bindings")
-        status, output = run([venv / "bin/python", HERE / "nixl_agents.py"], env, args.limit)
+        status, output = run_group([venv / "bin/python", HERE / "nixl_agents.py"], env, args.limit)
         log = "".join(Path(name).read_text(errors="replace") for name in glob.glob(f"{folder}/bindings.*"))
     foreign, own_names = foreign_bindings(log, args.lib)
     if foreign or len(own_names) < 20:

@@ -8,6 +8,8 @@ import tempfile
 import time
 import unittest
 
+from processes import clean
+
 PEER = os.environ["PEER_PROGRAM"]
 INFO = os.environ["INFO_PROGRAM"]
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
@@ -18,8 +20,7 @@ LOG_LINE = re.compile(r"^\[\d+\.\d+\] \[[^\]]+\] ", re.M)
 
 def environment(settings):
     """Returns the environment without UCX_ variables that the caller's shell may have set, and with these settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX_")}
-    return {**kept, **settings}
+    return clean("UCX_", **settings)
 
 
 def run(program, *arguments, wrap=(), **settings):

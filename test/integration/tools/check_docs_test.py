@@ -1,27 +1,20 @@
 """contrib/check-docs: it finds the problems that it searches for, and none in a correct page."""
 
-import importlib.machinery
-import importlib.util
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+from processes import load_script
+
 SCRIPT = Path(__file__).resolve().parents[3] / "contrib/check-docs"
-
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("check_docs", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Checks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.module = load()
+        cls.module = load_script(SCRIPT)
 
     def problems(self, text):
         """Line numbers and problems for a page with this text."""

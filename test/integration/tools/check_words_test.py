@@ -1,24 +1,17 @@
 """contrib/check-words finds each kind of unclear word, and accepts plain text."""
 
-import importlib.machinery
-import importlib.util
 import unittest
 from pathlib import Path
 
+from processes import load_script
+
 SCRIPT = Path(__file__).resolve().parents[3] / "contrib/check-words"
-
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("check_words", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Words(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.module = load()
+        cls.module = load_script(SCRIPT)
 
     def lines(self, text, suffix=".cpp"):
         syntax, with_names = self.module.syntax_of(Path("file" + suffix))

@@ -1,7 +1,5 @@
 """test/bench/compare-collectives: its evaluation of given rows, and a small run."""
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import shutil
@@ -11,18 +9,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from processes import LIMIT
+from processes import LIMIT, load_script
 
 SCRIPT = Path(__file__).resolve().parents[2] / "bench/compare-collectives"
 PROGRAMS = os.environ.get("BENCH_PROGRAMS", "")
 HEAD = "collective,bytes,min_us,median_us,result\n"
-
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("compare_collectives", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 def row(median):
@@ -31,7 +22,7 @@ def row(median):
 
 class Reckoning(unittest.TestCase):
     def setUp(self):
-        self.module = load()
+        self.module = load_script(SCRIPT)
 
     def test_ratios_are_of_the_same_repeat(self):
         samples = self.module.Samples()

@@ -1,10 +1,10 @@
 """contrib/includes.py, shared by contrib/draw-layers and contrib/check-layers: arrows, cycles, and an outdated page."""
 
-import importlib.machinery
-import importlib.util
 import tempfile
 import unittest
 from pathlib import Path
+
+from processes import load_script
 
 MODULE = Path(__file__).resolve().parents[3] / "contrib/includes.py"
 ORDER = {"ucp": "api <- core <- tag am <- families/*"}
@@ -24,14 +24,7 @@ ROWS = ["   api",
         "<- families/*  -> api"]
 
 
-def load():
-    loader = importlib.machinery.SourceFileLoader("includes", str(MODULE))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-includes = load()
+includes = load_script(MODULE)
 
 
 class Diagram(unittest.TestCase):

@@ -1,7 +1,5 @@
 """contrib/plot-performance: charts from measurements, and the files of measurements that the benchmarks write."""
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,18 +10,13 @@ from pathlib import Path
 from unittest import mock
 from xml.etree import ElementTree
 
+from processes import load_script
+
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "contrib/plot-performance"
 SVG = "{http://www.w3.org/2000/svg}"
 COLOURS = {"ours": "#1b6ca8", "peer": "#c77d0a"}
 CONDITIONS = {"machine": "a <small> machine", "date": "2026-01-02", "command": "test/bench/compare-peers --json a/file --short"}
-
-
-def load(path):
-    loader = importlib.machinery.SourceFileLoader(path.name.replace("-", "_"), str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 def samples(**sides):
@@ -35,7 +28,7 @@ class Folder(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.script = load(SCRIPT)
+        self.script = load_script(SCRIPT)
         self.peers = [{"name": name, "samples": samples(ours=[1, 9, 2], OpenUCX=[4])}
                       for name in self.script.LATENCIES.values()]
         self.collectives = [{"group": "allreduce", "type": "fp32", "bytes": size,
@@ -147,7 +140,7 @@ class Measurements(Folder):
         return path
 
     def test_of_peers(self):
-        module = load(ROOT / "test/bench/compare-peers")
+        module = load_script(ROOT / "test/bench/compare-peers")
         table = module.Table.__new__(module.Table)
         table.rows = [module.Row(name, "us") for name in self.script.LATENCIES.values()]
         for row in table.rows:
@@ -156,7 +149,7 @@ class Measurements(Folder):
         self.assertEqual(read.latencies(), [(label, 1.0, 2.0) for label in self.script.LATENCIES])
 
     def test_of_collectives(self):
-        module = load(ROOT / "test/bench/compare-collectives")
+        module = load_script(ROOT / "test/bench/compare-collectives")
         group, measured = module.GROUPS[0], module.Samples()
         for size in (64, 8):
             for side, time in (("ours", 1), ("ours_mpi", 0.5), ("sm", 3), ("tuned", 2)):

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from processes import LIMIT, free_port, run
+from processes import LIMIT, clean, free_port, outputs_of, run
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
@@ -21,10 +21,6 @@ LAUNCHERS = ("PMIX_NAMESPACE", "PMIX_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR",
 
 def rows(text):
     return list(csv.DictReader(text.splitlines()))
-
-
-def clean(**more):
-    return {**{name: value for name, value in os.environ.items() if name not in LAUNCHERS}, **more}
 
 
 class Runs(unittest.TestCase):
@@ -101,12 +97,8 @@ class Runs(unittest.TestCase):
     def started(self, ranks, arguments, environments):
         """Starts one process for each environment; returns the output of rank 0."""
         running = [subprocess.Popen([PERF, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    env=clean(**each)) for each in environments]
-        try:
-            outputs = [each.communicate(timeout=LIMIT) for each in running]
-        finally:
-            for each in running:
-                each.kill()
+                                    env=clean(*LAUNCHERS, **each)) for each in environments]
+        outputs = outputs_of(running)
         self.assertEqual([each.returncode for each in running], [0] * ranks, outputs)
         self.assertEqual([out for out, _ in outputs[1:]], [""] * (ranks - 1))
         return outputs[0][0]
@@ -134,7 +126,7 @@ class Runs(unittest.TestCase):
             done = subprocess.run(
                 [mpirun, "--oversubscribe", "-n", "2", PERF, "-s", "8", "-n", "5", "-V", "-f"],
                 capture_output=True, text=True, timeout=LIMIT, check=False,
-                env=clean(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **more))
+                env=clean(*LAUNCHERS, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **more))
             if done.returncode != 0 and "no PMIx library" in done.stderr:
                 self.skipTest("built without PMIx")
             self.assertEqual(done.returncode, 0, done)
@@ -192,7 +184,7 @@ class LostRanks(unittest.TestCase):
     def signal_one(self, number, env, *arguments):
         """Starts three ranks, sends the signal to rank 1, and returns the ranks and the output of the job."""
         job = subprocess.Popen([PERF, "-p", "3", "-n", "10000000", *arguments], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=clean(**env))
+                               stderr=subprocess.PIPE, text=True, env=clean(*LAUNCHERS, **env))
         try:
             job.stdout.readline()  # the ranks have started
             time.sleep(0.3)
@@ -241,7 +233,7 @@ class LostRanks(unittest.TestCase):
 
     def test_killed_job_leaves_nobody(self):
         job = subprocess.Popen([PERF, "-p", "3", "-n", "10000000", "-s", "8"], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, env=clean())
+                               stderr=subprocess.DEVNULL, text=True, env=clean(*LAUNCHERS))
         try:
             job.stdout.readline()
             ranks = children_of(job.pid)

@@ -3,13 +3,11 @@
 import csv
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "robustness"))
-from namespaces import Namespace, join, join_all, skip_without_namespaces  # noqa: E402
+from namespaces import Namespace, join, join_all, skip_without_namespaces
+from processes import clean, main, outputs_of
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
 HOSTS = os.environ["HOSTS_PROGRAM"]
@@ -22,10 +20,13 @@ COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "
 
 
 def environment(ranks, address, **settings):
-    base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
-    base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(ranks), MASTER_ADDR=address,
-                MASTER_PORT="29499", **settings)  # the namespace has no other user of the port
-    return base
+    return clean(*KEPT_OUT, UCX_TLS="tcp,self", WORLD_SIZE=str(ranks), MASTER_ADDR=address,
+                 MASTER_PORT="29499", **settings)  # the namespace has no other user of the port
+
+
+def ranks_in(nodes, base, *command, stderr=subprocess.PIPE):
+    return [subprocess.Popen([*nodes[rank // PER_NODE].inside, *command], stdout=subprocess.PIPE, stderr=stderr,
+                             text=True, env={**base, "RANK": str(rank)}) for rank in range(PER_NODE * len(nodes))]
 
 
 class Hosts(unittest.TestCase):
@@ -42,21 +43,11 @@ class Hosts(unittest.TestCase):
     def perf(self, *arguments, **settings):
         """Returns the output of rank 0. The other ranks must print nothing, and no rank may log an error."""
         base = environment(PER_NODE * len(self.nodes), "10.99.79.1", **settings)
-        ranks = []
         with tempfile.TemporaryFile("w+") as complaints:
-            try:
-                for node in self.nodes:
-                    for _ in range(PER_NODE):
-                        ranks.append(subprocess.Popen([*node.inside, PERF, *arguments], stdout=subprocess.PIPE,
-                                                      stderr=complaints, text=True,
-                                                      env={**base, "RANK": str(len(ranks))}))
-                outputs = [each.communicate(timeout=LIMIT)[0] for each in ranks]
-            finally:
-                for each in ranks:
-                    each.kill()
-                    each.communicate()
-                complaints.seek(0)
-                complained = "".join(line for line in complaints if not line.startswith("ucg_perf: row "))
+            ranks = ranks_in(self.nodes, base, PERF, *arguments, stderr=complaints)
+            outputs = [text for text, _ in outputs_of(ranks, LIMIT)]
+            complaints.seek(0)
+            complained = "".join(line for line in complaints if not line.startswith("ucg_perf: row "))
         self.assertEqual([each.returncode for each in ranks], [0] * len(ranks), complained)
         self.assertEqual(complained, "")
         self.assertEqual(outputs[1:], [""] * (len(ranks) - 1))
@@ -98,14 +89,10 @@ class FourHosts(unittest.TestCase):
 
     def begin(self, rounds):
         base = environment(PER_NODE * len(self.nodes), "10.99.80.1")
-        ranks = []
-        for node in self.nodes:
-            for _ in range(PER_NODE):
-                ranks.append(subprocess.Popen([*node.inside, HOSTS, str(rounds)], stdout=subprocess.PIPE,
-                                              stderr=subprocess.PIPE, text=True,
-                                              env={**base, "RANK": str(len(ranks))}))
-                self.addCleanup(ranks[-1].communicate)
-                self.addCleanup(ranks[-1].kill)
+        ranks = ranks_in(self.nodes, base, HOSTS, str(rounds))
+        for each in ranks:
+            self.addCleanup(each.communicate)
+            self.addCleanup(each.kill)
         return ranks
 
     def test_collectives_that_know_nodes_and_moe(self):
@@ -129,7 +116,4 @@ class FourHosts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.main(verbosity=2, exit=False).result
-    for _, why in result.skipped:
-        print(f"SKIP: {why}")
-    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
+    main()
