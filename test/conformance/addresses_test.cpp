@@ -28,11 +28,10 @@ void try_address(network& net, std::span<const std::byte> address) {
 
 CONFORMANCE_CASE(address_stable, "the address has the announced length and does not change",
                  needs::nothing) {
-    side& a = net.at(0);
     const bytes first = a.address();
     net.settle();
     CHECK(a.address() == first);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     net.settle();
     CHECK(a.address() == first);
     // The address is written completely: two fillings give the same bytes.
@@ -41,23 +40,23 @@ CONFORMANCE_CASE(address_stable, "the address has the announced length and does 
     a.iface().pack_address(zeros);
     a.iface().pack_address(ones);
     CHECK(zeros == ones);
-    CHECK(a.iface().check_reachable(net.at(1).address()).ok());
+    CHECK(a.iface().check_reachable(b.address()).ok());
 }
 
 CONFORMANCE_CASE(address_unique, "two interfaces have different addresses", needs::two_sides) {
-    CHECK(net.at(0).address() != net.at(1).address());
+    CHECK(a.address() != b.address());
 }
 
 CONFORMANCE_CASE(wrong_length, "addresses that are too short or too long are unreachable",
                  needs::nothing) {
-    const bytes good = net.at(1).address();
+    const bytes good = b.address();
     test::log_capture log;
     for (std::size_t length = 0; length < good.size(); ++length) {
         CAPTURE(length);
         const auto part = std::span(good).first(length);
-        const uct::reachability answer = net.at(0).iface().check_reachable(part);
+        const uct::reachability answer = a.iface().check_reachable(part);
         CHECK_FALSE(answer.ok());
-        CHECK_FALSE(net.at(0).iface().create_ep(part).ok());
+        CHECK_FALSE(a.iface().create_ep(part).ok());
         try_address(net, part);
     }
     bytes longer = good;
@@ -67,7 +66,7 @@ CONFORMANCE_CASE(wrong_length, "addresses that are too short or too long are unr
 
 CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and do no harm",
                  needs::nothing) {
-    const bytes good = net.at(1).address();
+    const bytes good = b.address();
     test::log_capture log;
     for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
         bytes changed = good;
@@ -89,9 +88,6 @@ CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and do
 
 CONFORMANCE_CASE(works_after_garbage, "wrong addresses do not disturb valid ones",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
     {
         test::log_capture log;
         const bytes good = b.address();
@@ -101,7 +97,6 @@ CONFORMANCE_CASE(works_after_garbage, "wrong addresses do not disturb valid ones
             try_address(net, changed);
         }
     }
-    sender out(net);
     const auto via = a.connect(b);
     REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
     REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));

@@ -127,7 +127,7 @@ CONFORMANCE_CASE(atomic_together,
     target on(net);
     side& other = net.at(2);
     const auto also_there = target::reach(other, on.owner, uct::memory_access::change);
-    const auto also = other.connect(net.at(1));
+    const auto also = other.connect(b);
     std::atomic<bool> failed{false};
     const auto add = [&](uct::ep& via, const uct::remote_memory& there) {
         for (unsigned i = 0; i < rounds; ++i) {
@@ -154,7 +154,7 @@ CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose no update"
     target on(net);
     side& other = net.at(2);
     const auto also_there = target::reach(other, on.owner, uct::memory_access::change);
-    const auto also = other.connect(net.at(1));
+    const auto also = other.connect(b);
     // One peer adds with the device's own operation, one adds in half of the word, and both flip
     // bits.
     const uct::atomic_op steps[] = {{uct::atomic_kind::add, 8, std::uint64_t{1} << 32U, 0},
@@ -228,20 +228,20 @@ void flip_and(network& net, Then&& then) {
 }  // namespace
 
 CONFORMANCE_CASE(atomic_left, "atomic operations end with their endpoint", needs::atomics) {
-    flip_and(net, [&net](target& on, const auto& running) {
+    flip_and(net, [&](target& on, const auto& running) {
         on.via.reset();
         for (const auto& each : running) {
             CHECK(each->calls == 1);
             CHECK((each->result == UCS_OK || each->result == UCS_ERR_CANCELED));
         }
-        on.via = net.at(0).connect(net.at(1));
+        on.via = a.connect(b);
     });
-    CHECK(net.at(0).failures.empty());
+    CHECK(a.failures.empty());
 }
 
 CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however many steps they take",
                  needs::atomics) {
-    flip_and(net, [&net](target& on, const auto& running) {
+    flip_and(net, [&](target& on, const auto& running) {
         counted flushed;
         const ucs_status_t status = on.via->flush(&flushed);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
@@ -288,10 +288,10 @@ CONFORMANCE_CASE(atomic_read_only, "memory attached for reading is not changed",
 
 CONFORMANCE_CASE(atomic_keys, "an invalid key, or a key of removed memory, is refused",
                  needs::atomics_of_processor) {
-    uct::shared_memory memory = target::share(net.at(1));
+    uct::shared_memory memory = target::share(b);
     const test::log_capture log;
     const auto status_of = [&](std::span<const std::byte> key) {
-        return net.at(0).iface().domain()->attach(key, uct::memory_access::change).status();
+        return a.iface().domain()->attach(key, uct::memory_access::change).status();
     };
     CHECK(status_of({}) == UCS_ERR_INVALID_PARAM);
     CHECK(status_of(std::span(memory.key).first(memory.key.size() - 1)) == UCS_ERR_INVALID_PARAM);
@@ -301,7 +301,7 @@ CONFORMANCE_CASE(atomic_keys, "an invalid key, or a key of removed memory, is re
         CAPTURE(i);
         // The owner chooses the address and the used part of the page; everything else must be
         // right.
-        const auto found = net.at(0).iface().domain()->attach(wrong, uct::memory_access::change);
+        const auto found = a.iface().domain()->attach(wrong, uct::memory_access::change);
         if (found.ok()) CHECK(i < 16);
     }
     memory.keeper.reset();
@@ -311,10 +311,8 @@ CONFORMANCE_CASE(atomic_keys, "an invalid key, or a key of removed memory, is re
 CONFORMANCE_CASE(atomic_after_death, "accessing the memory of a peer that is gone is safe",
                  needs::atomics_of_processor | needs::two_sides | needs::am_short) {
     target on(net);
-    side& a = net.at(0);
-    sender out(net);
     REQUIRE(out.send(a, *on.via, uct::op::am_short, 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
     const std::uint64_t where = on.address(8);
     on.owner = {};
     net.remove(1);

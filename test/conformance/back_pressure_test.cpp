@@ -178,8 +178,6 @@ CONFORMANCE_CASE(removed,
 
 CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
                  needs::copied_messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const uct::op which = message_ops(a.attr()).front();
     std::vector<std::unique_ptr<outgoing>> messages;
     std::vector<std::unique_ptr<queued_send>> requests;

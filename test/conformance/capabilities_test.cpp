@@ -15,8 +15,6 @@ std::size_t pack_nothing(void* arg, void*, std::size_t) {
 
 CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as unsupported",
                  needs::nothing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const auto via = a.connect(b);
     std::uint64_t word = 0;
     uct::iov piece{&word, sizeof word};
@@ -60,7 +58,7 @@ CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as un
 
 CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense together",
                  needs::nothing) {
-    const uct::iface_attr& attr = net.at(0).attr();
+    const uct::iface_attr& attr = a.attr();
     if (attr.ops.has(uct::op::am_bcopy)) CHECK(attr.max_bcopy >= 64);
     if (attr.ops.has(uct::op::am_zcopy)) {
         CHECK(attr.max_iov >= 1);
@@ -86,9 +84,6 @@ CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense tog
 
 CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message to its handler",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto via = a.connect(b);
     std::uint32_t number = 0;
     for (const uct::op which : message_ops(a.attr())) {
@@ -104,8 +99,7 @@ CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message
 
 CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and name the peer",
                  needs::nothing) {
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     CHECK_FALSE(via->peer_name().empty());
     ucs::vfs::directory of_iface;
     a.iface().describe(of_iface);

@@ -5,9 +5,8 @@ namespace conformance {
 
 CONFORMANCE_CASE(flush_idle, "flush of an idle endpoint ends at once or completes once",
                  needs::nothing) {
-    side& a = net.at(0);
     counted done;
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     const ucs_status_t status = via->flush(&done);
     REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
     if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return done.calls > 0; }));
@@ -16,9 +15,6 @@ CONFORMANCE_CASE(flush_idle, "flush of an idle endpoint ends at once or complete
 }
 
 CONFORMANCE_CASE(flush_waits, "flush ends after every operation before it", needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
     std::vector<std::unique_ptr<counted>> flushes;
     std::vector<std::unique_ptr<outgoing>> messages;
     const auto via = a.connect(b);
@@ -54,8 +50,6 @@ CONFORMANCE_CASE(flush_waits, "flush ends after every operation before it", need
 }
 
 CONFORMANCE_CASE(shared_completion, "one completion counts several operations", needs::am_zcopy) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     counted done;
     constexpr std::uint32_t count = 12;
     std::vector<bytes> buffers;
@@ -112,8 +106,6 @@ struct chain : uct::completion {
 }  // namespace
 
 CONFORMANCE_CASE(completion_posts, "a completion may post the next operation", needs::am_zcopy) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const auto via = a.connect(b);
     chain link(*via);
     link.waits = true;

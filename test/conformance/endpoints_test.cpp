@@ -26,10 +26,6 @@ std::size_t heap_in_use() {
 CONFORMANCE_CASE(destroyed_in_flight,
                  "messages of a destroyed endpoint arrive, or the peer is notified",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     auto via = a.connect(b);
     const auto back = b.connect(a);
     REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
@@ -58,10 +54,6 @@ CONFORMANCE_CASE(destroyed_in_flight,
 
 CONFORMANCE_CASE(destroyed_in_handler, "an endpoint may be destroyed by a message handler",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto via = a.connect(b);
     auto doomed = b.connect(a);
     constexpr std::uint32_t count = 20;
@@ -82,10 +74,6 @@ CONFORMANCE_CASE(destroyed_in_handler, "an endpoint may be destroyed by a messag
 
 CONFORMANCE_CASE(created_in_handler, "an endpoint may be created and used by a message handler",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto via = a.connect(b);
     std::unique_ptr<uct::ep> answer;
     bool answered = false;
@@ -107,10 +95,6 @@ CONFORMANCE_CASE(created_in_handler, "an endpoint may be created and used by a m
 
 CONFORMANCE_CASE(last_message_destroys, "an endpoint may be destroyed by the reply to its message",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     for (std::uint32_t round = 0; round < 10; ++round) {
         auto via = a.connect(b);
         auto back = b.connect(a);
@@ -127,16 +111,13 @@ CONFORMANCE_CASE(last_message_destroys, "an endpoint may be destroyed by the rep
 
 CONFORMANCE_CASE(no_leak, "creating and destroying 1000 endpoints leaves nothing behind",
                  needs::nothing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
     const auto cycle = [&](std::uint32_t first, std::uint32_t count) {
         for (std::uint32_t i = first; i < first + count; ++i) {
-            sender out(net);
+            sender one(net);
             const auto via = a.connect(b);
             if (i % 10 != 0 || ops.empty()) continue;
             b.inbox.clear();
-            REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, i}, 16)));
+            REQUIRE(one.send(a, *via, ops.front(), 1, make_message({1, i}, 16)));
             REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
         }
         net.settle();
@@ -153,10 +134,6 @@ CONFORMANCE_CASE(no_leak, "creating and destroying 1000 endpoints leaves nothing
 }
 
 CONFORMANCE_CASE(idle_many, "many endpoints may exist and be used in turn", needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     std::vector<std::unique_ptr<uct::ep>> eps;
     constexpr std::uint32_t count = 64;
     for (std::uint32_t i = 0; i < count; ++i)

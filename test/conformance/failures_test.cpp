@@ -30,20 +30,17 @@ bool is_alive(side& receiver, std::uint64_t number) {
 CONFORMANCE_CASE(peer_vanishes,
                  "a vanished peer fails its endpoint: handler once, operations refuse",
                  needs::two_sides | needs::messages) {
-    side& a = net.at(0);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     counted flushed;
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
     for (std::uint32_t i = 1; i < 30; ++i) {
         const uct::op which = ops[i % ops.size()];
         const std::size_t size = std::min<std::size_t>(lengths(a.attr(), which).max, 3000);
         static_cast<void>(out.try_send(a, *via, which, 1, make_message({1, i}, size)));
     }
     const ucs_status_t flushing = via->flush(&flushed);
-    net.at(1).close();
+    b.close();
     net.remove(1);
     REQUIRE(send_until_failed(net, a, *via, out, ops.front()));
     REQUIRE(net.run_until([&] { return !a.failures.empty() && out.all_ended(); }));
@@ -65,14 +62,11 @@ CONFORMANCE_CASE(peer_vanishes,
 
 CONFORMANCE_CASE(destroyed_by_error_handler, "the error handler may destroy the failed endpoint",
                  needs::two_sides | needs::messages) {
-    side& a = net.at(0);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
-    auto via = a.connect(net.at(1));
-    auto other = a.connect(net.at(1));
+    auto via = a.connect(b);
+    auto other = a.connect(b);
     for (uct::ep* each : {via.get(), other.get()})
         REQUIRE(out.send(a, *each, ops.front(), 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 2; }));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 2; }));
     a.on_failure = [&](const failure& failed) {
         (failed.which == via.get() ? via : other).reset();
     };
@@ -92,15 +86,11 @@ CONFORMANCE_CASE(destroyed_by_error_handler, "the error handler may destroy the 
 
 CONFORMANCE_CASE(others_unharmed, "the failure of one peer leaves endpoints to others alone",
                  needs::two_sides | needs::messages) {
-    side& a = net.at(0);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
-    const auto lost = a.connect(net.at(1));
+    const auto lost = a.connect(b);
     const auto kept = a.connect(net.at(2));
     REQUIRE(out.send(a, *lost, ops.front(), 1, make_message({1, 0}, 16)));
     REQUIRE(out.send(a, *kept, ops.front(), 1, make_message({2, 0}, 16)));
-    REQUIRE(
-        net.run_until([&] { return net.at(1).inbox.size() == 1 && net.at(2).inbox.size() == 1; }));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1 && net.at(2).inbox.size() == 1; }));
     net.remove(1);
     REQUIRE(send_until_failed(net, a, *lost, out, ops.front()));
     for (std::uint32_t i = 1; i < 50; ++i)
@@ -112,9 +102,6 @@ CONFORMANCE_CASE(others_unharmed, "the failure of one peer leaves endpoints to o
 
 CONFORMANCE_CASE(queued_on_failure, "waiting sends get the failure of their endpoint",
                  needs::two_sides | needs::messages | needs::am_bcopy) {
-    side& a = net.at(0);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     struct waiting : uct::pending_request {
         uct::ep* via = nullptr;
         ucs_status_t finished = UCS_INPROGRESS;
@@ -127,10 +114,10 @@ CONFORMANCE_CASE(queued_on_failure, "waiting sends get the failure of their endp
         if (status != UCS_ERR_NO_RESOURCE) self.finished = status;
         return status;
     };
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     request.via = via.get();
     REQUIRE(out.send(a, *via, uct::op::am_bcopy, 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
     const std::size_t size = std::min<std::size_t>(a.attr().max_bcopy, 4000);
     std::uint32_t sent = 1;
     constexpr std::size_t limit = std::size_t{512} << 20U;
@@ -154,15 +141,14 @@ CONFORMANCE_CASE(queued_on_failure, "waiting sends get the failure of their endp
 
 CONFORMANCE_CASE(sender_closes_first, "an interface may close before and after its peers",
                  needs::two_sides | needs::messages) {
-    const auto ops = message_ops(net.at(0).attr());
     for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
-        sender out(net);
-        auto there = net.at(0).connect(net.at(1));
-        auto back = net.at(1).connect(net.at(0));
-        REQUIRE(out.send(net.at(0), *there, ops.front(), 1, make_message({1, 0}, 16)));
-        REQUIRE(out.send(net.at(1), *back, ops.front(), 1, make_message({2, 0}, 16)));
-        REQUIRE(net.run_until(
-            [&] { return net.at(0).inbox.size() == 1 && net.at(1).inbox.size() == 1; }));
+        side& left = net.at(0);  // new ones in the second turn
+        side& right = net.at(1);
+        auto there = left.connect(right);
+        auto back = right.connect(left);
+        REQUIRE(out.send(left, *there, ops.front(), 1, make_message({1, 0}, 16)));
+        REQUIRE(out.send(right, *back, ops.front(), 1, make_message({2, 0}, 16)));
+        REQUIRE(net.run_until([&] { return left.inbox.size() == 1 && right.inbox.size() == 1; }));
         (first == 0 ? there : back).reset();
         net.remove(first);
         net.settle();
@@ -173,10 +159,7 @@ CONFORMANCE_CASE(sender_closes_first, "an interface may close before and after i
 
 CONFORMANCE_CASE(unread_at_close, "an interface may close with unread messages",
                  needs::two_sides | needs::messages) {
-    side& a = net.at(0);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
     for (std::uint32_t i = 1; i < 10; ++i)
         static_cast<void>(out.try_send(a, *via, ops.back(), 1, make_message({1, i}, 16)));
@@ -187,9 +170,8 @@ CONFORMANCE_CASE(unread_at_close, "an interface may close with unread messages",
 
 CONFORMANCE_CASE(connections_have_numbers, "messages of two endpoints have different connections",
                  needs::two_sides | needs::copied_messages) {
-    side& to = net.at(0);
+    side& to = a;
     const uct::op which = message_ops(to.attr()).front();
-    sender out(net);
     std::vector<std::unique_ptr<uct::ep>> via;
     for (std::uint32_t from = 1; from <= 2; ++from) {
         via.push_back(net.at(from).connect(to));
@@ -209,9 +191,8 @@ CONFORMANCE_CASE(connections_have_numbers, "messages of two endpoints have diffe
 
 CONFORMANCE_CASE(living_connections, "a connection is listed while it is alive",
                  needs::two_sides | needs::copied_messages) {
-    side& to = net.at(0);
+    side& to = a;
     const uct::op which = message_ops(to.attr()).front();
-    sender out(net);
     std::vector<std::unique_ptr<uct::ep>> via;
     for (std::uint32_t from = 1; from <= 3; ++from) {
         via.push_back(net.at(from).connect(to));
@@ -246,11 +227,10 @@ CONFORMANCE_CASE(living_connections, "a connection is listed while it is alive",
 CONFORMANCE_CASE(ended_connection,
                  "a connection that its receiver ends is over for both, and others go on",
                  needs::two_sides | needs::copied_messages) {
-    side& to = net.at(0);
-    side& bad = net.at(1);
+    side& to = a;
+    side& bad = b;
     side& good = net.at(2);
     const uct::op which = message_ops(to.attr()).front();
-    sender out(net);
     const auto ended = bad.connect(to);
     const auto back = to.connect(bad);
     const auto kept = good.connect(to);

@@ -6,10 +6,6 @@ namespace conformance {
 
 CONFORMANCE_CASE(ping_pong, "handlers may send, and no handler runs inside a send",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto there = a.connect(b);
     const auto back = b.connect(a);
     constexpr std::uint32_t rounds = 200;
@@ -51,10 +47,6 @@ CONFORMANCE_CASE(ping_pong, "handlers may send, and no handler runs inside a sen
 }
 
 CONFORMANCE_CASE(one_to_ten, "a handler may send many messages", needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto there = a.connect(b);
     const auto back = b.connect(a);
     std::uint32_t accepted = 0;
@@ -74,10 +66,6 @@ CONFORMANCE_CASE(one_to_ten, "a handler may send many messages", needs::messages
 
 CONFORMANCE_CASE(unset_ids, "messages for ids without handler are dropped with a log line",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto via = a.connect(b);
     test::log_capture log;
     for (const uct::op which : ops) {
@@ -92,10 +80,6 @@ CONFORMANCE_CASE(unset_ids, "messages for ids without handler are dropped with a
 
 CONFORMANCE_CASE(set_and_unset, "a handler takes the messages that arrive while it is set",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
-    sender out(net);
     const auto via = a.connect(b);
     test::log_capture log;
     const uct::am_id id = 20;
@@ -118,14 +102,10 @@ CONFORMANCE_CASE(set_and_unset, "a handler takes the messages that arrive while 
 }
 
 CONFORMANCE_CASE(handler_replaces_itself, "a handler may replace itself", needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto ops = message_ops(a.attr());
     struct state {
         side* receiver;
         unsigned once = 0;
     } context{&b};
-    sender out(net);
     const auto via = a.connect(b);
     const uct::am_id id = 2;
     b.iface().set_am_handler(id, {.deliver =

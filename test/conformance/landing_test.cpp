@@ -72,9 +72,6 @@ longest longest_message(const uct::iface_attr& attr) {
 }  // namespace
 
 CONFORMANCE_CASE(lands_whole, "a long message lands at the handler's destination", needs::landing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     landing_place place;
     const auto via = a.connect(b);
     b.iface().set_am_handler(2, place.handler());
@@ -90,9 +87,6 @@ CONFORMANCE_CASE(lands_whole, "a long message lands at the handler's destination
 }
 
 CONFORMANCE_CASE(lands_not, "the handler may have a message delivered normally", needs::landing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     landing_place place;
     place.take = false;
     const auto via = a.connect(b);
@@ -109,9 +103,6 @@ CONFORMANCE_CASE(lands_not, "the handler may have a message delivered normally",
 
 CONFORMANCE_CASE(short_for_landing, "a message without payload after the header is delivered",
                  needs::landing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     landing_place place;
     const auto via = a.connect(b);
     b.iface().set_am_handler(2, place.handler());
@@ -128,9 +119,6 @@ CONFORMANCE_CASE(short_for_landing, "a message without payload after the header 
 
 CONFORMANCE_CASE(dropped_while_landing, "the handler may give up a message that is landing",
                  needs::landing) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto via = a.connect(b);
     const auto [which, length] = longest_message(a.attr());
     for (std::uint32_t drop_from = 1; drop_from < 4; ++drop_from) {

@@ -59,9 +59,6 @@ CONFORMANCE_CASE(zcopy_sizes, "am_zcopy carries every size whole and aligned", n
 }
 
 CONFORMANCE_CASE(tiny_bcopy, "am_bcopy carries messages shorter than any header", needs::am_bcopy) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto via = a.connect(b);
     for (std::size_t size = 0; size < header_size; ++size) {
         const bytes message = make_message({0x01020304, 0x05060708}, size);
@@ -73,8 +70,6 @@ CONFORMANCE_CASE(tiny_bcopy, "am_bcopy carries messages shorter than any header"
 
 CONFORMANCE_CASE(zcopy_cuts, "am_zcopy joins any header and any pieces to one message",
                  needs::am_zcopy) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const uct::iface_attr& limits = a.attr();
     const auto via = a.connect(b);
     std::uint32_t number = 0;
@@ -104,8 +99,6 @@ CONFORMANCE_CASE(zcopy_cuts, "am_zcopy joins any header and any pieces to one me
 }
 
 CONFORMANCE_CASE(constants, "am_zcopy carries read-only memory", needs::am_zcopy) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const auto via = a.connect(b);
     const std::size_t length = std::min<std::size_t>(a.attr().max_zcopy, 4000);
     const std::size_t header = std::min(a.attr().max_zcopy_header, header_size);
@@ -131,11 +124,7 @@ CONFORMANCE_CASE(constants, "am_zcopy carries read-only memory", needs::am_zcopy
 CONFORMANCE_CASE(handler_owns, "a handler that overwrites its message changes no other message",
                  needs::messages) {
     // The recording handler overwrites each message after copying it.
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto via = a.connect(b);
-    const auto ops = message_ops(a.attr());
     constexpr std::uint32_t count = 200;
     for (std::uint32_t i = 0; i < count; ++i) {
         const uct::op which = ops[i % ops.size()];

@@ -41,9 +41,6 @@ void check_stream(const side& receiver, std::uint32_t stream, std::uint32_t coun
 
 CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order",
                  needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto via = a.connect(b);
     constexpr std::uint32_t count = 500;
     send_mix(net, a, *via, out, 1, 0, count);
@@ -53,9 +50,6 @@ CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order
 }
 
 CONFORMANCE_CASE(both_directions, "both directions at once keep their order", needs::messages) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
     const auto there = a.connect(b);
     const auto back = b.connect(a);
     constexpr std::uint32_t rounds = 40;
@@ -73,8 +67,7 @@ CONFORMANCE_CASE(both_directions, "both directions at once keep their order", ne
 
 CONFORMANCE_CASE(many_to_one, "each of many endpoints to one interface keeps its order",
                  needs::messages) {
-    side& target = net.at(0);
-    sender out(net);
+    side& target = a;
     std::vector<std::unique_ptr<uct::ep>> eps;
     constexpr std::uint32_t sides = 5;
     constexpr std::uint32_t eps_each = 3;
@@ -98,8 +91,7 @@ CONFORMANCE_CASE(many_to_one, "each of many endpoints to one interface keeps its
 CONFORMANCE_CASE(one_to_many, "an interface sends to many peers, and each gets its own messages",
                  needs::messages | needs::two_sides) {
     constexpr std::uint32_t peers = 6;
-    side& root = net.at(0);
-    sender out(net);
+    side& root = a;
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t p = 0; p < peers; ++p)
         eps.push_back(root.connect(net.at(1 + p)));

@@ -130,8 +130,6 @@ CONFORMANCE_CASE(put, "put_zcopy writes every byte of any list of pieces", needs
 
 CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its data",
                  needs::put_zcopy | needs::keyed) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const auto via = a.connect(b);
     std::size_t found = 0;
     std::vector<std::unique_ptr<blocks>> all;
@@ -177,8 +175,6 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
 CONFORMANCE_CASE(refused_peer,
                  "a refused get or put returns UCS_ERR_UNSUPPORTED and changes nothing",
                  needs::refused_memory) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     net.where().refuse_rma_of_first_pair();
     const auto via = a.connect(b);
     for (const bool is_get : {true, false}) {
@@ -196,12 +192,11 @@ CONFORMANCE_CASE(refused_peer,
 
 CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail with an error",
                  needs::checked_memory) {
-    side& a = net.at(0);
     for (const bool is_get : {true, false}) {
         if (!a.attr().ops.has(is_get ? uct::op::get_zcopy : uct::op::put_zcopy)) continue;
-        const auto via = a.connect(net.at(1));
+        const auto via = a.connect(b);
         bytes memory(64);
-        const accessible_memory there(net.at(1), a, memory);
+        const accessible_memory there(b, a, memory);
         uct::remote_place nowhere = there.at(0);
         nowhere.address = 4096;
         std::uint64_t word = 0;
@@ -219,13 +214,12 @@ CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail
 }
 
 CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", needs::put_zcopy) {
-    side& a = net.at(0);
     constexpr std::size_t count = 20;
     std::vector<std::unique_ptr<blocks>> all;
     std::vector<std::unique_ptr<accessible_memory>> there;
     std::vector<std::unique_ptr<counted>> done;
     counted flushed;
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     for (std::uint32_t i = 0; i < count; ++i) {
         all.push_back(std::make_unique<blocks>(5000, 1, i));
         there.push_back(std::make_unique<accessible_memory>(reach(net, *all[i])));
@@ -246,12 +240,11 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
 
 CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move the right bytes",
                  needs::put_short | needs::put_bcopy | needs::get_bcopy) {
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     const std::size_t longest =
         std::max({a.attr().max_put_short, a.attr().max_put_bcopy, a.attr().max_get_bcopy});
     bytes memory(longest + 2 * blocks::guard, std::byte{0x11});
-    const accessible_memory there(net.at(1), a, memory);
+    const accessible_memory there(b, a, memory);
     struct packed {
         const bytes* from;
         static std::size_t pack(void* arg, void* into, std::size_t capacity) {
@@ -298,11 +291,10 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
 CONFORMANCE_CASE(remapped,
                  "memory that is unmapped and mapped again between operations has its new content",
                  needs::put_zcopy | needs::get_zcopy) {
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 1 << 18);
     bytes remote(length);
-    const accessible_memory there(net.at(1), a, remote);
+    const accessible_memory there(b, a, remote);
     const auto finish = [&](bool is_get, std::byte* local) {
         move(net, *via, is_get, {local, length}, there);
     };
@@ -331,11 +323,10 @@ CONFORMANCE_CASE(remapped,
 CONFORMANCE_CASE(constants,
                  "read-only memory can be put, and a get can change it once it is writable",
                  needs::put_zcopy | needs::get_zcopy) {
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
+    const auto via = a.connect(b);
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 10'000);
     bytes remote(length);
-    const accessible_memory there(net.at(1), a, remote);
+    const accessible_memory there(b, a, remote);
     const bytes sent = make_message({3, 1}, length);
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);

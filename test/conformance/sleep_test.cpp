@@ -88,8 +88,6 @@ CONFORMANCE_CASE(message_keeps_awake, "a message that has arrived prevents sleep
 
 CONFORMANCE_CASE(room_wakes, "room for pending sends wakes the sender",
                  needs::sleep | needs::am_short | needs::two_sides) {
-    side& a = net.at(0);
-    side& b = net.at(1);
     const auto to = a.connect(b);
     std::size_t sent = 0;
     const bytes payload(a.attr().max_short);
@@ -132,7 +130,7 @@ CONFORMANCE_CASE(end_wakes, "the end of a peer wakes its senders",
 CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss no message",
                  needs::sleep | needs::am_short | needs::two_sides) {
     constexpr std::uint32_t rounds = 2000;
-    side* sides[] = {&net.at(0), &net.at(1)};
+    side* sides[] = {&a, &b};
     const std::unique_ptr<uct::ep> to[] = {sides[0]->connect(*sides[1]),
                                            sides[1]->connect(*sides[0])};
     std::atomic<bool> lost{false};

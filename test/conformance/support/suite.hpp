@@ -1,5 +1,5 @@
-// How a conformance case is written: CONFORMANCE_CASE(name, "what holds", needs::...) { ... net ...
-// }
+// How a conformance case is written:
+// CONFORMANCE_CASE(name, "what holds", needs::...) { ... a.connect(b) ... }
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -44,6 +44,17 @@ struct suite_case {
 };
 [[nodiscard]] std::vector<suite_case>& suite();
 
+// The names that a case can use.
+struct case_base {
+    explicit case_base(network& all) : net(all) {}
+
+    network& net;
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const std::vector<uct::op> ops = message_ops(a.attr());
+    sender out{net};
+};
+
 struct add_case {
     add_case(const char* text, unsigned required, void (*body)(network&)) {
         suite().push_back({text, required, body});
@@ -52,7 +63,13 @@ struct add_case {
 
 }  // namespace conformance
 
-#define CONFORMANCE_CASE(name, text, required)                             \
-    static void name(::conformance::network& net);                         \
-    static const ::conformance::add_case add_##name{text, required, name}; \
-    static void name(::conformance::network& net)
+#define CONFORMANCE_CASE(name, text, required)                                 \
+    namespace {                                                                \
+    struct name final : ::conformance::case_base {                             \
+        using case_base::case_base;                                            \
+        void run();                                                            \
+    };                                                                         \
+    }                                                                          \
+    static const ::conformance::add_case add_##name{                           \
+        text, required, [](::conformance::network& all) { name(all).run(); }}; \
+    void name::run()
