@@ -27,26 +27,7 @@ std::vector<test::oob_handle> board(std::uint32_t size) {
     return owned;
 }
 
-std::string rounds(const ucg_oob_t& oob) {
-    unsigned round = 0;
-    for (const std::size_t bytes : {1U, 0U, 4096U, 4097U, 100'000U, 7U})
-        if (auto wrong = check_round(oob, round++, bytes); !wrong.empty()) return wrong;
-    return {};
-}
-
 }  // namespace
-
-TEST_CASE("board: threads and processes exchange blocks") {
-    for (const std::uint32_t size : {1U, 2U, 5U, 64U}) {
-        auto all = board(size);
-        REQUIRE(all.size() == size);
-        const auto body = [&](std::uint32_t rank) { return rounds(*all[rank]); };
-        if (size == 5)
-            CHECK(test::run_as_processes(size, body) == "");
-        else
-            CHECK(test::run_as_threads(size, body) == "");
-    }
-}
 
 TEST_CASE(
     "board: processes exchange blocks of a megabyte, and destroy the objects of other ranks") {
@@ -55,13 +36,6 @@ TEST_CASE(
               for (std::uint32_t other = 0; other < 4; ++other)
                   if (other != rank) all[other].reset();
               return check_round(*all[rank], 0, std::size_t{1} << 20);
-          }) == "");
-}
-
-TEST_CASE("board: a child that destroys its copy of an object disturbs no rank") {
-    auto all = board(3);
-    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) {
-              return test::rounds_around_children(all[rank]);
           }) == "");
 }
 
@@ -78,46 +52,6 @@ TEST_CASE("board: a child cannot use an object that its parent uses") {
                          : "another status";
           }) == "");
     CHECK(check_round(*all[0], 1, 10) == "");
-}
-
-TEST_CASE("board: a killed rank ends the round on all other ranks at any point") {
-    std::mt19937 random(5);
-    for (std::uint32_t run = 0; run < 12; ++run) {
-        auto all = board(4);
-        const std::size_t bytes = run % 2 == 0 ? 8 : 1'000'000;
-        const auto tests = random() % 30;
-        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  ucg_oob_t& oob = *all[rank];
-                  if (auto wrong = check_round(oob, 0, 16); !wrong.empty()) return wrong;
-                  if (rank != run % 4) return expect_failure(oob, UCS_ERR_CONNECTION_RESET, bytes);
-                  std::vector<std::byte> block(bytes), got(4 * bytes);
-                  void* request = nullptr;
-                  if (oob.allgather(oob.arg, block.data(), got.data(), bytes, &request) != UCS_OK)
-                      return "allgather";
-                  for (unsigned i = 0; i < tests; ++i)
-                      if (oob.test(oob.arg, request) != UCS_INPROGRESS) break;
-                  ::kill(::getpid(), SIGKILL);
-                  return "lives";
-              }) == "");
-    }
-}
-
-TEST_CASE("board: the log names a rank that left, and one with another number of bytes") {
-    const test::log_capture log;
-    auto all = board(3);
-    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-              if (auto wrong = check_round(*all[rank], 0, 16); !wrong.empty()) return wrong;
-              if (rank == 1) {
-                  all[rank].reset();
-                  return {};
-              }
-              return expect_failure(*all[rank], UCS_ERR_CONNECTION_RESET);
-          }) == "");
-    CHECK(log.count("rank 1 left") == 2);
-    all = board(2);
-    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) {
-              return expect_failure(*all[rank], UCS_ERR_INVALID_PARAM, 8 + rank);
-          }) == "");
 }
 
 TEST_CASE("board: a timeout names the ranks that did not arrive") {
@@ -156,20 +90,6 @@ TEST_CASE("board: a second round and impossible sizes are refused") {
     ucg_oob_t foreign = UCG_OOB_INIT;
     ucg_oob_destroy(&foreign);
     CHECK(log.count("not one of the bundled ones") == 1);
-}
-
-TEST_CASE("board: threads and processes look up published blocks") {
-    for (const std::uint32_t size : {1U, 2U, 7U}) {
-        auto all = board(size);
-        const auto body = [&](std::uint32_t rank) -> std::string {
-            for (std::uint64_t number = 0; number < 3; ++number)
-                if (auto wrong = test::check_lookups(*all[rank], number, 300); !wrong.empty())
-                    return wrong;
-            return {};
-        };
-        CHECK((size == 7 ? test::run_as_processes(size, body) : test::run_as_threads(size, body)) ==
-              "");
-    }
 }
 
 TEST_CASE("board: blocks of a dead rank are found") {

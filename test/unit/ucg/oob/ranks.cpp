@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "ucg/oob/wait.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace test {
@@ -79,11 +78,26 @@ std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
     return all_errors(wrong);
 }
 
+ucs_status_t finish(const ucg_oob_t& oob, void* request) noexcept {
+    ucs_status_t status = UCS_INPROGRESS;
+    while ((status = oob.test(oob.arg, request)) == UCS_INPROGRESS)
+        ::usleep(10);
+    oob.release(oob.arg, request);
+    return status;
+}
+
+ucs_status_t gather(const ucg_oob_t& oob, const void* send, void* recv,
+                    std::size_t bytes) noexcept {
+    void* request = nullptr;
+    const ucs_status_t status = oob.allgather(oob.arg, send, recv, bytes, &request);
+    return status != UCS_OK ? status : finish(oob, request);
+}
+
 std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes) {
     std::vector<std::byte> block(bytes), all(bytes * oob.size);
     for (std::size_t i = 0; i < bytes; ++i)
         block[i] = pattern(oob.rank, round, i);
-    const ucs_status_t status = ucg::oob::gather(oob, block.data(), all.data(), bytes);
+    const ucs_status_t status = gather(oob, block.data(), all.data(), bytes);
     if (status != UCS_OK) return fmt::format("round {}: {}", round, ucs_status_string(status));
     for (std::uint32_t rank = 0; rank < oob.size; ++rank)
         for (std::size_t i = 0; i < bytes; ++i)
@@ -117,7 +131,7 @@ std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number, std::size_
     if (status != UCS_OK || got != number)
         return fmt::format("publication {} is {}: {}", number, got, ucs_status_string(status));
     char none = 0;
-    if (ucg::oob::gather(oob, &none, &none, 0) != UCS_OK) return "the round that follows";
+    if (gather(oob, &none, &none, 0) != UCS_OK) return "the round that follows";
     for (std::uint32_t distance = 0; distance < oob.size; ++distance) {
         const std::uint32_t rank = (oob.rank + distance) % oob.size;
         std::vector<std::byte> found(bytes + 2);
@@ -127,7 +141,7 @@ std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number, std::size_
         if (found != block_of(rank))
             return fmt::format("block {} of rank {} is wrong", number, rank);
     }
-    if (ucg::oob::gather(oob, &none, &none, 0) != UCS_OK) return "the last round";
+    if (gather(oob, &none, &none, 0) != UCS_OK) return "the last round";
     for (int i = 0; i < 100'000; ++i) {
         if ((status = oob.withdraw(oob.arg, number)) == UCS_OK) return {};
         ::usleep(100);
@@ -149,10 +163,7 @@ std::string rounds_around_children(oob_handle& oob) {
     void* request = nullptr;
     if (oob->allgather(oob->arg, &oob->rank, all.data(), 4, &request) != UCS_OK) return "allgather";
     const pid_t child = fork_one();
-    ucs_status_t status = UCS_INPROGRESS;
-    while (status == UCS_INPROGRESS)
-        status = oob->test(oob->arg, request);
-    oob->release(oob->arg, request);
+    const ucs_status_t status = finish(*oob, request);
     if (auto wrong = end_of(child, {}); !wrong.empty()) return "child: " + wrong;
     if (status != UCS_OK) return fmt::format("round 2: {}", ucs_status_string(status));
     for (std::uint32_t rank = 0; rank < oob->size; ++rank)
@@ -164,11 +175,11 @@ std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected, std::siz
     std::vector<std::byte> block(bytes), all(bytes * oob.size);
     ucs_status_t status = UCS_OK;
     for (int i = 0; i < 10'000 && status == UCS_OK; ++i)
-        status = ucg::oob::gather(oob, block.data(), all.data(), bytes);
+        status = gather(oob, block.data(), all.data(), bytes);
     if (status != expected)
         return fmt::format("{} instead of {}", ucs_status_string(status),
                            ucs_status_string(expected));
-    if (ucg::oob::gather(oob, block.data(), all.data(), bytes) != expected)
+    if (gather(oob, block.data(), all.data(), bytes) != expected)
         return "a later round has another status";
     return {};
 }
@@ -186,6 +197,25 @@ std::uint16_t free_port() {
         if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
             return port;
     }
+}
+
+std::string exchange::on_threads(const body& run) const {
+    return run_as_threads(size, [&](std::uint32_t rank) -> std::string {
+        oob_handle oob = join(rank);
+        return oob ? run(oob) : "not created";
+    });
+}
+
+std::string exchange::on_processes(const body& run) const {
+    return run_as_processes(size, [&](std::uint32_t rank) -> std::string {
+        oob_handle oob = join(rank);
+        return oob ? run(oob) : "not created";
+    });
+}
+
+exchange tcp_exchange(std::uint32_t size) {
+    return {size,
+            [size, port = free_port()](std::uint32_t rank) { return tcp_rank(rank, size, port); }};
 }
 
 oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port, double timeout,

@@ -24,6 +24,12 @@ using rank_body = std::function<std::string(std::uint32_t rank)>;
 [[nodiscard]] std::string run_as_threads(std::uint32_t ranks, const rank_body& body);
 [[nodiscard]] std::string run_as_processes(std::uint32_t ranks, const rank_body& body);
 
+// Returns the status with which an active round ends on this rank, and releases the round.
+[[nodiscard]] ucs_status_t finish(const ucg_oob_t& oob, void* request) noexcept;
+// Runs a round, mostly asleep.
+[[nodiscard]] ucs_status_t gather(const ucg_oob_t& oob, const void* send, void* recv,
+                                  std::size_t bytes) noexcept;
+
 // Runs a round of `bytes` bytes with a pattern of rank and round. Returns an error text for a wrong
 // status or content.
 [[nodiscard]] std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes);
@@ -52,6 +58,22 @@ using rank_body = std::function<std::string(std::uint32_t rank)>;
 // a test case: no rank fails on a slow machine, and if a round hangs, the log still names the
 // missing ranks.
 inline constexpr double long_enough = 100;
+
+// An exchange before its ranks join it.
+struct exchange {
+    // The program of one rank, with its object. Returns an error text; empty: success.
+    using body = std::function<std::string(oob_handle&)>;
+
+    std::uint32_t size;
+    std::function<oob_handle(std::uint32_t rank)> join;
+
+    // Joins all ranks, and runs the body on each.
+    [[nodiscard]] std::string on_threads(const body& run) const;
+    [[nodiscard]] std::string on_processes(const body& run) const;
+};
+
+// A TCP store at a port of its own.
+[[nodiscard]] exchange tcp_exchange(std::uint32_t size);
 
 // Makes a rank of a TCP store at the loopback address; null if that fails.
 [[nodiscard]] oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port,

@@ -48,12 +48,30 @@ std::unique_ptr<tcp_leaf> connect(tcp_root& root, rank_t rank,
                                       root_address{"127.0.0.1", 1}, ucs::unique_fd(ends[1]), key);
 }
 
+void begin(std::vector<member>& all, std::size_t bytes) {
+    for (member& each : all)
+        REQUIRE(each.begin(bytes) == UCS_OK);
+}
+
+void expect(std::vector<member>& all, ucs_status_t status) {
+    for (member& each : all) {
+        INFO("rank " << each.oob->rank());
+        REQUIRE(each.oob->test() == status);
+    }
+}
+
 // Tests all rounds, rank 0 first, often enough for everything that needs no time.
 void turn(std::vector<member>& all) {
     for (int i = 0; i < 10; ++i)
         for (member& each : all)
             static_cast<void>(each.oob->test());
 }
+
+// Each case reads the log and sets the clock.
+struct captured {
+    const test::log_capture log;
+    const test::virtual_time clock;
+};
 
 struct star {
     tcp_root* root;
@@ -71,47 +89,36 @@ struct star {
 
 }  // namespace
 
-TEST_CASE("star: all ranks learn which ranks did not connect") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: all ranks learn which ranks did not connect") {
     // Only rank 0 has a short timeout; the others learn of the failure from it.
     star star(8, second);
     star.join(1);
     star.join(2);
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     turn(star.all);
     test::virtual_time::now += second - 1;
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_INPROGRESS);
+    expect(star.all, UCS_INPROGRESS);
     test::virtual_time::now += 1;
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_ERR_TIMED_OUT);
+    expect(star.all, UCS_ERR_TIMED_OUT);
     INFO(log.text());
     CHECK(log.count("ranks 3-7 did not come within 1 s") == 1);
     CHECK(log.count("rank 0 says that ranks 3-7 failed it") == 2);
 }
 
-TEST_CASE("star: a rank past its deadline requests the missing ranks") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a rank past its deadline requests the missing ranks") {
     star star(4, 40 * second);
     star.join(1);
     star.join(2, second / 2);
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     turn(star.all);
     test::virtual_time::now += second / 2;
     CHECK(star.all[2].oob->test() == UCS_INPROGRESS);  // it requests the missing ranks
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_ERR_TIMED_OUT);
+    expect(star.all, UCS_ERR_TIMED_OUT);
     INFO(log.text());
     CHECK(log.count("rank 3") == 3);
 }
 
-TEST_CASE("star: a rank 0 outside of the round does not reply") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a rank 0 outside of the round does not reply") {
     star star(2, 40 * second);
     star.join(1, second);
     REQUIRE(star.all[1].begin(8) == UCS_OK);
@@ -162,9 +169,7 @@ job_key some_key() {
 
 }  // namespace
 
-TEST_CASE("star: a rank leaves a silent address of rank 0 for another one") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a rank leaves a silent address of rank 0 for another one") {
     const job_key key = some_key();
     std::uint16_t port = 0;
     const ucs::unique_fd silent = listen_at(2, port);
@@ -173,19 +178,15 @@ TEST_CASE("star: a rank leaves a silent address of rank 0 for another one") {
     std::vector<member> all;
     all.push_back({std::move(*root), {}});
     all.push_back({leaf_with_choice(port, 40 * second, key), {}});
-    for (member& each : all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(all, 8);
     settle(all);
     CHECK(all[1].oob->test() == UCS_INPROGRESS);
     test::virtual_time::now += 5 * second;
     settle(all);
-    for (member& each : all)
-        CHECK(each.oob->test() == UCS_OK);
+    expect(all, UCS_OK);
 }
 
-TEST_CASE("star: a slow rank 0 accepts a rank that has connected twice") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a slow rank 0 accepts a rank that has connected twice") {
     const job_key key = some_key();
     std::uint16_t port = 0;
     auto root = tcp_root::make({0, 2, 40 * second}, 0, listen_at(1, port), key);
@@ -202,14 +203,11 @@ TEST_CASE("star: a slow rank 0 accepts a rank that has connected twice") {
     REQUIRE(all[1].begin(8) == UCS_OK);
     settle(all);
     INFO(log.text());
-    for (member& each : all)
-        CHECK(each.oob->test() == UCS_OK);
+    expect(all, UCS_OK);
     CHECK(log.count("", ucs::log::level::warn) == 0);
 }
 
-TEST_CASE("star: a rank that did not reach rank 0 names the silent address") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a rank that did not reach rank 0 names the silent address") {
     const job_key key = some_key();
     std::uint16_t port = 0;
     const ucs::unique_fd silent = listen_at(2, port);
@@ -225,9 +223,8 @@ TEST_CASE("star: a rank that did not reach rank 0 names the silent address") {
     CHECK(log.count("refused; the listener at 127.0.0.2:") == 1);
 }
 
-TEST_CASE("star: a connected rank is notified of a failed round before its hello") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a connected rank is notified of a failed round before its hello") {
     star star(3, 40 * second);
     star.join(1);
     star.join(2);
@@ -247,9 +244,7 @@ TEST_CASE("star: a connected rank is notified of a failed round before its hello
     CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
 }
 
-TEST_CASE("star: strangers that begin to prove the job key keep no rank out") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: strangers that begin to prove the job key keep no rank out") {
     const job_key shared = ucs::security::key::from_text("a key of more than 16 characters");
     const auto other = ucs::security::key::from_text("another one of more than 16 characters");
     auto root = make_root(2, 40 * second, shared);
@@ -269,25 +264,19 @@ TEST_CASE("star: strangers that begin to prove the job key keep no rank out") {
                 static_cast<ssize_t>(record.size()));
         root_ref.adopt(ucs::unique_fd(ends[0]));
     }
-    for (member& each : all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(all, 8);
     turn(all);
-    for (member& each : all)
-        CHECK(each.oob->test() == UCS_OK);
+    expect(all, UCS_OK);
     CHECK(log.count("have not sent their rank") == 1);
 }
 
-TEST_CASE("star: a rank learns of a failed round after rank 0 has left") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a rank learns of a failed round after rank 0 has left") {
     star star(3, 40 * second);
     star.join(1);
     star.join(2);
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     turn(star.all);
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_OK);
+    expect(star.all, UCS_OK);
     // Rank 2 learns of the failure only when rank 0 has left.
     for (const std::size_t rank : {0U, 1U}) {
         star.all[rank].oob->release();
@@ -303,15 +292,13 @@ TEST_CASE("star: a rank learns of a failed round after rank 0 has left") {
     CHECK(star.all[2].oob->test() == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: a rank that left may connect for the next store before this one ends") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a rank that left may connect for the next store before this one ends") {
     star star(3, 40 * second);
     star.join(1);
     star.join(2);
     // The blocks exceed the socket buffers, so rank 0 keeps sending until rank 2 receives.
-    for (member& each : star.all)
-        REQUIRE(each.begin(1'000'000) == UCS_OK);
+    begin(star.all, 1'000'000);
     const auto turn_both = [&](std::size_t other) {
         for (int i = 0; i < 1000; ++i)
             for (const std::size_t rank : {std::size_t{0}, other})
@@ -335,9 +322,7 @@ TEST_CASE("star: a rank that left may connect for the next store before this one
     CHECK(log.count("", ucs::log::level::error) == 0);
 }
 
-TEST_CASE("star: frames of a refused stranger are ignored") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: frames of a refused stranger are ignored") {
     star star(2, 40 * second);
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
@@ -363,18 +348,15 @@ TEST_CASE("star: frames of a refused stranger are ignored") {
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("star: the failure of one store is not sent to ranks of the next at its port") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: the failure of one store is not sent to ranks of the next at its port") {
     star star(4, second);
     star.join(1);
     star.join(2);
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     turn(star.all);
     test::virtual_time::now += second;
-    for (member& each : star.all)
-        REQUIRE(each.oob->test() == UCS_ERR_TIMED_OUT);
+    expect(star.all, UCS_ERR_TIMED_OUT);
     // Ranks 1 and 2 know the failure and connect again. Rank 3 connects for the first time.
     const auto again = [&](rank_t rank) {
         member made{connect(*star.root, rank), {}};
@@ -396,14 +378,12 @@ TEST_CASE("star: the failure of one store is not sent to ranks of the next at it
     CHECK(log.count("it has left already") == 2);
 }
 
-TEST_CASE("star: a rank past its deadline gets the result if all blocks have arrived") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a rank past its deadline gets the result if all blocks have arrived") {
     star star(3, 40 * second);
     star.join(1, second);
     star.join(2);
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     const auto step = [&](std::size_t rank) { return star.all[rank].oob->test(); };
     CHECK(step(1) == UCS_INPROGRESS);  // sends its hello
     CHECK(step(2) == UCS_INPROGRESS);
@@ -457,8 +437,7 @@ void serve(std::vector<member>& all) {
 
 // Runs a successful round.
 void run_round(std::vector<member>& all) {
-    for (member& each : all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(all, 8);
     turn(all);
     for (member& each : all) {
         REQUIRE(each.oob->test() == UCS_OK);
@@ -479,8 +458,7 @@ struct published_star : star {
 
 }  // namespace
 
-TEST_CASE("star: all ranks find published blocks in any order") {
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: all ranks find published blocks in any order") {
     published_star star(4);
     // Look-ups run between rounds, several at a time, and repeatedly.
     for (int again = 0; again < 2; ++again) {
@@ -499,8 +477,8 @@ TEST_CASE("star: all ranks find published blocks in any order") {
     }
 }
 
-TEST_CASE("star: a look-up with a short buffer returns the length and can be repeated") {
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a look-up with a short buffer returns the length and can be repeated") {
     star star(2, 40 * second);
     star.join(1);
     CHECK(publish(star.all[0], block_of(0, wire::max_published)) == 0);
@@ -523,9 +501,7 @@ TEST_CASE("star: a look-up with a short buffer returns the length and can be rep
     CHECK(blocks == block_of(0, wire::max_published));
 }
 
-TEST_CASE("star: invalid look-ups are refused") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: invalid look-ups are refused") {
     star star(2, 40 * second);
     star.join(1);
     const bytes none;
@@ -545,8 +521,8 @@ TEST_CASE("star: invalid look-ups are refused") {
     CHECK(star.all[1].oob->withdraw(0) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: rank 0 stores a number until all ranks have withdrawn it or left") {
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: rank 0 stores a number until all ranks have withdrawn it or left") {
     published_star star(4);
     CHECK(star.all[0].oob->withdraw(0) == UCS_INPROGRESS);
     CHECK(star.all[1].oob->withdraw(0) == UCS_OK);
@@ -563,8 +539,8 @@ TEST_CASE("star: rank 0 stores a number until all ranks have withdrawn it or lef
     CHECK(star.all[0].oob->withdraw(0) == UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("star: rank 0 serves look-ups of a rank in a round that rank 0 has not begun") {
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: rank 0 serves look-ups of a rank in a round that rank 0 has not begun") {
     published_star star(3);
     REQUIRE(star.all[1].begin(1000) == UCS_OK);
     for (int i = 0; i < 3; ++i) {
@@ -581,12 +557,11 @@ TEST_CASE("star: rank 0 serves look-ups of a rank in a round that rank 0 has not
     CHECK(look_up(star.all[1], 0, 0).block == block_of(0));
     REQUIRE(star.all[2].begin(1000) == UCS_OK);
     turn(star.all);
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_OK);
+    expect(star.all, UCS_OK);
 }
 
-TEST_CASE("star: a long block for a later round waits, and so do look-ups behind it") {
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a long block for a later round waits, and so do look-ups behind it") {
     published_star star(2);
     REQUIRE(star.all[1].begin(300'000) == UCS_OK);
     for (int i = 0; i < 5; ++i) {
@@ -604,9 +579,8 @@ TEST_CASE("star: a long block for a later round waits, and so do look-ups behind
     CHECK(look_up(star.all[1], 0, 0).block == block_of(0));
 }
 
-TEST_CASE("star: an early block of a wrong size or of a late rank fails the round") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: an early block of a wrong size or of a late rank fails the round") {
     published_star star(3);
     REQUIRE(star.all[1].begin(9) == UCS_OK);
     static_cast<void>(star.all[1].oob->test());
@@ -626,9 +600,7 @@ TEST_CASE("star: an early block of a wrong size or of a late rank fails the roun
     }
 }
 
-TEST_CASE("star: rank 0 leaves during a look-up") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: rank 0 leaves during a look-up") {
     published_star star(3);
     CHECK(look_up(star.all[1], 0, 2).status == UCS_INPROGRESS);
     star.all[0].oob.reset();
@@ -638,9 +610,7 @@ TEST_CASE("star: rank 0 leaves during a look-up") {
     CHECK(star.all[1].oob->withdraw(0) == UCS_OK);
 }
 
-TEST_CASE("star: look-ups fail after a failed round, and all ranks are notified") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: look-ups fail after a failed round, and all ranks are notified") {
     published_star star(3);
     CHECK(look_up(star.all[1], 0, 2).status == UCS_INPROGRESS);
     REQUIRE(star.all[0].begin(8) == UCS_OK);
@@ -655,9 +625,7 @@ TEST_CASE("star: look-ups fail after a failed round, and all ranks are notified"
     CHECK(star.all[2].oob->publish(block.data(), block.size(), number) == UCS_ERR_CANCELED);
 }
 
-TEST_CASE("star: a look-up without a reply ends with the timeout of a round") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a look-up without a reply ends with the timeout of a round") {
     published_star star(2);
     CHECK(look_up(star.all[1], 0, 0).status == UCS_INPROGRESS);
     test::virtual_time::now += 40 * second - 1;
@@ -670,9 +638,7 @@ TEST_CASE("star: a look-up without a reply ends with the timeout of a round") {
     CHECK(look_up(star.all[1], 0, 0).status == UCS_OK);
 }
 
-TEST_CASE("star: publications beyond the limit are refused") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: publications beyond the limit are refused") {
     star star(2, 40 * second);
     star.join(1);
     run_round(star.all);
@@ -732,9 +698,8 @@ std::size_t unread(int socket) {
 
 }  // namespace
 
-TEST_CASE("star: a rank that sends without pause does not delay rank 0's deadline") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured,
+                 "star: a rank that sends without pause does not delay rank 0's deadline") {
     const auto kind = GENERATE(wire::frame_kind::withdrawn, wire::frame_kind::late);
     star star(3, second);
     star.join(1);
@@ -745,8 +710,7 @@ TEST_CASE("star: a rank that sends without pause does not delay rank 0's deadlin
                                         store_purpose);
     static_cast<void>(flooding.link.advance(client));
     flooding.send({wire::frame_kind::hello, 2, 3});
-    for (member& each : star.all)
-        REQUIRE(each.begin(8) == UCS_OK);
+    begin(star.all, 8);
     turn(star.all);
     // No round has number 7, so "late" ends none.
     REQUIRE(flooding.flood({kind, 2, 3, 0, 7}) > 200);
@@ -764,9 +728,8 @@ TEST_CASE("star: a rank that sends without pause does not delay rank 0's deadlin
     CHECK(log.count("rank 2 did not take part within 1 s") == 1);
 }
 
-TEST_CASE("star: a rank that reconnects waits until rank 0 has received its earlier frames") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(
+    captured, "star: a rank that reconnects waits until rank 0 has received its earlier frames") {
     star star(2, 40 * second);
     fake_peer first = fake_peer::make();
     star.root->adopt(std::move(first.other_end));
@@ -779,8 +742,7 @@ TEST_CASE("star: a rank that reconnects waits until rank 0 has received its earl
     REQUIRE(first.flood({wire::frame_kind::withdrawn, 1, 2, 0, 7}) > 200);
     star.join(1);
     REQUIRE(star.all[1].begin(8) == UCS_OK);
-    for (member& each : star.all)
-        CHECK(each.oob->test() == UCS_INPROGRESS);
+    expect(star.all, UCS_INPROGRESS);
     CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
     INFO(log.text());
     CHECK(log.count("one that may have left") == 1);
@@ -826,9 +788,7 @@ struct leaf_of_fake {
 
 }  // namespace
 
-TEST_CASE("star: an unrequested reply ends the connection to rank 0") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: an unrequested reply ends the connection to rank 0") {
     leaf_of_fake fake;
     SECTION("in a round") {
         fake.send_reply();
@@ -846,9 +806,7 @@ TEST_CASE("star: an unrequested reply ends the connection to rank 0") {
     }
 }
 
-TEST_CASE("star: a reply to a withdrawn look-up is dropped") {
-    const test::log_capture log;
-    const test::virtual_time clock;
+TEST_CASE_METHOD(captured, "star: a reply to a withdrawn look-up is dropped") {
     leaf_of_fake fake;
     fake.end_round();
     CHECK(look_up(fake.leaf, 0, 0).status == UCS_INPROGRESS);

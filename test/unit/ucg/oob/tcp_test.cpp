@@ -22,7 +22,6 @@
 #include "ucg/oob/job_key.hpp"
 #include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_wire.hpp"
-#include "ucg/oob/wait.hpp"
 #include "ucs/security/key_handshake.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
@@ -30,19 +29,10 @@
 using test::check_round;
 using test::expect_failure;
 using test::free_port;
+using test::oob_handle;
 using test::tcp_rank;
 
 namespace {
-
-std::string rounds(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
-                   std::span<const std::size_t> blocks) {
-    const auto oob = tcp_rank(rank, size, port);
-    if (!oob) return "not created";
-    unsigned round = 0;
-    for (const std::size_t bytes : blocks)
-        if (const auto wrong = check_round(*oob, round++, bytes); !wrong.empty()) return wrong;
-    return {};
-}
 
 ucs::unique_fd connect_silently(std::uint16_t port) {
     ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -97,29 +87,13 @@ std::vector<std::byte> frame(const ucg::oob::wire::header& head) {
 
 }  // namespace
 
-TEST_CASE("tcp: threads exchange blocks of all sizes repeatedly") {
-    const std::size_t blocks[] = {1, 0, 8, 300, 0, 20'000, 5};
-    for (const std::uint32_t size : {1U, 2U, 3U, 16U, 64U}) {
-        const std::uint16_t port = free_port();
-        CHECK(test::run_as_threads(size, [&](std::uint32_t rank) {
-                  return rounds(rank, size, port, blocks);
-              }) == "");
-    }
-}
-
-TEST_CASE("tcp: processes exchange blocks of a megabyte") {
-    const std::size_t blocks[] = {std::size_t{1} << 20, 3, (std::size_t{1} << 20) + 7};
-    const std::uint16_t port = free_port();
-    CHECK(test::run_as_processes(
-              8, [&](std::uint32_t rank) { return rounds(rank, 8, port, blocks); }) == "");
-}
-
 TEST_CASE("tcp: consecutive stores use one port") {
     const std::uint16_t port = free_port();
-    const std::size_t blocks[] = {10, 20};
     for (int i = 0; i < 5; ++i)
-        CHECK(test::run_as_threads(
-                  3, [&](std::uint32_t rank) { return rounds(rank, 3, port, blocks); }) == "");
+        CHECK(test::run_as_threads(3, [&](std::uint32_t rank) {
+                  const auto oob = tcp_rank(rank, 3, port);
+                  return oob ? check_round(*oob, 0, 10) + check_round(*oob, 1, 20) : "not created";
+              }) == "");
 }
 
 TEST_CASE("tcp: ranks wait for a rank 0 that starts later") {
@@ -143,55 +117,26 @@ TEST_CASE("tcp: ranks wait for a rank 0 that starts later") {
           }) == "");
 }
 
-TEST_CASE("tcp: a killed rank ends the round on all other ranks at any point") {
-    std::mt19937 random(4711);
-    for (int run = 0; run < 12; ++run) {
-        const std::uint16_t port = free_port();
-        const std::uint32_t victim = static_cast<std::uint32_t>(run) % 4;
-        const std::size_t bytes = run % 2 == 0 ? 8 : 400'000;
-        const auto tests = static_cast<unsigned>(random() % 40);
-        INFO("victim " << victim << " after " << tests << " calls of test");
-        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto oob = tcp_rank(rank, 4, port);
-                  if (!oob) return "not created";
-                  if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
-                  if (rank != victim) return expect_failure(*oob, UCS_ERR_CONNECTION_RESET, bytes);
-                  std::vector<std::byte> block(bytes), all(4 * bytes);
-                  void* request = nullptr;
-                  if (oob->allgather(oob->arg, block.data(), all.data(), bytes, &request) != UCS_OK)
-                      return "allgather";
-                  for (unsigned i = 0; i < tests; ++i)
-                      if (oob->test(oob->arg, request) != UCS_INPROGRESS) break;
-                  ::kill(::getpid(), SIGKILL);
-                  return "lives";
-              }) == "");
-    }
-}
-
 TEST_CASE("tcp: a rank that leaves or cancels ends the round of all other ranks") {
     for (const bool in_round : {false, true})
         for (const std::uint32_t leaver : {0U, 2U}) {
-            const std::uint16_t port = free_port();
             const test::log_capture log;
-            CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-                      auto oob = tcp_rank(rank, 3, port);
-                      if (!oob) return "not created";
-                      if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
-                      if (rank != leaver) {
-                          const bool is_notified = leaver == 0 && in_round;
-                          return expect_failure(
-                              *oob, is_notified ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET);
-                      }
-                      if (!in_round) return {};
-                      void* request = nullptr;
-                      char block[8] = {}, all[24];
-                      if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_OK)
-                          return "begin";
-                      oob->release(oob->arg, request);
-                      if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_ERR_CANCELED)
-                          return "a round after it gave up";
-                      return {};
-                  }) == "");
+            CHECK(test::tcp_exchange(3).on_threads([&](oob_handle& oob) -> std::string {
+                if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+                if (oob->rank != leaver) {
+                    const bool is_notified = leaver == 0 && in_round;
+                    return expect_failure(
+                        *oob, is_notified ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET);
+                }
+                if (!in_round) return {};
+                void* request = nullptr;
+                char block[8] = {}, all[24];
+                if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_OK) return "begin";
+                oob->release(oob->arg, request);
+                if (oob->allgather(oob->arg, block, all, 8, &request) != UCS_ERR_CANCELED)
+                    return "a round after it gave up";
+                return {};
+            }) == "");
             if (leaver == 2) CHECK(log.count("rank 2") >= 1);
         }
 }
@@ -270,16 +215,13 @@ TEST_CASE("tcp: names, IPv4 and IPv6 addresses work") {
 }
 
 TEST_CASE("tcp: ranks with different numbers of bytes fail and are named") {
-    const std::uint16_t port = free_port();
     const test::log_capture log;
-    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
-              const auto oob = tcp_rank(rank, 3, port);
-              if (!oob) return "not created";
-              // The first round ensures that all ranks are connected: a rank that connects after
-              // rank 0 left gets no notification.
-              if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
-              return expect_failure(*oob, UCS_ERR_INVALID_PARAM, rank == 1 ? 9 : 8);
-          }) == "");
+    CHECK(test::tcp_exchange(3).on_threads([](oob_handle& oob) -> std::string {
+        // The first round ensures that all ranks are connected: a rank that connects after
+        // rank 0 left gets no notification.
+        if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+        return expect_failure(*oob, UCS_ERR_INVALID_PARAM, oob->rank == 1 ? 9 : 8);
+    }) == "");
     INFO(log.text());
     CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
     CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
@@ -369,12 +311,9 @@ TEST_CASE("tcp: ranks with the same job key connect, and others are refused with
                   wrong_key = refused("another key of more than 16 characters");
                   auto peer = tcp_rank(1, 2, port);
                   std::uint32_t sent = 1, found[2] = {};
-                  if (peer) static_cast<void>(ucg::oob::gather(*peer, &sent, found, 4));
+                  if (peer) static_cast<void>(test::gather(*peer, &sent, found, 4));
               });
-              ucs_status_t status = UCS_INPROGRESS;
-              while (status == UCS_INPROGRESS)
-                  status = root->test(root->arg, request);
-              root->release(root->arg, request);
+              const ucs_status_t status = test::finish(*root, request);
               others.join();
               return status == UCS_OK ? "" : "the round failed";
           }) == "");
@@ -399,7 +338,7 @@ TEST_CASE("tcp: a second process with the same rank is refused, and the first co
               while (thread == 2 && refused == 0)
                   std::this_thread::yield();
               std::uint32_t block = oob->rank, all[3] = {};
-              const ucs_status_t status = ucg::oob::gather(*oob, &block, all, 4);
+              const ucs_status_t status = test::gather(*oob, &block, all, 4);
               if (status == UCS_ERR_REJECTED) ++refused;
               if (status == UCS_OK && all[1] == 1 && all[2] == 2) ++good;
               return {};
@@ -473,15 +412,6 @@ TEST_CASE("tcp: a rank that connects after the failure is notified") {
     CHECK(failure->first == std::vector<rank_t>{1, 2});
 }
 
-TEST_CASE("tcp: a child that destroys its copy of an object disturbs no rank") {
-    const std::uint16_t port = free_port();
-    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
-              auto oob = tcp_rank(rank, 3, port);
-              if (!oob) return "not created";
-              return test::rounds_around_children(oob);
-          }) == "");
-}
-
 TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks connect") {
     const std::uint16_t port = free_port();
     CHECK(test::run_as_processes(2, [&](std::uint32_t rank) -> std::string {
@@ -541,62 +471,44 @@ TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
         {
             const auto oob = tcp_rank(1, 2, port);
             char block[8] = {}, all[16];
-            const ucs_status_t status = gather(*oob, block, all, 8);
+            const ucs_status_t status = test::gather(*oob, block, all, 8);
             CHECK((status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_INVALID_PARAM));
         }
         root.join();
     }
 }
 
-TEST_CASE("tcp: ranks look up published blocks") {
-    const std::uint16_t port = free_port();
-    for (const std::uint32_t size : {1U, 2U, 16U}) {
-        const auto body = [&](std::uint32_t rank) -> std::string {
-            const auto oob = tcp_rank(rank, size, port);
-            if (!oob) return "not created";
-            for (std::uint64_t number = 0; number < 3; ++number)
-                if (auto wrong = test::check_lookups(*oob, number, number == 1 ? 60'000 : 300);
-                    !wrong.empty())
-                    return wrong;
-            return {};
-        };
-        CHECK(test::run_as_processes(size, body) == "");
-    }
-}
-
 TEST_CASE("tcp: a dead rank 0 ends look-ups, and another dead rank disturbs none") {
     const test::log_capture log;
-    const std::uint16_t port = free_port();
     for (const std::uint32_t victim : {0U, 2U}) {
-        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto oob = tcp_rank(rank, 4, port);
-                  if (!oob) return "not created";
-                  const std::vector<std::byte> block(300, static_cast<std::byte>(rank));
-                  std::uint64_t number = 0;
-                  if (oob->publish(oob->arg, block.data(), block.size(), &number) != UCS_OK)
-                      return "publish";
-                  if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
-                  if (rank == victim) {
-                      std::vector<std::byte> into(300);
-                      std::size_t bytes = into.size();
-                      if (victim != 0)
-                          static_cast<void>(oob->lookup(oob->arg, 0, 1, into.data(), &bytes));
-                      ::kill(::getpid(), SIGKILL);
-                  }
-                  ucs_status_t status = UCS_OK;
-                  // Look-ups that are served before the death succeed.
-                  for (int i = 0; i < 1000 && (victim == 0 || i < 20) && status == UCS_OK; ++i) {
-                      std::vector<std::byte> found(300);
-                      status = test::look_up(*oob, 0, (rank + 1) % 4, found);
-                  }
-                  const ucs_status_t expected = victim == 0 ? UCS_ERR_CONNECTION_RESET : UCS_OK;
-                  if (status != expected) return ucs_status_string(status);
-                  // Rank 0 leaves when all ranks have withdrawn.
-                  for (int i = 0; i < 1'000'000; ++i) {
-                      if (oob->withdraw(oob->arg, 0) == UCS_OK) return {};
-                      ::usleep(100);
-                  }
-                  return "cannot withdraw";
-              }) == "");
+        CHECK(test::tcp_exchange(4).on_processes([&](oob_handle& oob) -> std::string {
+            const std::uint32_t rank = oob->rank;
+            const std::vector<std::byte> block(300, static_cast<std::byte>(rank));
+            std::uint64_t number = 0;
+            if (oob->publish(oob->arg, block.data(), block.size(), &number) != UCS_OK)
+                return "publish";
+            if (auto wrong = check_round(*oob, 0, 16); !wrong.empty()) return wrong;
+            if (rank == victim) {
+                std::vector<std::byte> into(300);
+                std::size_t bytes = into.size();
+                if (victim != 0)
+                    static_cast<void>(oob->lookup(oob->arg, 0, 1, into.data(), &bytes));
+                ::kill(::getpid(), SIGKILL);
+            }
+            ucs_status_t status = UCS_OK;
+            // Look-ups that are served before the death succeed.
+            for (int i = 0; i < 1000 && (victim == 0 || i < 20) && status == UCS_OK; ++i) {
+                std::vector<std::byte> found(300);
+                status = test::look_up(*oob, 0, (rank + 1) % 4, found);
+            }
+            const ucs_status_t expected = victim == 0 ? UCS_ERR_CONNECTION_RESET : UCS_OK;
+            if (status != expected) return ucs_status_string(status);
+            // Rank 0 leaves when all ranks have withdrawn.
+            for (int i = 0; i < 1'000'000; ++i) {
+                if (oob->withdraw(oob->arg, 0) == UCS_OK) return {};
+                ::usleep(100);
+            }
+            return "cannot withdraw";
+        }) == "");
     }
 }
