@@ -50,8 +50,8 @@ TEST_CASE(
         for (unsigned round = 0; round < 50; ++round) {
             const bytes& payload = messages[round % messages.size()];
             REQUIRE(number_of(receiver.inbox[round]) == round);
-            REQUIRE(std::equal(payload.begin(), payload.end(), receiver.inbox[round].begin() + 8,
-                               receiver.inbox[round].end()));
+            REQUIRE(receiver.inbox[round].substr(8) ==
+                    std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
         }
     }
     CHECK(pair.a.failures.empty());

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "test/support/uct_side.hpp"
 #include "ucs/net/network_identity.hpp"
 #include "uct/tcp/address.hpp"
 #include "uct/tcp/handshake.hpp"
@@ -26,58 +27,28 @@ inline bytes filled(std::size_t length, int value) {
     return bytes(length, std::byte(value));
 }
 
-// An event loop, an interface on lo, and the messages and failures that it has received.
-class worker {
-    // These outlive the interface.
-    ucs::config::source config_ = ucs::config::source::empty();
-    std::unique_ptr<ucs::async::event_loop> events_;
+inline ucs::config::source setting(const char* name, const std::string& text) {
+    ucs::config::source made = ucs::config::source::empty();
+    if (name != nullptr) made.set(name, text);
+    return made;
+}
 
+// A worker with an interface on lo.
+class worker : public test::uct_side {
 public:
     // `name` is an option without UCX_; nullptr for the defaults.
     explicit worker(const char* name = nullptr, const std::string& text = {},
-                    const ucs::security::key* job_key = nullptr) {
-        if (name != nullptr) config_.set(name, text);
-        events_ = std::move(*ucs::async::event_loop::create());
-        auto opened = uct::tcp_component().open(
-            {.transport = "tcp", .device = "lo", .type = uct::device_type::network},
-            {.events = *events_, .config = config_, .worker_uid = 1, .job_key = job_key});
-        REQUIRE(opened);
-        iface = std::move(*opened);
-        iface->set_am_handler(1, {.deliver =
-                                      [](void* arg, void* data, std::size_t length) {
-                                          const auto* from = static_cast<std::byte*>(data);
-                                          static_cast<worker*>(arg)->inbox.emplace_back(
-                                              from, from + length);
-                                      },
-                                  .arg = this});
-        iface->set_error_handler({[](void* arg, uct::ep&, ucs_status_t status) {
-                                      static_cast<worker*>(arg)->failures.push_back(status);
-                                  },
-                                  this});
-    }
+                    const ucs::security::key* job_key = nullptr)
+        : uct_side(uct::tcp_component(),
+                   {.transport = "tcp", .device = "lo", .type = uct::device_type::network},
+                   setting(name, text), {.job_key = job_key}) {}
 
-    unsigned progress() { return events_->poll(0) + iface->progress(); }
-
-    [[nodiscard]] bytes address() const {
-        bytes packed(iface->attr().address_length);
-        iface->pack_address(packed);
-        return packed;
-    }
     [[nodiscard]] uct::tcp::address parsed_address() const {
         return *uct::tcp::address::parse(address(), 0);
-    }
-    [[nodiscard]] std::unique_ptr<uct::ep> connect(const bytes& to) {
-        auto made = iface->create_ep(to);
-        REQUIRE(made);
-        return std::move(*made);
     }
     // From the object tree: open sockets to peers, and known peers.
     [[nodiscard]] unsigned connections() const { return number("connections"); }
     [[nodiscard]] unsigned peers() const { return number("peers"); }
-
-    std::unique_ptr<uct::iface> iface;
-    std::vector<bytes> inbox;
-    std::vector<ucs_status_t> failures;
 
 private:
     [[nodiscard]] unsigned number(const std::string& name) const {
@@ -142,7 +113,7 @@ inline bool exchange_at_random(worker& a, uct::ep& there, worker& b, uct::ep& ba
     });
 }
 
-inline std::uint64_t number_of(const bytes& message) {
+inline std::uint64_t number_of(const std::string& message) {
     std::uint64_t number = 0;
     std::memcpy(&number, message.data(), std::min(message.size(), sizeof number));
     return number;

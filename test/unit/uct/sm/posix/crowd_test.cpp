@@ -39,15 +39,15 @@ unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::functio
 
 unsigned wake_ups_in_a_second(node& sleeper) {
     return wake_ups_in_a_second(
-        sleeper.events(), [&sleeper] { sleeper.progress(); },
-        [&sleeper] { return sleeper.get().arm() == UCS_OK; });
+        *sleeper.events, [&sleeper] { sleeper.progress(); },
+        [&sleeper] { return sleeper.iface->arm() == UCS_OK; });
 }
 
 // Makes progress until a message has arrived at `to`. Returns false if none arrives.
 bool is_reached(node& from, node& to) {
     return until({&from, &to}, [&] {
         virtual_time::now += ucs::time::millisecond;
-        return to.received.size() == 1;
+        return to.inbox.size() == 1;
     });
 }
 
@@ -57,14 +57,14 @@ TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be clo
     const virtual_time clock;
     const ::test::log_capture log;
     node a;
-    node b(ucs::config::source::empty(), node::sleeper{});
-    const auto ep = a.connect_to(b.address());
+    node b(ucs::config::source::empty(), true);
+    const auto ep = a.connect(b.address());
     {
         const ::test::full_closing_pool pool;
         REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
         CHECK(wake_ups_in_a_second(b) < few);
         CHECK(log.count("local sockets wait to be closed") == 1);
-        CHECK(b.received.empty());
+        CHECK(b.inbox.empty());
     }
     CHECK(is_reached(a, b));
 }
@@ -72,7 +72,7 @@ TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be clo
 TEST_CASE("posix: a sleeping worker sleeps while senders of this user are silent", "[posix]") {
     const virtual_time clock;
     const ::test::log_capture log;
-    node b(ucs::config::source::empty(), node::sleeper{});
+    node b(ucs::config::source::empty(), true);
     silent_crowd crowd(b, 600);
     for (int turn = 0; turn < 1000; ++turn)
         b.progress();
@@ -82,7 +82,7 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user are silent
     crowd.end();
     // The silent connections are gone, so the worker accepts a new one at once.
     node a;
-    const auto ep = a.connect_to(b.address());
+    const auto ep = a.connect(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
     CHECK(is_reached(a, b));
 }

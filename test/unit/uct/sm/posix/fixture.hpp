@@ -5,91 +5,23 @@
 #include <cstring>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "test/support/uct_side.hpp"
 #include "ucs/security/key.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/posix/posix_component.hpp"
 
 namespace uct::posix::test {
 
-// An interface with its event loop. Records the arriving messages.
-class node {
+// An interface of the posix transport. Its peers wake it if it sleeps.
+class node : public ::test::uct_side {
 public:
-    struct message {
-        am_id id;
-        std::string bytes;
-    };
-
-    struct sleeper {};
-
-    explicit node(const ucs::config::source& config = ucs::config::source::empty())
-        : node(config, false) {}
-    // A node whose peers wake it when it sleeps.
-    node(const ucs::config::source& config, sleeper) : node(config, true) {}
-
-    node(const ucs::config::source& config, bool sleeps)
-        : events_(std::move(*ucs::async::event_loop::create())), config_(config) {
-        auto opened = posix_component().open(
-            {"posix", "memory", device_type::shared_memory},
-            {.events = *events_, .config = config_, .worker_uid = 0x1234, .sleeps = sleeps});
-        REQUIRE(opened.ok());
-        iface_ = std::move(*opened);
-        for (am_id id = 0; id < 4; ++id) {
-            handlers_[id] = {this, id};
-            am_handler handler;
-            handler.deliver = [](void* arg, void* data, std::size_t length) {
-                const auto* self = static_cast<entry*>(arg);
-                REQUIRE(reinterpret_cast<std::uintptr_t>(data) % 8 == 0);
-                self->owner->received.push_back(
-                    {self->id, std::string(static_cast<const char*>(data), length)});
-                if (self->owner->on_message) self->owner->on_message();
-            };
-            handler.arg = &handlers_[id];
-            iface_->set_am_handler(id, handler);
-        }
-        iface_->set_error_handler({[](void* arg, ep& which, ucs_status_t status) {
-                                       static_cast<node*>(arg)->failures.emplace_back(&which,
-                                                                                      status);
-                                   },
-                                   this});
-    }
-
-    [[nodiscard]] std::vector<std::byte> address() const {
-        std::vector<std::byte> bytes(iface_->attr().address_length);
-        iface_->pack_address(bytes);
-        return bytes;
-    }
-    [[nodiscard]] std::unique_ptr<ep> connect_to(const node& peer) {
-        return connect_to(peer.address());
-    }
-    [[nodiscard]] std::unique_ptr<ep> connect_to(const std::vector<std::byte>& address) {
-        auto made = iface_->create_ep(address);
-        REQUIRE(made.ok());
-        return std::move(*made);
-    }
-    unsigned progress() {
-        events_->poll(0);
-        return iface_->progress();
-    }
-    iface& get() { return *iface_; }
-    ucs::async::event_loop& events() { return *events_; }
-    void close() { iface_.reset(); }
-
-    std::vector<message> received;
-    std::vector<std::pair<ep*, ucs_status_t>> failures;
-    std::function<void()> on_message;
-
-private:
-    struct entry {
-        node* owner;
-        am_id id;
-    };
-    std::unique_ptr<ucs::async::event_loop> events_;
-    ucs::config::source config_;
-    entry handlers_[4] = {};
-    std::unique_ptr<iface> iface_;
+    explicit node(const ucs::config::source& settings = ucs::config::source::empty(),
+                  bool sleeps = false)
+        : uct_side(posix_component(), {"posix", "memory", device_type::shared_memory}, settings,
+                   {.worker_uid = 0x1234, .sleeps = sleeps}) {}
+    void close() { iface.reset(); }
 };
 
 // am_short with a header and text.
