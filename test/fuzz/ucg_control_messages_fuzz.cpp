@@ -11,7 +11,7 @@
 #include "test/sim/transports.hpp"
 #include "test/support/environment.hpp"
 #include "test/support/identities.hpp"
-#include "test/unit/ucg/core/board.hpp"
+#include "test/support/oob_board.hpp"
 #include "ucg/net/control_messages.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/core/worker.hpp"

@@ -1,10 +1,11 @@
-#include "test/sim/run.hpp"
-
+// Protocol tests on the simulated transport: runs scenarios of many seeds.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "test/sim/process.hpp"
+#include "test/sim/scenario.hpp"
+#include "test/sim/seeds.hpp"
 #include "test/sim/transports.hpp"
 #include "test/support/identities.hpp"
 #include "uct/sim/driver.hpp"
@@ -242,11 +243,22 @@ private:
     std::uint64_t failures_left_ = 0;
 };
 
-}  // namespace
-
-outcome run(const scenario& plan) {
-    const test::seeded_identities identities(plan.seed);
+outcome run(std::uint64_t seed, std::size_t kind) {
+    const scenario plan = scenario::of(seed, static_cast<profile>(kind));
+    const test::seeded_identities identities(seed);
     return runner(plan).go();
 }
 
+}  // namespace
+
 }  // namespace sim_test
+
+int main(int argc, char** argv) {
+    using namespace sim_test;
+    return run_seeds(argc, argv,
+                     {"ucp_sim", profile_names,
+                      [](std::uint64_t seed, std::size_t kind) {
+                          return scenario::of(seed, static_cast<profile>(kind)).text();
+                      },
+                      run});
+}

@@ -184,7 +184,7 @@ void rank::make(std::size_t group) {
     own_group& made = groups_[group];
     made.state = group_state::begun;
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-    params.oob = all_.board_of(group).member(rank_in(group));
+    params.oob = all_.board_of(group).oob(rank_in(group));
     if (ucg_group_create(context_, &params, &made.handle) != UCS_OK)
         all_.violation(fmt::format("rank {} cannot begin to make group {}", number_, group));
 }

@@ -1,10 +1,10 @@
-#include "test/sim/ucg/run.hpp"
-
+// Test of groups on the simulated transport: runs the plans of many seeds.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 
+#include "test/sim/seeds.hpp"
 #include "test/sim/transports.hpp"
 #include "test/sim/ucg/rank.hpp"
 #include "test/support/identities.hpp"
@@ -240,11 +240,22 @@ private:
     bool dead_move_ = false;
 };
 
-}  // namespace
-
-sim_test::outcome run(const plan& run_plan) {
-    const test::seeded_identities identities(run_plan.seed);
+sim_test::outcome run(std::uint64_t seed, std::size_t kind) {
+    const plan run_plan = plan::generate(seed, static_cast<profile>(kind));
+    const test::seeded_identities identities(seed);
     return runner(run_plan).execute();
 }
 
+}  // namespace
+
 }  // namespace group_sim
+
+int main(int argc, char** argv) {
+    using namespace group_sim;
+    return sim_test::run_seeds(argc, argv,
+                               {"ucg_seeds", profile_names,
+                                [](std::uint64_t seed, std::size_t kind) {
+                                    return plan::generate(seed, static_cast<profile>(kind)).text();
+                                },
+                                run, 50});
+}

@@ -6,14 +6,34 @@
 
 namespace group_sim {
 
-board& world::board_of(std::size_t group) {
-    std::unique_ptr<board>& made = boards_[group];
-    if (made == nullptr) {
-        const group_plan& plan = run_plan.groups[group];
-        made = std::make_unique<board>(
-            plan.size(), network, dice,
-            [this, &plan](std::uint32_t place) { return dead_[plan.members[place]]; });
+namespace {
+
+// Other ranks see a contribution after a delay.
+class delayed_board final : public test::board {
+public:
+    delayed_board(const world& of_run, const group_plan& group)
+        : test::board(group.size()), world_(of_run), group_(group) {
+        exclude_lookups();
     }
+
+private:
+    std::uint64_t next_arrival() override {
+        return now() + world_.dice.below(world_.dice.chance(0.2) ? 1'000'000 : 5000);
+    }
+    [[nodiscard]] std::uint64_t now() const override { return world_.network.now(); }
+    [[nodiscard]] bool is_dead(std::uint32_t rank) const override {
+        return world_.is_dead(group_.members[rank]);
+    }
+
+    const world& world_;
+    const group_plan& group_;
+};
+
+}  // namespace
+
+test::board& world::board_of(std::size_t group) {
+    std::unique_ptr<test::board>& made = boards_[group];
+    if (made == nullptr) made = std::make_unique<delayed_board>(*this, run_plan.groups[group]);
     return *made;
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "test/sim/ucg/board.hpp"
 #include "test/sim/ucg/plan.hpp"
+#include "test/support/oob_board.hpp"
 #include "uct/sim/fabric.hpp"
 
 namespace group_sim {
@@ -33,7 +33,7 @@ public:
     uct::sim::random& dice;
 
     // The out-of-band exchange of a group.
-    board& board_of(std::size_t group);
+    test::board& board_of(std::size_t group);
 
     void violation(std::string text) {
         if (violation_.empty()) violation_ = std::move(text);
@@ -80,7 +80,7 @@ private:
     void disturb_groups(const Hurts& hurts);
 
     std::string violation_;
-    std::map<std::size_t, std::unique_ptr<board>> boards_;
+    std::map<std::size_t, std::unique_ptr<test::board>> boards_;
     std::vector<bool> disturbed_groups_;
     std::vector<bool> disturbed_operations_;
     std::vector<unsigned> made_;  // number of members that have the group

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "test/unit/ucg/core/board.hpp"
+#include "test/support/oob_board.hpp"
 
 namespace test {
 

@@ -1,4 +1,4 @@
-#include "test/unit/ucg/core/board.hpp"
+#include "test/support/oob_board.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,16 +14,26 @@ board::board(std::uint32_t size) : seats_(size), members_(size) {
     }
 }
 
+void board::exclude_lookups() {
+    for (ucg_oob_t& each : members_) {
+        each.publish = nullptr;
+        each.lookup = nullptr;
+        each.withdraw = nullptr;
+        each.progress = nullptr;
+    }
+}
+
 ucs_status_t board::allgather(void* arg, const void* send, void* recv, std::size_t bytes,
                               void** request) {
     seat& self = *static_cast<seat*>(arg);
     board& owner = *self.owner;
+    if (self.failure != UCS_OK) return self.failure;
     const std::size_t round = self.rounds++;
-    if (owner.blocks_.size() <= round) owner.blocks_.resize(round + 1);
-    auto& blocks = owner.blocks_[round];
-    blocks.resize(owner.seats_.size());
+    if (owner.rounds_.size() <= round) owner.rounds_.resize(round + 1);
+    owner.rounds_[round].resize(owner.seats_.size());
     const auto* const first = static_cast<const std::byte*>(send);
-    if (!self.silent) blocks[self.rank].assign(first, first + bytes);
+    if (!self.silent)
+        owner.rounds_[round][self.rank] = {true, owner.next_arrival(), {first, first + bytes}};
     self.recv = recv;
     self.bytes = bytes;
     *request = arg;
@@ -32,22 +42,35 @@ ucs_status_t board::allgather(void* arg, const void* send, void* recv, std::size
 
 ucs_status_t board::test(void* arg, void*) {
     seat& self = *static_cast<seat*>(arg);
-    const auto& blocks = self.owner->blocks_[self.rounds - 1];
-    for (const auto& each : blocks)
-        if (each.size() != self.bytes) return UCS_INPROGRESS;
+    return self.owner->test_round(self);
+}
+
+ucs_status_t board::test_round(seat& self) {
+    if (self.recv == nullptr) return self.failure;  // the round has ended before
+    const std::vector<contribution>& all = rounds_[self.rounds - 1];
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        const contribution& each = all[rank];
+        if (each.is_posted && now() >= each.visible_at) continue;
+        if (each.is_posted || !is_dead(rank)) return UCS_INPROGRESS;
+        self.recv = nullptr;
+        return self.failure = UCS_ERR_CONNECTION_RESET;
+    }
     auto* into = static_cast<std::byte*>(std::exchange(self.recv, nullptr));
-    if (into == nullptr) return UCS_OK;  // it has ended before
-    for (const auto& each : blocks) {
-        std::memcpy(into, each.data(), each.size());
-        into += each.size();
+    for (const contribution& each : all) {
+        if (each.data.size() != self.bytes) return self.failure = UCS_ERR_INVALID_PARAM;
+        into = std::ranges::copy(each.data, into).out;
     }
     return UCS_OK;
 }
 
-// The exchange owns the memory of a round until the round is released.
+// The exchange owns the memory of a round until here. After a rank cancels a round, later rounds
+// never complete on the other ranks.
 void board::release(void* arg, void*) {
-    const seat& self = *static_cast<seat*>(arg);
-    if (self.recv != nullptr) std::memset(self.recv, 0, self.owner->seats_.size() * self.bytes);
+    seat& self = *static_cast<seat*>(arg);
+    if (self.recv == nullptr) return;
+    std::memset(self.recv, 0, self.owner->seats_.size() * self.bytes);
+    self.recv = nullptr;
+    self.failure = UCS_ERR_CANCELED;
 }
 
 ucs_status_t board::publish(void* arg, const void* block, std::size_t bytes,

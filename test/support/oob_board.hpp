@@ -9,10 +9,12 @@
 
 namespace test {
 
-// An out-of-band exchange of ranks that live in one thread.
+// An out-of-band exchange of ranks that live in one thread. A class can derive from it to delay
+// contributions and to let ranks die.
 class board {
 public:
     explicit board(std::uint32_t size);
+    virtual ~board() = default;
     board(const board&) = delete;
     board& operator=(const board&) = delete;
 
@@ -30,6 +32,15 @@ public:
     // Ranks that may still look up addresses, of everything published.
     [[nodiscard]] unsigned open() const { return open_; }
 
+protected:
+    // The time at which other ranks see a contribution that is made now, and the time.
+    virtual std::uint64_t next_arrival() { return 0; }
+    [[nodiscard]] virtual std::uint64_t now() const { return 0; }
+    // A round that waits for a dead rank fails.
+    [[nodiscard]] virtual bool is_dead(std::uint32_t) const { return false; }
+    // Ranks cannot publish addresses.
+    void exclude_lookups();
+
 private:
     struct seat {
         board* owner;
@@ -39,10 +50,17 @@ private:
         void* recv = nullptr;
         std::size_t bytes = 0;
         std::uint64_t published = 0;
+        ucs_status_t failure = UCS_OK;  // permanent
+    };
+    struct contribution {
+        bool is_posted = false;
+        std::uint64_t visible_at = 0;
+        std::vector<std::byte> data;
     };
     static ucs_status_t allgather(void* arg, const void* send, void* recv, std::size_t bytes,
                                   void** request);
     static ucs_status_t test(void* arg, void* request);
+    ucs_status_t test_round(seat& self);
     static void release(void* arg, void* request);
     static ucs_status_t publish(void* arg, const void* block, std::size_t bytes,
                                 std::uint64_t* number);
@@ -53,7 +71,7 @@ private:
 
     std::vector<seat> seats_;
     std::vector<ucg_oob_t> members_;
-    std::vector<std::vector<std::vector<std::byte>>> blocks_;     // by round and rank
+    std::vector<std::vector<contribution>> rounds_;               // by round and rank
     std::vector<std::vector<std::vector<std::byte>>> published_;  // by number and rank
     unsigned delay_ = 0;
     unsigned turns_ = 0;
