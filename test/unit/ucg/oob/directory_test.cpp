@@ -28,9 +28,17 @@ TEST_CASE("folder: two jobs at a time are not mixed up") {
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("folder: files of an older job of the same name are refused") {
+namespace {
+
+// Each case has a folder, and reads the log.
+struct captured {
     const test::temp_dir folder;
     const test::log_capture log;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(captured, "folder: files of an older job of the same name are refused") {
     {
         const auto dead = folder_rank(1, 2, folder.path(), "again");
         REQUIRE(dead);
@@ -48,9 +56,7 @@ TEST_CASE("folder: files of an older job of the same name are refused") {
     CHECK(log.count("has files of rank 1 already") == 2);
 }
 
-TEST_CASE("folder: the log names ranks that never arrived") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: the log names ranks that never arrived") {
     // The deadline of rank 0 passes; it notifies the other ranks, of which rank 1 is present.
     const auto hurried = folder_rank(0, 5, folder.path(), "late", 0.1);
     const auto patient = folder_rank(1, 5, folder.path(), "late");
@@ -66,9 +72,7 @@ TEST_CASE("folder: the log names ranks that never arrived") {
     CHECK(log.count("another rank says that") >= 1);
 }
 
-TEST_CASE("folder: wrong files and folders are refused and logged") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: wrong files and folders are refused and logged") {
     {
         const auto oob = folder_rank(0, 2, folder.path(), "files");
         REQUIRE(oob);
@@ -88,9 +92,7 @@ TEST_CASE("folder: wrong files and folders are refused and logged") {
     CHECK_FALSE(folder_rank(0, 2, folder.path(), "link"));
 }
 
-TEST_CASE("folder: a folder that vanishes ends the round") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: a folder that vanishes ends the round") {
     const auto oob = folder_rank(0, 2, folder.path(), "gone");
     REQUIRE(oob);
     std::filesystem::remove_all(folder / "ucg-gone");
@@ -137,9 +139,7 @@ TEST_CASE("folder: a rank that cannot write when it comes leaves nothing behind"
           }) == "");
 }
 
-TEST_CASE("folder: a failure names the rank that caused it") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: a failure names the rank that caused it") {
     char block[8] = {}, all[24];
     void* request = nullptr;
     const auto begin = [&](const test::oob_handle& rank) {
@@ -177,9 +177,7 @@ TEST_CASE("folder: a failure names the rank that caused it") {
     CHECK(log.count("another rank says that rank 0 failed it: died or left") == 1);
 }
 
-TEST_CASE("folder: an unreadable file ends the round at once") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: an unreadable file ends the round at once") {
     const auto oob = folder_rank(0, 2, folder.path(), "odd");
     REQUIRE(oob);
     folder.link("ucg-odd/round.0.1", "/etc/hostname");
@@ -187,9 +185,7 @@ TEST_CASE("folder: an unreadable file ends the round at once") {
     CHECK(log.count("round.0.1 cannot be used: it is a symbolic link") == 1);
 }
 
-TEST_CASE("folder: a file that is not the user's own is refused") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: a file that is not the user's own is refused") {
     const auto oob = folder_rank(0, 2, folder.path(), "foreign");
     REQUIRE(oob);
     const std::string block = folder / "ucg-foreign/round.0.1";
@@ -227,9 +223,7 @@ TEST_CASE("folder: a process may change its working directory") {
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("folder: a rank that left is found among many in few calls") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: a rank that left is found among many in few calls") {
     const test::virtual_time clock;
     const auto oob = folder_rank(0, 1000, folder.path(), "many");
     REQUIRE(oob);
@@ -249,9 +243,7 @@ TEST_CASE("folder: a rank that left is found among many in few calls") {
     oob->release(oob->arg, request);
 }
 
-TEST_CASE("folder: wrong, too long and missing published files are reported") {
-    const test::temp_dir folder;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "folder: wrong, too long and missing published files are reported") {
     const auto first = folder_rank(0, 2, folder.path(), "wrong", 0.2);
     const auto second = folder_rank(1, 2, folder.path(), "wrong", test::long_enough);
     REQUIRE(first);

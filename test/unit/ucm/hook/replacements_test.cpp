@@ -33,11 +33,15 @@ void* map_pages(std::size_t count) {
     return memory;
 }
 
+// Each case reads the events.
+struct watching {
+    watching() { REQUIRE(watch.status() == UCS_OK); }
+    test::watch watch;
+};
+
 }  // namespace
 
-TEST_CASE("memory that the C library unmaps is reported") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
+TEST_CASE_METHOD(watching, "memory that the C library unmaps is reported") {
     void* memory = map_pages(4);
 
     SECTION("munmap") {
@@ -85,10 +89,8 @@ TEST_CASE("memory that the C library unmaps is reported") {
     }
 }
 
-TEST_CASE("changes of the heap's break are reported, and shared segments with their size") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
-
+TEST_CASE_METHOD(watching,
+                 "changes of the heap's break are reported, and shared segments with their size") {
     SECTION("sbrk and brk") {
         const auto step = static_cast<std::intptr_t>(4 * page);
         char* begin = static_cast<char*>(sbrk(step));
@@ -153,9 +155,7 @@ TEST_CASE("memory that malloc returns to the system is reported") {
     }
 }
 
-TEST_CASE("a library that is opened later is watched as well") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
+TEST_CASE_METHOD(watching, "a library that is opened later is watched as well") {
     void* library = dlopen(HAWSER_LATE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     INFO(dlerror());
     REQUIRE(library != nullptr);
@@ -182,9 +182,7 @@ TEST_CASE("the memory still exists when its end is reported") {
     CHECK(seen == 1);
 }
 
-TEST_CASE("results and errno are those of the C library") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
+TEST_CASE_METHOD(watching, "results and errno are those of the C library") {
     void* memory = map_pages(1);
     char* odd = static_cast<char*>(memory) + 1;
 
@@ -215,9 +213,8 @@ TEST_CASE("results and errno are those of the C library") {
     CHECK(errno == EDOM);
 }
 
-TEST_CASE("supported event types are reported by ucm_test_events, and others are refused") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
+TEST_CASE_METHOD(watching,
+                 "supported event types are reported by ucm_test_events, and others are refused") {
     CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MUNMAP | UCM_EVENT_BRK) == UCS_OK);
     CHECK(ucm_test_events(UCM_EVENT_SBRK) == UCS_OK);
     CHECK(ucm_test_external_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK);
@@ -247,9 +244,8 @@ TEST_CASE("a handler may unmap memory") {
 
 // In an earlier version, the lock of the handler list belonged to a thread which the child does not
 // have.
-TEST_CASE("the child of a fork is notified as well, while other threads use the handler list") {
-    test::watch watch;
-    REQUIRE(watch.status() == UCS_OK);
+TEST_CASE_METHOD(
+    watching, "the child of a fork is notified as well, while other threads use the handler list") {
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {

@@ -36,12 +36,17 @@ std::uint64_t word(std::uint16_t id, std::uint32_t header_length, std::uint16_t 
     return wire::to_bits({id, flags, header_length});
 }
 
+// A receiver with a handler.
+struct receiving {
+    receiving() { got.install(in); }
+    raw_world in{settings{}};
+    handler got;
+};
+
 }  // namespace
 
-TEST_CASE("an active message that is shorter than it claims is dropped with a log line") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving,
+                 "an active message that is shorter than it claims is dropped with a log line") {
     const test::log_capture log;
     const std::vector<std::byte> body(20);
     in.peer.send(wire::am_only, std::uint32_t{1});                   // no word
@@ -91,10 +96,7 @@ TEST_CASE("a message whose header is longer than any worker allows is malformed"
     CHECK(got.header.size() == longest);
 }
 
-TEST_CASE("a message that names an unknown reply endpoint is dropped") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving, "a message that names an unknown reply endpoint is dropped") {
     const std::uint64_t unknown_ep = 12345;
     std::vector<std::byte> body(8);
     std::memcpy(body.data(), &unknown_ep, 8);
@@ -103,10 +105,9 @@ TEST_CASE("a message that names an unknown reply endpoint is dropped") {
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("a fragmented message whose handler is removed meanwhile is dropped without a leak") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(
+    receiving,
+    "a fragmented message whose handler is removed meanwhile is dropped without a leak") {
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
@@ -119,10 +120,7 @@ TEST_CASE("a fragmented message whose handler is removed meanwhile is dropped wi
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("an incomplete active message is dropped with its endpoint") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving, "an incomplete active message is dropped with its endpoint") {
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 4), 30, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
@@ -132,10 +130,7 @@ TEST_CASE("an incomplete active message is dropped with its endpoint") {
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("incomplete active messages of a peer are limited") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") {
     const test::log_capture log;
     in.worker->messages().arriving().set_most(100'000);
     // All endpoints of a peer share one limit.
@@ -175,10 +170,7 @@ TEST_CASE("incomplete active messages of a peer are limited") {
     CHECK(in.worker->messages().arriving().used() == 0);
 }
 
-TEST_CASE("a message that is longer than the memory of the machine is refused") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the machine is refused") {
     const test::log_capture log;
     in.peer.send(wire::am_first,
                  wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
@@ -306,10 +298,8 @@ TEST_CASE("a peer that blocks memory for active messages fails when others need 
     CHECK(in.worker->find_ep(its_ep)->failure() == UCS_OK);
 }
 
-TEST_CASE("dropping messages of the peer with the largest share does not search all peers") {
-    raw_world in(settings{});
-    handler got;
-    got.install(in);
+TEST_CASE_METHOD(receiving,
+                 "dropping messages of the peer with the largest share does not search all peers") {
     std::vector<std::unique_ptr<raw_peer>> others;
     std::vector<std::uint64_t> their_eps;
     for (std::uint64_t i = 0; i < 5; ++i) {

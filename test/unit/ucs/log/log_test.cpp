@@ -69,9 +69,17 @@ TEST_CASE("a wrong level at run time is refused and changes nothing") {
     CHECK_FALSE(alpha.enabled(ulog::level::debug));
 }
 
-TEST_CASE("a line has time, host, process, thread, component and level") {
+namespace {
+
+// Each case has a folder, and restores the settings.
+struct restored {
     const restore after;
     const test::temp_dir folder;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(restored, "a line has time, host, process, thread, component and level") {
     REQUIRE(ulog::configure(to_file(folder / "log")) == UCS_OK);
     ulog::info(alpha, "value {:#x}", 255);
     const auto lines = lines_of(folder.read("log"));
@@ -85,9 +93,7 @@ TEST_CASE("a line has time, host, process, thread, component and level") {
     CHECK(line.find(" info  value 0xff") == line.size() - 17);
 }
 
-TEST_CASE("control characters in a message cannot forge or break lines") {
-    const restore after;
-    const test::temp_dir folder;
+TEST_CASE_METHOD(restored, "control characters in a message cannot forge or break lines") {
     REQUIRE(ulog::configure(to_file(folder / "log")) == UCS_OK);
     ulog::info(alpha, "a\x1b[2J\rb\nsecond\n");
     const auto lines = lines_of(folder.read("log"));
@@ -97,9 +103,7 @@ TEST_CASE("control characters in a message cannot forge or break lines") {
     CHECK(lines[1].find("second") != std::string::npos);
 }
 
-TEST_CASE("lines of many threads do not mix, over rotations too") {
-    const restore after;
-    const test::temp_dir folder;
+TEST_CASE_METHOD(restored, "lines of many threads do not mix, over rotations too") {
     ulog::settings wanted = to_file(folder / "log");
     wanted.file_size.bytes = 16 * 1024;
     wanted.backups = 50;
@@ -140,9 +144,7 @@ TEST_CASE("lines of many threads do not mix, over rotations too") {
     CHECK(found == expected);
 }
 
-TEST_CASE("the number of full log files is limited") {
-    const restore after;
-    const test::temp_dir folder;
+TEST_CASE_METHOD(restored, "the number of full log files is limited") {
     ulog::settings wanted = to_file(folder / "log");
     wanted.file_size.bytes = 500;
     wanted.backups = 2;
@@ -158,9 +160,8 @@ TEST_CASE("the number of full log files is limited") {
     CHECK(folder.read("log.2").find("message 49") == std::string::npos);
 }
 
-TEST_CASE("a log file that cannot be opened is reported and messages go to stderr") {
-    const restore after;
-    const test::temp_dir folder;
+TEST_CASE_METHOD(restored,
+                 "a log file that cannot be opened is reported and messages go to stderr") {
     test::log_capture captured;
     CHECK(ulog::configure(to_file(folder / "missing/log")) == UCS_ERR_IO_ERROR);
     CHECK(captured.count("missing/log", ulog::level::error) == 1);

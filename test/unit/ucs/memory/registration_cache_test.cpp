@@ -50,11 +50,15 @@ void unmap(std::size_t first, std::size_t pages) {
     ucm_vm_munmap(address_of(first), pages * page);
 }
 
+// An empty cache.
+struct cached {
+    fake_registrar registrar;
+    registration_cache cache{registrar, "test", {}};
+};
+
 }  // namespace
 
-TEST_CASE("memory is registered in whole pages, and once") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "memory is registered in whole pages, and once") {
     REQUIRE(cache.is_caching());
     const char* odd = static_cast<char*>(address_of(3)) + 17;
     auto first = cache.get(odd, page, reading);
@@ -75,9 +79,7 @@ TEST_CASE("memory is registered in whole pages, and once") {
     CHECK(cache.bytes() == 2 * page);
 }
 
-TEST_CASE("holds() does not count as a use") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "holds() does not count as a use") {
     const user with{cache};
     CHECK_FALSE(cache.holds(address_of(0), page, reading));
     with.get(0, 2, reading);
@@ -92,17 +94,13 @@ TEST_CASE("holds() does not count as a use") {
     CHECK_FALSE(none.holds(address_of(0), page, reading));
 }
 
-TEST_CASE("invalid ranges are refused") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "invalid ranges are refused") {
     CHECK(cache.get(address_of(0), 0, reading).status() == UCS_ERR_INVALID_PARAM);
     CHECK(cache.get(address_of(0), ~std::size_t{0}, reading).status() == UCS_ERR_INVALID_PARAM);
     CHECK(registrar.registered() == 0);
 }
 
-TEST_CASE("a range across several regions joins them") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "a range across several regions joins them") {
     const user with{cache};
     registration left = with.get(0, 2, reading);
     with.get(4, 2, writing);
@@ -122,9 +120,7 @@ TEST_CASE("a range across several regions joins them") {
     CHECK(registrar.live() == 2);
 }
 
-TEST_CASE("a registration with more access replaces one with less") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "a registration with more access replaces one with less") {
     const user with{cache};
     with.get(0, 4, reading);
     CHECK(with.get(1, 1, writing).access() == (reading | writing));
@@ -133,9 +129,7 @@ TEST_CASE("a registration with more access replaces one with less") {
     CHECK(registrar.live() == 1);
 }
 
-TEST_CASE("if merging fails, the range is registered alone") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "if merging fails, the range is registered alone") {
     const user with{cache};
     with.get(0, 2, writing);
     registrar.check = [](std::uintptr_t, std::size_t, unsigned access) {
@@ -211,9 +205,7 @@ TEST_CASE("the least recently used regions are evicted") {
     }
 }
 
-TEST_CASE("unmapped memory is not found again, and the next call deregisters it") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "unmapped memory is not found again, and the next call deregisters it") {
     const user with{cache};
     with.get(0, 4);
     with.get(10, 4);
@@ -234,9 +226,7 @@ TEST_CASE("unmapped memory is not found again, and the next call deregisters it"
     CHECK(cache.regions() == 0);
 }
 
-TEST_CASE("memory that is unmapped during its registration is registered again") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "memory that is unmapped during its registration is registered again") {
     const user with{cache};
     int times = 0;
     registrar.check = [&](std::uintptr_t, std::size_t, unsigned) {
@@ -397,9 +387,7 @@ TEST_CASE("random uses and events never give a stale registration") {
 }
 
 // ucs_unit_tests "[measure]", in the release preset.
-TEST_CASE("cost of a cached registration", "[.][measure]") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
+TEST_CASE_METHOD(cached, "cost of a cached registration", "[.][measure]") {
     constexpr std::size_t megabyte = std::size_t{1} << 20;
     constexpr unsigned times = 2'000'000;
     for (const std::size_t regions : {1U, 16U, 1024U, 65536U}) {

@@ -149,11 +149,16 @@ std::vector<ucs::unique_fd> crowd(const test_server& server, std::size_t size,
     return all;
 }
 
-}  // namespace
-
-TEST_CASE("an authenticated peer is taken, and a silent one is closed at its deadline") {
+// Each case reads the log and sets the clock.
+struct captured {
     const virtual_time clock;
     const test::log_capture log;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(captured,
+                 "an authenticated peer is taken, and a silent one is closed at its deadline") {
     test_server server(50 * millisecond);
     const auto silent = server.connect_peer();
     const auto slow = server.connect_peer();
@@ -178,9 +183,7 @@ TEST_CASE("an authenticated peer is taken, and a silent one is closed at its dea
     CHECK(server.events->poll(0) == 0);
 }
 
-TEST_CASE("a peer that sends single bytes has the same deadline as a silent one") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "a peer that sends single bytes has the same deadline as a silent one") {
     test_server server(50 * millisecond);
     const auto slow = server.connect_peer();
     server.settle();
@@ -202,9 +205,9 @@ TEST_CASE("a peer that sends single bytes has the same deadline as a silent one"
     CHECK(log.count("connected and did not identify itself in time") == 1);
 }
 
-TEST_CASE("a flood displaces its own connections, the oldest first, and a peer is served at once") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(
+    captured,
+    "a flood displaces its own connections, the oldest first, and a peer is served at once") {
     test_server server;
     const auto all = crowd(server, 6);
     CHECK(count_closed(all) == 0);
@@ -224,9 +227,7 @@ TEST_CASE("a flood displaces its own connections, the oldest first, and a peer i
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("a flood from one host does not displace connections of other hosts") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "a flood from one host does not displace connections of other hosts") {
     test_server server;
     const auto slow = server.connect_peer("", 2);
     server.settle();
@@ -239,9 +240,7 @@ TEST_CASE("a flood from one host does not displace connections of other hosts") 
     CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("a silent connection ends before one that sent a valid first record") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "a silent connection ends before one that sent a valid first record") {
     test_server server;
     const auto preferred = server.connect_peer("p");
     server.settle();
@@ -253,9 +252,8 @@ TEST_CASE("a silent connection ends before one that sent a valid first record") 
     CHECK(server.port->size() == 6);
 }
 
-TEST_CASE("peers that need a round trip wait for their turn instead of being displaced") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured,
+                 "peers that need a round trip wait for their turn instead of being displaced") {
     test_server server(3600 * ucs::time::second, 8, 6, 100 * millisecond);
     auto peers = crowd(server, 30, "p");
     CHECK(server.port->size() == 30);
@@ -310,9 +308,7 @@ TEST_CASE("too many waiting connections displace each other, and the newest peer
     in.is_served_after(400 * millisecond);
 }
 
-TEST_CASE("unfinished handshakes do not delay peers of other addresses") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "unfinished handshakes do not delay peers of other addresses") {
     test_server server(3600 * ucs::time::second, 20, 16, 100 * millisecond);
     const auto strangers = crowd(server, 30, "p");
     const auto peer = server.connect_peer("x", 2);
@@ -343,9 +339,8 @@ TEST_CASE("a held acceptor accepts no connection until it is released") {
     CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("a deferred connection has no deadline, and gets ticks until it is taken") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured,
+                 "a deferred connection has no deadline, and gets ticks until it is taken") {
     test_server server(50 * millisecond);
     const auto waits = server.connect_peer("w");
     server.settle();
@@ -361,9 +356,7 @@ TEST_CASE("a deferred connection has no deadline, and gets ticks until it is tak
     CHECK(!closed(waits));
 }
 
-TEST_CASE("without descriptors the acceptor pauses, and logs that once") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured, "without descriptors the acceptor pauses, and logs that once") {
     test_server server;
     const auto stranger = server.connect_peer("x");
     std::optional<test::descriptor_limit> none(test::descriptor_limit::next_descriptor());
@@ -378,9 +371,9 @@ TEST_CASE("without descriptors the acceptor pauses, and logs that once") {
     CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("without memory a connection is closed, a later one is accepted when there is memory") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(
+    captured,
+    "without memory a connection is closed, a later one is accepted when there is memory") {
     test_server server;
     server.no_memory = true;
     const auto lost = server.connect_peer("x");
@@ -420,9 +413,8 @@ key_handshake client_with(const char* text) {
 
 }  // namespace
 
-TEST_CASE("a peer that has begun its handshake is kept while silent ones are closed") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured,
+                 "a peer that has begun its handshake is kept while silent ones are closed") {
     test_server server;
     server.shared = ucs::security::key::from_text(key_text);
     const auto begun = server.connect_peer();
@@ -436,9 +428,8 @@ TEST_CASE("a peer that has begun its handshake is kept while silent ones are clo
     CHECK(server.taken.size() == 1);
 }
 
-TEST_CASE("a connection ends with its failed handshake, and one line has the reason") {
-    const virtual_time clock;
-    const test::log_capture log;
+TEST_CASE_METHOD(captured,
+                 "a connection ends with its failed handshake, and one line has the reason") {
     test_server server;
     server.shared = ucs::security::key::from_text(key_text);
     auto peer = server.connect_peer();

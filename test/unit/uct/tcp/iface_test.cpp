@@ -89,11 +89,19 @@ TEST_CASE("a worker can send to itself") {
     CHECK(number_of(a.inbox[0]) == 5);
 }
 
-TEST_CASE("a peer that dies within a message is reported once and ends running operations") {
-    worker a;
-    connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
+namespace {
 
+// A worker with a connection that it uses.
+struct connected {
+    connected() { REQUIRE(sent(a, *made.via, a, 1)); }
+    worker a;
+    connection_by_hand made{a};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(connected,
+                 "a peer that dies within a message is reported once and ends running operations") {
     static unsigned completions;
     static ucs_status_t result;
     completions = 0;
@@ -152,10 +160,7 @@ void say_and_break(ucs::unique_fd& fd, uct::tcp::wire::frame_kind kind) {
 
 }  // namespace
 
-TEST_CASE("a failing send does not hide the peer's goodbye") {
-    worker a;
-    connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
+TEST_CASE_METHOD(connected, "a failing send does not hide the peer's goodbye") {
     say_and_break(made.fd, uct::tcp::wire::frame_kind::leave);
 
     static ucs_status_t result;
@@ -179,10 +184,7 @@ TEST_CASE("a failing send does not hide the peer's goodbye") {
     CHECK(made.via->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
 }
 
-TEST_CASE("a failing send to a peer without goodbye reports that the peer died") {
-    worker a;
-    connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
+TEST_CASE_METHOD(connected, "a failing send to a peer without goodbye reports that the peer died") {
     say_and_break(made.fd, uct::tcp::wire::frame_kind::close_denied);
     CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
@@ -190,10 +192,9 @@ TEST_CASE("a failing send to a peer without goodbye reports that the peer died")
     CHECK(send(*made.via, 3) == UCS_ERR_CONNECTION_RESET);
 }
 
-TEST_CASE("a new endpoint to a peer whose old connection is being drained gets a new connection") {
-    worker a;
-    connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
+TEST_CASE_METHOD(
+    connected,
+    "a new endpoint to a peer whose old connection is being drained gets a new connection") {
     say_and_break(made.fd, uct::tcp::wire::frame_kind::leave);
     CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
     const auto again = a.connect(made.peer.address());
@@ -203,10 +204,8 @@ TEST_CASE("a new endpoint to a peer whose old connection is being drained gets a
     CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
 }
 
-TEST_CASE("a connection that is being drained can be ended, and delivers nothing more") {
-    worker a;
-    connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
+TEST_CASE_METHOD(connected,
+                 "a connection that is being drained can be ended, and delivers nothing more") {
     struct last_seen {
         uct::iface* iface;
         unsigned count = 0;

@@ -114,10 +114,18 @@ TEST_CASE("messages arrive whole, in order and aligned, with the stream cut anyw
     }
 }
 
-TEST_CASE("a long message lands in the memory that its handler returns") {
+namespace {
+
+// A receiver that records messages.
+struct receiving {
     recorder handlers;
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
+    buffer_pool pool{512};
+    receiver stream{pool, handlers.table, handlers.limit, handlers};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(receiving, "a long message lands in the memory that its handler returns") {
     bytes wire;
     std::vector<bytes> sent;
     for (const std::size_t length : {100000U, 100003U, 16U, 5000U, 9U}) {
@@ -157,10 +165,7 @@ TEST_CASE("a message whose handler declines landing is delivered normally") {
     CHECK(handlers.came[0] == bytes(10003, std::byte{1}));
 }
 
-TEST_CASE("control frames are reported and no message") {
-    recorder handlers;
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
+TEST_CASE_METHOD(receiving, "control frames are reported and no message") {
     bytes wire;
     add_frame(wire, 2, bytes(5));
     add_frame(wire, 0, {}, wire::frame_kind::leave);
@@ -170,10 +175,7 @@ TEST_CASE("control frames are reported and no message") {
     CHECK(stream.take_control() == 0);
 }
 
-TEST_CASE("an invalid frame is refused, and messages before it are delivered") {
-    recorder handlers;
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
+TEST_CASE_METHOD(receiving, "an invalid frame is refused, and messages before it are delivered") {
     bytes wire;
     add_frame(wire, 2, bytes(5));
     wire.resize(wire.size() + 64, std::byte{0x55});
@@ -181,10 +183,7 @@ TEST_CASE("an invalid frame is refused, and messages before it are delivered") {
     CHECK(handlers.came.size() == 1);
 }
 
-TEST_CASE("the memory of a long frame follows the bytes that have arrived") {
-    recorder handlers;
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
+TEST_CASE_METHOD(receiving, "the memory of a long frame follows the bytes that have arrived") {
     bytes wire;
     add_frame(wire, 2, bytes(200'000, std::byte{7}));
     std::size_t fed = 0;

@@ -153,11 +153,15 @@ void play_server(client_thread& client, const key* shared_key) {
         std::this_thread::yield();
 }
 
-}  // namespace
-
-TEST_CASE("the server accepts the client that proves the key and sends hello") {
+// Each case has a server, and reads the log.
+struct captured {
     const test::log_capture log;
     server listening;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(captured, "the server accepts the client that proves the key and sends hello") {
     listening.serve();
     CHECK(log.size() == 0);
 }
@@ -173,9 +177,7 @@ TEST_CASE("a hello in pieces is accepted") {
     listening.end(client);
 }
 
-TEST_CASE("peers that disconnect before their hello are no clients") {
-    const test::log_capture log;
-    server listening;
+TEST_CASE_METHOD(captured, "peers that disconnect before their hello are no clients") {
     auto silent = listening.connect();
     auto in_the_middle = listening.connect_with_key();
     send(in_the_middle, std::span(hello).first(5));
@@ -186,9 +188,7 @@ TEST_CASE("peers that disconnect before their hello are no clients") {
     CHECK(log.count("it speaks another protocol") == log.size());
 }
 
-TEST_CASE("a peer that sends another frame than hello is closed with one line") {
-    const test::log_capture log;
-    server listening;
+TEST_CASE_METHOD(captured, "a peer that sends another frame than hello is closed with one line") {
     auto sent = hello;
     SECTION("another magic") {
         sent[0] = std::byte{'X'};
@@ -210,9 +210,8 @@ TEST_CASE("a peer that sends another frame than hello is closed with one line") 
     CHECK(log.count("does not speak this version of the test protocol") == 1);
 }
 
-TEST_CASE("a peer without the key is closed with one line, whatever it sends then") {
-    const test::log_capture log;
-    server listening;
+TEST_CASE_METHOD(captured,
+                 "a peer without the key is closed with one line, whatever it sends then") {
     const auto peer = listening.connect();
     SECTION("it has another key") {
         const key other = key::from_text("another key of the tests of handshakes");
@@ -232,9 +231,8 @@ TEST_CASE("a peer without the key is closed with one line, whatever it sends the
     CHECK(log.count("control port: no connection with the client at 127.0.0.1:") == 1);
 }
 
-TEST_CASE("silent peers do not delay a client, and some are closed if there are too many") {
-    const test::log_capture log;
-    server listening;
+TEST_CASE_METHOD(captured,
+                 "silent peers do not delay a client, and some are closed if there are too many") {
     std::vector<ucs::unique_fd> silent;
     for (int i = 0; i < 200; ++i)
         silent.push_back(listening.connect());

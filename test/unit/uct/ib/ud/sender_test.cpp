@@ -270,10 +270,22 @@ TEST_CASE("a receiver that lost its state is brought up to date by a resync") {
     }
 }
 
-TEST_CASE("packets that a receiver may have delivered before it lost its state are not repeated") {
-    world over(1, {}, 2000 * millisecond);
-    over.send(10);
-    REQUIRE(over.run(1000 * millisecond));
+namespace {
+
+// A connection that has carried messages.
+struct connected {
+    connected() {
+        over.send(10);
+        REQUIRE(over.run(1000 * millisecond));
+    }
+    world over{1, {}, 2000 * millisecond};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    connected,
+    "packets that a receiver may have delivered before it lost its state are not repeated") {
     over.deaf = true;
     over.send(1);
     while (over.delivered.size() < 11)
@@ -397,10 +409,7 @@ TEST_CASE("a resync that is repeated counts once, and earlier packets may be unf
     done.clear();
 }
 
-TEST_CASE("a peer that is silent for longer than allowed is lost") {
-    world over(1, {}, 2000 * millisecond);
-    over.send(10);
-    REQUIRE(over.run(1000 * millisecond));
+TEST_CASE_METHOD(connected, "a peer that is silent for longer than allowed is lost") {
     over.silent = true;
     over.send(1);
     const nanoseconds begin = over.now;
@@ -410,10 +419,8 @@ TEST_CASE("a peer that is silent for longer than allowed is lost") {
     CHECK(over.now - begin < 2500 * millisecond);
 }
 
-TEST_CASE("a peer is not lost if it replies in time, or if no reply is expected") {
-    world over(1, {}, 2000 * millisecond);
-    over.send(10);
-    REQUIRE(over.run(1000 * millisecond));
+TEST_CASE_METHOD(connected,
+                 "a peer is not lost if it replies in time, or if no reply is expected") {
     over.silent = true;
     for (const nanoseconds end = over.now + 10'000 * millisecond; over.now < end;)
         over.step();
@@ -427,10 +434,7 @@ TEST_CASE("a peer is not lost if it replies in time, or if no reply is expected"
     check_delivered(over, 16);
 }
 
-TEST_CASE("check finds out whether the peer is there") {
-    world over(1, {}, 2000 * millisecond);
-    over.send(10);
-    REQUIRE(over.run(1000 * millisecond));
+TEST_CASE_METHOD(connected, "check finds out whether the peer is there") {
     over.protocol.check();
     for (const nanoseconds end = over.now + 5000 * millisecond; over.now < end;)
         over.step();
