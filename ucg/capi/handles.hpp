@@ -9,27 +9,13 @@
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
 #include "ucg/core/request.hpp"
+#include "ucs/type/handle.hpp"
 
 namespace ucg::capi {
 
-inline context& from(ucg_context_h handle) noexcept {
-    return *reinterpret_cast<context*>(handle);
-}
-inline group& from(ucg_group_h handle) noexcept {
-    return *reinterpret_cast<group*>(handle);
-}
-inline request& from(ucg_request_h handle) noexcept {
-    return *reinterpret_cast<request*>(handle);
-}
-inline ucg_context_h handle(context& object) noexcept {
-    return reinterpret_cast<ucg_context_h>(&object);
-}
-inline ucg_group_h handle(group& object) noexcept {
-    return reinterpret_cast<ucg_group_h>(&object);
-}
-inline ucg_request_h handle(request& object) noexcept {
-    return reinterpret_cast<ucg_request_h>(&object);
-}
+UCS_HANDLE(ucg_context_h, context)
+UCS_HANDLE(ucg_group_h, group)
+UCS_HANDLE(ucg_request_h, request)
 
 inline ucs_status_t refuse(const char* call, const char* reason,
                            ucs_status_t status = UCS_ERR_INVALID_PARAM) noexcept {
