@@ -11,10 +11,10 @@ namespace ucg::algo::allgather {
 UCG_ALGORITHM(bruck);
 
 // Pairs of ranks exchange their blocks, then pairs of pairs. Time: log2 p a + (p - 1) N b.
-UCG_ALGORITHM(recursive_doubling);
+UCG_ALGORITHM_WITHOUT_SCRATCH(recursive_doubling);
 
 // Blocks go around a ring, between neighbours only. Time: (p - 1) (a + N b).
-UCG_ALGORITHM(ring);
+UCG_ALGORITHM_WITHOUT_SCRATCH(ring);
 
 // The first rank of each node gathers, runs Bruck's algorithm with those of other nodes, and
 // broadcasts the result on its node. Time: log2 n a + (p - m) N b for m ranks on each of n nodes.

@@ -16,10 +16,6 @@ task recursive_doubling::run(member& me, const call& args) {
     }
 }
 
-std::size_t recursive_doubling::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double recursive_doubling::cost(const shape& params, const link_cost& link) {
     round_costs all(params, link);
     for (rank_t distance = 1; distance < params.ranks; distance *= 2)

@@ -12,10 +12,6 @@ task ring::run(member& me, const call& args) {
     co_await ring_allgather(me, into);
 }
 
-std::size_t ring::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double ring::cost(const shape& params, const link_cost& link) {
     round_costs all(params, link);
     all.ring(params.ranks - 1, params.bytes);

@@ -6,7 +6,7 @@
 namespace ucg::algo::barrier {
 
 // In round k each rank notifies rank + 2^k and waits for the message of rank - 2^k.
-UCG_ALGORITHM(dissemination);
+UCG_ALGORITHM_WITHOUT_SCRATCH(dissemination);
 
 // A barrier on each node, a dissemination barrier among the first ranks of all nodes, and a second
 // barrier on each node.

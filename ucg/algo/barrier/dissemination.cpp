@@ -13,10 +13,6 @@ task dissemination::run(member& me, const call&) {
     }
 }
 
-std::size_t dissemination::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double dissemination::cost(const shape& params, const link_cost& link) {
     round_costs all(params, link);
     for (rank_t distance = 1; distance < params.ranks; distance *= 2)

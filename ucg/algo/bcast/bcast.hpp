@@ -8,17 +8,17 @@ namespace ucg::algo::bcast {
 
 // A binomial tree: in each round every rank that has the data sends it to one more rank.
 // Time: log2 p (a + N b).
-UCG_ALGORITHM(binomial);
+UCG_ALGORITHM_WITHOUT_SCRATCH(binomial);
 
 // A binomial tree scatters pieces, and an allgather around a ring collects them (van de Geijn).
 // Time: (log2 p + p - 1) a + 2 N (p - 1) / p b.
 UCG_ALGORITHM(scatter_allgather);
 
 // In segments along a chain of all ranks. Time: (p - 2) (a + S b) to fill the pipeline, then N b.
-UCG_ALGORITHM(chain);
+UCG_ALGORITHM_WITHOUT_SCRATCH(chain);
 
 // In segments down a binary tree. Time: that of 2 log2 p segments to fill the pipeline, then 2 N b.
-UCG_ALGORITHM(binary_tree);
+UCG_ALGORITHM_WITHOUT_SCRATCH(binary_tree);
 
 // In segments to one leader of each node (the root or the node's first rank) by one of the
 // algorithms above, and from the leader in the node's memory while the next segments are in flight.

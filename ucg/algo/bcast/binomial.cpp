@@ -24,10 +24,6 @@ task binomial::run(member& me, const call& args) {
         co_await each;
 }
 
-std::size_t binomial::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double binomial::cost(const shape& params, const link_cost& link) {
     return binomial_cost(
         params, link, [&](rank_t) { return params.bytes; }, 0);

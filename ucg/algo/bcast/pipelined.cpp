@@ -25,10 +25,6 @@ task chain::run(member& me, const call& args) {
     co_await flow_down(me, args, tree, bytes_of(args.into), segments_of_all(args));
 }
 
-std::size_t chain::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double chain::cost(const shape& params, const link_cost& link) {
     if (params.ranks < 2) return 0;
     const double pieces = pieces_of(params);
@@ -51,10 +47,6 @@ task binary_tree::run(member& me, const call& args) {
     const tree_links tree = in_order_tree((me.rank() + size - args.root) % size, size);
     co_await flow_down(me, args, {real(tree.parent), real(tree.left), real(tree.right)},
                        bytes_of(args.into), segments_of_all(args));
-}
-
-std::size_t binary_tree::scratch(const call&, rank_t, rank_t) {
-    return 0;
 }
 
 double binary_tree::cost(const shape& params, const link_cost& link) {

@@ -23,6 +23,14 @@ using schedule::task;
         static double cost(const shape& params, const link_cost& link);         \
     }
 
+// Declares an algorithm that needs no scratch memory.
+#define UCG_ALGORITHM_WITHOUT_SCRATCH(name)                                   \
+    struct name {                                                             \
+        static task run(member& me, const call& args);                        \
+        static std::size_t scratch(const call&, rank_t, rank_t) { return 0; } \
+        static double cost(const shape& params, const link_cost& link);       \
+    }
+
 template<class Algorithm>
 constexpr schedule::algorithm row(collective kind, const char* name,
                                   condition needs = condition::none) noexcept {

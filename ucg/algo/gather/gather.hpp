@@ -10,7 +10,7 @@ namespace ucg::algo::gather {
 UCG_ALGORITHM(binomial);
 
 // The root receives from all ranks, several at a time. Time: a + (p - 1) (o + N b).
-UCG_ALGORITHM(linear);
+UCG_ALGORITHM_WITHOUT_SCRATCH(linear);
 
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::gather, "binomial"),

@@ -28,10 +28,6 @@ task linear::run(member& me, const call& args) {
         co_await each;
 }
 
-std::size_t linear::scratch(const call&, rank_t, rank_t) {
-    return 0;
-}
-
 double linear::cost(const shape& params, const link_cost& link) {
     const double others = params.ranks - 1;
     return link.latency + others * (link.per_message + params.bytes * link.per_byte);

@@ -11,7 +11,7 @@ namespace ucg::algo::scatter {
 UCG_ALGORITHM(binomial);
 
 // The root sends to all ranks, several at a time. Time: a + (p - 1) (o + N b).
-UCG_ALGORITHM(linear);
+UCG_ALGORITHM_WITHOUT_SCRATCH(linear);
 
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::scatter, "binomial"),
