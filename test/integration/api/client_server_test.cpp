@@ -98,7 +98,7 @@ ucp_ep_params_t params_with(errors& seen_errors) {
 }
 
 // A worker with a listener, and another worker from which clients connect.
-class service {
+class service : public workers {
 public:
     explicit service(const address& local_address = any_port(), const world_options& options = {})
         : context(make_context(options)),
@@ -146,27 +146,11 @@ public:
         return local_address;
     }
 
-    unsigned progress() const {
+    unsigned progress() const override {
         unsigned events = ucp_worker_progress(client);
         if (server != nullptr) events += ucp_worker_progress(server);
         return events;
     }
-    [[nodiscard]] bool progress_until(const condition& holds) const {
-        for (std::uint64_t turn = 0; turn < 200'000'000; ++turn) {
-            if (holds()) return true;
-            progress();
-        }
-        return false;
-    }
-    ucs_status_t finish(ucs_status_ptr_t started) const {
-        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
-        REQUIRE(
-            progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
-        const ucs_status_t status = ucp_request_check_status(started);
-        ucp_request_free(started);
-        return status;
-    }
-
     [[nodiscard]] ucp_ep_h connect(errors& seen_errors, const address& target,
                                    unsigned flags = 0) const {
         ucp_ep_params_t params = params_with(seen_errors);

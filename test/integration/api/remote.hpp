@@ -2,7 +2,6 @@
 // the access to its memory.
 #pragma once
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -21,7 +20,7 @@ inline bool by_messages() {
     return transports_are("posix,self") || transports_are("tcp,self");
 }
 
-class remote_world {
+class remote_world : public workers {
 public:
     explicit remote_world(const world_options& options = {})
         : context(make_context(options)),
@@ -39,27 +38,10 @@ public:
     remote_world(const remote_world&) = delete;
     remote_world& operator=(const remote_world&) = delete;
 
-    unsigned progress() const {
+    unsigned progress() const override {
         unsigned events = ucp_worker_progress(worker);
         if (target != worker) events += ucp_worker_progress(target);
         return events;
-    }
-    bool progress_until(const condition& holds) const {
-        // This limit only prevents hanging. It is not measured.
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-        for (std::uint64_t turn = 1; !holds(); ++turn) {
-            progress();
-            if (turn % 4096 == 0 && std::chrono::steady_clock::now() > limit) return false;
-        }
-        return true;
-    }
-    ucs_status_t finish(ucs_status_ptr_t started) const {
-        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
-        REQUIRE(
-            progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
-        const ucs_status_t status = ucp_request_check_status(started);
-        ucp_request_free(started);
-        return status;
     }
     ucs_status_t flush() const {
         const params none;

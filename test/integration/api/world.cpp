@@ -122,7 +122,7 @@ unsigned world::progress() const {
     return events;
 }
 
-bool world::progress_until(const condition& holds) const {
+bool workers::progress_until(const condition& holds) const {
     // This limit only prevents hanging. It is not measured.
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     for (std::uint64_t turn = 1; !holds(); ++turn) {
@@ -132,7 +132,7 @@ bool world::progress_until(const condition& holds) const {
     return true;
 }
 
-ucs_status_t world::finish(ucs_status_ptr_t started) const {
+ucs_status_t workers::finish(ucs_status_ptr_t started) const {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
     REQUIRE(progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
     const ucs_status_t status = ucp_request_check_status(started);

@@ -81,9 +81,22 @@ inline world_options configured(settings config) {
 
 using condition = std::function<bool()>;
 
+// Workers that a test drives.
+class workers {
+public:
+    virtual unsigned progress() const = 0;
+    // Makes progress until the condition holds. Returns false if it does not hold for two minutes.
+    [[nodiscard]] bool progress_until(const condition& holds) const;
+    // Waits for the end of an operation, frees its request and returns its status.
+    ucs_status_t finish(ucs_status_ptr_t started) const;
+
+protected:
+    ~workers() = default;
+};
+
 // A context with a sending and a receiving worker. Both are the same worker if the transports reach
 // only the worker itself (UCX_TLS=self).
-class world {
+class world : public workers {
 public:
     explicit world(const world_options& options = {});
     ~world();
@@ -96,12 +109,8 @@ public:
     ucp_ep_h ep = nullptr;  // from the sender to the receiver
 
     [[nodiscard]] bool loopback() const { return sender == receiver; }
-    unsigned progress() const;
-    // Makes progress until the condition holds. Returns false if it does not hold for two minutes.
-    bool progress_until(const condition& holds) const;
+    unsigned progress() const override;
 
-    // Waits for the end of an operation, frees its request and returns its status.
-    ucs_status_t finish(ucs_status_ptr_t started) const;
     // Waits until the message can be probed.
     ucp_tag_recv_info_t await_unexpected(ucp_tag_t tag) const;
     void send(const void* data, std::size_t length, ucp_tag_t tag) const;
