@@ -73,7 +73,6 @@ public:
 
     // --- phases, see run.cpp ---
     [[nodiscard]] bool busy() const noexcept { return left_ > 0; }
-    void stop_starting() noexcept { left_ = 0; }
     void stop();  // no new operations; posts a receive for the last message of each stream
     [[nodiscard]] bool waits() const;
     void start_draining();

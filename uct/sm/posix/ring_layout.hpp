@@ -63,7 +63,6 @@ static_assert(sizeof(slot) == cache_line && sizeof(ring_control) == 384);
 struct slot_word {
     static constexpr std::uint64_t bulk_flag = 1U << 16;
     static constexpr std::uint64_t flags_mask = 0xffffU << 16;
-    static constexpr std::uint64_t phase_mask = 0xff;
 
     static constexpr std::uint64_t make(std::uint64_t phase, am_id id, std::uint64_t flags,
                                         std::size_t length) noexcept {

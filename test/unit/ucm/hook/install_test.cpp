@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/child.hpp"
 #include "test/unit/ucm/hook/watch.hpp"
 
 namespace {
@@ -83,20 +83,16 @@ bool forbid_writing_code() {
 }  // namespace
 
 TEST_CASE("if code must not be written, handlers are refused and no function is changed") {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        if (!forbid_writing_code()) _exit(2);
+    const int status = test::run_in_child([] {
+        if (!forbid_writing_code()) return 2;
         const std::vector<first_bytes> untouched = code_of_all();
         const test::watch refused;
         const test::watch without_install(UCM_EVENT_FLAG_NO_INSTALL);
         const bool good =
             refused.status() == UCS_ERR_UNSUPPORTED && without_install.status() == UCS_OK &&
             ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK && code_of_all() == untouched;
-        _exit(good ? 0 : 1);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
+        return good ? 0 : 1;
+    });
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
         WARN("skipped: this host permits no filter of system calls");
         return;

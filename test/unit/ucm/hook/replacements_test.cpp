@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/child.hpp"
 #include "test/support/sanitizer.hpp"
 #include "test/unit/ucm/hook/watch.hpp"
 
@@ -263,19 +263,14 @@ TEST_CASE_METHOD(
     for (int i = 0; i < 100; ++i) {
         void* memory = mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         watch.observe(memory, page);
-        const pid_t child = fork();
-        REQUIRE(child >= 0);
-        if (child == 0) {
-            alarm(60);
+        const int status = test::run_in_child([&] {
             munmap(memory, page);
             const bool reported = watch.unmapped_bytes() == page;
             const auto ignore = [](ucm_event_type_t, ucm_event_t*, void*) {};
             const bool set = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, ignore, nullptr) == 0;
             ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, ignore, nullptr);
-            _exit(reported && set ? 0 : 1);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
+            return reported && set ? 0 : 1;
+        });
         if (status != 0) ++bad;
         // Another thread may map and unmap the same address next, and may be notifying handlers
         // when the count begins anew.

@@ -1,13 +1,14 @@
 #include "ucs/async/thread.hpp"
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
+
+#include "test/support/child.hpp"
 
 using ucs::async::event_loop;
 
@@ -94,18 +95,13 @@ TEST_CASE("signals are blocked in the async thread and nowhere else") {
 TEST_CASE("a forked child gets an async thread of its own") {
     ucs::async::thread worker;
     REQUIRE(worker.run([](event_loop&) {}) == UCS_OK);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        bool good = !worker.running();
-        bool ran = false;
-        good = good && worker.run([&](event_loop&) { ran = true; }) == UCS_OK && ran;
-        worker.stop();
-        ::_exit(good && !worker.running() ? 0 : 1);
-    }
-    int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    CHECK(test::run_in_child([&] {
+              bool good = !worker.running();
+              bool ran = false;
+              good = good && worker.run([&](event_loop&) { ran = true; }) == UCS_OK && ran;
+              worker.stop();
+              return good && !worker.running() ? 0 : 1;
+          }) == 0);
     bool ran = false;
     REQUIRE(worker.run([&](event_loop&) { ran = true; }) == UCS_OK);
     CHECK(ran);

@@ -3,7 +3,6 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/sanitizer.hpp"
 #include "test/unit/ucs/memory/fake_registrar.hpp"
@@ -265,10 +265,7 @@ TEST_CASE("the child of a fork starts with an empty cache") {
     });
     int bad = 0;
     for (int i = 0; i < 50; ++i) {
-        const pid_t child = fork();
-        REQUIRE(child >= 0);
-        if (child == 0) {
-            alarm(60);
+        const int status = test::run_in_child([&] {
             const std::size_t live = with.registrar.live();
             bool good = with.cache.regions() == 0 && with.cache.bytes() == 0;
             {
@@ -284,10 +281,8 @@ TEST_CASE("the child of a fork starts with an empty cache") {
             (void)with.cache.get(memory, page, 1);
             munmap(memory, page);
             good = good && with.cache.regions() == 0;
-            _exit(good ? 0 : 1);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
+            return good ? 0 : 1;
+        });
         if (status != 0) ++bad;
     }
     stop = true;

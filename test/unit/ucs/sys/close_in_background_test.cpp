@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
@@ -49,12 +49,7 @@ TEST_CASE("a lingering socket of an untrusted peer blocks a thread, but not the 
     CHECK(sys::has_too_many_pending_closes());
     CHECK(log.count("local sockets wait to be closed") == 1);
     // A child of a fork has no such thread, and does not wait for it.
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) ::_exit(sys::has_too_many_pending_closes() ? 1 : 0);
-    int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    CHECK(test::run_in_child([] { return sys::has_too_many_pending_closes() ? 1 : 0; }) == 0);
     trap.receiver.reset();
     for (const unix_pair& each : more)
         wait_until_closed(each.remote);

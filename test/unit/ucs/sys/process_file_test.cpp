@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "test/support/child.hpp"
 
 using namespace ucs;
 
@@ -75,18 +76,13 @@ TEST_CASE("process file: a file of another user is refused", "[ucs][sys]") {
         WARN("skipped: only root can give a file to another user");
         return;
     }
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        const unique_fd own = make_file(3);
-        const bool ready = ::fchown(own.get(), 12345, 12345) == 0 &&
-                           ::fchmod(own.get(), 0666) == 0 && ::setresuid(54321, 54321, 54321) == 0;
-        if (!ready) ::_exit(2);
-        const auto opened = sys::open_process_file(named(own, 3), kind, true);
-        ::_exit(!opened.file && opened.reason.find("user 12345") != std::string::npos ? 0 : 1);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(test::run_in_child([&] {
+              const unique_fd own = make_file(3);
+              const bool ready = ::fchown(own.get(), 12345, 12345) == 0 &&
+                                 ::fchmod(own.get(), 0666) == 0 &&
+                                 ::setresuid(54321, 54321, 54321) == 0;
+              if (!ready) return 2;
+              const auto opened = sys::open_process_file(named(own, 3), kind, true);
+              return !opened.file && opened.reason.find("user 12345") != std::string::npos ? 0 : 1;
+          }) == 0);
 }
