@@ -10,7 +10,6 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 #include <boost/intrusive/slist.hpp>
-#include <boost/intrusive/unordered_set.hpp>
 
 namespace ucs::datastruct {
 
@@ -20,7 +19,6 @@ using list_hook = bi::list_member_hook<bi::link_mode<bi::safe_link>>;
 using auto_unlink_hook = bi::list_member_hook<bi::link_mode<bi::auto_unlink>>;
 using queue_hook = bi::slist_member_hook<bi::link_mode<bi::safe_link>>;
 using tree_hook = bi::set_member_hook<bi::link_mode<bi::safe_link>, bi::optimize_size<true>>;
-using hash_hook = bi::unordered_set_member_hook<bi::link_mode<bi::safe_link>>;
 
 // Doubly linked, O(1) removal of any element, no size().
 template<class T, list_hook T::*Hook>
@@ -45,12 +43,5 @@ using queue = bi::slist<T, bi::member_hook<T, queue_hook, Hook>, bi::cache_last<
 template<class T, tree_hook T::*Hook, class KeyOf>
 using tree_multiset = bi::multiset<T, bi::member_hook<T, tree_hook, Hook>, bi::key_of_value<KeyOf>,
                                    bi::constant_time_size<false>>;
-
-// Hash table with equal keys allowed; KeyOf has `using type` and `operator()(const T&)`. The
-// number of buckets must be a power of two.
-template<class T, hash_hook T::*Hook, class KeyOf, class Hash>
-using hash_multiset =
-    bi::unordered_multiset<T, bi::member_hook<T, hash_hook, Hook>, bi::key_of_value<KeyOf>,
-                           bi::hash<Hash>, bi::power_2_buckets<true>, bi::constant_time_size<true>>;
 
 }  // namespace ucs::datastruct

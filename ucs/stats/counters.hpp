@@ -20,9 +20,6 @@ public:
         value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
     }
     void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
-    void raise_to(std::uint64_t value) noexcept {
-        if (value > get()) set(value);
-    }
     [[nodiscard]] std::uint64_t get() const noexcept {
         return value_.load(std::memory_order_relaxed);
     }

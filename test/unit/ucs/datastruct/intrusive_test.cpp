@@ -12,15 +12,6 @@ struct element {
     ds::list_hook in_list{};
     ds::auto_unlink_hook in_auto{};
     ds::queue_hook in_queue{};
-    ds::hash_hook in_hash{};
-};
-
-struct key_of {
-    using type = int;
-    int operator()(const element& each) const noexcept { return each.key; }
-};
-struct hash_of {
-    std::size_t operator()(int key) const noexcept { return static_cast<std::size_t>(key); }
 };
 
 }  // namespace
@@ -31,24 +22,17 @@ TEST_CASE("an element is in one container per hook at a time") {
         elements[static_cast<std::size_t>(i)].key = i;
     ds::list<element, &element::in_list> list;
     ds::queue<element, &element::in_queue> queue;
-    using table = ds::hash_multiset<element, &element::in_hash, key_of, hash_of>;
-    table::bucket_type buckets[8];
-    table hash(table::bucket_traits(buckets, 8));
     for (element& each : elements) {
         list.push_back(each);
         queue.push_back(each);
-        hash.insert(each);
     }
     list.erase(list.iterator_to(elements[1]));
     CHECK(list.front().key == 0);
     CHECK(list.back().key == 2);
     queue.pop_front();
     CHECK(queue.front().key == 1);
-    CHECK(&*hash.find(2) == &elements[2]);
-    CHECK(hash.find(10) == hash.end());
     list.clear();
     queue.clear();
-    hash.clear();
 }
 
 TEST_CASE("an element leaves an auto_list when it is destroyed") {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "test/support/log_capture.hpp"
-#include "ucs/memory/object_pool.hpp"
 
 using ucs::memory::mpool;
 
@@ -172,18 +171,4 @@ TEST_CASE("no two elements overlap under random use") {
     }
     for (const auto& [element, mark] : out)
         mpool::put(element);
-}
-
-TEST_CASE("an object pool keeps the content of objects") {
-    ucs::memory::object_pool<std::string> pool("strings", 1, 1);
-    std::string* first = pool.get();
-    REQUIRE(first != nullptr);
-    CHECK(first->empty());
-    *first = std::string(100, 'x');
-    CHECK(pool.get() == nullptr);
-    pool.put(first);
-    CHECK(pool.get()->size() == 100);
-    pool.put(first);
-    CHECK(pool.in_use() == 0);
-    CHECK(pool.capacity() == 1);
 }

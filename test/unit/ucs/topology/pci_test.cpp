@@ -2,7 +2,6 @@
 
 #include "test/support/temp_dir.hpp"
 #include "ucs/topology/pci_tree.hpp"
-#include "ucs/topology/sys_device.hpp"
 
 namespace topology = ucs::topology;
 using topology::path_class;
@@ -90,18 +89,4 @@ TEST_CASE("the bandwidth of a slot follows from its speed and width") {
     CHECK(tree.bandwidth(address("19:00.0")) == 0);
     fake.root.write(folder + "/current_link_speed", "Unknown\n");
     CHECK(tree.bandwidth(address("1b:00.0")) == 0);
-}
-
-TEST_CASE("devices have one number and all their names") {
-    const pci_address card = address("ab:00.0");
-    const auto number = topology::register_device(card, "eth7");
-    CHECK(topology::register_device(card, "mlx5_7") == number);
-    CHECK(topology::register_device(card, "eth7") == number);
-    CHECK(topology::device_name(number) == "eth7,mlx5_7");
-    CHECK(topology::device_address(number) == card);
-    const auto nameless = topology::register_device(address("ac:00.0"), "");
-    CHECK(nameless != number);
-    CHECK(topology::device_name(nameless) == "0000:ac:00.0");
-    CHECK(topology::device_name(topology::unknown_device) == "unknown");
-    CHECK_FALSE(topology::device_address(topology::unknown_device).has_value());
 }
