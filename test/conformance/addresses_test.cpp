@@ -1,7 +1,7 @@
 // Conformance: untrusted addresses.
 #include "test/conformance/support/suite.hpp"
 #include "test/support/log_capture.hpp"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace conformance {
 
@@ -73,7 +73,7 @@ CONFORMANCE_CASE(mutated, "changed addresses are refused or lead nowhere, and do
         changed[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
         try_address(net, changed);
     }
-    uct::sim::random dice(42);
+    ucs::sys::random dice(42);
     for (unsigned round = 0; round < 500; ++round) {
         bytes changed = good;
         for (std::uint64_t i = dice.below(8); i-- > 0;)

@@ -1,6 +1,6 @@
 // Conformance: messages of one endpoint arrive in the order in which they were accepted.
 #include "test/conformance/support/suite.hpp"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace conformance {
 
@@ -9,7 +9,7 @@ namespace {
 // Sends `count` messages of random operations and sizes without waiting for arrivals.
 void send_mix(network& net, side& from, uct::ep& via, sender& out, std::uint32_t stream,
               std::uint32_t first, std::uint32_t count) {
-    uct::sim::random dice(stream * 977 + first);
+    ucs::sys::random dice(stream * 977 + first);
     const auto ops = message_ops(from.attr());
     for (std::uint32_t i = first; i < first + count; ++i) {
         const uct::op which = ops[dice.below(ops.size())];

@@ -7,7 +7,7 @@
 #include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "ucs/memory/mapped.hpp"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace conformance {
 
@@ -18,7 +18,7 @@ namespace {
 struct blocks {
     blocks(std::size_t length, std::size_t piece_count, std::uint32_t seed)
         : remote(length + 2 * guard), local(length + piece_count * guard) {
-        uct::sim::random dice(seed);
+        ucs::sys::random dice(seed);
         for (std::byte& each : remote)
             each = static_cast<std::byte>(dice.next());
         for (std::byte& each : local)

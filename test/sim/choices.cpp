@@ -2,8 +2,8 @@
 
 namespace sim_test {
 
+using ucs::sys::random;
 using uct::sim::parameters;
-using uct::sim::random;
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/sys/random.hpp"
 #include "uct/sim/parameters.hpp"
-#include "uct/sim/random.hpp"
 
 namespace sim_test {
 
@@ -14,17 +14,17 @@ namespace sim_test {
 using options = std::vector<std::pair<std::string, std::string>>;
 
 template<class Value, std::size_t Count>
-Value one_of(uct::sim::random& dice, const Value (&values)[Count]) {
+Value one_of(ucs::sys::random& dice, const Value (&values)[Count]) {
     return values[dice.below(Count)];
 }
 
-void choose_network(uct::sim::random& dice, uct::sim::parameters& network);
+void choose_network(ucs::sys::random& dice, uct::sim::parameters& network);
 
-[[nodiscard]] options choose_options(uct::sim::random& dice);
+[[nodiscard]] options choose_options(ucs::sys::random& dice);
 
 // Chooses the parameters of a second transport, whose endpoints come in pairs, and adds options to
 // `list`. Returns the probability that a process has this transport.
-[[nodiscard]] double choose_pairs(uct::sim::random& dice, uct::sim::parameters& network,
+[[nodiscard]] double choose_pairs(ucs::sys::random& dice, uct::sim::parameters& network,
                                   options& list);
 
 }  // namespace sim_test

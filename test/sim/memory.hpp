@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ucp/api/ucp.h"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace sim_test {
 

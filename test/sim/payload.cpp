@@ -76,7 +76,7 @@ struct generic_callbacks {
     }
 };
 
-payload::payload(layout kind, std::size_t length, uct::sim::random& dice)
+payload::payload(layout kind, std::size_t length, ucs::sys::random& dice)
     : layout_(kind), length_(length) {
     if (kind == layout::words && length % 4 != 0) layout_ = layout::bytes;
     if (kind != layout::pieces) {

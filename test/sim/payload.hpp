@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ucp/api/ucp.h"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace sim_test {
 
@@ -25,7 +25,7 @@ enum class layout : std::uint8_t { bytes, words, pieces, generic };
 // sanitizer detects every access beyond it. Owned by the operation that uses it.
 class payload {
 public:
-    payload(layout kind, std::size_t length, uct::sim::random& dice);
+    payload(layout kind, std::size_t length, ucs::sys::random& dice);
     payload(const payload&) = delete;
     payload& operator=(const payload&) = delete;
 

@@ -46,7 +46,7 @@ struct endpoint_record {
 struct simulation {
     const scenario& plan;
     uct::sim::fabric& network;
-    uct::sim::random& dice;
+    ucs::sys::random& dice;
     model& records;
     sockets& wires;
     std::vector<std::unique_ptr<process>> processes;

@@ -233,7 +233,7 @@ private:
 
     const scenario& plan_;
     uct::sim::fabric network_;
-    uct::sim::random dice_;
+    ucs::sys::random dice_;
     transports transports_;
     model records_;
     sockets wires_;

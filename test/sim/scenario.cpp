@@ -7,7 +7,7 @@
 namespace sim_test {
 
 scenario scenario::of(std::uint64_t seed, profile kind) {
-    uct::sim::random dice(seed * 8 + static_cast<std::uint64_t>(kind));
+    ucs::sys::random dice(seed * 8 + static_cast<std::uint64_t>(kind));
     scenario made;
     made.seed = seed;
     made.kind = kind;

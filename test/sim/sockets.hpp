@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/sys/random.hpp"
 #include "ucs/type/unique_fd.hpp"
-#include "uct/sim/random.hpp"
 #include "uct/tcp/ip_address.hpp"
 
 namespace sim_test {
@@ -25,7 +25,7 @@ public:
     // Called before a connection breaks.
     using listener_function = std::function<void(const pair&)>;
 
-    sockets(uct::sim::random& dice, double breaking, listener_function on_break)
+    sockets(ucs::sys::random& dice, double breaking, listener_function on_break)
         : dice_(dice), breaking_(breaking), on_break_(std::move(on_break)) {}
 
     // An address that the kernel chooses at bind().
@@ -70,7 +70,7 @@ private:
     bool send(relayed_connection& connection, int from);
     void end(relayed_connection& connection) noexcept;
 
-    uct::sim::random& dice_;
+    ucs::sys::random& dice_;
     const double breaking_;
     const listener_function on_break_;
     std::map<std::size_t, uct::tcp::socket_address> server_addresses_;

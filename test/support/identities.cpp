@@ -7,12 +7,12 @@
 #include <cstring>
 #include <optional>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace test {
 
 namespace {
-std::optional<uct::sim::random> generator;  // empty: the kernel's generator
+std::optional<ucs::sys::random> generator;  // empty: the kernel's generator
 }
 
 seeded_identities::seeded_identities(std::uint64_t seed) noexcept {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace ucg {
 namespace {

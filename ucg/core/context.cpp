@@ -14,6 +14,7 @@
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
+#include "ucs/sys/random.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "ucs/time/simulation_yield.hpp"
 #include "ucs/topology/machine.hpp"

@@ -7,6 +7,7 @@
 #include "ucp/address/address.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/sys/byte_lock.hpp"
+#include "ucs/sys/random.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {

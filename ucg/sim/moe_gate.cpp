@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace ucg::sim {
 
@@ -12,7 +12,7 @@ moe_gate::moe_gate(rank_t ranks, const moe_experiment& setup) : setup_(setup), t
 }
 
 void moe_gate::choose(rank_t rank) {
-    uct::sim::random dice(setup_.seed * 0x9e3779b97f4a7c15 + rank);
+    ucs::sys::random dice(setup_.seed * 0x9e3779b97f4a7c15 + rank);
     std::vector<std::int32_t>& choices = topk_[rank];
     for (std::uint32_t token = 0; token < setup_.tokens; ++token) {
         for (std::uint32_t j = 0; j < setup_.k; ++j) {

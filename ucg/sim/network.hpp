@@ -11,15 +11,36 @@
 
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
-#include "ucg/sim/event_queue.hpp"
 #include "ucg/sim/machine.hpp"
 #include "ucg/sim/message.hpp"
 #include "ucg/sim/node_collective.hpp"
 #include "ucg/sim/path.hpp"
+#include "ucs/datastruct/event_queue.hpp"
+#include "ucs/sys/random.hpp"
 #include "ucs/time/clock.hpp"
-#include "uct/sim/random.hpp"
 
 namespace ucg::sim {
+
+enum class event_kind : std::uint8_t {
+    inject,             // a message reaches the sender's port
+    reach,              // the first byte reaches the receiver's port
+    deliver,            // the message is complete, and its receive is posted
+    end_step,           // a step ends
+    begin_collective,   // the last rank of a node has called a node collective
+    finish_collective,  // a node collective ends on one rank
+    notify_failure,     // a rank is notified that an operation failed on another rank
+    die,                // a rank dies
+    detect_death,       // the other ranks detect the death
+};
+
+struct event {
+    time_t when;
+    std::uint64_t order;  // insertion number: events of equal time keep their order
+    message* subject;
+    schedule::step* step;
+    rank_t rank;
+    event_kind kind;
+};
 
 // One direction of a port, which messages pass one after the other.
 struct port {
@@ -172,8 +193,8 @@ private:
     const link_times inside_;
     const link_times between_;
     const bool shared_ports_;
-    uct::sim::random random_;
-    event_queue queue_;
+    ucs::sys::random random_;
+    ucs::datastruct::event_queue<event> queue_;
     message_pool messages_;
     schedule::frame_pool frames_;
     std::deque<rank_fabric> ranks_;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace ucg::sim {
 namespace {
@@ -26,7 +26,7 @@ samples::samples(collective kind, rank_t ranks, rank_t root, std::uint64_t count
       offsets_(ranks),
       inputs_(ranks),
       outputs_(ranks) {
-    uct::sim::random weights(ranks);
+    ucs::sys::random weights(ranks);
     for (rank_t r = 0; r < ranks; ++r) {
         sums_[r + 1] = sums_[r] + static_cast<element>(weights.next());
         offsets_[r] = r * count;

@@ -1,7 +1,7 @@
 #include "ucs/net/network_identity.hpp"
 
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace ucs::net {
 

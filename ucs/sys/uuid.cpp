@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "ucs/sys/random.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucs::sys {

@@ -17,7 +17,7 @@ constexpr ucs::time::nanoseconds never = std::numeric_limits<ucs::time::nanoseco
 
 // Salts addresses, so that an address of another fabric is not valid on this one.
 std::uint32_t mix(std::uint64_t value) noexcept {
-    return static_cast<std::uint32_t>(random(value).next() >> 32U);
+    return static_cast<std::uint32_t>(ucs::sys::mix(value) >> 32U);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ bool fabric::step() {
 
 void fabric::advance(ucs::time::nanoseconds duration) {
     const ucs::time::nanoseconds until = now_ + duration;
-    while (!events_.empty() && events_.next_time() <= until)
+    while (!events_.empty() && events_.first().when <= until)
         step();
     now_ = until;
 }

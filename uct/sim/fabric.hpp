@@ -8,13 +8,36 @@
 #include <set>
 #include <vector>
 
+#include "ucs/datastruct/event_queue.hpp"
+#include "ucs/sys/random.hpp"
 #include "ucs/type/result.hpp"
-#include "uct/sim/event_queue.hpp"
+#include "uct/sim/link.hpp"
 #include "uct/sim/node.hpp"
-#include "uct/sim/random.hpp"
 #include "uct/sim/trace.hpp"
 
 namespace uct::sim {
+
+enum class action : std::uint8_t {
+    connect,   // the link accepts operations from now on
+    arrive,    // the first message on its wire reaches the receiver's queue
+    access,    // a get or put touches memory
+    complete,  // an operation ends at the sender
+    fail,      // the link, or every link from `from` to `to`, fails with `status`
+    die,       // all nodes of worker `worker_uid` die
+    wake,      // only a reason to call progress
+};
+
+struct event {
+    ucs::time::nanoseconds when = 0;
+    std::uint64_t order = 0;  // breaks ties: random between links, never within a link
+    action kind = action::wake;
+    link_ptr conn{};
+    operation_ptr op{};
+    ucs_status_t status = UCS_OK;
+    node_id from = 0;
+    node_id to = 0;
+    std::uint64_t worker_uid = 0;
+};
 
 // Connects the interfaces that are opened on it (see component.hpp), and decides from its seed what
 // happens when. A test calls `step` to process the next event and `progress` of its workers in any
@@ -32,7 +55,7 @@ public:
     [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
     [[nodiscard]] const parameters& network() const noexcept { return network_; }
     [[nodiscard]] const trace& history() const noexcept { return history_; }
-    [[nodiscard]] random& dice() noexcept { return dice_; }
+    [[nodiscard]] ucs::sys::random& dice() noexcept { return dice_; }
     // Decides at random whether the device refuses to register memory this time.
     [[nodiscard]] bool refuses_memory() {
         return dice_.chance(network_.paired.registration_failure);
@@ -136,13 +159,13 @@ private:
 
     const std::uint64_t seed_;
     const parameters network_;
-    random dice_;
+    ucs::sys::random dice_;
     trace history_;
     // Atomic because other threads read the time, too: requests for the object tree have a
     // deadline.
     std::atomic<ucs::time::nanoseconds> now_;
     fabric* const outer_;
-    event_queue events_;
+    ucs::datastruct::event_queue<event> events_;
     std::uint64_t next_order_ = 0;
     std::uint64_t next_link_ = 0;
     std::vector<std::unique_ptr<node>> nodes_;

@@ -9,7 +9,7 @@ namespace uct::sim {
 
 // Connection data consists of the number of the link and this checksum.
 std::uint64_t fabric::checksum(const link& conn) const noexcept {
-    return random((seed_ << 20U) ^ conn.number ^ 0x70616972U).next();
+    return ucs::sys::mix((seed_ << 20U) ^ conn.number ^ 0x70616972U);
 }
 
 void fabric::pack_connection(const link& conn, std::span<std::byte> into) const {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "test/sim/ucg/number.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace group_sim {
 
@@ -202,7 +202,7 @@ void memory::place_blocks(const collective_plan& plan) {
         std::vector<std::uint32_t> order(ranks_);
         std::iota(order.begin(), order.end(), 0U);
         has_places_ = plan.places && coll_ != UCG_COLL_REDUCE_SCATTER;
-        uct::sim::random dice(hash(plan.seed, side * 1000 + rank_));
+        ucs::sys::random dice(hash(plan.seed, side * 1000 + rank_));
         for (std::size_t i = ranks_; has_places_ && i > 1; --i)
             std::swap(order[i - 1], order[dice.below(i)]);
         std::uint64_t next = 0;

@@ -11,7 +11,7 @@ namespace group_sim {
 namespace {
 
 using sim_test::one_of;
-using uct::sim::random;
+using ucs::sys::random;
 using kind = step_plan::kind;
 
 // For low latency the experts of a token differ.

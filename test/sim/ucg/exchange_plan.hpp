@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "test/support/moe_gating.hpp"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace group_sim {
 
@@ -46,7 +46,7 @@ struct exchange_plan {
     bool releases_early = false;  // releases team and handles when the last request is made
     std::vector<step_plan> steps;
 
-    [[nodiscard]] static exchange_plan generate(uct::sim::random& dice, std::uint32_t ranks);
+    [[nodiscard]] static exchange_plan generate(ucs::sys::random& dice, std::uint32_t ranks);
     // True if other steps need the handle of this step.
     [[nodiscard]] bool is_needed_later(const step_plan& step) const noexcept {
         const bool only_dispatch = low_latency && step.operation == step_plan::kind::dispatch;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ucg/reduce/narrow_float.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace group_sim {
 

@@ -15,7 +15,7 @@ namespace group_sim {
 namespace {
 
 using sim_test::one_of;
-using uct::sim::random;
+using ucs::sys::random;
 
 void shuffle(random& dice, std::vector<std::uint32_t>& all) {
     for (std::size_t i = all.size(); i > 1; --i)

@@ -228,7 +228,7 @@ private:
 
     const plan& plan_;
     uct::sim::fabric network_;
-    uct::sim::random dice_;
+    ucs::sys::random dice_;
     sim_test::transports transports_;
     world all_;
     std::vector<std::unique_ptr<rank>> ranks_;

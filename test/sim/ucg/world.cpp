@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace group_sim {
 

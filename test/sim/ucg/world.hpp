@@ -18,7 +18,7 @@ namespace group_sim {
 // first violation of a property that ranks check. Owned by the run.
 class world {
 public:
-    world(const plan& run, uct::sim::fabric& fabric, uct::sim::random& random)
+    world(const plan& run, uct::sim::fabric& fabric, ucs::sys::random& random)
         : run_plan(run),
           network(fabric),
           dice(random),
@@ -30,7 +30,7 @@ public:
 
     const plan& run_plan;
     uct::sim::fabric& network;
-    uct::sim::random& dice;
+    ucs::sys::random& dice;
 
     // The out-of-band exchange of a group.
     test::board& board_of(std::size_t group);

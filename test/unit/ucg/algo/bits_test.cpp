@@ -54,7 +54,7 @@ std::vector<float> allreduce(const rows& input, const char* name, reduce::operat
 }
 
 rows random_rows(rank_t ranks, std::size_t count) {
-    uct::sim::random numbers(ranks);
+    ucs::sys::random numbers(ranks);
     rows made(ranks, std::vector<float>(count));
     for (std::vector<float>& row : made)
         for (float& value : row)

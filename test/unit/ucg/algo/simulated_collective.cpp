@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::uint64_t untouched = 0x5151515151515151;
 
-std::uint64_t mix(std::uint64_t seed) {
-    return uct::sim::random(seed).next();
-}
-
 std::uint64_t chain(std::uint64_t left, std::uint64_t right) {
     const auto a = static_cast<std::uint32_t>(left), b = static_cast<std::uint32_t>(left >> 32U);
     const auto c = static_cast<std::uint32_t>(right), d = static_cast<std::uint32_t>(right >> 32U);
@@ -137,7 +133,7 @@ void reference::make_input() {
                 break;
         }
         for (std::size_t i = 0; i < size; ++i)
-            data.input.push_back(mix(rank * 100003 + i + setup_.seed * 7919));
+            data.input.push_back(ucs::sys::mix(rank * 100003 + i + setup_.seed * 7919));
     }
 }
 

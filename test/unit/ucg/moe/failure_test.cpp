@@ -12,7 +12,7 @@
 #include "ucg/moe/normal/dispatch.hpp"
 #include "ucg/moe/normal/routed_dispatch.hpp"
 #include "ucg/moe/plan/matrices.hpp"
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 using namespace test::moe;
 using reduce::element;
@@ -96,7 +96,7 @@ public:
 
 private:
     ucg::schedule::fabric& fabric_;
-    uct::sim::random dice_;
+    ucs::sys::random dice_;
     std::deque<std::vector<std::byte>> copies_;
 };
 

@@ -6,16 +6,14 @@
 #include <cmath>
 #include <cstring>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace test::moe {
 
 using namespace ucg;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    uct::sim::random one(a * 0x9e3779b97f4a7c15 + b);
-    uct::sim::random two(one.next() + c);
-    return two.next();
+    return ucs::sys::mix(ucs::sys::mix(a * ucs::sys::golden_ratio + b) + c);
 }
 
 scenario on_scattered_nodes(scenario setup) {
@@ -95,7 +93,7 @@ void world::choose(rank_t rank, std::uint32_t tokens) {
         const bool nothing =
             setup_.gate_kind == gate::with_holes && mix(setup_.seed, token, rank) % 6 == 0;
         for (std::uint32_t j = 0; j < setup_.k; ++j) {
-            uct::sim::random dice(mix(setup_.seed * 7919 + rank, token, j));
+            ucs::sys::random dice(mix(setup_.seed * 7919 + rank, token, j));
             const auto taken = [&](std::int64_t expert) {
                 const auto end = own_choices.end();
                 return std::find(end - static_cast<std::ptrdiff_t>(j), end, expert) != end;
@@ -221,7 +219,7 @@ std::uint64_t moderate(reduce::element type, std::uint64_t dice) {
 void own_matrix::fill_rows(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
     const std::size_t size = reduce::size_of(type_);
     const std::size_t stride = (std::size_t{elements_} * apart_ + gap_) * size;
-    uct::sim::random dice(mix(seed, first));
+    ucs::sys::random dice(mix(seed, first));
     for (std::size_t offset = first * stride; offset < (first + count) * stride; offset += size) {
         const std::uint64_t bits = moderate(type_, dice.next());
         std::memcpy(memory_.data() + offset, &bits, size);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "ucs/sys/random.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace sys = ucs::sys;

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ TEST_CASE("message_ring returns messages in order, with their bytes, whatever th
     constexpr std::size_t capacity = 4096;
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         CAPTURE(seed);
-        uct::sim::random dice(seed);
+        ucs::sys::random dice(seed);
         uct::message_ring ring(capacity);
         std::deque<std::pair<std::size_t, std::uint8_t>> model;
         std::uint8_t fill = 0;

@@ -1,7 +1,7 @@
 // Injection of network faults, for tests.
 #pragma once
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace uct::ud {
 
@@ -21,31 +21,27 @@ public:
         bool twice = false;
         unsigned overtaken_by = 0;  // number of later datagrams that are handled first
     };
-    explicit faults(const settings& with) noexcept : with_(with), state_(with.seed) {}
+    explicit faults(const settings& with) noexcept : with_(with), dice_(with.seed) {}
 
     [[nodiscard]] bool any() const noexcept {
         return with_.drop > 0 || with_.duplicate > 0 || with_.reorder > 0;
     }
     [[nodiscard]] fate next() noexcept {
         fate made;
-        made.lost = chance(with_.drop);
-        made.twice = chance(with_.duplicate);
-        const bool late = chance(with_.reorder);
-        if (late) made.overtaken_by = 1 + static_cast<unsigned>(draw() % most_overtakers);
+        made.lost = dice_.chance(with_.drop);
+        made.twice = dice_.chance(with_.duplicate);
+        const bool late = dice_.chance(with_.reorder);
+        if (late) made.overtaken_by = 1 + static_cast<unsigned>(dice_.below(most_overtakers));
         return made;
     }
     // Returns true if a connection that may be forgotten is forgotten now.
-    [[nodiscard]] bool forgets() noexcept { return with_.forget > 0 && chance(with_.forget); }
+    [[nodiscard]] bool forgets() noexcept { return dice_.chance(with_.forget); }
 
 private:
     static constexpr std::uint64_t most_overtakers = 5;
-    std::uint64_t draw() noexcept { return ucs::sys::mix(state_++); }
-    bool chance(double probability) noexcept {
-        return static_cast<double>(draw() >> 11U) * 0x1.0p-53 < probability;
-    }
 
     const settings with_;
-    std::uint64_t state_;
+    ucs::sys::random dice_;
 };
 
 }  // namespace uct::ud

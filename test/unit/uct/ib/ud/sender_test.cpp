@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "ucs/sys/random.hpp"
 #include "uct/ib/ud/base/receive_window.hpp"
-#include "uct/sim/random.hpp"
 
 using namespace uct::ud;
 using ucs::time::microsecond;
@@ -195,7 +195,7 @@ private:
         done.clear();
     }
 
-    uct::sim::random dice_;
+    ucs::sys::random dice_;
     const network with_;
     std::multimap<nanoseconds, datagram> on_way_;
     std::deque<tx_packet> packets_;

@@ -1,16 +1,17 @@
-#include "ucg/sim/event_queue.hpp"
+#include "ucs/datastruct/event_queue.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "uct/sim/random.hpp"
-
-using namespace ucg::sim;
+#include "ucs/sys/random.hpp"
 
 TEST_CASE("events come in the order of time, and events of equal time in the order of insertion") {
-    event_queue queue;
-    uct::sim::random numbers(7);
+    struct event {
+        std::uint64_t when = 0, order = 0;
+    };
+    ucs::datastruct::event_queue<event> queue;
+    ucs::sys::random numbers(7);
     for (std::uint64_t i = 0; i < 1000; ++i)
-        queue.push({numbers.below(50), i, nullptr, nullptr, 0, event_kind::end_step});
+        queue.push({numbers.below(50), i});
     event last{};
     // Some events are added while others are taken.
     for (std::uint64_t i = 0; !queue.empty(); ++i) {
@@ -20,8 +21,7 @@ TEST_CASE("events come in the order of time, and events of equal time in the ord
         if (!in_order) FAIL("event " << i << " comes too late");
         last = next;
         if (i < 500) {
-            queue.push({next.when + numbers.below(20), 1000 + i, nullptr, nullptr, 0,
-                        event_kind::end_step});
+            queue.push({next.when + numbers.below(20), 1000 + i});
         }
     }
     SUCCEED();

@@ -1,9 +1,20 @@
-// Random number generator of a simulation.
+// Random numbers that follow from a seed.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
-namespace uct::sim {
+namespace ucs::sys {
+
+inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;  // as a fraction of 2^64
+
+// Steele's splitmix64 step: mixes the bits of a counter or a seed.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value += golden_ratio;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
 
 // The splitmix64 generator. It gives the same numbers from the same seed with every compiler and
 // library, which the standard's distributions do not guarantee. Value type.
@@ -11,12 +22,7 @@ class random {
 public:
     explicit random(std::uint64_t seed) noexcept : state_(seed) {}
 
-    std::uint64_t next() noexcept {
-        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-        return z ^ (z >> 31U);
-    }
+    std::uint64_t next() noexcept { return mix(std::exchange(state_, state_ + golden_ratio)); }
 
     // In [0, bound); 0 for bound 0. The bias of the modulus does not matter for schedules.
     std::uint64_t below(std::uint64_t bound) noexcept { return bound == 0 ? 0 : next() % bound; }
@@ -38,4 +44,4 @@ private:
     std::uint64_t state_;
 };
 
-}  // namespace uct::sim
+}  // namespace ucs::sys
