@@ -1,12 +1,11 @@
 // A barrier from which the processes of a machine start a measured call at the same moment.
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "tools/common/ticks.hpp"
+#include "ucs/arch/pause.hpp"
 
 namespace tools {
 
@@ -48,13 +47,10 @@ public:
             return shared_->given_up.load(std::memory_order_relaxed) == 0;
         }
         std::uint64_t begin = 0;
+        ucs::arch::backoff pauses({.spins = spins});
         for (unsigned turn = 0; shared_->round.load(std::memory_order_acquire) == now; ++turn) {
-            if (turn < spins) {
-                pause();
-                continue;
-            }
-            ::sched_yield();
-            if (turn % rare != 0) continue;
+            pauses.wait();
+            if (turn < spins || turn % rare != 0) continue;
             idle();
             if (begin == 0) begin = monotonic_ns();
             if (!waits_on(begin)) return false;
@@ -71,13 +67,6 @@ private:
         std::uint32_t limit_ms;
         std::uint64_t token;
     };
-    static void pause() noexcept {
-#if defined(__x86_64__)
-        _mm_pause();
-#elif defined(__aarch64__)
-        asm volatile("yield");
-#endif
-    }
     [[nodiscard]] bool waits_on(std::uint64_t since) noexcept;
     bool map(int file) noexcept;
 

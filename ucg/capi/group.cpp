@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ucg/capi/handles.hpp"
-#include "ucg/core/wait.hpp"
+#include "ucs/arch/pause.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;
@@ -97,11 +97,11 @@ ucs_status_t ucg_group_test(ucg_group_h group) {
 
 ucs_status_t ucg_group_wait(ucg_group_h group) {
     ucs_status_t status = ucg_group_test(group);
-    wait_politely([&] { return status != UCS_INPROGRESS; },
-                  [&] {
-                      status = ucg_group_test(group);
-                      return false;
-                  });
+    ucs::arch::backoff().wait_for([&] { return status != UCS_INPROGRESS; },
+                                  [&] {
+                                      status = ucg_group_test(group);
+                                      return false;
+                                  });
     return status;
 }
 

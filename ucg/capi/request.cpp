@@ -4,7 +4,7 @@
 
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/collective_request.hpp"
-#include "ucg/core/wait.hpp"
+#include "ucs/arch/pause.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;
@@ -15,13 +15,13 @@ ucs_status_t wait_for(request& request) noexcept {
     context& owner = request.get_group().get_context();
     if (!owner.lock().enabled()) return request.get_group().wait(request);
     ucs_status_t status = UCS_INPROGRESS;
-    wait_politely([&] { return status != UCS_INPROGRESS; },
-                  [&] {
-                      const std::lock_guard guard(owner.lock());
-                      const bool moved = owner.progress() != 0;
-                      status = request.status();
-                      return moved;
-                  });
+    ucs::arch::backoff().wait_for([&] { return status != UCS_INPROGRESS; },
+                                  [&] {
+                                      const std::lock_guard guard(owner.lock());
+                                      const bool moved = owner.progress() != 0;
+                                      status = request.status();
+                                      return moved;
+                                  });
     return status;
 }
 

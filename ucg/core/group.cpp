@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ucg/core/log.hpp"
-#include "ucg/core/wait.hpp"
 #include "ucs/time/simulation_yield.hpp"
 
 namespace ucg {
@@ -134,8 +133,8 @@ ucs_status_t group::build() {
     if (one_node) {
         near_ = std::make_unique<node::fabric>(made_.memory, *lives_, own_index,
                                                context_.early_messages());
-        auto limits = node::backoff::usual(made_.memory.ranks());
-        backoff_.emplace(made_.memory, own_index, limits);
+        backoff_ = ucs::arch::backoff(node::usual_backoff(made_.memory.ranks()));
+        sleeper_.emplace(made_.memory, own_index);
     } else {
         const auto worker = context_.worker();
         if (!worker) return worker.status();
@@ -242,13 +241,13 @@ void group::wait_until(const Done& done, bool by_engine) noexcept {
         if (by_engine && ++turns % others_every != 0) return engine_->progress_closely();
         return context_.progress() != 0;
     };
-    if (backoff_ && context_.is_local()) {
-        backoff_->wait_for(done, move, [&] {
+    if (sleeper_ && context_.is_local()) {
+        backoff_.wait_for(done, move, *sleeper_, [&] {
             static_cast<void>(context_.progress());
             if (!timed_.empty()) expire();
         });
     } else {
-        wait_politely(done, move);
+        ucs::arch::backoff().wait_for(done, move);
     }
 }
 

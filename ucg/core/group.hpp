@@ -13,8 +13,8 @@
 #include "ucg/core/kept_requests.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/net/ucp_fabric.hpp"
-#include "ucg/node/backoff.hpp"
 #include "ucg/node/rings/fabric.hpp"
+#include "ucg/node/sleeper.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/select/measure.hpp"
 
@@ -144,7 +144,8 @@ private:
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;
-    std::optional<node::backoff> backoff_;
+    std::optional<node::sleeper> sleeper_;
+    ucs::arch::backoff backoff_;
     std::unique_ptr<node::fabric> near_;    // carries messages if all ranks are on one node
     std::unique_ptr<net::ucp_fabric> far_;  // carries messages otherwise
     std::optional<group_fabric> fabric_;

@@ -223,11 +223,11 @@ void comm_state::log_refusal(ucs_status_t status) const noexcept {
 bool comm_state::complete_group(std::int64_t number) noexcept {
     group_->number = number;
     group_->rounds->open();
-    backoff pause;
+    auto pauses = usual_backoff();
     ucs_status_t status = UCS_OK;
     while ((status = ucg_group_test(group_->handle)) == UCS_INPROGRESS) {
         static_cast<void>(progress_engine().advance());
-        pause.again(false);
+        pauses.wait();
     }
     if (status != UCS_OK) {
         if (is_shortage(status)) {
@@ -371,17 +371,19 @@ ucs_status_t comm_state::get(prepared_call& call, cached_request*& request) {
 // Progresses everything else as well, but only if the wait takes long: other ranks may need
 // messages of the program or other operations before they arrive here.
 ucs_status_t comm_state::wait(ucg_request_h request) const noexcept {
-    backoff pause;
+    auto pauses = usual_backoff();
+    unsigned turns = 0;
+    constexpr unsigned others_every = 32;
     ucs_status_t status = ucg_request_test(request);
     while (status == UCS_INPROGRESS) {
         const bool moved = ucg_request_progress(request) != 0;
         status = ucg_request_test(request);
         if (status != UCS_INPROGRESS) break;
-        if (pause.is_rare_turn()) {
+        if (++turns % others_every == 0) {
             static_cast<void>(ucg_progress(library().context));
             progress::progress_mpi();
         }
-        pause.again(moved);
+        pauses.wait_unless(moved);
     }
     return status;
 }

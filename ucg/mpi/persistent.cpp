@@ -51,9 +51,9 @@ int persistent_table::add(comm_state& comm, prepared_call&& call, MPI_Request* h
 
 int persistent_table::remove(MPI_Request* handle) noexcept {
     persistent* const found = find(*handle);
-    backoff pause;
+    auto pauses = usual_backoff();
     while (found->is_active())
-        pause.again(progress_engine().advance() != 0);
+        pauses.wait_unless(progress_engine().advance() != 0);
     MPI_Request left = found->active();
     if (left != MPI_REQUEST_NULL) PMPI_Wait(&left, MPI_STATUS_IGNORE);
     found->set_active(MPI_REQUEST_NULL);

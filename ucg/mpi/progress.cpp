@@ -1,14 +1,11 @@
 #include "ucg/mpi/progress.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-
-#include "ucs/arch/pause.hpp"
 
 namespace ucg::mpi {
 namespace {
@@ -67,7 +64,7 @@ private:
             if (idle > spins)
                 ::usleep(idle > 2 * spins ? longest_sleep_us : short_sleep_us);
             else
-                ::sched_yield();
+                ucs::arch::yield();
             guard.lock();
         }
     }
@@ -126,14 +123,6 @@ unsigned progress::advance() noexcept {
 void progress::progress_mpi() noexcept {
     int flag = 0;
     PMPI_Request_get_status(library().dummy_receive, &flag, MPI_STATUS_IGNORE);
-}
-
-void backoff::again(bool moved) noexcept {
-    idle_ = moved ? 0 : idle_ + 1;
-    if (idle_ > spins_)
-        ::sched_yield();
-    else if (!moved)
-        ucs::arch::pause();
 }
 
 helper_scope::helper_scope() noexcept

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "ucg/mpi/library.hpp"
+#include "ucs/arch/pause.hpp"
 
 namespace ucg::mpi {
 
@@ -68,19 +69,10 @@ private:
 
 progress& progress_engine() noexcept;
 
-// Backoff of polling loops: spins, then yields the processor.
-class backoff {
-public:
-    backoff() noexcept : spins_(progress_engine().is_crowded() ? 2 : 1000) {}
-    void again(bool moved) noexcept;
-    // True in one of 32 turns, for progress that is rarely needed.
-    [[nodiscard]] bool is_rare_turn() noexcept { return ++turns_ % 32 == 0; }
-
-private:
-    const unsigned spins_;
-    unsigned idle_ = 0;
-    unsigned turns_ = 0;
-};
+// Returns the backoff of polling loops.
+inline ucs::arch::backoff usual_backoff() noexcept {
+    return ucs::arch::backoff({.spins = progress_engine().is_crowded() ? 2U : 1000U});
+}
 
 // While MPI waits in a call that cannot be split (for example its own blocking collectives),
 // another thread progresses ucg if that is needed. Active for the scope of the object.
@@ -110,12 +102,12 @@ int call_blocking(const Call& call) noexcept {
 // a ucg operation is active.
 template<class Test>
 int until(const Test& test) noexcept {
-    backoff pause;
+    auto pauses = usual_backoff();
     while (true) {
         int flag = 0;
         const int status = test(&flag);
         if (status != MPI_SUCCESS || flag != 0) return status;
-        pause.again(progress_engine().advance() != 0);
+        pauses.wait_unless(progress_engine().advance() != 0);
     }
 }
 

@@ -1,7 +1,6 @@
 #include "ucp/wakeup/wait.hpp"
 
 #include <poll.h>
-#include <sched.h>
 
 #include <atomic>
 #include <cerrno>
@@ -40,7 +39,7 @@ found spin(worker& owner, ucs::time::nanoseconds budget) noexcept {
         }
         if (readable(owner.events().fd(), 0)) return found::descriptor;
         // If there are more processes than processors, the peer may need this processor.
-        ::sched_yield();
+        ucs::arch::yield();
     } while (ucs::time::now() < end);
     return found::nothing;
 }
@@ -95,16 +94,14 @@ ucs_status_t wait(worker& owner) noexcept {
 }
 
 void wait_for_memory(worker& owner, const void* address) noexcept {
-    constexpr unsigned polls = 1024;
     // Peers write to the byte meanwhile; this function only reads it.
     const std::atomic_ref byte(*static_cast<unsigned char*>(const_cast<void*>(address)));
     const unsigned char before = byte.load(std::memory_order_relaxed);
-    for (unsigned i = 0; i < polls; ++i) {
-        if (byte.load(std::memory_order_acquire) != before) return;
-        if (i % polls_per_yield == 0 && has_work(owner)) return;
-        ucs::arch::pause();
+    unsigned i = 0;
+    ucs::arch::backoff pauses({.spins = 1024, .yields = 1});
+    while (byte.load(std::memory_order_acquire) == before &&
+           (i++ % polls_per_yield != 0 || !has_work(owner)) && !pauses.wait()) {
     }
-    ::sched_yield();
 }
 
 }  // namespace ucp::wakeup

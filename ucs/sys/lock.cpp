@@ -9,8 +9,9 @@
 namespace ucs::sys {
 namespace {
 
-constexpr int spins = 64;   // a running holder releases the lock within some hundred nanoseconds
-constexpr int yields = 16;  // a holder that was preempted on this core needs the core
+// A running holder releases the lock within some hundred nanoseconds. A holder that was preempted
+// on this core needs the core.
+constexpr arch::backoff::limits before_sleep{.spins = 64, .yields = 16};
 
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
     static_assert(sizeof(word) == sizeof(std::uint32_t));
@@ -20,12 +21,7 @@ void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value)
 }  // namespace
 
 void recursive_lock::lock_slow() noexcept {
-    for (int round = 0; round < spins + yields; ++round) {
-        if (round < spins) {
-            arch::pause();
-        } else {
-            arch::yield();
-        }
+    for (arch::backoff pauses(before_sleep); !pauses.wait();) {
         if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
     }
     // Take the lock as contended, because other threads may sleep as well.

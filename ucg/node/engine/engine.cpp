@@ -25,7 +25,8 @@ engine::engine(const shared_memory& memory, watch& lives, rank_t me, const tunin
       params_(params),
       peers_(std::move(peers)),
       control_(memory.control_of(me)),
-      backoff_(memory, me, backoff::usual(memory.ranks())),
+      backoff_(usual_backoff(memory.ranks())),
+      sleeper_(memory, me),
       writer_(params.writing, std::size_t{memory.layout().slots} * memory.layout().slot_bytes),
       polls_(exceeds_cores(memory.ranks()) ? 1 : many_polls),
       close_polls_(std::min(polls_, few_polls)) {
@@ -114,7 +115,7 @@ bool engine::step(unsigned polls) noexcept {
 
 ucs_status_t engine::wait(operation& op) noexcept {
     backoff_.wait_for([&] { return op.status() != UCS_INPROGRESS; }, [this] { return progress(); },
-                      [this] { check_peers(); });
+                      sleeper_, [this] { check_peers(); });
     return op.status();
 }
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "ucg/node/backoff.hpp"
 #include "ucg/node/engine/local_peers.hpp"
 #include "ucg/node/engine/operation.hpp"
 #include "ucg/node/engine/watch.hpp"
+#include "ucg/node/sleeper.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucg::node {
@@ -114,7 +114,8 @@ private:
     const tuning params_;
     const local_peers peers_;
     control& control_;
-    backoff backoff_;
+    ucs::arch::backoff backoff_;
+    const sleeper sleeper_;
     slot_writer writer_;
 
     operation* first_ = nullptr;  // the running operation

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "ucg/node/backoff.hpp"
 #include "ucg/node/engine/status_word.hpp"
 #include "ucg/node/log.hpp"
+#include "ucg/node/sleeper.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::node {

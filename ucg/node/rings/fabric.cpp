@@ -16,7 +16,8 @@ fabric::fabric(const shared_memory& memory, watch& lives, rank_t me, early_limit
       me_(me),
       limit_(limit),
       early_bytes_(early_bytes),
-      backoff_(memory, me, backoff::usual(memory.ranks())) {
+      backoff_(usual_backoff(memory.ranks())),
+      sleeper_(memory, me) {
     for (rank_t other = 0; other < memory.ranks(); ++other)
         peers_.emplace_back(*this, limit, other);
 }
@@ -193,7 +194,7 @@ bool fabric::progress() noexcept {
 
 ucs_status_t fabric::wait(schedule::operation& op) noexcept {
     backoff_.wait_for([&] { return op.status() != UCS_INPROGRESS; }, [this] { return progress(); },
-                      [this] { check_peers(); });
+                      sleeper_, [this] { check_peers(); });
     return op.status();
 }
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "ucg/node/backoff.hpp"
 #include "ucg/node/engine/watch.hpp"
 #include "ucg/node/rings/early_limit.hpp"
 #include "ucg/node/rings/early_messages.hpp"
 #include "ucg/node/rings/stream.hpp"
+#include "ucg/node/sleeper.hpp"
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucs/time/clock.hpp"
@@ -141,7 +141,8 @@ private:
     const rank_t me_;
     early_limit& limit_;
     const std::size_t early_bytes_;
-    backoff backoff_;
+    ucs::arch::backoff backoff_;
+    const sleeper sleeper_;
     std::deque<peer> peers_;
     schedule::sequence_numbers numbers_;
     std::vector<running> running_;

@@ -1,4 +1,4 @@
-#include "ucg/node/backoff.hpp"
+#include "ucg/node/sleeper.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -9,7 +9,6 @@
 
 #include "ucg/node/cores.hpp"
 #include "ucs/arch/fence.hpp"
-#include "ucs/arch/pause.hpp"
 
 namespace ucg::node {
 namespace {
@@ -21,39 +20,23 @@ long futex(std::uint32_t& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-backoff::limits backoff::usual(rank_t ranks) noexcept {
-    limits chosen;
-    if (exceeds_cores(ranks)) chosen.spins = 0;
-    return chosen;
+ucs::arch::backoff::limits usual_backoff(rank_t ranks) noexcept {
+    return {.spins = exceeds_cores(ranks) ? 0U : 1000U, .yields = 2000};
 }
 
-bool backoff::wait() noexcept {
-    if (rounds_ < limits_.spins) {
-        ++rounds_;
-        ucs::arch::pause();
-        return false;
-    }
-    if (rounds_ - limits_.spins < limits_.yields) {
-        ++rounds_;
-        ucs::arch::yield();
-        return false;
-    }
-    return true;
-}
-
-void backoff::prepare_sleep() noexcept {
+void sleeper::prepare() const noexcept {
     std::atomic_ref(memory_.sleepers()).fetch_add(1, std::memory_order_seq_cst);
     std::atomic_ref(memory_.control_of(rank_).sleeps).store(1, std::memory_order_seq_cst);
     ucs::arch::full_fence();
 }
 
-void backoff::sleep() noexcept {
-    const timespec limit{0, static_cast<long>(limits_.sleep_us) * 1000};
+void sleeper::sleep() const noexcept {
+    constexpr timespec limit{0, 1'000'000};
     (void)futex(memory_.control_of(rank_).sleeps, FUTEX_WAIT, 1, &limit);
-    cancel_sleep();
+    cancel();
 }
 
-void backoff::cancel_sleep() noexcept {
+void sleeper::cancel() const noexcept {
     std::atomic_ref(memory_.control_of(rank_).sleeps).store(0, std::memory_order_relaxed);
     std::atomic_ref(memory_.sleepers()).fetch_sub(1, std::memory_order_relaxed);
 }

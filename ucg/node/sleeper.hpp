@@ -1,0 +1,41 @@
+// Sleeping until another rank of the node publishes something.
+#pragma once
+
+#include "ucg/node/memory/shared_memory.hpp"
+#include "ucs/arch/pause.hpp"
+
+namespace ucg::node {
+
+// Returns the limits of a waiting rank: no pauses if the ranks outnumber the cores that this
+// process may use.
+[[nodiscard]] ucs::arch::backoff::limits usual_backoff(rank_t ranks) noexcept;
+
+// The sleeper of a rank for ucs::arch::backoff. Owner context; one per rank.
+//
+// A rank that publishes something wakes sleepers (wake_sleepers). There is no fence between the
+// publisher's store and its read of the count of sleepers, because every publication would pay for
+// it. So a wakeup may be missed within the nanoseconds that a store needs to become visible;
+// therefore a sleep ends by itself after a short time.
+class sleeper {
+public:
+    sleeper(const shared_memory& memory, rank_t rank) noexcept : memory_(memory), rank_(rank) {}
+    void prepare() const noexcept;
+    void sleep() const noexcept;
+    void cancel() const noexcept;
+
+private:
+    const shared_memory& memory_;
+    rank_t rank_;
+};
+
+namespace detail {
+void wake_all(const shared_memory& memory, rank_t except) noexcept;
+}
+
+// Wakes sleeping ranks after this rank has published something for any of them.
+inline void wake_sleepers(const shared_memory& memory, rank_t me) noexcept {
+    if (std::atomic_ref(memory.sleepers()).load(std::memory_order_relaxed) != 0) [[unlikely]]
+        detail::wake_all(memory, me);
+}
+
+}  // namespace ucg::node
