@@ -7,18 +7,47 @@ using namespace ucg::capi;
 
 namespace {
 
+// Arrays may have other content at the same address, and the code of a user's operator is the
+// program's. Such calls are prepared each time.
+bool can_be_kept(const ucg_coll_args_t& args) noexcept {
+    return args.src_counts == nullptr && args.dst_counts == nullptr && args.op != UCG_OP_USER &&
+           args.algorithm == nullptr;
+}
+
+// Returns a request that only this call uses, until give_back(). Throws std::bad_alloc.
+collective_request& take(group& self, const ucg_coll_args_t& args) {
+    const auto matches = [&](const collective_request& each) {
+        return is_same_kind(each.args(), args);
+    };
+    collective_request* taken = can_be_kept(args) ? self.kept().find(matches) : nullptr;
+    if (taken == nullptr) {
+        taken = &self.kept().add(collective_request::make(self, args));
+    } else if (taken->args().src != args.src || taken->args().dst != args.dst) {
+        // If the buffers are refused, the call ends with an error when it starts.
+        static_cast<void>(taken->set_buffers(args.src, args.dst));
+    }
+    taken->set_idle(false);
+    return *taken;
+}
+
+// Destroys the request if no later call can use it.
+void give_back(group& self, collective_request& request) noexcept {
+    request.set_idle(true);
+    if (request.refused() != UCS_OK || !can_be_kept(request.args())) self.kept().remove(request);
+}
+
 ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& args) noexcept {
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& self = from(handle);
     collective_request* request = nullptr;
     ucs_status_t status = guarded(self.get_context(), [&] {
-        request = &self.kept().take(self, args);
+        request = &take(self, args);
         return request->start();
     });
     if (status == UCS_OK) status = wait_for(*request);
     if (request != nullptr) {
         const std::lock_guard guard(self.get_context().lock());
-        self.kept().give_back(*request);
+        give_back(self, *request);
     }
     return status;
 }

@@ -25,6 +25,9 @@ public:
     [[nodiscard]] ucs_status_t refused() const noexcept {
         return refused_ != UCS_OK ? refused_ : unfit_;
     }
+    // False while a blocking call uses this request of request_cache.
+    [[nodiscard]] bool is_idle() const noexcept { return is_idle_; }
+    void set_idle(bool idle) noexcept { is_idle_ = idle; }
     [[nodiscard]] const ucg_coll_args_t& args() const noexcept { return args_; }
     // If the buffers are refused, the next start ends with that error; other buffers may be set
     // then.
@@ -51,6 +54,7 @@ private:
 
     ucg_coll_args_t args_;
     arguments checked_;
+    bool is_idle_ = true;
     ucs_status_t refused_ = UCS_OK;  // permanent error
     ucs_status_t unfit_ = UCS_OK;    // error of the buffers that were set
     select::choice choice_;

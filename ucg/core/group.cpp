@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ucg/core/collective_request.hpp"
 #include "ucg/core/log.hpp"
 #include "ucs/time/simulation_yield.hpp"
 

@@ -10,8 +10,8 @@
 #include "ucg/core/context.hpp"
 #include "ucg/core/group_fabric.hpp"
 #include "ucg/core/group_wireup.hpp"
-#include "ucg/core/kept_requests.hpp"
 #include "ucg/core/request.hpp"
+#include "ucg/core/request_cache.hpp"
 #include "ucg/net/ucp_fabric.hpp"
 #include "ucg/node/rings/fabric.hpp"
 #include "ucg/node/sleeper.hpp"
@@ -19,6 +19,8 @@
 #include "ucg/select/measure.hpp"
 
 namespace ucg {
+
+class collective_request;
 
 // Owned by the program; the context must outlive it. Some functions may be called only when the
 // group is complete, see below. Owner context.
@@ -64,7 +66,9 @@ public:
     // overload without it computes it from the call's count.
     [[nodiscard]] schedule::shape shape_of(const schedule::call& call) const noexcept;
     [[nodiscard]] schedule::shape shape_of(const schedule::call& call, double bytes) const noexcept;
-    [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
+    // The requests of blocking calls. A call that waits does not exclude calls of other threads,
+    // which use other requests.
+    [[nodiscard]] request_cache<collective_request, 16>& kept() noexcept { return kept_; }
     // Number of splits of this group that are not complete; group_exchange counts them.
     [[nodiscard]] unsigned& splits() noexcept { return splits_; }
     // Returns how many siblings (ucg_group_make_sibling) can still be made. Any thread.
@@ -157,7 +161,7 @@ private:
     unsigned splits_ = 0;
     unsigned requests_ = 0;
     agreement agreement_{*this};
-    kept_requests kept_;
+    request_cache<collective_request, 16> kept_;
     std::optional<node::operation> fast_barrier_;
 };
 

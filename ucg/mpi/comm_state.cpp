@@ -35,11 +35,6 @@ cached_lookup& cache_slot(MPI_Comm comm) noexcept {
     return lookup_cache[(number_of(comm) * 0x9e3779b97f4a7c15ULL) >> 61];
 }
 
-bool is_same_call(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
-    return a.coll == b.coll && a.count == b.count && a.type == b.type && a.op == b.op &&
-           a.root == b.root && a.flags == b.flags;
-}
-
 void on_end(ucg_request_h, ucs_status_t, void* arg) {
     auto* const cached = static_cast<cached_request*>(arg);
     if (cached->owner != nullptr) progress_engine().ended(*cached->owner);
@@ -305,17 +300,18 @@ void comm_state::destroy_all() noexcept {
 ucs_status_t comm_state::make_request(prepared_call& call, std::unique_ptr<cached_request>& made) {
     auto cached = std::make_unique<cached_request>();
     cached->blocks = call.blocks;
-    cached->args = call.args;
+    cached->own_args = call.args;
     const auto array = [](const std::vector<std::uint64_t>& values) {
         return values.empty() ? nullptr : values.data();
     };
-    cached->args.src_counts = array(cached->blocks.src_counts);
-    cached->args.src_displs = array(cached->blocks.src_displs);
-    cached->args.dst_counts = array(cached->blocks.dst_counts);
-    cached->args.dst_displs = array(cached->blocks.dst_displs);
-    cached->args.callback = on_end;
-    cached->args.callback_arg = cached.get();
-    const ucs_status_t status = ucg_request_init(group_->handle, &cached->args, &cached->request);
+    cached->own_args.src_counts = array(cached->blocks.src_counts);
+    cached->own_args.src_displs = array(cached->blocks.src_displs);
+    cached->own_args.dst_counts = array(cached->blocks.dst_counts);
+    cached->own_args.dst_displs = array(cached->blocks.dst_displs);
+    cached->own_args.callback = on_end;
+    cached->own_args.callback_arg = cached.get();
+    const ucs_status_t status =
+        ucg_request_init(group_->handle, &cached->own_args, &cached->request);
     if (cached->request != nullptr) made = std::move(cached);
     return status;
 }
@@ -329,42 +325,21 @@ ucs_status_t comm_state::end_refused(const cached_request& request,
 }
 
 ucs_status_t comm_state::get(prepared_call& call, cached_request*& request) {
-    auto& cached = group_->kept;
-    for (std::size_t i = 0; i < cached.size(); ++i) {
-        cached_request& each = *cached[i];
-        if (!is_same_call(each.args, call.args) || each.busy.load(std::memory_order_acquire) ||
-            !(call.blocks == each.blocks))
-            continue;
-        // Frequently used requests move to the front, and others to the end.
-        if (i != 0) std::swap(cached[i], cached[i / 2]);
-        request = &each;
-        if (each.args.src == call.args.src && each.args.dst == call.args.dst) return UCS_OK;
+    request = group_->kept.find([&](const cached_request& each) {
+        return is_same_kind(each.args(), call.args) && each.blocks == call.blocks;
+    });
+    if (request == nullptr) {
+        std::unique_ptr<cached_request> made;
+        const ucs_status_t status = make_request(call, made);
+        if (status != UCS_OK) return made ? end_refused(*made, status) : status;
+        request = &group_->kept.add(std::move(made));
+    } else if (request->args().src != call.args.src || request->args().dst != call.args.dst) {
         const ucs_status_t status =
-            ucg_request_set_buffers(each.request, call.args.src, call.args.dst);
-        each.args.src = call.args.src;
-        each.args.dst = call.args.dst;
-        return status == UCS_OK ? UCS_OK : end_refused(each, status);
+            ucg_request_set_buffers(request->request, call.args.src, call.args.dst);
+        request->own_args.src = call.args.src;
+        request->own_args.dst = call.args.dst;
+        if (status != UCS_OK) return end_refused(*request, status);
     }
-    std::unique_ptr<cached_request> made;
-    const ucs_status_t status = make_request(call, made);
-    if (status != UCS_OK) return made ? end_refused(*made, status) : status;
-    // Requests for long vectors may use as much memory as the program's data, so only one is
-    // cached.
-    constexpr std::uint64_t long_count = 1 << 18;
-    if (call.args.count > long_count)
-        std::erase_if(cached, [](const auto& each) {
-            return each->args.count > long_count && !each->busy.load(std::memory_order_acquire);
-        });
-    constexpr std::size_t most = 32;
-    while (cached.size() >= most) {
-        const auto idle = std::find_if(cached.rbegin(), cached.rend(), [](const auto& each) {
-            return !each->busy.load(std::memory_order_acquire);
-        });
-        if (idle == cached.rend()) break;
-        cached.erase(std::next(idle).base());
-    }
-    cached.insert(cached.begin(), std::move(made));
-    request = cached.front().get();
     return UCS_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "ucg/core/request_cache.hpp"
 #include "ucg/mpi/exchange.hpp"
 #include "ucg/mpi/prepared.hpp"
 #include "ucg/mpi/progress.hpp"
@@ -19,7 +20,7 @@ namespace ucg::mpi {
 // A request of ucg that is reused by calls that differ in their buffers only. Owned by the group,
 // or by one persistent operation.
 struct cached_request {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    ucg_coll_args_t own_args = UCG_COLL_ARGS_INIT;
     block_arrays blocks;
     ucg_request_h request = nullptr;
     // Notified when the request ends. Null while a blocking call uses the request.
@@ -30,6 +31,8 @@ struct cached_request {
     cached_request(const cached_request&) = delete;
     cached_request& operator=(const cached_request&) = delete;
     ~cached_request() { ucg_request_free(request); }
+    [[nodiscard]] bool is_idle() const noexcept { return !busy.load(std::memory_order_acquire); }
+    [[nodiscard]] const ucg_coll_args_t& args() const noexcept { return own_args; }
 };
 
 // Serves one communicator at a time. Owned by the communicator's comm_state, or by the spare
@@ -37,7 +40,7 @@ struct cached_request {
 struct group {
     ucg_group_h handle = nullptr;
     std::unique_ptr<exchange> rounds;  // destroyed after the group; null for a sibling
-    std::vector<std::unique_ptr<cached_request>> kept;
+    request_cache<cached_request, 32> kept;
     // Equal on all ranks of the group, and unique among the groups of each rank.
     std::int64_t number = 0;
     // Siblings of a group have the following numbers.
