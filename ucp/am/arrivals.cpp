@@ -293,7 +293,8 @@ bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     // search through all peers with each message.
     const std::uint64_t wanted = sender.arriving_share.used() + bytes;
     if (largest_share_ <= wanted) return false;
-    peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
+    peer* const most = owner_.find_peer_with_most(
+        [](const peer& each) -> const limit_share& { return each.arriving_share; });
     ++searches_;
     largest_share_ = most == nullptr ? 0 : most->arriving_share.used();
     if (most == &sender || largest_share_ <= wanted) return false;

@@ -2,7 +2,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
-#include "ucp/stream/channel.hpp"
+#include "ucp/stream/endpoint.hpp"
 #include "ucp/stream/send.hpp"
 
 namespace {
@@ -12,16 +12,17 @@ using namespace ucp::capi;
 
 // Endpoints that were returned move to the end of the list, so that each gets its turn.
 std::size_t list_ready(worker& owner, ucp_stream_poll_ep_t* entries, std::size_t capacity) {
-    worker::stream_list shown;
+    auto& ready = slot_of<worker_streams>(owner).ready;
+    stream_list shown;
     std::size_t count = 0;
-    while (count < capacity && !owner.streams().empty()) {
-        stream_channel& next = owner.streams().front();
-        owner.streams().pop_front();
+    while (count < capacity && !ready.empty()) {
+        stream_channel& next = ready.front();
+        ready.pop_front();
         shown.push_back(next);
         ucp::ep& endpoint = next.owner();
         entries[count++] = {handle(endpoint), endpoint.user_data(), 0, {}};
     }
-    owner.streams().splice(owner.streams().end(), shown);
+    ready.splice(ready.end(), shown);
     return count;
 }
 
@@ -55,7 +56,7 @@ ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, si
     ucp::ep& endpoint = from(ep);
     const worker_guard guard(endpoint.owner().lock());
     return guarded("ucp_stream_recv_nbx", [&] {
-        return endpoint.stream().receive(buffer, count, *length, operation(*param));
+        return stream_of(endpoint).receive(buffer, count, *length, operation(*param));
     });
 }
 
@@ -77,7 +78,7 @@ ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length) {
     ucp::ep& endpoint = from(ep);
     const worker_guard guard(endpoint.owner().lock());
     return guarded(call, [&]() -> ucs_status_ptr_t {
-        void* const data = endpoint.stream().take(*length);
+        void* const data = stream_of(endpoint).take(*length);
         if (data != nullptr || !endpoint.incoming_over()) return data;
         return UCS_STATUS_PTR(endpoint.failure() != UCS_OK ? endpoint.failure()
                                                            : UCS_ERR_CONNECTION_RESET);
@@ -88,7 +89,7 @@ void ucp_stream_data_release(ucp_ep_h ep, void* data) {
     if (ep == nullptr || data == nullptr) return;
     ucp::ep& endpoint = from(ep);
     const worker_guard guard(endpoint.owner().lock());
-    endpoint.stream().release(stream_chunk::from_data(data));
+    stream_of(endpoint).release(stream_chunk::from_data(data));
 }
 
 ucs_status_t ucp_stream_recv_request_test(void* handle, size_t* length_p) {

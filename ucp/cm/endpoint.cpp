@@ -406,7 +406,7 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
     manager& parent = owner.connections();
     peer& nobody = owner.add_unknown_peer();
     const peer_use kept(nobody);
-    ep* made = new ep(owner, nobody, owner.next_socket_number());
+    ep* made = &ep::make(owner, nobody, owner.next_socket_number());
     made->adopt(params, std::string(params.name));
     made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::client,
                                          ucs::sys::random_id() & token_mask));
@@ -461,7 +461,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
         from->refuse(wire::reason::unreachable, parent);
         return status;
     }
-    ep* made = new ep(owner, *to, owner.next_socket_number());
+    ep* made = &ep::make(owner, *to, owner.next_socket_number());
     made->adopt(params, std::string(params.name));
     made->set_remote_id(request.ep);
     made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token));

@@ -5,13 +5,12 @@
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/configuration_line.hpp"
+#include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receiver.hpp"
-#include "ucp/stream/arrivals.hpp"
-#include "ucp/stream/channel.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -40,7 +39,9 @@ void ep::renew_id() noexcept {
     }
 }
 
-ep::~ep() {
+ep::~ep() = default;
+
+void ep::end() noexcept {
     enter(state::closed);
     if (final_message_.pending_hook.is_linked()) remote_->am().pending_remove(final_message_);
     cm_part_.reset();
@@ -56,7 +57,7 @@ void ep::mark_uninvited() noexcept {
 void ep::end_uninvited() noexcept {
     if (!std::exchange(uninvited_, false)) return;
     remote_->uninvited().remove_endpoint();
-    if (stream_ != nullptr) stream_->end_uninvited();
+    publish(events::ownership_changed{*this});
 }
 
 void ep::end_for_limit() noexcept {
@@ -78,7 +79,7 @@ void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_data_ = params.user_data;
     no_loopback_ = params.no_loopback;
     name_ = std::move(name);
-    if (stream_ != nullptr) stream_->show_ready();
+    publish(events::ownership_changed{*this});
     watch_peer();
 }
 
@@ -215,14 +216,6 @@ void ep::enter(state next) noexcept {
     state_ = next;
 }
 
-stream_channel& ep::stream() {
-    if (stream_ == nullptr) {
-        stream_ =
-            std::make_unique<stream_channel>(*this, owner_.owner().options().stream_window.bytes);
-    }
-    return *stream_;
-}
-
 void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
     cm_part_ = std::move(part);
 }
@@ -314,7 +307,7 @@ void ep::become_ready() {
     draining_ = true;
     run_waiting();
     draining_ = false;
-    if (close_pending_) stop_reading();
+    if (close_pending_) publish(events::closing_flush_began{*this});
     // The short path opens last: a send must not overtake those that waited.
     allow_short();
     check_flushes();
@@ -367,8 +360,7 @@ void ep::peer_closed() {
         close_unowned();
         return;
     }
-    // The peer raises the limit of waiting stream sends no more.
-    note_reader_gone();
+    publish(events::peer_closed{*this});
     // A closing flush continues: the peer still answers what it was sent before.
     if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
@@ -395,10 +387,10 @@ void ep::fail(ucs_status_t status, bool notify_peer) {
     }
 }
 
-// The close message may wait for as long as the peer does not read. No program reads the stored
-// bytes of the stream, so they are dropped now and no longer count.
+// The close message may wait for as long as the peer does not read. What no program reads is
+// dropped now and no longer counts.
 void ep::close_unowned() noexcept {
-    if (stream_ != nullptr) stream_->drop_stored();
+    publish(events::closed_unread{*this});
     handle(event::local_close);
 }
 
@@ -423,7 +415,7 @@ void ep::abort_messages(ucs_status_t status) {
 
 void ep::abort_incoming(ucs_status_t status) {
     abort_messages(status);
-    if (stream_ != nullptr) stream_->end_receives(status);
+    publish(events::incoming_ended{*this, status});
 }
 
 void ep::abort_all(ucs_status_t status) {
@@ -454,29 +446,13 @@ bool ep::awaits_connection(bool closes) const noexcept {
     return state_ == state::requested && (closes || cm_part_ != nullptr);
 }
 
-// Tells the peer that this side reads no more. Before the closing flush has ended, only this
-// program knows that, and the peer's sends may wait for its reading. Posted receives still get
-// their bytes.
-void ep::stop_reading() {
-    const bool reads = stream_ != nullptr && stream_->awaits_bytes();
-    if (!reads && !sends_.empty()) stream_notify_no_reader(*this);
-}
-
-void ep::receives_ended() {
-    if (close_pending_ && state_ == state::ready) stop_reading();
-}
-
-void ep::note_reader_gone() {
-    reader_gone_ = true;
-    if (stream_ != nullptr) stream_->resume();
-}
-
 ucs_status_t ep::start_flush(request& flush) {
     flush.via = this;
     if (!await_copied() && !flush.state.flush.close_after) return UCS_ERR_NO_MEMORY;
     flush.state.flush.until = sequence_;
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
-    if (flush.state.flush.close_after && state_ == state::ready) stop_reading();
+    if (flush.state.flush.close_after && state_ == state::ready)
+        publish(events::closing_flush_began{*this});
     const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
     // Earlier flushes may be about to end, one after the other: a close in the callback of one must
     // not overtake the rest.
@@ -491,7 +467,7 @@ ucs_status_t ep::start_flush(request& flush) {
 
 // Ending an operation may call this function again; the outer call then checks once more.
 void ep::check_flushes() {
-    if (stream_ != nullptr) stream_->resume();
+    if (is_end_watched_) publish(events::operation_ended{*this});
     looks_again_ = true;
     if (checking_) return;
     checking_ = true;
@@ -526,7 +502,7 @@ void ep::end_flush(request& flush, ucs_status_t status) {
 void ep::detach_user() noexcept {
     user_owned_ = false;
     error_handler_.cb = nullptr;
-    if (stream_ != nullptr) stream_->ready_hook.unlink();
+    publish(events::ownership_changed{*this});
 }
 
 void ep::close_flushed() {

@@ -17,7 +17,6 @@
 namespace ucp {
 
 class peer;
-class stream_channel;
 
 namespace cm {
 class ep_part;
@@ -39,10 +38,11 @@ struct ep_params {
 // One endpoint. Owned by the worker, which destroys it when neither the program nor the peer needs
 // it any more. All endpoints to the same worker share the peer object. Kept small: nothing is set
 // up before the first use. Owner context.
-class ep final : public ucs::vfs::object {
+class ep : public ucs::vfs::object {
 public:
-    ep(worker& owner, peer& to, std::uint64_t number);
-    ~ep();
+    // Makes an endpoint with the slots of all features (ucp/features).
+    [[nodiscard]] static ep& make(worker& owner, peer& to, std::uint64_t number);
+    virtual ~ep();
     ep(const ep&) = delete;
     ep& operator=(const ep&) = delete;
 
@@ -130,14 +130,11 @@ public:
     [[nodiscard]] const uct::iface_attr& lane_attr() const noexcept;
     void remove_recv(request& recv) noexcept { recvs_.erase(recvs_.iterator_to(recv)); }
 
-    // The byte stream to and from the peer; made at first use.
-    [[nodiscard]] stream_channel& stream();
-    [[nodiscard]] stream_channel* opened_stream() const noexcept { return stream_.get(); }
-    // The peer's program reads no stream any more: sends that wait for its window fail.
-    void note_reader_gone();
-    [[nodiscard]] bool reader_gone() const noexcept { return reader_gone_; }
-    // No receive of the stream waits any more: when this side closes, the peer is notified.
-    void receives_ended();
+    // From now on events::operation_ended is published.
+    void watch_ends() noexcept { is_end_watched_ = true; }
+    [[nodiscard]] bool has_sends() const noexcept { return !sends_.empty(); }
+    // Returns whether a flush of the program will close the endpoint.
+    [[nodiscard]] bool closes_after_flush() const noexcept { return close_pending_; }
 
     // --- control ---
     // Hands the endpoint to the program, maybe one that a peer's request made before the program
@@ -243,6 +240,11 @@ public:
     // Protocols of the peer's lanes changed: takes the new table.
     void refresh_protocols() noexcept;
 
+protected:
+    ep(worker& owner, peer& to, std::uint64_t number);
+    // Ends the endpoint before its slots are destroyed.
+    void end() noexcept;
+
 private:
     void end_uninvited() noexcept;
     void close_unowned() noexcept;
@@ -253,7 +255,6 @@ private:
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;
     void peer_closed();
-    void stop_reading();
     void fail(ucs_status_t status, bool notify_peer);
     void destroy_if_over() noexcept;
     static ucs_status_t progress_final_message(uct::pending_request& queued) noexcept;
@@ -307,24 +308,20 @@ private:
     bool direct_ = false;  // see reaches_directly
     bool fenced_ = false;  // there are fences
     ucs_status_t refused_ = UCS_OK;
+    wire::wireup_type final_message_type_{};
+    wire::end_reason reason_for_end_{};
     unsigned pending_replies_ = 0;
-    bool close_pending_ = false;  // a flush will close the endpoint
-    bool reader_gone_ = false;    // the peer reads our stream no more
+    bool close_pending_ = false;   // a flush will close the endpoint
+    bool is_end_watched_ = false;  // see watch_ends
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};
     void* user_data_ = nullptr;
     std::unique_ptr<cm::ep_part> cm_part_;
     std::string name_;
-    std::unique_ptr<stream_channel> stream_;
     std::unique_ptr<remote_tracker> tracker_;  // nullptr: no operation on the peer's memory yet
     uct::pending_request final_message_{.progress = progress_final_message, .pending_hook = {}};
-    wire::wireup_type final_message_type_{};
-    wire::end_reason reason_for_end_{};
 };
-
-// Kept small: thousands of endpoints are normal.
-static_assert(sizeof(ep) <= 384);
 
 // Returns whether the sender's endpoint is over; then no message of it is begun, because partial
 // messages are dropped. `from`: result of find_ep.

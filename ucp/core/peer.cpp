@@ -28,7 +28,9 @@ peer::peer(worker& owner, const ucs::security::public_key& identity, source from
       packed_(std::move(packed_address)),
       uninvited_(owner.uninvited(), *this) {}
 
-peer::~peer() {
+peer::~peer() = default;
+
+void peer::end() noexcept {
     end_kept();
     disconnect();
     exposed_.clear_and_dispose([](exposed_buffer* each) { delete each; });

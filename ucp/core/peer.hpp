@@ -34,9 +34,12 @@ public:
     // the same address.
     enum class source : std::uint8_t { given, claimed };
 
-    peer(worker& owner, const ucs::security::public_key& identity, source from,
-         std::vector<std::byte> packed_address);
-    ~peer();
+    // Makes a peer with the slots of all features (ucp/features).
+    [[nodiscard]] static std::unique_ptr<peer> make(worker& owner,
+                                                    const ucs::security::public_key& identity,
+                                                    source from,
+                                                    std::vector<std::byte> packed_address);
+    virtual ~peer();
     peer(const peer&) = delete;
     peer& operator=(const peer&) = delete;
 
@@ -234,10 +237,9 @@ public:
     // Returns whether control messages are still sent to the peer: neither a lost lane nor a limit
     // has ended that.
     [[nodiscard]] bool is_sent_control() const noexcept { return is_sent_control_; }
-    // The peer's shares of worker::waiting, am_receiver::arriving and worker::unread.
+    // The peer's shares of worker::waiting and am_receiver::arriving.
     limit_share waiting_share;
     limit_share arriving_share;
-    limit_share unread_share;
 
     // Endpoints by socket address find each other by their ids, so they have a number range of
     // their own.
@@ -324,6 +326,12 @@ public:
     [[nodiscard]] std::string explain_protocols() const;
     [[nodiscard]] std::string explain() const;
     [[nodiscard]] bool dead() const noexcept { return dead_; }
+
+protected:
+    peer(worker& owner, const ucs::security::public_key& identity, source from,
+         std::vector<std::byte> packed_address);
+    // Ends the peer before its slots are destroyed.
+    void end() noexcept;
 
 private:
     using lane = wireup::lane;

@@ -9,11 +9,11 @@
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/distance.hpp"
+#include "ucp/core/events.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/sender.hpp"
-#include "ucp/stream/arrivals.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -22,7 +22,7 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& parent,
                                                     const worker_params& params) {
     auto events = ucs::async::event_loop::create();
     if (!events) return events.status();
-    std::unique_ptr<worker> made(new worker(parent, params, std::move(*events)));
+    std::unique_ptr<worker> made = make(parent, params, std::move(*events));
     if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
     if (params.event_fd >= 0) {
         if (const ucs_status_t status = made->join_event_set(); status != UCS_OK) return status;
@@ -104,7 +104,7 @@ void worker::show() {
     daemon_listener_ = ucs::vfs::daemon_listener::open(*events_, context_.source());
 }
 
-worker::~worker() {
+void worker::end() noexcept {
     ending_ = true;
     context_.detach(view_);
     view_->queries.close();
@@ -122,6 +122,9 @@ worker::~worker() {
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
     am_.reset();
     matcher_.reset();
+}
+
+worker::~worker() {
     interfaces_.clear();
     if (requests_.in_use() > 0 && !params_.ignore_request_leak) {
         ucs::log::warn(core_log,
@@ -168,12 +171,12 @@ ucs_status_t worker::open_interfaces() {
         assembler_.listen(fresh);
         matcher_->listen(fresh);
         am_->listen(fresh);
-        stream_listen(*this, fresh);
         flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_replies(*this, fresh);
         rma_listen(*this, fresh);
         rma_listen_replies(*this, fresh);
+        publish(events::interface_opened{*this, fresh});
         fresh.set_error_handler({[](void* arg, uct::ep& failed, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);
                                      const auto found = self.lanes_.find(&failed);
@@ -286,36 +289,31 @@ unsigned worker::fail_noted() {
 }
 
 unsigned worker::fail_for_limits() {
-    struct row {
-        const shared_limit& limit;
-        limit_share peer::*share;
-        const char* text;
-    };
-    const row rows[] = {
-        {waiting_, &peer::waiting_share, "does not take the answers that it asks for"},
-        {unread_, &peer::unread_share,
-         "has sent streams to endpoints that the program has not asked for"},
-    };
-    unsigned count = 0;
-    for (const row& each : rows) {
-        if (!each.limit.is_passed()) continue;
-        peer* const most = find_peer_with_most(each.share);
-        if (most == nullptr) continue;
-        rejected_.warn(proto_log,
-                       "worker {:x} {}: {} bytes are kept for it, and {} for all peers; its "
-                       "endpoints fail",
-                       most->uid(), each.text, (most->*each.share).used(), each.limit.used());
-        most->fail_for_limit();
-        ++count;
-    }
-    return count;
+    unsigned failed = fail_for_limit(
+        waiting_, [](const peer& each) -> const limit_share& { return each.waiting_share; },
+        "does not take the answers that it asks for");
+    publish(events::limits_checked{*this, failed});
+    return failed;
 }
 
-peer* worker::find_peer_with_most(limit_share peer::*share) noexcept {
+unsigned worker::fail_for_limit(const shared_limit& limit, share_getter share_of,
+                                const char* does) {
+    if (!limit.is_passed()) return 0;
+    peer* const most = find_peer_with_most(share_of);
+    if (most == nullptr) return 0;
+    rejected_.warn(proto_log,
+                   "worker {:x} {}: {} bytes are kept for it, and {} for all peers; its "
+                   "endpoints fail",
+                   most->uid(), does, share_of(*most).used(), limit.used());
+    most->fail_for_limit();
+    return 1;
+}
+
+peer* worker::find_peer_with_most(share_getter share_of) noexcept {
     peer* most = nullptr;
     const auto look_at = [&](peer& each) {
-        const std::uint64_t before = most == nullptr ? 0 : (most->*share).used();
-        if (each.is_sent_control() && (each.*share).used() > before) most = &each;
+        const std::uint64_t before = most == nullptr ? 0 : share_of(*most).used();
+        if (each.is_sent_control() && share_of(each).used() > before) most = &each;
     };
     for (const auto& [uid, each] : peers_)
         look_at(*each);
@@ -466,10 +464,10 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
     peer* known = find_peer(identity, packed);
     if (known == nullptr) {
         const auto address = packed.first(*address::packed_length(packed));
-        const auto made = peers_.emplace(
-            address::uid_of(identity),
-            std::make_unique<peer>(*this, identity, from,
-                                   std::vector<std::byte>(address.begin(), address.end())));
+        const auto made =
+            peers_.emplace(address::uid_of(identity),
+                           peer::make(*this, identity, from,
+                                      std::vector<std::byte>(address.begin(), address.end())));
         known = made->second.get();
     } else if (from == peer::source::claimed) {
         return *known;
@@ -567,7 +565,7 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     if (made == nullptr || to->is_self()) {
         const std::uint64_t number =
             params.apart ? peer::first_apart_number | 2 * apart_numbers_++ : to->next_number();
-        made = new ep(*this, *to, number);
+        made = &ep::make(*this, *to, number);
     }
     made->adopt(params, std::move(name));
     return made;
@@ -624,7 +622,7 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
             return nullptr;
         }
         make_room_for_endpoint(*from);
-        accepted = new ep(*this, *from, number);
+        accepted = &ep::make(*this, *from, number);
         accepted->mark_uninvited();
         if (!is_apart) from->offer(*accepted);
     }

@@ -24,7 +24,6 @@
 #include "ucp/proto/reuse_history.hpp"
 #include "ucp/proto/stream_rate.hpp"
 #include "ucp/rndv/rate_history.hpp"
-#include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
 #include "ucp/wakeup/yield_schedule.hpp"
@@ -59,11 +58,11 @@ struct worker_params {
 
 // Owns its interfaces, endpoints and requests. In thread mode MULTI every call from outside holds
 // `lock()`; otherwise the caller ensures that one thread at a time uses the worker.
-class worker final : public ucs::vfs::object {
+class worker : public ucs::vfs::object {
 public:
     static ucs::result<std::unique_ptr<worker>> create(const context& parent,
                                                        const worker_params& params);
-    ~worker();
+    virtual ~worker();
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
@@ -96,9 +95,6 @@ public:
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
     [[nodiscard]] am_receiver& messages() noexcept { return *am_; }
-    // Streams that have bytes for the program; the one that was reported longest ago comes first.
-    using stream_list = ucs::datastruct::auto_list<stream_channel, &stream_channel::ready_hook>;
-    [[nodiscard]] stream_list& streams() noexcept { return streams_; }
     // The longest header of the program's active messages.
     [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
@@ -112,12 +108,10 @@ public:
     // Limit on control messages and replies that wait for room on the lanes to their peers. A peer
     // that sends requests and does not read causes any number of them.
     [[nodiscard]] shared_limit& waiting() noexcept { return waiting_; }
-    // Limit on stored bytes of streams at endpoints that the program has not asked for, and so
-    // cannot read. Each stream has a window, but a peer may make many endpoints.
-    [[nodiscard]] shared_limit& unread() noexcept { return unread_; }
-    // Takes memory that counts towards one of these two limits. If the limit is exceeded, the peer
-    // with the largest share fails with the next progress, not at once, because the caller is in
-    // the middle of other work.
+    // Takes memory that counts towards this limit, or one that a feature checks when
+    // events::limits_checked is published. If the limit is exceeded, the peer with the largest
+    // share fails with the next progress, not at once, because the caller is in the middle of other
+    // work.
     void take(shared_limit& limit, limit_share& share, std::uint64_t bytes) noexcept {
         limit.take(share, bytes);
         if (limit.is_passed()) [[unlikely]] {
@@ -127,7 +121,11 @@ public:
     }
     // Returns the peer with the largest share of a limit, or nullptr if no peer has any. Peers that
     // have failed already are excluded.
-    [[nodiscard]] peer* find_peer_with_most(limit_share peer::*share) noexcept;
+    using share_getter = const limit_share& (*)(const peer&);
+    [[nodiscard]] peer* find_peer_with_most(share_getter share_of) noexcept;
+    // Fails that peer if the limit is exceeded, and logs the reason: the peer `does` something.
+    // Returns the number of failed peers.
+    unsigned fail_for_limit(const shared_limit& limit, share_getter share_of, const char* does);
 
     // Throttled log for invalid messages of peers, including those of the interfaces.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -340,6 +338,12 @@ public:
     }
     [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
+protected:
+    worker(const context& parent, const worker_params& params,
+           std::unique_ptr<ucs::async::event_loop> events);
+    // Ends endpoints and peers before the slots are destroyed.
+    void end() noexcept;
+
 private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
@@ -359,8 +363,9 @@ private:
                                      std::span<const std::byte> packed);
     [[nodiscard]] peer_table::iterator find_in_table(const peer& wanted) noexcept;
     [[nodiscard]] peer* find_peer_behind(std::uint64_t connection) const noexcept;
-    worker(const context& parent, const worker_params& params,
-           std::unique_ptr<ucs::async::event_loop> events);
+    // Makes a worker with the slots of all features (ucp/features).
+    static std::unique_ptr<worker> make(const context& parent, const worker_params& params,
+                                        std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
     void show();
@@ -423,7 +428,6 @@ private:
     std::unique_ptr<tag_matcher> matcher_;
     std::unique_ptr<am_receiver> am_;
     std::size_t max_am_header_ = 0;
-    stream_list streams_;
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;
@@ -464,7 +468,6 @@ private:
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
     shared_limit waiting_{ucs::sys::peer_memory_limit()};
-    shared_limit unread_{ucs::sys::peer_memory_limit()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // the worker is being destroyed

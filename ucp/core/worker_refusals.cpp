@@ -57,8 +57,8 @@ void worker::end_one_uninvited(bool only_with_descriptor) noexcept {
 
 peer& worker::add_passing_peer(const ucs::security::public_key& identity,
                                std::span<const std::byte> packed) {
-    auto fresh = std::make_unique<peer>(*this, identity, peer::source::claimed,
-                                        std::vector<std::byte>(packed.begin(), packed.end()));
+    auto fresh = peer::make(*this, identity, peer::source::claimed,
+                            std::vector<std::byte>(packed.begin(), packed.end()));
     dead_peers_.push_back(*fresh);
     ++dead_count_;
     return *fresh.release();

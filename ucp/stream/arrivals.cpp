@@ -6,6 +6,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/stream/endpoint.hpp"
 
 namespace ucp {
 
@@ -44,31 +45,31 @@ void deliver_data(void* arg, uct::peer_bytes message) {
         return;
     }
     const uct::peer_bytes data = message.after(sizeof header);
-    fail(owner, *receiver, receiver->stream().arrived(data.payload(), data.size()));
+    fail(owner, *receiver, stream_of(*receiver).arrived(data.payload(), data.size()));
 }
 
 void* locate_data(void* arg, const void* header, std::size_t length) noexcept {
     const ep* const receiver = find_receiver(*static_cast<worker*>(arg), header_at(header));
-    if (receiver == nullptr || receiver->opened_stream() == nullptr) return nullptr;
-    return receiver->opened_stream()->receive_address(length);
+    if (receiver == nullptr || opened_stream_of(*receiver) == nullptr) return nullptr;
+    return opened_stream_of(*receiver)->receive_address(length);
 }
 
 void landed_data(void* arg, const void* header, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
     ep* const receiver = find_receiver(owner, header_at(header));
     // The receive may have ended meanwhile; then its buffer must not be used.
-    if (receiver == nullptr || receiver->opened_stream()->receive_address(length) == nullptr)
+    if (receiver == nullptr || opened_stream_of(*receiver)->receive_address(length) == nullptr)
         return;
-    fail(owner, *receiver, receiver->opened_stream()->landed(length));
+    fail(owner, *receiver, opened_stream_of(*receiver)->landed(length));
 }
 
 void on_credit(worker& owner, const wire::stream_credit_header& header) {
     ep* const from = owner.find_ep(header.ep);
     if (from == nullptr || from->failure() != UCS_OK) return;
     if (header.limit == wire::no_reader) {
-        from->note_reader_gone();  // also for a stream that has not sent yet
-    } else if (from->opened_stream() != nullptr) {
-        from->opened_stream()->raise_limit(header.limit);
+        note_reader_gone(*from);  // also for a stream that has not sent yet
+    } else if (opened_stream_of(*from) != nullptr) {
+        opened_stream_of(*from)->raise_limit(header.limit);
     }
 }
 
@@ -84,7 +85,7 @@ void stream_listen(worker& owner, uct::iface& iface) {
 void stream_notify_no_reader(ep& closing) {
     const peer& reader = closing.remote();
     if (closing.remote_id() == closing.id() && reader.uid() == closing.owner().uid()) {
-        closing.note_reader_gone();  // an endpoint to itself
+        note_reader_gone(closing);  // an endpoint to itself
         return;
     }
     const wire::stream_credit_header header{closing.remote_id(), wire::no_reader};

@@ -6,6 +6,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/stream/endpoint.hpp"
 #include "ucs/sys/heap_cost.hpp"
 
 namespace ucp {
@@ -128,18 +129,20 @@ void stream_channel::drop_stored() noexcept {
 
 void stream_channel::end_uninvited() noexcept {
     const std::size_t counted = std::exchange(unread_, 0);
-    owner_.owner().unread().give_back(owner_.remote().unread_share, counted);
+    slot_of<worker_streams>(owner_.owner())
+        .unread.give_back(slot_of<peer_unread>(owner_.remote()).share, counted);
 }
 
 void stream_channel::show_ready() noexcept {
     if (stored_.empty() || !owner_.owned_by_user() || ready_hook.is_linked()) return;
-    owner_.owner().streams().push_back(*this);
+    slot_of<worker_streams>(owner_.owner()).ready.push_back(*this);
 }
 
 void stream_channel::note_unread(const stream_chunk& fresh) noexcept {
     const std::uint64_t bytes = ucs::sys::heap_cost(sizeof fresh + fresh.capacity);
     unread_ += bytes;
-    owner_.owner().take(owner_.owner().unread(), owner_.remote().unread_share, bytes);
+    owner_.owner().take(slot_of<worker_streams>(owner_.owner()).unread,
+                        slot_of<peer_unread>(owner_.remote()).share, bytes);
 }
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
@@ -179,7 +182,7 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
         if (!satisfied(front.state.stream, front.state.stream.received)) continue;
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
-        if (waiting_.empty()) owner_.receives_ended();
+        if (waiting_.empty()) stream_receives_ended(owner_);
     }
     return length > 0 ? store(data, length) : UCS_OK;  // stored bytes make the endpoint ready
 }
@@ -201,7 +204,7 @@ ucs_status_t stream_channel::landed(std::size_t length) {
     if (satisfied(front.state.stream, front.state.stream.received)) {
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
-        if (waiting_.empty()) owner_.receives_ended();
+        if (waiting_.empty()) stream_receives_ended(owner_);
     }
     return UCS_OK;
 }
@@ -240,7 +243,8 @@ void stream_channel::unblock(request& send) noexcept {
 }
 
 bool stream_channel::reader_gone() const noexcept {
-    return owner_.reader_gone() || owner_.connection() == wireup::state::peer_closed;
+    return slot_of<ep_stream>(owner_).is_reader_gone ||
+           owner_.connection() == wireup::state::peer_closed;
 }
 
 void stream_channel::resume_first() {

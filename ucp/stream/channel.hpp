@@ -43,7 +43,7 @@ public:
     // Drops stored bytes that the program will not read.
     void drop_stored() noexcept;
     // Call when the program has taken over the endpoint, or when it ends. The stored bytes no
-    // longer count in worker::unread.
+    // longer count in worker_streams::unread.
     void end_uninvited() noexcept;
 
     // Call when the peer sends nothing more. Waiting receives end with the status. Stored bytes can
@@ -107,7 +107,7 @@ private:
     std::uint64_t received_ = 0;
     std::uint64_t taken_ = 0;  // bytes of these that the program has taken
     std::uint64_t granted_;    // the limit that was sent to the peer
-    std::size_t unread_ = 0;   // memory that counts in worker::unread
+    std::size_t unread_ = 0;   // memory that counts in worker_streams::unread
     ucs::datastruct::list<request, &request::active_hook> waiting_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> stored_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> handed_out_;

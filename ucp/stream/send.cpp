@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "ucp/stream/channel.hpp"
+#include "ucp/stream/endpoint.hpp"
 
 namespace ucp {
 
@@ -19,14 +19,14 @@ constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_
 // Ends the send when all its bytes are handed over, or when the rest will not be sent. An empty
 // send has no turn to pass.
 void end(request& send, ucs_status_t status) {
-    if (send.state.send.buffer.length() > 0) send.via->stream().pass_turn();
+    if (send.state.send.buffer.length() > 0) stream_of(*send.via).pass_turn();
     end_fragments(send, status);
 }
 
 // Sends as many bytes as the credits allow; the rest waits in the channel.
 ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
-    stream_channel& channel = send.via->stream();
+    stream_channel& channel = stream_of(*send.via);
     const std::size_t length = state.buffer.length();
     if (!std::exchange(state.started, true)) {
         begin_fragments(send, 0, [](request& done) { finish_send(done, UCS_OK); });
@@ -58,7 +58,7 @@ ucs_status_t progress(request& send) {
 }
 
 void abandon(request& send) {
-    send.via->stream().unblock(send);
+    stream_of(*send.via).unblock(send);
 }
 
 constinit const protocol stream_fragments{
@@ -76,7 +76,8 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
         describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
     if (status != UCS_OK) return abandon_call(*send, status);
     send->state.send.proto = &stream_fragments;
-    if (send->state.send.buffer.length() > 0) send->state.send.message = to.stream().next_number();
+    if (send->state.send.buffer.length() > 0)
+        send->state.send.message = stream_of(to).next_number();
     to.submit(*send);
     return end_call(*send, params);
 }
@@ -85,7 +86,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
 
 ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
                              const operation& params) {
-    stream_channel& channel = to.stream();
+    stream_channel& channel = stream_of(to);
     const ucp_datatype_t datatype = params.datatype();
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ucp/core/worker.hpp"
-#include "ucp/stream/channel.hpp"
+#include "ucp/stream/endpoint.hpp"
 
 namespace ucp {
 
@@ -36,7 +36,8 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
     into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
     into.file("pending_flushes", [this] { return std::to_string(flushes_.size()); });
-    if (stream_ != nullptr) into.folder("stream", *stream_);
+    if (const stream_channel* const opened = opened_stream_of(*this))
+        into.folder("stream", *opened);
     into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, *remote_); });
     into.file("lanes", [this] { return remote_->explain_lanes(); });
     into.file("transports", [this] { return remote_->explain_transports(); });

@@ -7,7 +7,7 @@
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
 #include "ucp/rndv/wire.hpp"
-#include "ucp/stream/wire.hpp"
+#include "ucp/stream/endpoint.hpp"
 
 namespace {
 
@@ -272,10 +272,10 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     greedy.sender.send(wire::stream_data, wire::stream_data_header{made->id()},
                        std::vector<std::byte>(1000));
     in.deliver(greedy);
-    REQUIRE(in.worker->unread().used() > 0);
+    REQUIRE(slot_of<ucp::worker_streams>(*in.worker).unread.used() > 0);
     send_message(wireup_type::close, made->id());
     REQUIRE(in.worker->find_ep(made->id()) == made);  // its final message waits
-    CHECK(in.worker->unread().used() == 0);
+    CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     const std::uint64_t id = made->id();
     greedy.read(in);
     CHECK(in.worker->find_ep(id) == nullptr);
@@ -296,7 +296,9 @@ TEST_CASE("a peer whose share of a limit stays fails once, and then the others",
     in.settle();
     CHECK(first.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(second.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(in.worker->find_peer_with_most(&ucp::peer::waiting_share) == nullptr);
+    CHECK(in.worker->find_peer_with_most([](const ucp::peer& each) -> const ucp::limit_share& {
+        return each.waiting_share;
+    }) == nullptr);
     in.settle();
     CHECK(log.count("does not take the answers") == 2);
     in.check_serves_others();

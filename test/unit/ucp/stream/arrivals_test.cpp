@@ -4,6 +4,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/stream/endpoint.hpp"
 
 namespace {
 
@@ -11,7 +12,7 @@ using namespace ucp_test;
 namespace wire = ucp::wire;
 
 std::size_t stored(const raw_world& in) {
-    return in.ep().opened_stream() == nullptr ? 0 : in.ep().opened_stream()->stored();
+    return opened_stream_of(in.ep()) == nullptr ? 0 : opened_stream_of(in.ep())->stored();
 }
 
 // Returns the endpoints that ucp_stream_worker_poll lists.
@@ -77,7 +78,7 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a log
 
 TEST_CASE("a credit raises the limit and never lowers it") {
     raw_world in(settings{});
-    ucp::stream_channel& channel = in.ep().stream();
+    ucp::stream_channel& channel = stream_of(in.ep());
     CHECK(channel.may_send(wire::first_stream_window));
     CHECK(!channel.may_send(wire::first_stream_window + 1));
     in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), 100});
@@ -236,7 +237,7 @@ TEST_CASE("streams at endpoints that the program has not asked for are limited")
     const test::log_capture log;
     constexpr std::size_t piece = 8000;
     constexpr std::size_t each = wire::first_stream_window / piece * piece;
-    in.worker->unread().set_most(3 * each);
+    slot_of<ucp::worker_streams>(*in.worker).unread.set_most(3 * each);
     // Makes an endpoint here, and sends as much as its window allows.
     std::uint64_t connected = 0;
     const auto fill_one = [&] {
@@ -262,21 +263,21 @@ TEST_CASE("streams at endpoints that the program has not asked for are limited")
     in.peer.send(wire::stream_data, wire::stream_data_header{in.ep_id()},
                  std::vector<std::byte>(piece));
     in.settle();
-    CHECK(in.worker->unread().used() == 0);
+    CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     const std::uint64_t first = fill_one();
-    CHECK(in.worker->unread().used() >= each);
+    CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() >= each);
     // When the program makes the endpoint, it is read like any other.
     ucp::ep& made = ucp::capi::from(in.make_ep());
     REQUIRE(made.id() == first);
-    CHECK(made.opened_stream()->stored() == each);
-    CHECK(in.worker->unread().used() == 0);
+    CHECK(opened_stream_of(made)->stored() == each);
+    CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     fill_one();
     fill_one();
     CHECK(in.ep().failure() == UCS_OK);
     fill_one();
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(in.worker->unread().used() == 0);
+    CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     CHECK(log.count("that the program has not asked for", ucs::log::level::warn) == 1);
     // Streams of the program's endpoints can still be read.
-    CHECK(made.opened_stream()->stored() == each);
+    CHECK(opened_stream_of(made)->stored() == each);
 }

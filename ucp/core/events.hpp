@@ -1,0 +1,69 @@
+// Events by which the core notifies the features of a worker.
+#pragma once
+
+#include "ucs/type/status.h"
+
+namespace uct {
+class iface;
+}
+
+namespace ucp {
+
+class ep;
+class worker;
+
+// Calls `on(event)` of each feature that has such a function, in the order of
+// ucp/features/list.hpp, which also defines this function. After link-time optimisation these are
+// direct calls.
+template<class Event>
+void publish(const Event& event);
+
+namespace events {
+
+// An interface was opened: the feature registers its message handlers.
+struct interface_opened {
+    worker& owner;
+    uct::iface& iface;
+};
+
+// Limits are checked in progress. The feature fails peers that exceed its limits, and adds their
+// number to `failed`.
+struct limits_checked {
+    worker& owner;
+    unsigned& failed;
+};
+
+// The program has taken over the endpoint or given it up, or an endpoint that it has not asked for
+// counts no longer.
+struct ownership_changed {
+    ep& endpoint;
+};
+
+// Nothing more is received: operations that wait for the peer's messages end with the status.
+struct incoming_ended {
+    ep& endpoint;
+    ucs_status_t status;
+};
+
+// The peer's program has closed its endpoint.
+struct peer_closed {
+    ep& endpoint;
+};
+
+// The program has begun a flush that closes the endpoint, and reads no more.
+struct closing_flush_began {
+    ep& endpoint;
+};
+
+// The endpoint closes, and no program reads what was stored for it.
+struct closed_unread {
+    ep& endpoint;
+};
+
+// An operation of the endpoint has ended; published only after ep::watch_ends.
+struct operation_ended {
+    ep& endpoint;
+};
+
+}  // namespace events
+}  // namespace ucp
