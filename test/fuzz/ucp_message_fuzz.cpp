@@ -8,6 +8,7 @@
 #include "test/fuzz/black_hole.hpp"
 #include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"
+#include "ucp/am/receiver.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
@@ -65,7 +66,7 @@ public:
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
         if (choice / 24 % 2 != 0) worker_->waiting().set_most(500);
-        if (choice / 48 % 2 != 0) worker_->messages().arriving().set_most(50'000);
+        if (choice / 48 % 2 != 0) slot_of<ucp::am_receiver>(*worker_).arriving().set_most(50'000);
         shared_key_ = peer_keys().agree(worker_->identity().public_half());
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "test/sim/process.hpp"
+#include "ucp/am/receiver.hpp"
 #include "ucp/capi/handles.hpp"
 
 namespace sim_test {
@@ -61,7 +62,7 @@ void process::send_active(endpoint_record& to) {
     op.message->sent_by = &op;
     op.message->active = true;
     op.data->fill(op.message->tag);
-    const std::size_t room = worker_->max_am_header() - sizeof(ucp_tag_t);
+    const std::size_t room = slot_of<ucp::am_receiver>(*worker_).max_header() - sizeof(ucp_tag_t);
     op.header =
         make_header(op.message->tag, all_.dice.below(all_.dice.chance(0.8) ? 20 : room + 1));
     ucp_request_param_t param = prepare(op);

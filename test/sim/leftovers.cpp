@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ucp/am/receiver.hpp"
+
 namespace sim_test {
 
 std::string leftovers(ucp::worker& worker, bool with_peers) {
@@ -19,7 +21,7 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
     count("posted receives", worker.matcher().expected_count());
     count("stored messages", worker.matcher().unexpected_count());
     count("half messages", worker.assemblies().count());
-    count("kept active messages", worker.messages().kept_count());
+    count("kept active messages", slot_of<ucp::am_receiver>(worker).kept_count());
     return text;
 }
 

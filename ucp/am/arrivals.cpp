@@ -24,9 +24,11 @@ public:
     static void* locate(const assembly& into) noexcept {
         return into.block->data() + into.received;
     }
-    static void done(worker& owner, const assembly& all) { owner.messages().complete(*all.block); }
+    static void done(worker& owner, const assembly& all) {
+        slot_of<am_receiver>(owner).complete(*all.block);
+    }
     static void incomplete_lost(worker& owner, ep&, const assembly& incomplete) {
-        owner.messages().consume(*incomplete.block);
+        slot_of<am_receiver>(owner).consume(*incomplete.block);
     }
     // The endpoint to the sender failed, or this side closed it. A sender that is alive waits for a
     // reply, so it is notified.
@@ -291,18 +293,18 @@ bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     // No peer's share is larger than largest_share_. If the sender's share would become the
     // largest, its message is dropped at once. So a peer that sends without end does not cause a
     // search through all peers with each message.
-    const std::uint64_t wanted = sender.arriving_share.used() + bytes;
+    const std::uint64_t wanted = slot_of<peer_arriving>(sender).share.used() + bytes;
     if (largest_share_ <= wanted) return false;
     peer* const most = owner_.find_peer_with_most(
-        [](const peer& each) -> const limit_share& { return each.arriving_share; });
+        [](const peer& each) -> const limit_share& { return slot_of<peer_arriving>(each).share; });
     ++searches_;
-    largest_share_ = most == nullptr ? 0 : most->arriving_share.used();
+    largest_share_ = most == nullptr ? 0 : slot_of<peer_arriving>(*most).share.used();
     if (most == &sender || largest_share_ <= wanted) return false;
     owner_.rejected().warn(proto_log,
                            "worker {:x} has begun active messages of {} bytes and not finished "
                            "them, which leaves no memory for those of worker {:x}; its endpoints "
                            "fail",
-                           most->uid(), most->arriving_share.used(), sender.uid());
+                           most->uid(), slot_of<peer_arriving>(*most).share.used(), sender.uid());
     most->fail_for_limit();
     return arriving_.has_room_for(bytes);
 }
@@ -311,14 +313,14 @@ void am_receiver::charge(am_block& block, peer& sender, std::uint64_t bytes) noe
     block.sender = &sender;
     block.charged = bytes;
     sender.hold();
-    arriving_.take(sender.arriving_share, bytes);
-    largest_share_ = std::max(largest_share_, sender.arriving_share.used());
+    arriving_.take(slot_of<peer_arriving>(sender).share, bytes);
+    largest_share_ = std::max(largest_share_, slot_of<peer_arriving>(sender).share.used());
 }
 
 void am_receiver::discharge(am_block& block) noexcept {
     peer* const sender = std::exchange(block.sender, nullptr);
     if (sender == nullptr) return;
-    arriving_.give_back(sender->arriving_share, block.charged);
+    arriving_.give_back(slot_of<peer_arriving>(*sender).share, block.charged);
     sender->release();
 }
 
@@ -379,7 +381,7 @@ void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
 }
 
 void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {
-    am_receiver& self = request::of(handle).owner->messages();
+    am_receiver& self = slot_of<am_receiver>(*request::of(handle).owner);
     am_block& block = *static_cast<am_block*>(arg);
     if (status == UCS_OK) {
         self.complete(block);

@@ -11,6 +11,23 @@
 
 namespace ucp {
 
+am_receiver::am_receiver(worker& owner) noexcept
+    : owner_(owner), blocks_(owner.params().am_alignment) {}
+
+void am_receiver::limit_headers() noexcept {
+    bool by_keys = false;
+    std::size_t longest = wire::am_longest_header + wire::am_longest_extra;
+    for (std::size_t i = 0; i < owner_.interface_count(); ++i) {
+        const uct::iface* const each = owner_.interface(i);
+        if (each == nullptr) continue;
+        by_keys = by_keys || each->attr().keyed;
+        if (each->attr().ops.has(uct::op::am_bcopy))
+            longest = std::min(longest, each->attr().max_bcopy);
+    }
+    const std::size_t other_bytes = wire::am_longest_extra - (by_keys ? 0 : longest_exposed_keys);
+    max_header_ = std::min(max_header_, longest - std::min(longest, other_bytes));
+}
+
 am_receiver::~am_receiver() {
     while (!kept_.empty())
         consume(kept_.front());

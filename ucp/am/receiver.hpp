@@ -9,6 +9,7 @@
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/core/shared_limit.hpp"
+#include "ucp/core/slots.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucs/sys/usable_memory.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -16,12 +17,17 @@
 
 namespace ucp {
 
-// Receiver of active messages. Owned by its worker; owner context. Handlers run in progress.
+// Slot of a peer: its share of am_receiver::arriving.
+struct peer_arriving {
+    explicit peer_arriving(peer&) noexcept {}
+
+    limit_share share;
+};
+
+// Receiver of active messages, the slot of a worker. Owner context. Handlers run in progress.
 class am_receiver final : public ucs::vfs::object {
 public:
-    // `alignment` of data that the program may keep or see is a power of two.
-    am_receiver(worker& owner, std::size_t alignment) noexcept
-        : owner_(owner), blocks_(alignment) {}
+    explicit am_receiver(worker& owner) noexcept;
     ~am_receiver();
     am_receiver(const am_receiver&) = delete;
     am_receiver& operator=(const am_receiver&) = delete;
@@ -29,6 +35,9 @@ public:
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
 
     void listen(uct::iface& iface);
+    // Finds the longest header of the program that every interface carries in one message.
+    void limit_headers() noexcept;
+    [[nodiscard]] std::size_t max_header() const noexcept { return max_header_; }
     void set_handler(std::uint16_t id, const am_handler& handler) { handlers_.set(id, handler); }
 
     // See ucp_am_recv_data_nbx. The block is consumed even if an error is returned.
@@ -94,6 +103,8 @@ private:
 
     worker& owner_;
     am_handler_table handlers_;
+    // Upper limit, as other libraries report it: programs need not expect more.
+    std::size_t max_header_ = wire::am_longest_header;
     am_block_pool blocks_;
     shared_limit arriving_{ucs::sys::usable_memory() / 2};
     std::uint64_t largest_share_ = 0;  // no peer has more; the peer's share may be smaller by now

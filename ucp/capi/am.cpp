@@ -1,4 +1,5 @@
 // Active messages.
+#include "ucp/am/receiver.hpp"
 #include "ucp/am/send.hpp"
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
@@ -18,7 +19,7 @@ ucs_status_t set_handler(worker& owner, const char* call, unsigned id, const am_
     if (id > largest_id) return refuse(call, "ids of active messages have 16 bits");
     const worker_guard guard(owner.lock());
     return guarded(call, [&] {
-        owner.messages().set_handler(static_cast<std::uint16_t>(id), handler);
+        slot_of<am_receiver>(owner).set_handler(static_cast<std::uint16_t>(id), handler);
         return UCS_OK;
     });
 }
@@ -28,7 +29,7 @@ const char* find_mistake(const worker& owner, unsigned id, const void* header,
                          std::size_t header_length, std::uint32_t flags) noexcept {
     constexpr std::uint32_t both = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_RNDV;
     if (id > largest_id) return "ids of active messages have 16 bits";
-    if (header_length > owner.max_am_header()) {
+    if (header_length > slot_of<am_receiver>(owner).max_header()) {
         return "the header is longer than max_am_header of ucp_worker_query";
     }
     if (header == nullptr && header_length > 0) return "the header is NULL and has a length";
@@ -108,8 +109,8 @@ ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void* data_desc, void
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded(call, [&] {
-        return owner.messages().receive_data(am_block::from_data(data_desc), buffer, count,
-                                             operation(*param));
+        return slot_of<am_receiver>(owner).receive_data(am_block::from_data(data_desc), buffer,
+                                                        count, operation(*param));
     });
 }
 
@@ -117,7 +118,7 @@ void ucp_am_data_release(ucp_worker_h worker, void* data) {
     if (worker == nullptr || data == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    owner.messages().release(am_block::from_data(data));
+    slot_of<am_receiver>(owner).release(am_block::from_data(data));
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "ucp/am/receiver.hpp"
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
@@ -130,7 +131,8 @@ ucs_status_t ucp_worker_query(ucp_worker_h handle, ucp_worker_attr_t* attr) {
     const worker_guard guard(object.lock());
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_WORKER_ATTR_FIELD_THREAD_MODE)) attr->thread_mode = object.params().thread_mode;
-    if (wants(UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER)) attr->max_am_header = object.max_am_header();
+    if (wants(UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER))
+        attr->max_am_header = slot_of<am_receiver>(object).max_header();
     if (wants(UCP_WORKER_ATTR_FIELD_NAME)) copy_name(attr->name, object.params().name);
     if (wants(UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING)) attr->max_debug_string = 256;
     if (!wants(UCP_WORKER_ATTR_FIELD_ADDRESS)) return UCS_OK;

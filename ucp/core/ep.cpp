@@ -225,14 +225,9 @@ void ep::bind(peer& to) noexcept {
     move_to(to);
 }
 
-// A peer that knows the endpoint's id may have sent messages before its identity was proven; they
-// count for the new peer object. An uninvited endpoint never moves: the request that makes it also
-// connects it.
+// An uninvited endpoint never moves: the request that makes it also connects it.
 void ep::move_to(peer& to) noexcept {
-    for (const assembly& each : partial_messages)
-        owner_.messages().charge_to(to, each);
-    for (const request& each : recvs_)
-        owner_.messages().charge_to(to, each);
+    publish(events::peer_changed{*this, to});
     remote_->detach(*this);
     remote_ = &to;
     window_ = &to.window();

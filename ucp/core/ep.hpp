@@ -132,6 +132,8 @@ public:
 
     // From now on events::operation_ended is published.
     void watch_ends() noexcept { is_end_watched_ = true; }
+    // The receives that add_recv has registered.
+    [[nodiscard]] const auto& recvs() const noexcept { return recvs_; }
     [[nodiscard]] bool has_sends() const noexcept { return !sends_.empty(); }
     // Returns whether a flush of the program will close the endpoint.
     [[nodiscard]] bool closes_after_flush() const noexcept { return close_pending_; }

@@ -10,6 +10,7 @@ class iface;
 namespace ucp {
 
 class ep;
+class peer;
 class worker;
 
 // Calls `on(event)` of each feature that has such a function, in the order of
@@ -26,6 +27,11 @@ struct interface_opened {
     uct::iface& iface;
 };
 
+// All interfaces of the worker are open.
+struct worker_opened {
+    worker& owner;
+};
+
 // Limits are checked in progress. The feature fails peers that exceed its limits, and adds their
 // number to `failed`.
 struct limits_checked {
@@ -37,6 +43,12 @@ struct limits_checked {
 // counts no longer.
 struct ownership_changed {
     ep& endpoint;
+};
+
+// The endpoint is about to move to another peer object for the same worker.
+struct peer_changed {
+    ep& endpoint;
+    peer& to;
 };
 
 // Nothing more is received: operations that wait for the peer's messages end with the status.

@@ -237,9 +237,8 @@ public:
     // Returns whether control messages are still sent to the peer: neither a lost lane nor a limit
     // has ended that.
     [[nodiscard]] bool is_sent_control() const noexcept { return is_sent_control_; }
-    // The peer's shares of worker::waiting and am_receiver::arriving.
+    // The peer's share of worker::waiting.
     limit_share waiting_share;
-    limit_share arriving_share;
 
     // Endpoints by socket address find each other by their ids, so they have a number range of
     // their own.

@@ -29,29 +29,21 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& parent,
     }
     made->pack_addresses();
     if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
+    publish(events::worker_opened{*made});
     made->show();
     return made;
 }
 
 // Checks that connection messages fit into one message of each transport, so that no state is kept
-// for them. The program's header of an active message must fit as well.
+// for them.
 ucs_status_t worker::check_message_sizes() {
-    // Upper limit, as other libraries report it: programs need not expect more.
-    max_am_header_ = wire::am_longest_header;
     const std::size_t needed =
         sizeof(wire::wireup_header) + full_address_.size() + longest_pair_request();
-    const bool by_keys = std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
-        return each != nullptr && each->attr().keyed;
-    });
-    const std::size_t other_bytes = wire::am_longest_extra - (by_keys ? 0 : longest_exposed_keys);
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
             continue;
         const std::size_t longest = interfaces_[i]->attr().max_bcopy;
-        if (longest >= needed) {
-            max_am_header_ = std::min(max_am_header_, longest - std::min(longest, other_bytes));
-            continue;
-        }
+        if (longest >= needed) continue;
         const uct::resource& where = context_.resources()[i].where;
         ucs::log::error(
             core_log,
@@ -86,7 +78,6 @@ worker::worker(const context& parent, const worker_params& params,
       assembler_(*this),
       matcher_(
           std::make_unique<tag_matcher>(*this, unexpected_limits::from_config(parent.options()))),
-      am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
       accessor_(parent.memories()),
       streaming_(parent.costs().copy_cached / 2),
       params_(params),
@@ -120,7 +111,6 @@ void worker::end() noexcept {
     connections_.reset();
     peers_.clear();
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
-    am_.reset();
     matcher_.reset();
 }
 
@@ -170,7 +160,6 @@ ucs_status_t worker::open_interfaces() {
         wireup::listen(*this, fresh);
         assembler_.listen(fresh);
         matcher_->listen(fresh);
-        am_->listen(fresh);
         flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_replies(*this, fresh);

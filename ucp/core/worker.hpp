@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ucp/am/receiver.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/keepalive.hpp"
@@ -94,9 +93,6 @@ public:
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
-    [[nodiscard]] am_receiver& messages() noexcept { return *am_; }
-    // The longest header of the program's active messages.
-    [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // Access to registered memory on behalf of peers.
@@ -426,8 +422,6 @@ private:
     ucs::datastruct::list<request, &request::active_hook> ended_;
     assembler assembler_;
     std::unique_ptr<tag_matcher> matcher_;
-    std::unique_ptr<am_receiver> am_;
-    std::size_t max_am_header_ = 0;
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;

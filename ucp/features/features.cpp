@@ -85,7 +85,9 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template am_receiver& slot_of(const worker&) noexcept;
 template worker_streams& slot_of(const worker&) noexcept;
+template peer_arriving& slot_of(const peer&) noexcept;
 template peer_unread& slot_of(const peer&) noexcept;
 template ep_stream& slot_of(const ep&) noexcept;
 
@@ -95,8 +97,10 @@ void publish(const Event& event) {
 }
 
 template void publish(const events::interface_opened&);
+template void publish(const events::worker_opened&);
 template void publish(const events::limits_checked&);
 template void publish(const events::ownership_changed&);
+template void publish(const events::peer_changed&);
 template void publish(const events::incoming_ended&);
 template void publish(const events::peer_closed&);
 template void publish(const events::closing_flush_began&);

@@ -1,6 +1,7 @@
 // The one list of features and of the slots in which they keep their state.
 #pragma once
 
+#include "ucp/am/feature.hpp"
 #include "ucp/stream/feature.hpp"
 
 namespace ucp::features {
@@ -9,10 +10,10 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<stream_feature>;
+using all = list<am_feature, stream_feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<ep_stream, peer_unread, worker_streams>;
+using slots = list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams>;
 
 }  // namespace ucp::features

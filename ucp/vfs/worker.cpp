@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "ucp/am/receiver.hpp"
 #include "ucp/cm/manager.hpp"
 
 namespace ucp {
@@ -22,7 +23,7 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("deferred", [this] { return std::to_string(deferred_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
-    into.folder("am", *am_);
+    into.folder("am", slot_of<am_receiver>(*this));
     into.folder("keepalive", [this](ucs::vfs::directory& list) {
         list.file("ep_count", [this] { return std::to_string(keepalive_.asked()); });
         list.file("round_count", [this] { return std::to_string(keepalive_.rounds()); });

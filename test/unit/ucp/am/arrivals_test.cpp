@@ -3,6 +3,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/am/receiver.hpp"
 
 namespace {
 
@@ -28,7 +29,7 @@ struct handler {
         return self.result;
     }
     void install(raw_world& in, std::uint16_t id = 5) {
-        in.worker->messages().set_handler(id, {.call = call, .arg = this});
+        slot_of<ucp::am_receiver>(*in.worker).set_handler(id, {.call = call, .arg = this});
     }
 };
 
@@ -77,7 +78,7 @@ TEST_CASE("a message whose header is longer than any worker allows is malformed"
     got.install(in);
     const test::log_capture log;
     constexpr std::uint32_t longest = 8 * 1024;
-    REQUIRE(in.worker->max_am_header() == longest);
+    REQUIRE(slot_of<ucp::am_receiver>(*in.worker).max_header() == longest);
     const std::vector<std::byte> body(longest + 100);
     for (const std::uint32_t length : {longest + 1, longest + 100}) {
         in.peer.send(wire::am_only, word(5, length), body);
@@ -112,7 +113,7 @@ TEST_CASE_METHOD(
                  std::vector<std::byte>(10));
     in.settle();
     CHECK(in.worker->assemblies().count() == 1);
-    in.worker->messages().set_handler(5, {});
+    slot_of<ucp::am_receiver>(*in.worker).set_handler(5, {});
     in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
                  std::vector<std::byte>(20));
     in.settle();
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(receiving, "an incomplete active message is dropped with its en
 
 TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") {
     const test::log_capture log;
-    in.worker->messages().arriving().set_most(100'000);
+    slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(100'000);
     // All endpoints of a peer share one limit.
     in.peer.send(
         wire::wireup,
@@ -167,7 +168,7 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
                  wire::wireup_header{
                      wire::wireup_type::close, {}, in.peer.uid(), in.worker->uid(), 78, second});
     in.settle();
-    CHECK(in.worker->messages().arriving().used() == 0);
+    CHECK(slot_of<ucp::am_receiver>(*in.worker).arriving().used() == 0);
 }
 
 TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the machine is refused") {
@@ -186,7 +187,8 @@ TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the mac
 TEST_CASE("log lines about active messages without memory become less and less frequent") {
     raw_world in(settings{});
     handler got;
-    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
     const std::uint64_t total = ~std::uint64_t{0};
     const bool announces = GENERATE(false, true);
     const test::log_capture log;
@@ -210,8 +212,9 @@ TEST_CASE("log lines about active messages without memory become less and less f
 TEST_CASE("memory for messages that peers announce and never send is limited") {
     raw_world in(rendezvous_by_am);
     handler got;
-    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
-    in.worker->messages().arriving().set_most(1'000'000);
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(1'000'000);
     const test::log_capture log;
     const auto replies = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
     std::uint64_t number = 0;
@@ -255,8 +258,9 @@ TEST_CASE("a peer that blocks memory for active messages fails when others need 
     settle();
     const std::uint64_t its_ep = other.received<wire::wireup_header>(wire::wireup).back().ep;
     handler got;
-    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
-    ucp::shared_limit& limit = in.worker->messages().arriving();
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     limit.set_most(1'000'000);
     const test::log_capture log;
     const bool announces = GENERATE(false, true);
@@ -313,7 +317,7 @@ TEST_CASE_METHOD(receiving,
         in.settle();
         their_eps.push_back(other.received<wire::wireup_header>(wire::wireup).back().ep);
     }
-    in.worker->messages().arriving().set_most(1'000'000);
+    slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(1'000'000);
     const test::log_capture log;
     std::uint64_t number = 0;
     const auto begin = [&](raw_peer& from, std::uint64_t ep, std::uint64_t total) {
@@ -327,7 +331,7 @@ TEST_CASE_METHOD(receiving,
     for (int i = 0; i < 1000; ++i)
         begin(in.peer, in.ep_id(), 150'000);
     CHECK(in.worker->rejected().count() == 1000);
-    CHECK(in.worker->messages().searches() <= 1);
+    CHECK(slot_of<ucp::am_receiver>(*in.worker).searches() <= 1);
     CHECK(in.ep().failure() == UCS_OK);
     // Other peers still get memory at its expense.
     begin(*others.front(), their_eps.front(), 100'000);
@@ -338,8 +342,9 @@ TEST_CASE_METHOD(receiving,
 TEST_CASE("an incomplete active message counts its header and the minimum of a block") {
     raw_world in(rendezvous_by_am);
     handler got;
-    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
-    const ucp::shared_limit& limit = in.worker->messages().arriving();
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    const ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 1, in.ep_id(), 9, 0, 0});
     in.settle();
     CHECK(limit.used() > 1024 + sizeof(ucp::request));
@@ -370,10 +375,10 @@ TEST_CASE(
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].request == 9);
     CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);
-    CHECK(in.worker->messages().kept_count() == 1);
+    CHECK(slot_of<ucp::am_receiver>(*in.worker).kept_count() == 1);
     ucp_am_data_release(in.worker_handle(), got.kept);
     in.settle();
-    CHECK(in.worker->messages().kept_count() == 0);
+    CHECK(slot_of<ucp::am_receiver>(*in.worker).kept_count() == 0);
     CHECK(in.peer.received<wire::ats_header>(wire::rndv_ats).size() == 1);
 }
 
@@ -383,7 +388,7 @@ TEST_CASE("am: a small transport buffer leaves space for the headers of programs
         uct::sim::parameters network;
         network.max_bcopy = longest;
         const raw_world world({}, network);
-        CHECK(world.worker->max_am_header() ==
+        CHECK(slot_of<ucp::am_receiver>(*world.worker).max_header() ==
               longest - (wire::am_longest_extra - ucp::longest_exposed_keys));
     }
 }

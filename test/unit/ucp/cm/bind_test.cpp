@@ -8,6 +8,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
+#include "ucp/am/receiver.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/cm/endpoint.hpp"
 
@@ -319,11 +320,11 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     raw_world in({});
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
-    in.worker->messages().set_handler(
-        5, {.call = [](void*, const void*, std::size_t, void*, std::size_t,
-                       const ucp_am_recv_param_t*) { return UCS_OK; },
-            .arg = nullptr,
-            .whole = true});
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(5, {.call = [](void*, const void*, std::size_t, void*, std::size_t,
+                                    const ucp_am_recv_param_t*) { return UCS_OK; },
+                         .arg = nullptr,
+                         .whole = true});
     const std::uint64_t am_id = wire::to_bits({5, 0, 0});
     const bool is_rendezvous = GENERATE(false, true);
     if (is_rendezvous) {
@@ -333,15 +334,15 @@ TEST_CASE("messages that begin before the bind count for the server from then on
                      std::vector<std::byte>(10));
     }
     in.settle();
-    const ucp::shared_limit& limit = in.worker->messages().arriving();
+    const ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     const std::uint64_t begun = limit.used();
     CHECK(begun > 0);
-    CHECK(client.remote().arriving_share.used() == begun);
+    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
     in.peer.send(wire::wireup, bind_of(in, client), in.peer.address());
     in.settle();
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     CHECK(limit.used() == begun);
-    CHECK(client.remote().arriving_share.used() == begun);
+    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
     if (is_rendezvous) {
         client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     } else {
@@ -350,5 +351,5 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     }
     in.settle();
     CHECK(limit.used() == 0);
-    CHECK(client.remote().arriving_share.used() == 0);
+    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == 0);
 }

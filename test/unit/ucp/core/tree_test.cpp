@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/am/receiver.hpp"
 #include "ucp/cm/listener.hpp"
 #include "ucp/cm/manager.hpp"
 #include "ucp/proto/eager_window.hpp"
@@ -243,8 +244,9 @@ TEST_CASE(
         },
         .arg = &kept,
         .persistent = true};
-    in.worker->messages().set_handler(5, keeps);
-    in.worker->messages().set_handler(40'000, {.call = keeps.call, .arg = &kept, .whole = true});
+    slot_of<ucp::am_receiver>(*in.worker).set_handler(5, keeps);
+    slot_of<ucp::am_receiver>(*in.worker)
+        .set_handler(40'000, {.call = keeps.call, .arg = &kept, .whole = true});
     CHECK(value(in, "am/handlers") == "5 persistent data\n40000 whole messages");
 
     in.peer.send(ucp::wire::am_only, ucp::wire::to_bits({5, 0, 0}), std::vector<std::byte>(20));
@@ -262,8 +264,8 @@ TEST_CASE(
     CHECK(value(in, "am/kept_announced") == "1");
     CHECK(value(in, "am/kept_bytes") == "0");
     ucp_am_data_release(in.worker_handle(), kept);
-    in.worker->messages().set_handler(5, {});
-    in.worker->messages().set_handler(40'000, {});
+    slot_of<ucp::am_receiver>(*in.worker).set_handler(5, {});
+    slot_of<ucp::am_receiver>(*in.worker).set_handler(40'000, {});
     CHECK(value(in, "am/handlers").empty());
 }
 
