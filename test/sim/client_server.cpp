@@ -18,14 +18,14 @@ void process::listen() {
     ucp::cm::listener_params params;
     params.address = sockets::any_address();
     params.on_request = {on_connect, this};
-    auto made = ucp::cm::listener::open(worker_->connections(), params);
+    auto made = ucp::cm::listener::open(ucp::cm::manager_of(*worker_), params);
     if (!made) {
         all_.records.violation("a process cannot listen");
         return;
     }
     listener_ = handle(**made);
     all_.wires.add_server(number_, (*made)->address());
-    worker_->connections().add(std::move(*made));
+    ucp::cm::manager_of(*worker_).add(std::move(*made));
 }
 
 // Later connection requests are refused. Requests that have arrived still wait for a reply.

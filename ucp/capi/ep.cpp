@@ -113,7 +113,7 @@ ucs_status_ptr_t close(ep& endpoint, const operation& params) {
 ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
-        const cm::ep_part* part = endpoint.cm_part();
+        const auto* part = static_cast<const cm::ep_part*>(endpoint.socket());
         if (part == nullptr || part->local().data()->sa_family == AF_UNSPEC) {
             return UCS_ERR_NOT_CONNECTED;
         }

@@ -26,10 +26,10 @@ ucs_status_t create(worker& owner, const cm::listener_params& params, ucp_listen
         return refuse("ucp_listener_create",
                       "one of params.conn_handler and params.accept_handler is needed");
     }
-    auto made = cm::listener::open(owner.connections(), params);
+    auto made = cm::listener::open(cm::manager_of(owner), params);
     if (!made) return made.status();
     cm::listener& fresh = **made;
-    owner.connections().add(std::move(*made));
+    cm::manager_of(owner).add(std::move(*made));
     *listener_p = handle(fresh);
     return UCS_OK;
 }
@@ -52,7 +52,7 @@ void ucp_listener_destroy(ucp_listener_h handle) {
     if (handle == nullptr) return;
     worker& owner = from(handle).owner();
     const worker_guard guard(owner.lock());
-    guarded("ucp_listener_destroy", [&] { owner.connections().remove(from(handle)); });
+    guarded("ucp_listener_destroy", [&] { cm::manager_of(owner).remove(from(handle)); });
 }
 
 ucs_status_t ucp_listener_query(ucp_listener_h handle, ucp_listener_attr_t* attr) {
@@ -73,7 +73,7 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
     }
     const worker_guard guard(from(listener).owner().lock());
     return guarded("ucp_listener_reject", [&] {
-        cm::manager& manager = from(listener).owner().connections();
+        cm::manager& manager = cm::manager_of(from(listener).owner());
         cm::conn_request::take_back(from(conn_request))
             ->refuse(cm::wire::reason::rejected, manager);
         return UCS_OK;

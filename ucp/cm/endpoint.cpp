@@ -216,7 +216,7 @@ bool ep_part::send_request() {
     const worker& owner = manager_.owner();
     const wire::request request{.uid = owner.uid(),
                                 .ep = whole_.id(),
-                                .token = token_,
+                                .token = token(),
                                 .client_id = shows_client_id_ ? owner.params().client_id : 0,
                                 .shows_client_id = shows_client_id_,
                                 .address = owner.address(false)};
@@ -358,7 +358,7 @@ void ep_part::go_on_or_fail(int error, bool late) {
 // A client's program asked for the connection, so its failure is always logged. Strangers can cause
 // any number of failures at a server, so those go to the throttled log.
 void ep_part::log_failure(std::string_view why) const noexcept {
-    if (side_ == side::client) {
+    if (is_client()) {
         ucs::log::warn(wireup_log, "the connection to {} failed: {}", remote_.text(), why);
     } else {
         manager_.owner().rejected().warn(wireup_log, "the connection from {} failed: {}",
@@ -391,7 +391,7 @@ void ep_part::on_state(wireup::state now) noexcept {
         case wireup::state::closing:  // the client answered after this side had closed
             return handle(event::ready, UCS_OK);
         case wireup::state::abandoned:
-            if (side_ == side::server) return;  // the endpoint closes when the client has answered
+            if (!is_client()) return;  // the endpoint closes when the client has answered
             handle(event::cancel, UCS_OK);
             return manager_.note(*this);
         case wireup::state::failed:
@@ -403,16 +403,18 @@ void ep_part::on_state(wireup::state now) noexcept {
 }
 
 ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params& params) {
-    manager& parent = owner.connections();
+    manager& parent = manager_of(owner);
     peer& nobody = owner.add_unknown_peer();
     const peer_use kept(nobody);
-    ep* made = &ep::make(owner, nobody, owner.next_socket_number());
+    ep* made = &ep::make(owner, nobody, parent.next_number());
     made->adopt(params, std::string(params.name));
-    made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::client,
-                                         ucs::sys::random_id() & token_mask));
+    auto part = std::make_unique<ep_part>(parent, *made, ep_part::side::client,
+                                          ucs::sys::random_id() & token_mask);
+    ep_part& client = *part;
+    made->join(std::move(part));
     ucs_status_t started = UCS_ERR_NO_MEMORY;
     try {
-        started = made->cm_part()->start_client(to);
+        started = client.start_client(to);
     } catch (const std::bad_alloc&) {
     }
     return use_if_started(*made, started);
@@ -448,7 +450,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
                         const ep_params& params) {
     if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
     const wire::request& request = from->request();
-    manager& parent = owner.connections();
+    manager& parent = manager_of(owner);
     const auto identity = claimed_identity(owner, *from);
     if (!identity) {
         from->refuse(wire::reason::malformed, parent);
@@ -461,11 +463,13 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
         from->refuse(wire::reason::unreachable, parent);
         return status;
     }
-    ep* made = &ep::make(owner, *to, owner.next_socket_number());
+    ep* made = &ep::make(owner, *to, parent.next_number());
     made->adopt(params, std::string(params.name));
     made->set_remote_id(request.ep);
-    made->join(std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token));
-    return use_if_started(*made, made->cm_part()->start_server(from->take_channel(), from->from()));
+    auto part = std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token);
+    ep_part& server = *part;
+    made->join(std::move(part));
+    return use_if_started(*made, server.start_server(from->take_channel(), from->from()));
 }
 
 }  // namespace ucp::cm

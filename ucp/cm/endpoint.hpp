@@ -20,12 +20,10 @@ struct client_params {
 
 // The part of an endpoint by socket address: its side, its addresses, and, until the connection is
 // established, the handshake with the other side. Owned by its endpoint; owner context.
-class ep_part final : public task {
+class ep_part final : public task, public socket_part {
 public:
-    enum class side : std::uint8_t { client, server };
-
     ep_part(manager& parent, ep& whole, side own_side, std::uint64_t token) noexcept
-        : manager_(parent), whole_(whole), side_(own_side), token_(token) {}
+        : socket_part(own_side, token), manager_(parent), whole_(whole) {}
     ~ep_part() override;
 
     ucs_status_t start_client(const client_params& params);
@@ -33,16 +31,8 @@ public:
     // Refuses the client because no transport leads to it.
     void refuse() noexcept;
 
-    // The endpoint's connection state changed; see ucp/wireup/state.hpp. Calls no callback of the
-    // program.
-    void on_state(wireup::state now) noexcept;
+    void on_state(wireup::state now) noexcept override;
     void run() override;
-
-    [[nodiscard]] side own_side() const noexcept { return side_; }
-    [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
-    // Returns whether this is a client without its server's bind; it has no peer yet.
-    [[nodiscard]] bool waits_for_bind() const noexcept { return side_ == side::client && !bound_; }
-    void bind() noexcept { bound_ = true; }
 
     [[nodiscard]] const uct::tcp::socket_address& local() const noexcept { return local_; }
     [[nodiscard]] const uct::tcp::socket_address& remote() const noexcept { return remote_; }
@@ -80,15 +70,12 @@ private:
 
     manager& manager_;
     ep& whole_;
-    const side side_;
-    bool bound_ = false;
     bool shows_client_id_ = false;
     bool late_ = false;
     ucs_status_t given_up_ = UCS_OK;  // why the server no longer waits for the client's answer
     ucs::time::nanoseconds checked_for_ = 0;  // time without an answer of the client
     int refused_ = 0;                         // error of the kernel when connecting was started
     phase phase_ = phase::over;
-    const std::uint64_t token_;
     std::unique_ptr<channel> channel_;
     std::vector<transport> untried_;
     uct::tcp::socket_address from_;  // local address that the program asked for

@@ -53,6 +53,16 @@ struct manager::draining_channel {
 manager::manager(worker& owner)
     : owner_(owner), requests_(std::make_shared<pending_requests>()), accepted_(accepted_limits) {}
 
+manager& manager_of(worker& owner) {
+    std::unique_ptr<manager>& made = slot_of<connections>(owner).manager;
+    if (made == nullptr) made = std::make_unique<manager>(owner);
+    return *made;
+}
+
+std::uint64_t manager::next_number() noexcept {
+    return peer::first_socket_number | ++numbers_;
+}
+
 manager::~manager() {
     listeners_.clear();
     requests_->clear(*this);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "ucp/core/slots.hpp"
 #include "ucp/core/sockaddr_transports.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/net/admission.hpp"
@@ -63,7 +64,7 @@ protected:
     ~accepted_client() = default;
 };
 
-// Owned by its worker, made with the first use. Owner context.
+// Owned by its worker, see `connections`. Owner context.
 class manager {
 public:
     explicit manager(worker& owner);
@@ -105,8 +106,12 @@ public:
     // Time limit for a client's answer after it was accepted.
     [[nodiscard]] ucs::time::nanoseconds time_to_answer() const noexcept;
 
+    // Numbers endpoints by socket address, see peer::first_socket_number.
+    [[nodiscard]] std::uint64_t next_number() noexcept;
+
 private:
     worker& owner_;
+    std::uint64_t numbers_ = 0;
     ucs::datastruct::auto_list<task, &task::task_hook> tasks_;
     std::shared_ptr<pending_requests> requests_;
     std::vector<std::unique_ptr<listener>> listeners_;
@@ -115,5 +120,15 @@ private:
     struct draining_channel;
     std::list<draining_channel> draining_;
 };
+
+// Slot of a worker.
+struct connections {
+    explicit connections(worker&) noexcept {}
+
+    std::unique_ptr<cm::manager> manager;  // made with the first use
+};
+
+// Returns the worker's manager, and makes it with the first use.
+[[nodiscard]] manager& manager_of(worker& owner);
 
 }  // namespace ucp::cm

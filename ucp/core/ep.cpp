@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/configuration_line.hpp"
 #include "ucp/core/events.hpp"
@@ -44,7 +43,7 @@ ep::~ep() = default;
 void ep::end() noexcept {
     enter(state::closed);
     if (final_message_.pending_hook.is_linked()) remote_->am().pending_remove(final_message_);
-    cm_part_.reset();
+    socket_.reset();
     end_uninvited();
     remote_->detach(*this);
 }
@@ -129,8 +128,8 @@ void ep::handle(event input, ucs_status_t status) {
     }
     const bool moved = state_ != taken.next;
     enter(taken.next);
-    if (cm_part_ != nullptr && moved) [[unlikely]]
-        cm_part_->on_state(state_);
+    if (socket_ != nullptr && moved) [[unlikely]]
+        socket_->on_state(state_);
     switch (taken.todo) {
         case action::none:
             break;
@@ -216,12 +215,12 @@ void ep::enter(state next) noexcept {
     state_ = next;
 }
 
-void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
-    cm_part_ = std::move(part);
+void ep::join(std::unique_ptr<socket_part> part) noexcept {
+    socket_ = std::move(part);
 }
 
 void ep::bind(peer& to) noexcept {
-    cm_part_->bind();
+    socket_->bind();
     move_to(to);
 }
 
@@ -256,9 +255,9 @@ bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
 }
 
 void ep::connect() {
-    if (cm_part_ != nullptr && cm_part_->waits_for_bind()) return;
+    if (socket_ != nullptr && socket_->waits_for_bind()) return;
     if (!ensure_lanes(wireup::pairs::allowed)) return;
-    if (cm_part_ == nullptr && remote_->is_self() && !no_loopback_) {
+    if (socket_ == nullptr && remote_->is_self() && !no_loopback_) {
         remote_id_ = id_;
         if (!owner_.matcher().memory().can_grant()) remote_->begin_without_credits();
         enter(state::ready);
@@ -270,7 +269,7 @@ void ep::connect() {
 
 void ep::ask_for_connection() {
     owner_.repeater().add(*this);
-    if (cm_part_ == nullptr) {
+    if (socket_ == nullptr) {
         wireup::send_request(*this);
     } else {
         wireup::send_bind(*this);
@@ -279,7 +278,7 @@ void ep::ask_for_connection() {
 
 void ep::connect_again() {
     if (state_ != state::requested && state_ != state::abandoned) return;
-    if (cm_part_ != nullptr && cm_part_->waits_for_bind()) return;
+    if (socket_ != nullptr && socket_->waits_for_bind()) return;
     watch_peer();
     ask_for_connection();
 }
@@ -438,7 +437,7 @@ void ep::abort_all(ucs_status_t status) {
 // Direct loads and stores need no connection, and operations that need one are among the sends.
 // Programs flush an endpoint by socket address to learn that the server accepted it.
 bool ep::awaits_connection(bool closes) const noexcept {
-    return state_ == state::requested && (closes || cm_part_ != nullptr);
+    return state_ == state::requested && (closes || socket_ != nullptr);
 }
 
 ucs_status_t ep::start_flush(request& flush) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ucp/core/request.hpp"
+#include "ucp/core/socket_part.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/proto/selection.hpp"
@@ -18,9 +19,6 @@ namespace ucp {
 
 class peer;
 
-namespace cm {
-class ep_part;
-}
 namespace wireup {
 enum class pairs : std::uint8_t;
 }
@@ -163,9 +161,9 @@ public:
     static void drop_final_message(uct::pending_request& queued) noexcept;
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-    // The part for endpoints by socket address (ucp/cm); nullptr for other endpoints.
-    [[nodiscard]] cm::ep_part* cm_part() const noexcept { return cm_part_.get(); }
-    void join(std::unique_ptr<cm::ep_part> part) noexcept;
+    // The part for endpoints by socket address; nullptr for other endpoints.
+    [[nodiscard]] socket_part* socket() const noexcept { return socket_.get(); }
+    void join(std::unique_ptr<socket_part> part) noexcept;
     // Binds a client to its server's worker. The peer object may have no lanes yet.
     void bind(peer& to) noexcept;
 
@@ -319,7 +317,7 @@ private:
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};
     void* user_data_ = nullptr;
-    std::unique_ptr<cm::ep_part> cm_part_;
+    std::unique_ptr<socket_part> socket_;
     std::string name_;
     std::unique_ptr<remote_tracker> tracker_;  // nullptr: no operation on the peer's memory yet
     uct::pending_request final_message_{.progress = progress_final_message, .pending_hook = {}};

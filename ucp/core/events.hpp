@@ -32,6 +32,23 @@ struct worker_opened {
     worker& owner;
 };
 
+// The descriptors were polled in progress. The feature adds the number of its events to `found`.
+struct descriptors_polled {
+    worker& owner;
+    unsigned& found;
+};
+
+// A thread is about to sleep. The feature sets `found` if progress has something to do for it.
+struct work_sought {
+    const worker& owner;
+    bool& found;
+};
+
+// The worker is being destroyed and has no endpoint any more, but still its peers.
+struct endpoints_ended {
+    worker& owner;
+};
+
 // Limits are checked in progress. The feature fails peers that exceed its limits, and adds their
 // number to `failed`.
 struct limits_checked {

@@ -419,7 +419,7 @@ void peer::connect_handed_over() noexcept {
     const peer_use kept(*this);
     const ucs_status_t status = connect();
     for (ep& each : endpoints_) {
-        if (each.cm_part() == nullptr) continue;
+        if (each.socket() == nullptr) continue;
         if (status == UCS_OK) {
             each.connect_again();
         } else if (wireup::is_waiting(each.connection())) {

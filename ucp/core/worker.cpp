@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 
-#include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/distance.hpp"
 #include "ucp/core/events.hpp"
@@ -108,7 +107,7 @@ void worker::end() noexcept {
     ep_ids_.for_each([this](std::uint64_t, ep* each) { destroy_later(*each); });
     run_ended();
     empty_trash();
-    connections_.reset();
+    publish(events::endpoints_ended{*this});
     peers_.clear();
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
     matcher_.reset();
@@ -240,7 +239,7 @@ unsigned worker::progress_events() {
         events_due_ = now + event_pause;
     }
     unsigned events = events_->poll(0);
-    if (connections_ != nullptr) events += connections_->dispatch();
+    publish(events::descriptors_polled{*this, events});
     events += poll_unused();
     if (streaming_.outdated()) update_protocols();
     return events;

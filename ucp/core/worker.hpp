@@ -38,10 +38,6 @@
 
 namespace ucp {
 
-namespace cm {
-class manager;
-}
-
 // Parameters of ucp_worker_create with defaults.
 struct worker_params {
     ucs_thread_mode_t thread_mode = UCS_THREAD_MODE_SINGLE;
@@ -239,12 +235,8 @@ public:
     void end_connection(std::uint64_t connection, ucs_status_t status);
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
-    [[nodiscard]] cm::manager& connections();
     // Makes the placeholder peer of a client that does not know its server's worker yet.
     [[nodiscard]] peer& add_unknown_peer();
-    [[nodiscard]] std::uint64_t next_socket_number() noexcept {
-        return peer::first_socket_number | ++socket_numbers_;
-    }
     // Handles a server's bind at its client: the client has the server's worker as its peer from
     // then on. Makes no lanes. Returns false if the client failed, because the address is malformed
     // or another worker's.
@@ -400,9 +392,7 @@ private:
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
-    bool memory_lanes_ = false;                 // lanes that are polled by memory loads are in use
-    std::unique_ptr<cm::manager> connections_;  // made with the first use
-    std::uint64_t socket_numbers_ = 0;
+    bool memory_lanes_ = false;  // lanes that are polled by memory loads are in use
     std::uint64_t apart_numbers_ = 0;
     bool asleep_ = false;    // since arm(), until the first event
     unsigned sleepers_ = 0;  // threads in ucp/wakeup

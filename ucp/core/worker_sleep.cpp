@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucp/cm/manager.hpp"
+#include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 
@@ -21,9 +21,11 @@ bool worker::has_work() const noexcept {
         !trash_eps_.empty() || !trash_peers_.empty()) {
         return true;
     }
-    if (connections_ != nullptr && connections_->has_work()) return true;
-    return std::any_of(interfaces_.begin(), interfaces_.end(),
-                       [](const auto& each) { return each != nullptr && each->has_work(); });
+    bool found = false;
+    publish(events::work_sought{*this, found});
+    return found || std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
+               return each != nullptr && each->has_work();
+           });
 }
 
 bool worker::has_polled_work() const noexcept {

@@ -1,14 +1,8 @@
 // The functions of class worker for endpoints that connect by socket address (ucp/cm).
-#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 
 namespace ucp {
-
-cm::manager& worker::connections() {
-    if (connections_ == nullptr) connections_ = std::make_unique<cm::manager>(*this);
-    return *connections_;
-}
 
 // The placeholder's public key is all zeros, which no worker has.
 peer& worker::add_unknown_peer() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucp/am/feature.hpp"
+#include "ucp/cm/feature.hpp"
 #include "ucp/stream/feature.hpp"
 
 namespace ucp::features {
@@ -10,10 +11,11 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<am_feature, stream_feature>;
+using all = list<am_feature, stream_feature, cm::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams>;
+using slots =
+    list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams, cm::connections>;
 
 }  // namespace ucp::features

@@ -29,7 +29,8 @@ void worker::describe(ucs::vfs::directory& into) const {
         list.file("round_count", [this] { return std::to_string(keepalive_.rounds()); });
     });
     into.folder("listener", [this](ucs::vfs::directory& list) {
-        if (connections_ != nullptr) connections_->describe_listeners(list);
+        if (const cm::manager* const made = slot_of<cm::connections>(*this).manager.get())
+            made->describe_listeners(list);
     });
     const auto add = [](ucs::vfs::directory& list, std::uint64_t id, const ep& each) {
         list.folder(fmt::format("{:x}", id), each);

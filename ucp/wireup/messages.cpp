@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
@@ -118,7 +117,7 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
 // Returns whether the endpoint expects messages of this worker. A client by socket address has no
 // peer before its bind, so it expects no message, from any uid.
 bool expects(const ep& asked, std::uint64_t uid) {
-    const cm::ep_part* part = asked.cm_part();
+    const socket_part* part = asked.socket();
     return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
 }
 
@@ -132,12 +131,12 @@ bool is_of_another(const ep& to, const wireup_header& header) {
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              const arrival_facts& facts) {
     ep* client = owner.find_ep(header.peer_ep_or_number);
-    const cm::ep_part* part = client == nullptr ? nullptr : client->cm_part();
-    const bool waits = part != nullptr && part->own_side() == cm::ep_part::side::client &&
-                       part->token() == header.token() && client->failure() == UCS_OK;
+    const socket_part* part = client == nullptr ? nullptr : client->socket();
+    const bool waits = part != nullptr && part->is_client() && part->token() == header.token() &&
+                       client->failure() == UCS_OK;
     // The bind is a repeated one over another lane, or the first.
-    const bool again = part != nullptr && part->own_side() == cm::ep_part::side::client &&
-                       expects(*client, header.uid) && client->remote_id() == facts.ep;
+    const bool again = part != nullptr && part->is_client() && expects(*client, header.uid) &&
+                       client->remote_id() == facts.ep;
     // A client that closes notifies the server. The final message of a client that failed may not
     // have arrived.
     if (!waits && again && !is_over(client->connection())) return;
@@ -210,7 +209,7 @@ void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
 }
 
 void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
-    if (refused.cm_part() != nullptr) {
+    if (refused.socket() != nullptr) {
         // The client connected to the listener a moment ago, so it has gone since.
         refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
         return;
@@ -568,7 +567,7 @@ void send_reply(ep& from) {
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
-    header.set_token(from.cm_part()->token());
+    header.set_token(from.socket()->token());
     send(from, header, from.owner().address(false));
 }
 

@@ -21,7 +21,7 @@ namespace {
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
     wire::wireup_header bind{wire::wireup_type::bind, {}, in.peer.uid(),
                              in.worker->uid(),        55, client.id()};
-    bind.set_token(client.cm_part()->token());
+    bind.set_token(client.socket()->token());
     return bind;
 }
 

@@ -320,10 +320,10 @@ TEST_CASE("a worker shows its listeners and their waiting clients") {
     int offered = 0;
     params.on_request = {[](ucp_conn_request_h, void* arg) { ++*static_cast<int*>(arg); },
                          &offered};
-    auto opened = ucp::cm::listener::open(in.worker->connections(), params);
+    auto opened = ucp::cm::listener::open(ucp::cm::manager_of(*in.worker), params);
     REQUIRE(opened.ok());
     const ucp::cm::listener& listener = **opened;
-    in.worker->connections().add(std::move(*opened));
+    ucp::cm::manager_of(*in.worker).add(std::move(*opened));
     const std::string folder = only_folder(in, "listener");
     CHECK(value(in, folder + "/address") == listener.address().text());
     CHECK(value(in, folder + "/accepted") == "0");
@@ -336,6 +336,6 @@ TEST_CASE("a worker shows its listeners and their waiting clients") {
     CHECK(value(in, folder + "/accepted") == "1");
     CHECK(value(in, folder + "/waiting") == "0");
     CHECK(value(in, folder + "/told") == "0");
-    in.worker->connections().remove(listener);
+    ucp::cm::manager_of(*in.worker).remove(listener);
     CHECK(ask(in, vfs::verb::list, "listener").items.empty());
 }
