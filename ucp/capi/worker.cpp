@@ -10,6 +10,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/wakeup/wait.hpp"
 #include "ucs/arch/fence.hpp"
 #include "ucs/sys/process.hpp"
 
@@ -91,7 +92,7 @@ unsigned progress_locked(worker& object) {
 
 unsigned progress_shared(worker& object) {
     const unsigned events = progress_locked(object);
-    if (events == 0) object.yield_if_due();
+    if (events == 0) wakeup::yield_if_due(object);
     return events;
 }
 

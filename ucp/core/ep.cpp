@@ -381,8 +381,8 @@ void ep::fail(ucs_status_t status, bool notify_peer) {
     }
 }
 
-// The close message may wait for as long as the peer does not read. What no program reads is
-// dropped now and no longer counts.
+// The close message may wait for as long as the peer does not read. Stored bytes that no program
+// reads are dropped now and no longer count.
 void ep::close_unowned() noexcept {
     publish(events::closed_unread{*this});
     handle(event::local_close);

@@ -49,6 +49,11 @@ struct endpoints_ended {
     worker& owner;
 };
 
+// Progress has found nothing for a while.
+struct worker_idle {
+    worker& owner;
+};
+
 // Limits are checked in progress. The feature fails peers that exceed its limits, and adds their
 // number to `failed`.
 struct limits_checked {

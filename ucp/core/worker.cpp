@@ -1,7 +1,6 @@
 #include "ucp/core/worker.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <new>
@@ -223,7 +222,7 @@ unsigned worker::progress_slow(unsigned found) {
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
         until_events_ = 0;
         events += progress_events();
-        if (found + events == 0) note_idle();
+        if (found + events == 0) publish(events::worker_idle{*this});
     }
     // If one peer has failed for a limit, the next one may have to.
     if (failed > 0 || !failing_peers_.empty() || !resuming_peers_.empty() ||
@@ -243,22 +242,6 @@ unsigned worker::progress_events() {
     events += poll_unused();
     if (streaming_.outdated()) update_protocols();
     return events;
-}
-
-void worker::note_idle() noexcept {
-    const ucs::time::nanoseconds now = ucs::time::now();
-    if (!yields_.is_due(now)) return;
-    yield_due_.store(true, std::memory_order_relaxed);
-    if (!lock_.enabled()) yield_if_due();
-}
-
-void worker::yield_if_due() noexcept {
-    if (!yield_due_.load(std::memory_order_relaxed)) return;
-    if (!yield_due_.exchange(false, std::memory_order_relaxed)) return;
-    const ucs::time::nanoseconds began = ucs::time::now();
-    ::sched_yield();
-    const worker_guard guard(lock_);
-    yields_.learn(began, ucs::time::now());
 }
 
 unsigned worker::fail_noted() {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,8 +23,6 @@
 #include "ucp/proto/stream_rate.hpp"
 #include "ucp/rndv/rate_history.hpp"
 #include "ucp/tag/matcher.hpp"
-#include "ucp/wakeup/spin_budget.hpp"
-#include "ucp/wakeup/yield_schedule.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/request_order.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -75,10 +72,6 @@ public:
             run_ended();
         return events;
     }
-    // Yields the processor to other threads if the last progress found the worker idle and a yield
-    // is due. Thread mode MULTI only, and called without lock(), because other threads of the
-    // program may need it meanwhile. In the other modes progress yields by itself.
-    void yield_if_due() noexcept;
     // Completes the request at the end of the current progress; used if a callback that sends could
     // overtake sends that wait. complete_in_order does so only behind other such requests.
     void complete_later(request& ended) noexcept {
@@ -276,7 +269,6 @@ public:
         events_due_ = 0;
     }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return *events_; }
-    [[nodiscard]] wakeup::spin_budget& spinning() noexcept { return spinning_; }
 
     // --- whole worker ---
     // UCS_OK: everything before is done. UCS_INPROGRESS: `group` completes later, with the first
@@ -362,7 +354,6 @@ private:
     // call of progress has found already.
     [[gnu::noinline]] unsigned progress_slow(unsigned found);
     unsigned progress_events();
-    void note_idle() noexcept;
     unsigned empty_trash();
     unsigned fail_noted();
     unsigned fail_for_limits();
@@ -398,9 +389,6 @@ private:
     unsigned sleepers_ = 0;  // threads in ucp/wakeup
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
-    wakeup::spin_budget spinning_;
-    wakeup::yield_schedule yields_;
-    std::atomic<bool> yield_due_ = false;
     unsigned slow_turn_ = 1;
     unsigned until_events_ = 0;
     ucs::time::nanoseconds events_due_ = 0;

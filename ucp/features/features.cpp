@@ -87,6 +87,7 @@ Slot& slot_of(const ep& holder) noexcept {
 
 template am_receiver& slot_of(const worker&) noexcept;
 template cm::connections& slot_of(const worker&) noexcept;
+template wakeup::idling& slot_of(const worker&) noexcept;
 template worker_streams& slot_of(const worker&) noexcept;
 template peer_arriving& slot_of(const peer&) noexcept;
 template peer_unread& slot_of(const peer&) noexcept;
@@ -102,6 +103,7 @@ template void publish(const events::worker_opened&);
 template void publish(const events::descriptors_polled&);
 template void publish(const events::work_sought&);
 template void publish(const events::endpoints_ended&);
+template void publish(const events::worker_idle&);
 template void publish(const events::limits_checked&);
 template void publish(const events::ownership_changed&);
 template void publish(const events::peer_changed&);

@@ -4,6 +4,7 @@
 #include "ucp/am/feature.hpp"
 #include "ucp/cm/feature.hpp"
 #include "ucp/stream/feature.hpp"
+#include "ucp/wakeup/feature.hpp"
 
 namespace ucp::features {
 
@@ -11,11 +12,11 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<am_feature, stream_feature, cm::feature>;
+using all = list<am_feature, stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots =
-    list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams, cm::connections>;
+using slots = list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams,
+                   cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

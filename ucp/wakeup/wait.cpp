@@ -63,16 +63,26 @@ void after_wakeup(worker& owner) noexcept {
 
 }  // namespace
 
+void yield_if_due(worker& owner) noexcept {
+    idling& state = slot_of<idling>(owner);
+    if (!state.yield_due.load(std::memory_order_relaxed)) return;
+    if (!state.yield_due.exchange(false, std::memory_order_relaxed)) return;
+    const ucs::time::nanoseconds began = ucs::time::now();
+    ::sched_yield();
+    const worker_guard guard(owner.lock());
+    state.yields.learn(began, ucs::time::now());
+}
+
 ucs_status_t wait(worker& owner) noexcept {
     ucs::time::nanoseconds budget = 0;
     {
         const worker_guard guard(owner.lock());
-        budget = owner.spinning().next();
+        budget = slot_of<idling>(owner).spinning.next();
     }
     if (budget > 0) {
         const found result = spin(owner, budget);
         const worker_guard guard(owner.lock());
-        owner.spinning().learn(result != found::nothing);
+        slot_of<idling>(owner).spinning.learn(result != found::nothing);
         // Work that every progress polls is found without a system call.
         if (result == found::descriptor || (result == found::work && !owner.has_polled_work())) {
             after_wakeup(owner);

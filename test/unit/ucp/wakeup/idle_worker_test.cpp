@@ -9,7 +9,7 @@
 #include "test/support/virtual_time.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/wakeup/yield_schedule.hpp"
+#include "ucp/wakeup/wait.hpp"
 #include "uct/self/self.hpp"
 
 namespace {
@@ -40,7 +40,7 @@ TEST_CASE("an idle worker yields its processor in each thread mode", "[wakeup]")
     constexpr unsigned turns = 10'000;
     for (unsigned i = 0; i < turns; ++i) {
         test::virtual_time::now += ucs::time::microsecond;
-        if (worker->progress() == 0) worker->yield_if_due();
+        if (worker->progress() == 0) ucp::wakeup::yield_if_due(*worker);
     }
     const unsigned count = yields.load() - before;
     CHECK(count > 0);
