@@ -84,14 +84,12 @@ using condition = std::function<bool()>;
 // Workers that a test drives.
 class workers {
 public:
+    virtual ~workers() = default;
     virtual unsigned progress() const = 0;
     // Makes progress until the condition holds. Returns false if it does not hold for two minutes.
     [[nodiscard]] bool progress_until(const condition& holds) const;
     // Waits for the end of an operation, frees its request and returns its status.
     ucs_status_t finish(ucs_status_ptr_t started) const;
-
-protected:
-    ~workers() = default;
 };
 
 // A context with a sending and a receiving worker. Both are the same worker if the transports reach
