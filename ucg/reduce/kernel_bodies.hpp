@@ -9,40 +9,10 @@
 #include <type_traits>
 
 #include "ucg/reduce/kernel.hpp"
-#include "ucg/reduce/narrow_float.hpp"
+#include "ucg/reduce/types.hpp"
 
 namespace ucg::reduce {
 namespace {
-
-// --- element types in memory, and their types during a computation ---
-
-template<class T>
-struct plain {
-    using stored = T;
-    using worked = T;
-    [[gnu::always_inline]] static worked take(stored from) noexcept { return from; }
-    [[gnu::always_inline]] static stored give(worked from) noexcept { return from; }
-};
-
-template<class Format>
-struct narrow_real {
-    using stored = typename Format::bits;
-    using worked = float;
-    [[gnu::always_inline]] static worked take(stored from) noexcept { return widen<Format>(from); }
-    [[gnu::always_inline]] static stored give(worked from) noexcept { return narrow<Format>(from); }
-};
-
-template<class T>
-struct complex_of {
-    T real;
-    T imaginary;
-};
-
-template<class T>
-struct value_at {
-    T value;
-    std::int32_t location;
-};
 
 // --- operations ---
 
@@ -235,80 +205,43 @@ kernel ordered(operation op) noexcept {
     }
 }
 
-template<class T>
+template<class As>
 kernel of_integers(operation op) noexcept {
-    using as = plain<T>;
     switch (op) {
         case operation::logical_and:
-            return reduce<as, both>;
+            return reduce<As, both>;
         case operation::logical_or:
-            return reduce<as, either>;
+            return reduce<As, either>;
         case operation::logical_xor:
-            return reduce<as, only_one>;
+            return reduce<As, only_one>;
         case operation::bitwise_and:
-            return reduce<as, bits_of_both>;
+            return reduce<As, bits_of_both>;
         case operation::bitwise_or:
-            return reduce<as, bits_of_either>;
+            return reduce<As, bits_of_either>;
         case operation::bitwise_xor:
-            return reduce<as, bits_of_one>;
+            return reduce<As, bits_of_one>;
         default:
-            return ordered<as>(op);
+            return ordered<As>(op);
     }
 }
 
-template<class T>
-kernel with_location(operation op) noexcept {
-    using as = plain<value_at<T>>;
-    if (op == operation::minimum_at) return reduce<as, smaller>;
-    return op == operation::maximum_at ? reduce<as, larger> : nullptr;
+template<class As>
+kernel of_locations(operation op) noexcept {
+    if (op == operation::minimum_at) return reduce<As, smaller>;
+    return op == operation::maximum_at ? reduce<As, larger> : nullptr;
 }
 
 [[maybe_unused]] kernel find(element type, operation op) noexcept {
-    switch (type) {
-        case element::int8:
-            return of_integers<std::int8_t>(op);
-        case element::int16:
-            return of_integers<std::int16_t>(op);
-        case element::int32:
-            return of_integers<std::int32_t>(op);
-        case element::int64:
-            return of_integers<std::int64_t>(op);
-        case element::uint8:
-            return of_integers<std::uint8_t>(op);
-        case element::uint16:
-            return of_integers<std::uint16_t>(op);
-        case element::uint32:
-            return of_integers<std::uint32_t>(op);
-        case element::uint64:
-            return of_integers<std::uint64_t>(op);
-        case element::fp16:
-            return ordered<narrow_real<fp16_format>>(op);
-        case element::bf16:
-            return ordered<narrow_real<bf16_format>>(op);
-        case element::fp8_e4m3:
-            return ordered<narrow_real<e4m3_format>>(op);
-        case element::fp8_e5m2:
-            return ordered<narrow_real<e5m2_format>>(op);
-        case element::fp32:
-            return ordered<plain<float>>(op);
-        case element::fp64:
-            return ordered<plain<double>>(op);
-        case element::complex32:
-            return arithmetic<plain<complex_of<float>>>(op);
-        case element::complex64:
-            return arithmetic<plain<complex_of<double>>>(op);
-        case element::int16_at:
-            return with_location<std::int16_t>(op);
-        case element::int32_at:
-            return with_location<std::int32_t>(op);
-        case element::int64_at:
-            return with_location<std::int64_t>(op);
-        case element::fp32_at:
-            return with_location<float>(op);
-        case element::fp64_at:
-            return with_location<double>(op);
-    }
-    return nullptr;
+    return visit(type, [op]<class As>(As) -> kernel {
+        if constexpr (As::kind == family::integer)
+            return of_integers<As>(op);
+        else if constexpr (As::kind == family::real)
+            return ordered<As>(op);
+        else if constexpr (As::kind == family::complex)
+            return arithmetic<As>(op);
+        else
+            return of_locations<As>(op);
+    });
 }
 
 }  // namespace

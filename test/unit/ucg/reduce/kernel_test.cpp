@@ -2,47 +2,17 @@
 #include "ucg/reduce/kernel.hpp"
 
 #include <catch2/catch.hpp>
-#include <complex>
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "ucg/reduce/narrow_float.hpp"
+#include "ucg/reduce/types.hpp"
 
 using namespace ucg::reduce;
 
 namespace {
 
 using bytes = std::vector<std::byte>;
-
-template<class T>
-struct found {
-    T value;
-    std::int32_t place;
-};
-
-// Reads and writes one element by the definition of its type.
-template<class T, class Stored = T>
-struct plain_access {
-    static T read(const std::byte* from) {
-        T value;
-        std::memcpy(&value, from, sizeof value);
-        return value;
-    }
-    static void write(std::byte* into, T value) { std::memcpy(into, &value, sizeof value); }
-};
-template<class Format>
-struct narrow_access {
-    static float read(const std::byte* from) {
-        typename Format::bits bits;
-        std::memcpy(&bits, from, sizeof bits);
-        return widen<Format>(bits);
-    }
-    static void write(std::byte* into, float value) {
-        const auto bits = narrow<Format>(value);
-        std::memcpy(into, &bits, sizeof bits);
-    }
-};
 
 template<class T>
 T combine_integers(operation op, T a, T b) {
@@ -91,15 +61,15 @@ T combine(operation op, T a, T b) {
     }
 }
 template<class T>
-std::complex<T> combine(operation op, std::complex<T> a, std::complex<T> b) {
-    if (op != operation::product) return a + b;
-    const T real = a.real() * b.real(), rest = a.imag() * b.imag();
-    const T cross = a.real() * b.imag(), other = a.imag() * b.real();
+complex_of<T> combine(operation op, complex_of<T> a, complex_of<T> b) {
+    if (op != operation::product) return {a.real + b.real, a.imaginary + b.imaginary};
+    const T real = a.real * b.real, rest = a.imaginary * b.imaginary;
+    const T cross = a.real * b.imaginary, other = a.imaginary * b.real;
     return {real - rest, cross + other};
 }
 template<class T>
-found<T> combine(operation op, found<T> a, found<T> b) {
-    if (a.value == b.value) return {a.value, std::min(a.place, b.place)};
+value_at<T> combine(operation op, value_at<T> a, value_at<T> b) {
+    if (a.value == b.value) return {a.value, std::min(a.location, b.location)};
     return (op == operation::minimum_at) == (a.value < b.value) ? a : b;
 }
 
@@ -108,75 +78,33 @@ T divide(T sum, std::uint64_t divisor) {
     return static_cast<T>(sum / static_cast<T>(divisor));
 }
 template<class T>
-std::complex<T> divide(std::complex<T> sum, std::uint64_t divisor) {
-    return {sum.real() / static_cast<T>(divisor), sum.imag() / static_cast<T>(divisor)};
+complex_of<T> divide(complex_of<T> sum, std::uint64_t divisor) {
+    return {divide(sum.real, divisor), divide(sum.imaginary, divisor)};
 }
 template<class T>
-found<T> divide(found<T> sum, std::uint64_t) {
+value_at<T> divide(value_at<T> sum, std::uint64_t) {
     return sum;
 }
 
-template<class Access>
-bytes expected(operation op, const std::vector<bytes>& from, std::size_t size,
-               std::uint64_t divisor) {
-    bytes made = from.front();
-    for (std::size_t offset = 0; offset + size <= made.size(); offset += size) {
-        auto result = Access::read(from.front().data() + offset);
-        for (std::size_t k = 1; k < from.size(); ++k)
-            result = combine(op, result, Access::read(from[k].data() + offset));
-        if (divisor != 0) result = divide(result, divisor);
-        Access::write(made.data() + offset, result);
-    }
-    return made;
-}
-
 bytes expected(element type, operation op, const std::vector<bytes>& from, std::uint64_t divisor) {
-    const std::size_t size = size_of(type);
-    switch (type) {
-        case element::int8:
-            return expected<plain_access<std::int8_t>>(op, from, size, divisor);
-        case element::int16:
-            return expected<plain_access<std::int16_t>>(op, from, size, divisor);
-        case element::int32:
-            return expected<plain_access<std::int32_t>>(op, from, size, divisor);
-        case element::int64:
-            return expected<plain_access<std::int64_t>>(op, from, size, divisor);
-        case element::uint8:
-            return expected<plain_access<std::uint8_t>>(op, from, size, divisor);
-        case element::uint16:
-            return expected<plain_access<std::uint16_t>>(op, from, size, divisor);
-        case element::uint32:
-            return expected<plain_access<std::uint32_t>>(op, from, size, divisor);
-        case element::uint64:
-            return expected<plain_access<std::uint64_t>>(op, from, size, divisor);
-        case element::fp16:
-            return expected<narrow_access<fp16_format>>(op, from, size, divisor);
-        case element::bf16:
-            return expected<narrow_access<bf16_format>>(op, from, size, divisor);
-        case element::fp8_e4m3:
-            return expected<narrow_access<e4m3_format>>(op, from, size, divisor);
-        case element::fp8_e5m2:
-            return expected<narrow_access<e5m2_format>>(op, from, size, divisor);
-        case element::fp32:
-            return expected<plain_access<float>>(op, from, size, divisor);
-        case element::fp64:
-            return expected<plain_access<double>>(op, from, size, divisor);
-        case element::complex32:
-            return expected<plain_access<std::complex<float>>>(op, from, size, divisor);
-        case element::complex64:
-            return expected<plain_access<std::complex<double>>>(op, from, size, divisor);
-        case element::int16_at:
-            return expected<plain_access<found<std::int16_t>>>(op, from, size, divisor);
-        case element::int32_at:
-            return expected<plain_access<found<std::int32_t>>>(op, from, size, divisor);
-        case element::int64_at:
-            return expected<plain_access<found<std::int64_t>>>(op, from, size, divisor);
-        case element::fp32_at:
-            return expected<plain_access<found<float>>>(op, from, size, divisor);
-        case element::fp64_at:
-            return expected<plain_access<found<double>>>(op, from, size, divisor);
-    }
-    return {};
+    return visit(type, [&]<class As>(As) {
+        bytes made = from.front();
+        const auto read = [](const std::byte* element_bytes) {
+            typename As::stored bits;
+            std::memcpy(&bits, element_bytes, sizeof bits);
+            return As::take(bits);
+        };
+        constexpr std::size_t size = sizeof(typename As::stored);
+        for (std::size_t offset = 0; offset + size <= made.size(); offset += size) {
+            auto result = read(from.front().data() + offset);
+            for (std::size_t k = 1; k < from.size(); ++k)
+                result = combine(op, result, read(from[k].data() + offset));
+            if (divisor != 0) result = divide(result, divisor);
+            const auto bits = As::give(result);
+            std::memcpy(made.data() + offset, &bits, size);
+        }
+        return made;
+    });
 }
 
 // Fills in random values. Floating-point values are sometimes equal and differ enough for rounding
@@ -189,56 +117,26 @@ void fill(bytes& into, element type, std::mt19937_64& dice) {
     };
     for (std::size_t offset = 0; offset < into.size(); offset += size) {
         std::byte* const to = into.data() + offset;
-        const auto put = [&](auto value) { std::memcpy(to, &value, sizeof value); };
-        const auto place = static_cast<std::int32_t>(dice() % 4);
-        switch (type) {
-            case element::fp16:
-                put(narrow<fp16_format>(static_cast<float>(number())));
-                break;
-            case element::bf16:
-                put(narrow<bf16_format>(static_cast<float>(number())));
-                break;
-            case element::fp8_e4m3:
-                put(narrow<e4m3_format>(static_cast<float>(number())));
-                break;
-            case element::fp8_e5m2:
-                put(narrow<e5m2_format>(static_cast<float>(number())));
-                break;
-            case element::fp32:
-                put(static_cast<float>(number() / 3));
-                break;
-            case element::fp64:
-                put(number() / 3);
-                break;
-            case element::complex32:
-                put(std::complex<float>(static_cast<float>(number() / 3),
-                                        static_cast<float>(number() / 3)));
-                break;
-            case element::complex64:
-                put(std::complex<double>(number() / 3, number() / 3));
-                break;
-            case element::int16_at:
-                put(std::int16_t{static_cast<std::int16_t>(dice() % 3)});
-                break;
-            case element::int32_at:
-                put(static_cast<std::int32_t>(dice() % 3));
-                break;
-            case element::int64_at:
-                put(static_cast<std::int64_t>(dice() % 3));
-                break;
-            case element::fp32_at:
-                put(static_cast<float>(dice() % 3));
-                break;
-            case element::fp64_at:
-                put(static_cast<double>(dice() % 3));
-                break;
-            default: {
+        const auto put = [&](std::size_t position, auto value) {
+            std::memcpy(to + position, &value, sizeof value);
+        };
+        visit(type, [&]<class As>(As) {
+            using worked = typename As::worked;
+            if constexpr (As::kind == family::integer) {
                 const std::uint64_t all = dice() % 4 == 0 ? 0 : dice();
                 std::memcpy(to, &all, size);
+            } else if constexpr (As::kind == family::real) {
+                constexpr bool is_narrow = sizeof(typename As::stored) < sizeof(worked);
+                put(0, As::give(static_cast<worked>(is_narrow ? number() : number() / 3)));
+            } else if constexpr (As::kind == family::complex) {
+                using part = decltype(worked::real);
+                put(0, static_cast<part>(number() / 3));
+                put(sizeof(part), static_cast<part>(number() / 3));
+            } else {
+                put(0, static_cast<decltype(worked::value)>(dice() % 3));
+                put(offsetof(worked, location), static_cast<std::int32_t>(dice() % 4));
             }
-        }
-        if (!is_defined(type, operation::minimum_at)) continue;
-        std::memcpy(to + (size == 16 ? 8 : 4), &place, sizeof place);
+        });
     }
 }
 
