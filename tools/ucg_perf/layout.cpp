@@ -177,19 +177,6 @@ private:
     layout made_;
 };
 
-bool has_blocks(ucg_coll_t collective) noexcept {
-    switch (collective) {
-        case UCG_COLL_BCAST:
-        case UCG_COLL_REDUCE:
-        case UCG_COLL_ALLREDUCE:
-        case UCG_COLL_SCAN:
-        case UCG_COLL_EXSCAN:
-            return false;
-        default:
-            return true;
-    }
-}
-
 }  // namespace
 
 layout make_layout(const wanted_layout& wanted, std::uint32_t rank, std::uint32_t ranks) {
@@ -198,11 +185,11 @@ layout make_layout(const wanted_layout& wanted, std::uint32_t rank, std::uint32_
 
 std::uint64_t total_elements(const wanted_layout& wanted, std::uint32_t ranks) noexcept {
     if (wanted.collective == UCG_COLL_BARRIER) return 0;
-    return has_blocks(wanted.collective) ? wanted.count * ranks : wanted.count;
+    return traits_of(wanted.collective).has_blocks() ? wanted.count * ranks : wanted.count;
 }
 
 double bus_factor(ucg_coll_t collective, std::uint32_t ranks) noexcept {
-    if (!has_blocks(collective) && collective != UCG_COLL_ALLREDUCE) return 1;
+    if (!traits_of(collective).has_blocks() && collective != UCG_COLL_ALLREDUCE) return 1;
     const double others = static_cast<double>(ranks - 1) / ranks;
     return collective == UCG_COLL_ALLREDUCE ? 2 * others : others;
 }

@@ -147,11 +147,6 @@ void set_defaults(options& opts) {
         if (size >= element) opts.sizes.push_back(size);
 }
 
-// In a scan each rank's result covers a different number of ranks.
-bool is_scan(ucg_coll_t collective) noexcept {
-    return collective == UCG_COLL_SCAN || collective == UCG_COLL_EXSCAN;
-}
-
 // Throws usage_error for combinations of options that no rank could run.
 void check(const options& opts) {
     const std::uint64_t element = ucg_type_size(opts.type);
@@ -161,13 +156,15 @@ void check(const options& opts) {
             fmt::format("-s: {} bytes are not a whole number of elements: one {} has {}", size,
                         ucg_type_name(opts.type), element));
     }
-    const bool any = std::any_of(opts.collectives.begin(), opts.collectives.end(), reduces);
+    const bool any = std::any_of(opts.collectives.begin(), opts.collectives.end(),
+                                 [](ucg_coll_t each) { return traits_of(each).reduces; });
     if (any && ucg_op_is_defined(opts.type, opts.op) == 0) {
         throw usage_error(fmt::format("-o: {} is not defined for {}; -d chooses another type",
                                       ucg_op_name(opts.op), ucg_type_name(opts.type)));
     }
     if (opts.op == UCG_OP_AVERAGE &&
-        std::any_of(opts.collectives.begin(), opts.collectives.end(), is_scan)) {
+        std::any_of(opts.collectives.begin(), opts.collectives.end(),
+                    [](ucg_coll_t each) { return traits_of(each).scans; })) {
         throw usage_error("-o: scans have no average; leave them out of -c");
     }
     if (opts.call_mode == mode::blocking && opts.in_flight != 1) {
@@ -179,20 +176,6 @@ void check(const options& opts) {
 }
 
 }  // namespace
-
-bool reduces(ucg_coll_t collective) noexcept {
-    switch (collective) {
-        case UCG_COLL_REDUCE:
-        case UCG_COLL_ALLREDUCE:
-        case UCG_COLL_REDUCE_SCATTER:
-        case UCG_COLL_REDUCE_SCATTER_BLOCK:
-        case UCG_COLL_SCAN:
-        case UCG_COLL_EXSCAN:
-            return true;
-        default:
-            return false;
-    }
-}
 
 options parse_options(std::span<const std::string> words) {
     options opts;

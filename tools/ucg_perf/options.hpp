@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/common/command_line.hpp"
+#include "ucg/schedule/collective.hpp"
 
 namespace tools::ucg_perf {
 
@@ -49,7 +50,9 @@ struct options {
 // Lists the names that the options accept.
 [[nodiscard]] std::string list_text();
 
-// Returns whether the collective reduces, and therefore uses the operation.
-[[nodiscard]] bool reduces(ucg_coll_t collective) noexcept;
+// Returns the properties of a collective.
+[[nodiscard]] constexpr ucg::schedule::traits traits_of(ucg_coll_t collective) noexcept {
+    return traits_of(static_cast<ucg::schedule::collective>(collective));
+}
 
 }  // namespace tools::ucg_perf

@@ -39,7 +39,7 @@ std::string quoted(const std::string& text) {
 }
 
 const char* operation_name(const options& opts, ucg_coll_t collective) {
-    return reduces(collective) ? ucg_op_name(opts.op) : "";
+    return traits_of(collective).reduces ? ucg_op_name(opts.op) : "";
 }
 
 std::string csv_row(const options& opts, const result_row& result) {

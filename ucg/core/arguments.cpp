@@ -142,11 +142,11 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
         return refuse(args, UCS_ERR_UNSUPPORTED, "unknown flags 0x{:x}", args.flags & ~known);
     if (args.type == UCG_TYPE_OPAQUE && (args.element_size == 0 || args.element_size > most_bytes))
         return refuse(args, UCS_ERR_INVALID_PARAM, "an opaque type needs element_size");
-    if (has_root(type) && args.root >= size)
+    if (traits_of(type).has_root() && args.root >= size)
         return refuse(args, UCS_ERR_INVALID_PARAM, "root {} of {} ranks", args.root, size);
     if (type == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
         return refuse(args, UCS_ERR_INVALID_PARAM, "is in place as it is");
-    if (!takes_operator(type)) return UCS_OK;
+    if (!traits_of(type).reduces) return UCS_OK;
     if (args.op < 0 || args.op >= UCG_OP_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no operation", static_cast<int>(args.op));
     if (args.op == UCG_OP_USER) {
@@ -155,8 +155,7 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
             return refuse(args, UCS_ERR_INVALID_PARAM, "the user's operator is not given");
         return UCS_OK;
     }
-    const bool scans = type == collective::scan || type == collective::exscan;
-    if (scans && args.op == UCG_OP_AVERAGE)
+    if (traits_of(type).scans && args.op == UCG_OP_AVERAGE)
         return refuse(args, UCS_ERR_UNSUPPORTED, "has no average: each rank would have another");
     if (!ucg_op_is_defined(args.type, args.op))
         return refuse(args, UCS_ERR_UNSUPPORTED, "{} is not defined for {}", ucg_op_name(args.op),
@@ -189,25 +188,15 @@ ucs_status_t check_arrays(const ucg_coll_args_t& args, rank_t rank) {
 
 // Returns whether the input is in dst instead of src.
 bool source_is_in_target(const ucg_coll_args_t& args, rank_t rank) noexcept {
-    if ((args.flags & UCG_COLL_IN_PLACE) == 0) return false;
-    switch (static_cast<collective>(args.coll)) {
-        case collective::scatter:
-        case collective::scatterv:
-            return false;
-        case collective::gather:
-        case collective::gatherv:
-        case collective::reduce:
-            return rank == args.root;
-        default:
-            return true;
-    }
+    const schedule::traits type = traits_of(static_cast<collective>(args.coll));
+    return (args.flags & UCG_COLL_IN_PLACE) != 0 && !type.root_gives &&
+           (!type.root_takes || rank == args.root);
 }
 
 // Returns whether dst gets no data although it has room: the root's block of a scatter in place.
 bool target_is_in_source(const ucg_coll_args_t& args, rank_t rank) noexcept {
-    const auto type = static_cast<collective>(args.coll);
     return (args.flags & UCG_COLL_IN_PLACE) != 0 && rank == args.root &&
-           (type == collective::scatter || type == collective::scatterv);
+           traits_of(static_cast<collective>(args.coll)).root_gives;
 }
 
 bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept {
@@ -227,10 +216,9 @@ ucs_status_t check_counts(const ucg_coll_args_t& args, rank_t rank, rank_t size)
 // Checks that no blocks in dst overlap, because the result would depend on their order of arrival.
 // Precondition: their ends do not overflow.
 ucs_status_t check_targets(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
-    const auto type = static_cast<collective>(args.coll);
-    const bool has_blocks = type == collective::allgatherv || type == collective::alltoallv ||
-                            (type == collective::gatherv && rank == args.root);
-    if (!has_blocks || args.dst_displs == nullptr) return UCS_OK;
+    const schedule::traits type = traits_of(static_cast<collective>(args.coll));
+    const bool takes_blocks = type.takes_blocks && (!type.root_takes || rank == args.root);
+    if (!type.has_counts || !takes_blocks || args.dst_displs == nullptr) return UCS_OK;
     std::vector<rank_t> filled;
     filled.reserve(size);
     for (rank_t i = 0; i < size; ++i)
@@ -315,6 +303,7 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
 
     arguments made;
     const auto type = static_cast<collective>(args.coll);
+    const schedule::traits kind = traits_of(type);
     made.deterministic = (args.flags & UCG_COLL_DETERMINISTIC) != 0;
     schedule::call& call = made.call;
     call.kind = type;
@@ -322,50 +311,34 @@ ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank,
     call.into = args.dst;
     call.count = args.count;
     call.element = element_of(args);
-    call.root = has_root(type) ? args.root : 0;
+    call.root = kind.has_root() ? args.root : 0;
     // All ranks may set the flag, but of a gather, reduction or scatter only the root is in place.
     call.in_place = source_is_in_target(args, rank) || target_is_in_source(args, rank);
-    if (takes_operator(type)) {
+    if (kind.reduces) {
         made.reducer = make_reducer(args, call.element, size);
         call.op = made.reducer.get();
     }
     const auto element = static_cast<double>(call.element);
     made.bytes = static_cast<double>(args.count) * element;
-    switch (type) {
-        case collective::barrier:
-            call.count = 0;
-            made.bytes = 0;
-            break;
-        case collective::scatterv:
-            call.counts = args.src_counts;
-            call.offsets = offsets_of(args.src_counts, args.src_displs, size, made.offsets);
-            made.bytes = 0;
-            break;
-        case collective::gatherv:
-            call.counts = args.dst_counts;
-            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
-            made.bytes = 0;
-            break;
-        case collective::alltoallv:
-            call.counts = args.dst_counts;
-            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
-            call.out_counts = args.src_counts;
-            call.out_offsets = offsets_of(args.src_counts, args.src_displs, size, made.out_offsets);
-            made.bytes = 0;
-            break;
-        case collective::allgatherv:
-        case collective::reduce_scatter: {
-            call.counts = args.dst_counts;
-            call.offsets = offsets_of(args.dst_counts, args.dst_displs, size, made.offsets);
-            call.count = args.dst_counts[rank];
-            double all = 0;
-            for (rank_t i = 0; i < size; ++i)
-                all += static_cast<double>(args.dst_counts[i]);
-            made.bytes = all * element / size;
-            break;
-        }
-        default:
-            break;
+    if (type == collective::barrier) {
+        call.count = 0;
+        made.bytes = 0;
+    }
+    if (!kind.has_counts) return made;
+    const bool in_source = type == collective::scatterv;
+    call.counts = in_source ? args.src_counts : args.dst_counts;
+    call.offsets =
+        offsets_of(call.counts, in_source ? args.src_displs : args.dst_displs, size, made.offsets);
+    made.bytes = 0;
+    if (type == collective::alltoallv) {
+        call.out_counts = args.src_counts;
+        call.out_offsets = offsets_of(args.src_counts, args.src_displs, size, made.out_offsets);
+    } else if (!kind.has_root()) {
+        call.count = args.dst_counts[rank];
+        double all = 0;
+        for (rank_t i = 0; i < size; ++i)
+            all += static_cast<double>(args.dst_counts[i]);
+        made.bytes = all * element / size;
     }
     return made;
 }

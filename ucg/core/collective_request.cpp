@@ -133,12 +133,12 @@ signature collective_request::get_signature() const noexcept {
     const schedule::call& call = checked_.call;
     made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
-    if (takes_operator(call.kind)) made.op = static_cast<std::uint32_t>(args_.op);
-    if (has_root(call.kind)) made.root = args_.root;
+    if (traits_of(call.kind).reduces) made.op = static_cast<std::uint32_t>(args_.op);
+    if (traits_of(call.kind).has_root()) made.root = args_.root;
     if (call.kind == collective::barrier) return made;
     made.type = static_cast<std::uint32_t>(args_.type);
     made.element = static_cast<std::uint32_t>(call.element);
-    if (!has_block_counts(call.kind)) made.count = args_.count;
+    if (!traits_of(call.kind).has_counts) made.count = args_.count;
     return made;
 }
 
@@ -148,7 +148,7 @@ shares collective_request::get_shares() const {
     const bool in_place = checked_.call.in_place;
     const std::uint64_t *const out = args_.src_counts, *const in = args_.dst_counts;
     shares made;
-    if (refused() != UCS_OK || !has_block_counts(checked_.call.kind)) return made;
+    if (refused() != UCS_OK || !traits_of(checked_.call.kind).has_counts) return made;
     made.given.resize(size);
     made.taken.resize(size);
     switch (checked_.call.kind) {

@@ -36,13 +36,13 @@ std::string text_of(const signature& call) {
     std::string made = ucg_coll_name(static_cast<ucg_coll_t>(call.operation));
     if (call.operation >= UCG_COLL_LAST) return made;
     const auto type = static_cast<collective>(call.operation);
-    if (has_block_counts(type))
+    if (traits_of(type).has_counts)
         made += " of " + text_of_elements(call);
     else if (type != collective::barrier)
         made += fmt::format(" of {} {}", call.count, text_of_elements(call));
-    if (takes_operator(type))
+    if (traits_of(type).reduces)
         made += fmt::format(" with {}", ucg_op_name(static_cast<ucg_op_t>(call.op)));
-    if (has_root(type)) made += fmt::format(", root {}", call.root);
+    if (traits_of(type).has_root()) made += fmt::format(", root {}", call.root);
     if (call.flags != 0) made += ", deterministic";
     return made + fmt::format(", by {}", algorithm_of(type, call.algorithm));
 }

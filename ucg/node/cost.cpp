@@ -65,13 +65,6 @@ stage_work stages_of(const collective_shape& shape, const node_cost_params& pric
     }
 }
 
-// In these collectives the rank that gives is not the rank that takes, so a rank waits for the
-// first segment only.
-bool overlaps(collective type) noexcept {
-    return type == collective::bcast || type == collective::gather || type == collective::gatherv ||
-           type == collective::scatter || type == collective::scatterv;
-}
-
 }  // namespace
 
 collective_shape shape_of(const schedule::call& args, rank_t ranks) noexcept {
@@ -96,7 +89,9 @@ duration cost_of(const collective_shape& shape, const node_cost_params& price) n
     const bool is_long = price.cutting.are_long(work.slots, shape.ranks);
     const std::size_t piece = is_long ? price.cutting.long_segment : price.cutting.segment;
     const double pieces = std::max(1.0, work.slots / static_cast<double>(piece));
-    const double given = overlaps(shape.kind) ? work.put / pieces : work.put;
+    // If the rank that gives is not the rank that takes, a rank waits for the first segment only.
+    const schedule::traits kind = traits_of(shape.kind);
+    const double given = kind.has_root() && !kind.reduces ? work.put / pieces : work.put;
     duration result;
     // After the first segment, a rank finds the flags set, because the segments are worked on at
     // the same time.

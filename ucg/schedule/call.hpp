@@ -4,54 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ucg/schedule/collective.hpp"
 #include "ucg/schedule/reducer.hpp"
 #include "ucg/schedule/step.hpp"
 
 namespace ucg::schedule {
-
-enum class collective : std::uint8_t {
-    barrier,
-    bcast,
-    reduce,
-    allreduce,
-    gather,
-    gatherv,
-    scatter,
-    scatterv,
-    allgather,
-    allgatherv,
-    reduce_scatter,
-    reduce_scatter_block,
-    alltoall,
-    alltoallv,
-    scan,
-    exscan,
-};
-inline constexpr std::size_t collective_count = 16;
-
-[[nodiscard]] const char* name(collective collective) noexcept;
-
-// Returns whether the collective reduces with an operator.
-[[nodiscard]] constexpr bool takes_operator(collective collective) noexcept {
-    return collective == collective::reduce || collective == collective::allreduce ||
-           collective == collective::reduce_scatter ||
-           collective == collective::reduce_scatter_block || collective == collective::scan ||
-           collective == collective::exscan;
-}
-
-// Returns whether the collective has a root.
-[[nodiscard]] constexpr bool has_root(collective collective) noexcept {
-    return collective == collective::bcast || collective == collective::reduce ||
-           collective == collective::gather || collective == collective::gatherv ||
-           collective == collective::scatter || collective == collective::scatterv;
-}
-
-// Returns whether blocks may differ in size.
-[[nodiscard]] constexpr bool has_block_counts(collective collective) noexcept {
-    return collective == collective::gatherv || collective == collective::scatterv ||
-           collective == collective::allgatherv || collective == collective::reduce_scatter ||
-           collective == collective::alltoallv;
-}
 
 // The sizes by which algorithms cut their data and their messages.
 struct tuning {

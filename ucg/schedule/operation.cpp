@@ -169,7 +169,7 @@ bool can_run(const algorithm& algorithm, const call& args, const shape& params,
     // ranks on nodes.
     constexpr condition bits_of_its_own =
         condition::order_by_place | condition::own_order | condition::nodes;
-    if (deterministic && takes_operator(args.kind) && has(algorithm.needs, bits_of_its_own))
+    if (deterministic && traits_of(args.kind).reduces && has(algorithm.needs, bits_of_its_own))
         return false;
     if (has(algorithm.needs, condition::nodes)) {
         const placement* const placement = params.node_placement;

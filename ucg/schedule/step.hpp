@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "ucg/schedule/collective.hpp"
 #include "ucg/schedule/sequence_numbers.hpp"
 
 namespace ucg::schedule {
 
-using rank_t = std::uint32_t;
 using channel_t = std::uint16_t;
 
 class operation;

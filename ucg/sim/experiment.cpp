@@ -13,13 +13,6 @@
 namespace ucg::sim {
 namespace {
 
-using schedule::collective;
-
-bool has_vector(collective kind) noexcept {
-    return kind == collective::bcast || kind == collective::reduce ||
-           kind == collective::allreduce || kind == collective::scan || kind == collective::exscan;
-}
-
 std::uint64_t elements_of(const experiment& setup) noexcept {
     return static_cast<std::uint64_t>(std::ceil(setup.bytes / sizeof(samples::element)));
 }
@@ -28,7 +21,7 @@ std::uint64_t elements_of(const experiment& setup) noexcept {
 // its pieces keep the relative size that they have in the whole vector.
 std::uint64_t carried_of(const machine& spec, const experiment& setup) noexcept {
     const std::uint64_t elements = elements_of(setup);
-    if (!has_vector(setup.kind))
+    if (traits_of(setup.kind).has_blocks())
         return std::min(elements, std::max<std::uint64_t>(setup.carried / spec.ranks, 1));
     const std::uint64_t least = std::max<std::uint64_t>(setup.carried, spec.ranks);
     return elements <= least ? elements : least / spec.ranks * spec.ranks;

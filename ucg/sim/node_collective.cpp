@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/node/patterns/pattern.hpp"
 
 namespace ucg::sim {
 namespace {
@@ -18,34 +19,10 @@ struct range {
     std::size_t bytes = 0;
 };
 
-bool has_counts(collective kind) noexcept {
-    return kind == collective::allgatherv || kind == collective::reduce_scatter;
-}
-
-// Collectives that hierarchical algorithms use inside a node.
-bool is_supported(collective kind) noexcept {
-    switch (kind) {
-        case collective::barrier:
-        case collective::bcast:
-        case collective::reduce:
-        case collective::allreduce:
-        case collective::gather:
-        case collective::scatter:
-        case collective::allgather:
-        case collective::allgatherv:
-        case collective::reduce_scatter:
-        case collective::reduce_scatter_block:
-        case collective::alltoall:
-            return true;
-        default:
-            return false;
-    }
-}
-
 // Offset and length, in elements, of the block of a local rank. Blocks of reduce_scatter have no
 // gaps.
 std::uint64_t begin_of(const call& args, rank_t local_rank) noexcept {
-    if (!has_counts(args.kind)) return local_rank * args.count;
+    if (!traits_of(args.kind).has_counts) return local_rank * args.count;
     if (args.kind != collective::reduce_scatter) return args.offsets[local_rank];
     std::uint64_t sum = 0;
     for (rank_t i = 0; i < local_rank; ++i)
@@ -53,7 +30,7 @@ std::uint64_t begin_of(const call& args, rank_t local_rank) noexcept {
     return sum;
 }
 std::uint64_t count_of(const call& args, rank_t local_rank) noexcept {
-    return has_counts(args.kind) ? args.counts[local_rank] : args.count;
+    return traits_of(args.kind).has_counts ? args.counts[local_rank] : args.count;
 }
 std::uint64_t end_of_all(const call& args, rank_t ranks) noexcept {
     std::uint64_t end = 0;
@@ -62,46 +39,26 @@ std::uint64_t end_of_all(const call& args, rank_t ranks) noexcept {
     return end;
 }
 
-bool gathers(collective kind) noexcept {
-    return kind == collective::gather || kind == collective::allgather ||
-           kind == collective::allgatherv;
-}
-bool only_root_gets(collective kind) noexcept {
-    return kind == collective::reduce || kind == collective::gather;
-}
-
 range input_of(const call& args, rank_t local_rank, rank_t ranks) noexcept {
-    const std::byte* const base = algo::input_of(args);
-    switch (args.kind) {
-        case collective::barrier:
-            return {};
-        case collective::bcast:
-            if (local_rank != args.root) return {};
-            return {algo::bytes_of(args.into), args.count * args.element};
-        case collective::scatter:
-            if (local_rank != args.root) return {};
-            return {algo::bytes_of(args.from), end_of_all(args, ranks) * args.element};
-        case collective::reduce_scatter:
-        case collective::reduce_scatter_block:
-        case collective::alltoall:
-            return {base, end_of_all(args, ranks) * args.element};
-        default:
-            break;
-    }
-    if (!gathers(args.kind)) return {base, args.count * args.element};
-    const std::size_t offset = args.in_place ? begin_of(args, local_rank) * args.element : 0;
-    return {base + offset, count_of(args, local_rank) * args.element};
+    const schedule::traits kind = traits_of(args.kind);
+    if (args.kind == collective::barrier || (kind.root_gives && local_rank != args.root)) return {};
+    const std::byte* const base = args.kind == collective::bcast     ? algo::bytes_of(args.into)
+                                  : args.kind == collective::scatter ? algo::bytes_of(args.from)
+                                                                     : algo::input_of(args);
+    if (kind.gives_blocks) return {base, end_of_all(args, ranks) * args.element};
+    const std::uint64_t first = args.in_place && kind.takes_blocks ? begin_of(args, local_rank) : 0;
+    return {base + first * args.element, count_of(args, local_rank) * args.element};
 }
 
 range output_of(const call& args, rank_t local_rank, rank_t ranks) noexcept {
-    const std::byte* const base = algo::bytes_of(args.into);
-    if (args.kind == collective::barrier || (only_root_gets(args.kind) && local_rank != args.root))
-        return {};
-    if (args.kind == collective::bcast && local_rank == args.root) return {};
-    if (args.kind == collective::scatter && local_rank == args.root && args.in_place) return {};
-    if (gathers(args.kind) || args.kind == collective::alltoall)
-        return {base, end_of_all(args, ranks) * args.element};
-    return {base, count_of(args, local_rank) * args.element};
+    const schedule::traits kind = traits_of(args.kind);
+    const bool is_root = local_rank == args.root;
+    if (args.kind == collective::barrier || (kind.root_takes && !is_root)) return {};
+    if (args.kind == collective::bcast && is_root) return {};
+    if (args.kind == collective::scatter && is_root && args.in_place) return {};
+    const std::uint64_t count =
+        kind.takes_blocks ? end_of_all(args, ranks) : count_of(args, local_rank);
+    return {algo::bytes_of(args.into), count * args.element};
 }
 
 }  // namespace
@@ -136,15 +93,17 @@ bool node_collective::leave(rank_t local_rank) noexcept {
 
 bool node_collective::agrees() const noexcept {
     const call& first = call_of(0);
+    if (!node::has_patterns(first.kind) || first.root >= ranks()) return false;
+    const bool has_counts = traits_of(first.kind).has_counts;
     for (rank_t local_rank = 0; local_rank < ranks(); ++local_rank) {
         const call& other = call_of(local_rank);
         if (other.kind != first.kind || other.element != first.element || other.root != first.root)
             return false;
-        if (has_counts(first.kind) ? !std::equal(first.counts, first.counts + ranks(), other.counts)
-                                   : other.count != first.count)
+        if (has_counts ? !std::equal(first.counts, first.counts + ranks(), other.counts)
+                       : other.count != first.count)
             return false;
     }
-    return is_supported(first.kind) && first.root < ranks();
+    return true;
 }
 
 void node_collective::read() {
@@ -154,7 +113,7 @@ void node_collective::read() {
         const range in = input_of(call_of(local_rank), local_rank, ranks());
         inputs_[local_rank].assign(in.begin, in.begin + in.bytes);
     }
-    if (takes_operator(call_of(0).kind)) reduce();
+    if (traits_of(call_of(0).kind).reduces) reduce();
 }
 
 // Reduces as the engine does: the result is final, so an average is divided here.
@@ -185,9 +144,9 @@ void node_collective::write(rank_t local_rank) const noexcept {
     if (output_of(args, local_rank, ranks()).bytes == 0) return;
     const std::size_t begin = begin_of(args, local_rank) * args.element;
     const std::size_t bytes = count_of(args, local_rank) * args.element;
-    if (takes_operator(args.kind)) {
-        const bool all = args.kind == collective::reduce || args.kind == collective::allreduce;
-        put(local_rank, 0, std::span(reduced_).subspan(all ? 0 : begin, bytes));
+    if (traits_of(args.kind).reduces) {
+        const std::size_t first = traits_of(args.kind).gives_blocks ? begin : 0;
+        put(local_rank, 0, std::span(reduced_).subspan(first, bytes));
     } else if (args.kind == collective::bcast) {
         put(local_rank, 0, piece(args.root, 0, bytes));
     } else if (args.kind == collective::scatter) {

@@ -27,7 +27,7 @@ std::string reducer_text(std::uint64_t kind) {
 // ranks.
 call_signature::call_signature(const call& args, const stage_plan& plan, rank_t ranks) noexcept {
     const bool is_barrier = args.kind == collective::barrier;
-    const std::uint64_t root = has_root(args.kind) ? args.root : 0;
+    const std::uint64_t root = traits_of(args.kind).has_root() ? args.root : 0;
     const std::uint64_t element = is_barrier ? 0 : args.element;
     const std::uint64_t kind = args.op != nullptr ? args.op->kind() : 0;
     count_ = is_barrier ? 0 : args.count;
@@ -47,7 +47,7 @@ std::string call_signature::text() const {
     const std::uint64_t root = rest_ >> 32 & 0xffff;
     std::string result = fmt::format("{} of {} elements of {} bytes{}", text(entry_), count_,
                                      rest_ & 0xffffffff, reducer_text(rest_ >> 48));
-    if (has_root(static_cast<collective>(entry_ >> 16 & 0xff)))
+    if (traits_of(static_cast<collective>(entry_ >> 16 & 0xff)).has_root())
         result += fmt::format(", root {}", root);
     return result;
 }

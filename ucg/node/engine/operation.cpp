@@ -8,15 +8,6 @@
 #include "ucg/node/engine/engine.hpp"
 
 namespace ucg::node {
-namespace {
-
-using schedule::collective;
-
-bool has_counts(collective type) noexcept {
-    return type == collective::allgatherv || type == collective::reduce_scatter;
-}
-
-}  // namespace
 
 // Checks that all blocks together are addressable.
 ucs_status_t operation::check() const noexcept {
@@ -24,9 +15,9 @@ ucs_status_t operation::check() const noexcept {
     if (call_.root >= ranks) return UCS_ERR_INVALID_PARAM;
     if (call_.element == 0) return UCS_ERR_OUT_OF_RANGE;
     const std::uint64_t max_elements = std::numeric_limits<std::size_t>::max() / 2 / call_.element;
-    if (!has_counts(call_.kind))
+    if (!traits_of(call_.kind).has_counts)
         return call_.count > max_elements / ranks ? UCS_ERR_OUT_OF_RANGE : UCS_OK;
-    const bool has_offsets = call_.kind == collective::allgatherv;
+    const bool has_offsets = call_.kind == schedule::collective::allgatherv;
     if (call_.counts == nullptr || (has_offsets && call_.offsets == nullptr))
         return UCS_ERR_INVALID_PARAM;
     std::uint64_t left = max_elements;
@@ -38,8 +29,9 @@ ucs_status_t operation::check() const noexcept {
 }
 
 ucs_status_t operation::init(const call& args) noexcept try {
+    if (!has_patterns(args.kind)) return UCS_ERR_UNSUPPORTED;
     call_ = args;
-    if (!has_counts(args.kind)) call_.counts = nullptr;
+    if (!traits_of(args.kind).has_counts) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
     pattern_ = make_pattern(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
                             engine_.peers());

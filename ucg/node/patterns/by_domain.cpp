@@ -15,9 +15,7 @@ bool has_level(collective type) noexcept {
 
 // Returns the elements of the whole vector.
 std::uint64_t elements(const call& args, rank_t ranks) noexcept {
-    if (args.kind == collective::bcast || args.kind == collective::reduce ||
-        args.kind == collective::allreduce)
-        return args.count;
+    if (!traits_of(args.kind).has_blocks()) return args.count;
     std::uint64_t all = 0;
     for (rank_t rank = 0; rank < ranks; ++rank)
         all += block_count(args, rank);

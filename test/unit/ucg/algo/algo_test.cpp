@@ -29,20 +29,8 @@ constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1
 constexpr std::uint64_t counts[] = {0, 1, 3, 31, 64, 203};
 #endif
 
-bool reduces(collective collective) {
-    return collective == collective::reduce || collective == collective::allreduce ||
-           collective == collective::reduce_scatter ||
-           collective == collective::reduce_scatter_block || collective == collective::scan ||
-           collective == collective::exscan;
-}
-
-// A scan has no average, because the number of reduced ranks differs.
-bool is_scan(collective collective) {
-    return collective == collective::scan || collective == collective::exscan;
-}
-
 std::set<rank_t> roots(collective collective, rank_t ranks) {
-    if (!has_root(collective)) return {0};
+    if (!traits_of(collective).has_root()) return {0};
     return {0, ranks / 2, ranks - 1};
 }
 
@@ -59,12 +47,13 @@ void check(const scenario& setup, const schedule::algorithm& algorithm) {
 }
 
 void check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
+    const schedule::traits kind = traits_of(setup.kind);
     for (const bool in_place : {false, true}) {
         for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !reduces(setup.kind)) continue;
-            if (op == operators::average && is_scan(setup.kind)) continue;
-            if (in_place && (setup.kind == collective::barrier || setup.kind == collective::bcast))
-                continue;
+            if (op != operators::sum && !kind.reduces) continue;
+            // A scan has no average, because the number of reduced ranks differs.
+            if (op == operators::average && kind.scans) continue;
+            if (in_place && !kind.has_two_buffers) continue;
             setup.in_place = in_place;
             setup.op = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {

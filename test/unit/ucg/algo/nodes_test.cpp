@@ -28,10 +28,6 @@ const names placements[] = {
     {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4},
 };
 
-bool reduces(collective collective) {
-    return collective == collective::reduce || collective == collective::allreduce;
-}
-
 // Returns false if the algorithm does not fit.
 bool check(const scenario& setup, const schedule::algorithm& algorithm) {
     const schedule::placement placement = placement_of(machine_of(setup));
@@ -46,12 +42,12 @@ bool check(const scenario& setup, const schedule::algorithm& algorithm) {
 }
 
 unsigned check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
+    const schedule::traits kind = traits_of(setup.kind);
     unsigned done = 0;
     for (const bool in_place : {false, true}) {
         for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !reduces(setup.kind)) continue;
-            if (in_place && (setup.kind == collective::barrier || setup.kind == collective::bcast))
-                continue;
+            if (op != operators::sum && !kind.reduces) continue;
+            if (in_place && !kind.has_two_buffers) continue;
             setup.in_place = in_place;
             setup.op = op;
             for (const std::uint64_t seed : {0U, 1U, 2U}) {
@@ -78,7 +74,8 @@ unsigned check_row(const schedule::algorithm& algorithm) {
                 setup.count = count;
                 setup.sizes.leaders = leaders;
                 const std::set<rank_t> roots{0, setup.ranks / 2, setup.ranks - 1};
-                for (const rank_t root : has_root(algorithm.kind) ? roots : std::set<rank_t>{0}) {
+                for (const rank_t root :
+                     traits_of(algorithm.kind).has_root() ? roots : std::set<rank_t>{0}) {
                     setup.root = root;
                     done += check_all_variants(setup, algorithm);
                 }

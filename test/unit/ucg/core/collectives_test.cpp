@@ -13,12 +13,6 @@ using ucg::schedule::collective;
 
 namespace {
 
-bool reduces(collective kind) {
-    return kind == collective::reduce || kind == collective::allreduce ||
-           kind == collective::reduce_scatter || kind == collective::reduce_scatter_block ||
-           kind == collective::scan || kind == collective::exscan;
-}
-
 void chain(const void* in, void* inout, std::uint64_t count, void* arg) {
     const void* const left = in;
     static_cast<const ucg::schedule::reducer*>(arg)->combine(
@@ -76,13 +70,12 @@ void run_all(test::world& in) {
         scenario setup;
         setup.kind = static_cast<collective>(i);
         setup.ranks = in.size();
+        const ucg::schedule::traits kind = traits_of(setup.kind);
         for (const std::uint64_t count : {0U, 1U, 7U, 1000U, 20'011U}) {
             for (const bool in_place : {false, true}) {
-                if (in_place &&
-                    (setup.kind == collective::barrier || setup.kind == collective::bcast))
-                    continue;
+                if (in_place && !kind.has_two_buffers) continue;
                 for (const operators op : {operators::sum, operators::affine}) {
-                    if (op != operators::sum && !reduces(setup.kind)) continue;
+                    if (op != operators::sum && !kind.reduces) continue;
                     setup.count = count;
                     setup.in_place = in_place;
                     setup.op = op;

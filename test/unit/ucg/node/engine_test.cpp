@@ -29,11 +29,6 @@ constexpr collective all_of_them[] = {
     collective::allgatherv, collective::reduce_scatter,
 };
 
-bool reduces(collective type) {
-    return type == collective::reduce || type == collective::allreduce ||
-           type == collective::reduce_scatter_block || type == collective::reduce_scatter;
-}
-
 // Every second copy is non-temporal: the timed ones always count as slow.
 constexpr node::slot_writer::limits nontemporal{64, 0, -1, 1, 2, 1};
 
@@ -59,13 +54,12 @@ std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
     for (const collective type : all_of_them) {
         for (const bool in_place : {false, true}) {
             for (const operators op : {operators::sum, operators::average, operators::affine}) {
-                if (op != operators::sum && !reduces(type)) continue;
+                if (op != operators::sum && !traits_of(type).reduces) continue;
                 scenario scene;
                 scene.kind = type;
                 scene.ranks = ranks;
                 scene.count = count;
-                scene.in_place =
-                    in_place && type != collective::bcast && type != collective::barrier;
+                scene.in_place = in_place && traits_of(type).has_two_buffers;
                 scene.op = op;
                 scene.root = static_cast<rank_t>((all.size() * 7 + count) % ranks);
                 scene.seed = all.size();
