@@ -4,12 +4,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "tools/common/failure.hpp"
 
 namespace tools::ucg_perf {
+namespace {
+
+// Fills the memory with copies of one element. Each round doubles the part that is filled, so few
+// copies are short.
+void fill(char* to, std::uint64_t count, const void* one, std::size_t element) noexcept {
+    if (count == 0) return;
+    std::memcpy(to, one, element);
+    constexpr std::uint64_t chunk = 4096;  // bytes; later copies read from the cache
+    const std::uint64_t all = count * element;
+    for (std::uint64_t done = element; done < all;) {
+        const std::uint64_t now = std::min({done, all - done, chunk});
+        std::memcpy(to + done, to, now);
+        done += now;
+    }
+}
+
+}  // namespace
 
 void check_memory(double bytes) {
     const double installed = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
@@ -38,6 +57,17 @@ page_memory::page_memory(std::uint64_t bytes) {
 
 void page_memory::unmap::operator()(void* begin) const noexcept {
     ::munmap(begin, size);
+}
+
+void write_uniform(const buffers& into, const ucg::reference::layout& rank_layout, ucg_type_t type,
+                   std::uint64_t seed) noexcept {
+    constexpr std::uint64_t values = 64;  // few enough for 8 bits
+    std::array<unsigned char, 16> one{};
+    ucg::reference::store(type, one.data(), {static_cast<double>(seed % values), 0});
+    void* const begin = (rank_layout.input_in_target ? into.target : into.source).get();
+    const std::size_t element = ucg_type_size(type);
+    for (const ucg::reference::block& each : rank_layout.given)
+        fill(static_cast<char*>(begin) + each.offset * element, each.count, one.data(), element);
 }
 
 }  // namespace tools::ucg_perf

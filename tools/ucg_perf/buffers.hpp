@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "ucg/reference/values.hpp"
+
 namespace tools::ucg_perf {
 
 // Memory in whole pages, each of which has been written to, so that it is resident. A size of 0
@@ -32,5 +34,9 @@ struct buffers {
     page_memory source;
     page_memory target;
 };
+
+// Writes a rank's whole input with one small number that depends on `seed`, at the speed of memory.
+void write_uniform(const buffers& into, const ucg::reference::layout& rank_layout, ucg_type_t type,
+                   std::uint64_t seed) noexcept;
 
 }  // namespace tools::ucg_perf

@@ -1,22 +1,19 @@
-// The layout of a rank's buffers for a collective: input blocks, and the output blocks that it must
-// have in the end.
+// The sizes of a collective's buffers and blocks in ucg_perf, and the bytes that its bandwidth
+// counts.
 #pragma once
 
 #include <ucg/api/ucg.h>
 
 #include <cstdint>
-#include <vector>
+
+#include "ucg/reference/layout.hpp"
 
 namespace tools::ucg_perf {
 
-// Consecutive elements in a buffer that come from one rank.
-struct block {
-    std::uint64_t offset = 0;  // first element in the buffer
-    std::uint64_t count = 0;
-    std::uint32_t source = 0;  // rank that provides them; unused in reductions
-    std::uint32_t target = 0;  // rank that they are for, in alltoall and scatter
-    std::uint64_t first = 0;   // index of the first element at its source
-};
+// Returns the properties of a collective.
+[[nodiscard]] constexpr ucg::schedule::traits traits_of(ucg_coll_t collective) noexcept {
+    return traits_of(static_cast<ucg::schedule::collective>(collective));
+}
 
 // The arguments of a collective that are the same on all ranks.
 struct wanted_layout {
@@ -26,24 +23,10 @@ struct wanted_layout {
     bool in_place = false;
 };
 
-// The arguments of one rank in elements, its input blocks, and the output that it must have in the
-// end.
-struct layout {
-    std::uint64_t count = 0;  // ucg_coll_args_t::count
-    std::vector<std::uint64_t> source_counts, target_counts;
-    std::uint64_t source_elements = 0;  // sizes of the two buffers; 0: no buffer
-    std::uint64_t target_elements = 0;
-    bool in_place = false;         // UCG_COLL_IN_PLACE is set
-    bool input_in_target = false;  // the input lies in the target
-    std::vector<block> given, got;
-    bool reduces = false;       // false: the collective moves elements
-    std::uint32_t reduced = 0;  // the output reduces the input of ranks 0 to `reduced` - 1
-};
-
 // In v-forms the blocks differ in size: they are a quarter larger for one half of the ranks, and a
 // quarter smaller for the other half.
-[[nodiscard]] layout make_layout(const wanted_layout& wanted, std::uint32_t rank,
-                                 std::uint32_t ranks);
+[[nodiscard]] ucg::reference::layout make_layout(const wanted_layout& wanted, std::uint32_t rank,
+                                                 std::uint32_t ranks);
 
 // Returns the elements that the algorithm's bandwidth counts: the whole vector, with the blocks of
 // all ranks.

@@ -9,6 +9,7 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
+#include "tools/ucg_perf/layout.hpp"
 
 namespace tools::ucg_perf {
 namespace {

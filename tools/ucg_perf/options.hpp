@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tools/common/command_line.hpp"
-#include "ucg/schedule/collective.hpp"
 
 namespace tools::ucg_perf {
 
@@ -49,10 +48,5 @@ struct options {
 [[nodiscard]] std::string help_text();
 // Lists the names that the options accept.
 [[nodiscard]] std::string list_text();
-
-// Returns the properties of a collective.
-[[nodiscard]] constexpr ucg::schedule::traits traits_of(ucg_coll_t collective) noexcept {
-    return traits_of(static_cast<ucg::schedule::collective>(collective));
-}
 
 }  // namespace tools::ucg_perf

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/ucg_perf/layout.hpp"
+
 namespace tools::ucg_perf {
 namespace {
 

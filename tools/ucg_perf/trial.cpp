@@ -19,7 +19,8 @@ wanted_layout layout_of(const options& opts, const subject& row) {
 }
 
 // Returns the arguments that are the same in all iterations.
-ucg_coll_args_t arguments_of(const options& opts, const subject& row, const layout& rank_layout) {
+ucg_coll_args_t arguments_of(const options& opts, const subject& row,
+                             const ucg::reference::layout& rank_layout) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     args.coll = row.collective;
     args.count = rank_layout.count;
@@ -28,7 +29,7 @@ ucg_coll_args_t arguments_of(const options& opts, const subject& row, const layo
     args.root = opts.root;
     args.timeout = opts.limit;
     args.algorithm = row.algorithm;
-    if (rank_layout.in_place) args.flags |= UCG_COLL_IN_PLACE;
+    if (opts.in_place && traits_of(row.collective).has_two_buffers) args.flags |= UCG_COLL_IN_PLACE;
     if (opts.deterministic) args.flags |= UCG_COLL_DETERMINISTIC;
     if (!rank_layout.source_counts.empty()) args.src_counts = rank_layout.source_counts.data();
     if (!rank_layout.target_counts.empty()) args.dst_counts = rank_layout.target_counts.data();
@@ -41,18 +42,17 @@ trial::trial(const job& this_job, const options& opts, const subject& row)
     : job_(this_job),
       opts_(opts),
       wanted_(layout_of(opts, row)),
+      element_(ucg_type_size(opts.type)),
       layout_(make_layout(wanted_, this_job.rank(), this_job.size())),
-      numbers_(opts.type, opts.op, this_job.size()),
-      content_(layout_, numbers_, this_job.rank()),
+      content_(layout_, {opts.type, opts.op, element_, {}}, this_job.rank(), this_job.size()),
       args_(arguments_of(opts, row, layout_)),
       compares_(opts.validate || opts.validate_once),
       per_tick_(nanoseconds_per_tick() * 1e-9) {
-    const std::size_t element = numbers_.element();
     check_memory(static_cast<double>(layout_.source_elements + layout_.target_elements) *
-                 static_cast<double>(element) * opts.buffers);
+                 static_cast<double>(element_) * opts.buffers);
     for (std::uint32_t i = 0; i < opts.buffers; ++i) {
-        memory_.push_back({page_memory(layout_.source_elements * element),
-                           page_memory(layout_.target_elements * element)});
+        memory_.push_back({page_memory(layout_.source_elements * element_),
+                           page_memory(layout_.target_elements * element_)});
     }
     // Blocking calls prepare their requests internally. The prepared request still tells which
     // algorithm the library chose.
@@ -70,7 +70,7 @@ void trial::write() {
         if (compares_)
             content_.write(memory.source.get(), memory.target.get(), turn);
         else
-            content_.write_uniform(memory.source.get(), memory.target.get(), turn);
+            write_uniform(memory, layout_, opts_.type, turn + job_.rank());
         args_.src = memory.source.get();
         args_.dst = memory.target.get();
         if (memory_.size() == opts_.in_flight || opts_.call_mode == mode::blocking) continue;

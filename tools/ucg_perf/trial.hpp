@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "tools/ucg_perf/buffers.hpp"
-#include "tools/ucg_perf/content.hpp"
 #include "tools/ucg_perf/job.hpp"
+#include "tools/ucg_perf/layout.hpp"
 #include "tools/ucg_perf/options.hpp"
+#include "ucg/reference/content.hpp"
 
 namespace tools::ucg_perf {
 
@@ -51,9 +52,9 @@ private:
     const job& job_;
     const options& opts_;
     wanted_layout wanted_;
-    layout layout_;
-    numbers numbers_;
-    content content_;
+    std::size_t element_;  // bytes
+    ucg::reference::layout layout_;
+    ucg::reference::content content_;
     ucg_coll_args_t args_;
     std::vector<buffers> memory_;
     std::vector<request> requests_;

@@ -1,10 +1,10 @@
-// Tests the inputs and expected results of reductions in ucg_perf.
-#include "tools/ucg_perf/numbers.hpp"
+// Tests the inputs and expected results of reductions.
+#include "ucg/reference/values.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
-using namespace tools::ucg_perf;
+using namespace ucg::reference;
 
 namespace {
 
@@ -17,40 +17,35 @@ void each_pair(const With& with) {
                 with(static_cast<ucg_type_t>(type), static_cast<ucg_op_t>(op));
 }
 
-number through_memory(const numbers& values, const number& value) {
-    std::vector<unsigned char> bytes(values.element());
-    values.store(bytes.data(), value);
-    return values.load(bytes.data());
-}
-
-bool same(const number& one, const number& other) {
-    return one.value == other.value && one.second == other.second;
+number through_memory(ucg_type_t type, const number& value) {
+    std::vector<unsigned char> bytes(ucg_type_size(type));
+    store(type, bytes.data(), value);
+    return load(type, bytes.data());
 }
 
 }  // namespace
 
-TEST_CASE("ucg_perf: inputs and results can be represented in the type") {
+TEST_CASE("inputs and results can be represented in the type") {
     each_pair([](ucg_type_t type, ucg_op_t op) {
         INFO(ucg_type_name(type) << " " << ucg_op_name(op));
         for (const std::uint32_t ranks : {1U, 2U, 3U, 8U, 100U}) {
             const numbers values(type, op, ranks);
-            REQUIRE(values.element() == ucg_type_size(type));
             for (std::uint64_t index = 0; index < 20; ++index) {
                 const number given = values.given(index, 3, ranks - 1);
-                CHECK(same(through_memory(values, given), given));
+                CHECK(through_memory(type, given) == given);
                 for (const std::uint32_t rank_count : {1U, ranks}) {
                     const number right = values.reduced(index, 3, rank_count);
                     if (op == UCG_OP_AVERAGE)
-                        CHECK(values.matches(through_memory(values, right), right));
+                        CHECK(values.matches(through_memory(type, right), right));
                     else
-                        CHECK(same(through_memory(values, right), right));
+                        CHECK(through_memory(type, right) == right);
                 }
             }
         }
     });
 }
 
-TEST_CASE("ucg_perf: results of other rounds, other elements and fewer ranks are detected") {
+TEST_CASE("results of other rounds, other elements and fewer ranks are detected") {
     constexpr std::uint32_t ranks = 4;
     each_pair([](ucg_type_t type, ucg_op_t op) {
         INFO(ucg_type_name(type) << " " << ucg_op_name(op));
@@ -69,7 +64,7 @@ TEST_CASE("ucg_perf: results of other rounds, other elements and fewer ranks are
     });
 }
 
-TEST_CASE("ucg_perf: the lower index wins among equal values") {
+TEST_CASE("the lower index wins among equal values") {
     const numbers least(UCG_TYPE_FP32_AT, UCG_OP_MIN_AT, 64);
     for (std::uint64_t index = 0; index < 50; ++index) {
         const number best = least.reduced(index, 1, 64);

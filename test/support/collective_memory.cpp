@@ -1,0 +1,57 @@
+#include "test/support/collective_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace test {
+namespace {
+
+constexpr std::byte untouched{0xa5};
+
+std::unique_ptr<std::byte[]> allocate(std::size_t size) {
+    return size == 0 ? nullptr : std::make_unique<std::byte[]>(size);
+}
+
+}  // namespace
+
+collective_memory::collective_memory(const ucg::reference::problem& wanted,
+                                     const ucg::reference::elements& like,
+                                     ucg::reference::rank_t rank)
+    : layout_(make_layout(wanted, rank)),
+      element_(like.bytes),
+      content_(layout_, like, rank, wanted.ranks),
+      source_bytes_(layout_.source_elements * like.bytes),
+      target_bytes_(layout_.target_elements * like.bytes),
+      source_(allocate(source_bytes_)),
+      target_(allocate(target_bytes_)),
+      may_change_(layout_.target_elements) {
+    const auto mark = [this](const std::vector<ucg::reference::block>& blocks) {
+        for (const ucg::reference::block& each : blocks)
+            std::fill_n(may_change_.begin() + static_cast<std::ptrdiff_t>(each.offset), each.count,
+                        true);
+    };
+    mark(layout_.got);
+    if (layout_.input_in_target) mark(layout_.given);
+    fill(0);
+}
+
+void collective_memory::fill(std::uint64_t round) {
+    round_ = round;
+    std::fill_n(source_.get(), source_bytes_, untouched);
+    std::fill_n(target_.get(), target_bytes_, untouched);
+    content_.write(source_.get(), target_.get(), round);
+    source_before_.assign(source_.get(), source_.get() + source_bytes_);
+}
+
+std::string collective_memory::wrong() const {
+    for (std::size_t i = 0; i < source_bytes_; ++i)
+        if (source_[i] != source_before_[i])
+            return fmt::format("the source was changed at byte {}", i);
+    for (std::size_t i = 0; i < target_bytes_; ++i)
+        if (!may_change_[i / element_] && target_[i] != untouched)
+            return fmt::format("byte {} of the target, outside of blocks, was changed", i);
+    return content_.find_error(target_.get(), round_).value_or("");
+}
+
+}  // namespace test
