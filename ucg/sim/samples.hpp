@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ucg/reference/layout.hpp"
 #include "ucg/schedule/call.hpp"
 
 namespace ucg::sim {
@@ -27,12 +28,9 @@ public:
 
 private:
     using rank_t = schedule::rank_t;
-    // True if a rank's input (output) consists of one block for each rank.
-    [[nodiscard]] bool has_input_blocks() const noexcept;
-    [[nodiscard]] bool has_output_blocks() const noexcept;
-    [[nodiscard]] bool has_input(rank_t rank) const noexcept;
-    [[nodiscard]] bool has_output(rank_t rank) const noexcept;
-    [[nodiscard]] element expected(rank_t rank, std::uint64_t index) const noexcept;
+    [[nodiscard]] reference::layout layout_of(rank_t rank) const;
+    [[nodiscard]] element value(const reference::layout& of_rank, const reference::block& part,
+                                std::uint64_t index) const noexcept;
     [[nodiscard]] element sum(rank_t first, rank_t end, std::uint64_t index) const noexcept;
 
     schedule::collective kind_;

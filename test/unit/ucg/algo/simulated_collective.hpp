@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "test/support/collective_memory.hpp"
 #include "ucg/schedule/algorithm.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/sim/network.hpp"
@@ -40,39 +43,21 @@ struct scenario {
 
 [[nodiscard]] std::string text(const scenario& setup);
 
-// Buffers and expected result of one rank.
-struct rank_data {
-    std::vector<std::uint64_t> input;  // in the order of its buffer
-    std::vector<std::uint64_t> from, into, expected;
-    std::vector<bool> matters;  // elements of `into` that are compared
-    std::vector<std::uint64_t> counts, offsets, out_counts, out_offsets;
-};
-
 // The filled buffers of all ranks, and their expected content after the collective.
 class reference {
 public:
     explicit reference(const scenario& setup);
 
-    [[nodiscard]] ucg::schedule::call call_of(ucg::schedule::rank_t rank);
+    [[nodiscard]] ucg::schedule::call call_of(ucg::schedule::rank_t rank) const;
     void refill();  // restores the initial content
     // Returns a description of the first wrong result, or an empty string.
     [[nodiscard]] std::string wrong() const;
     [[nodiscard]] std::string wrong_at(ucg::schedule::rank_t rank) const;
 
 private:
-    using rank_t = ucg::schedule::rank_t;
-    [[nodiscard]] bool in_place_at(rank_t rank) const;
-    [[nodiscard]] std::uint64_t block(rank_t from, rank_t to) const;
-    void describe_blocks();
-    void make_input();
-    void make_expected();
-    void expect_reduction(rank_t rank, rank_t first, rank_t last, std::size_t begin,
-                          std::size_t count);
-    void expect(rank_t rank, std::size_t offset, rank_t source, std::size_t begin,
-                std::size_t count);
-
     scenario setup_;
-    std::vector<rank_data> ranks_;
+    std::deque<collective_memory> ranks_;
+    ucg::reference::word_operator affine_;
     std::unique_ptr<ucg::schedule::reducer> op_;
 };
 
