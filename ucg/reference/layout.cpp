@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "uct/sim/random.hpp"
+#include "ucs/sys/random.hpp"
 
 namespace ucg::reference {
 namespace {
@@ -21,7 +21,7 @@ struct blocks {
     blocks(rank_t ranks, std::uint64_t gaps, const Size& size) : counts(ranks), offsets(ranks) {
         std::vector<rank_t> order(ranks);
         std::iota(order.begin(), order.end(), 0U);
-        uct::sim::random dice(gaps);
+        ucs::sys::random dice(gaps);
         for (std::size_t i = ranks; gaps != 0 && i > 1; --i)
             std::swap(order[i - 1], order[dice.below(i)]);
         for (const rank_t i : order) {

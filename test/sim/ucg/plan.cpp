@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "test/sim/ucg/data.hpp"
 #include "ucg/algo/table.hpp"
+#include "ucg/schedule/collective.hpp"
 
 namespace group_sim {
 
@@ -16,6 +16,10 @@ namespace {
 
 using sim_test::one_of;
 using ucs::sys::random;
+
+ucg::schedule::traits traits_of(ucg_coll_t collective) {
+    return traits_of(static_cast<ucg::schedule::collective>(collective));
+}
 
 void shuffle(random& dice, std::vector<std::uint32_t>& all) {
     for (std::size_t i = all.size(); i > 1; --i)
@@ -122,13 +126,13 @@ void choose_type(random& dice, collective_plan& made) {
     made.type = static_cast<ucg_type_t>(dice.below(UCG_TYPE_LAST));
     made.element = made.type == UCG_TYPE_OPAQUE ? one_of<std::size_t>(dice, {1, 3, 8, 24, 100})
                                                 : ucg_type_size(made.type);
-    if (!reduces(made.coll)) return;
+    const ucg::schedule::traits kind = traits_of(made.coll);
+    if (!kind.reduces) return;
     std::vector<ucg_op_t> fitting;
     for (int i = 0; i < UCG_OP_USER; ++i) {
         const auto each = static_cast<ucg_op_t>(i);
-        const bool scans = made.coll == UCG_COLL_SCAN || made.coll == UCG_COLL_EXSCAN;
-        if (is_exact(made.type, each) && !(scans && each == UCG_OP_AVERAGE))
-            fitting.push_back(each);
+        const bool has_result = !kind.scans || each != UCG_OP_AVERAGE;
+        if (has_result && ucg_op_is_defined(made.type, each) != 0) fitting.push_back(each);
     }
     if (!fitting.empty() && dice.chance(0.75)) {
         made.op = fitting[dice.below(fitting.size())];
@@ -144,13 +148,11 @@ void choose_counts(random& dice, collective_plan& made, std::uint32_t ranks) {
     made.count = choose_count(dice);
     // Limit of an operation's memory on all ranks.
     constexpr std::uint64_t most = 1'500'000;
-    const bool square = made.coll == UCG_COLL_ALLTOALL || made.coll == UCG_COLL_ALLTOALLV ||
-                        made.coll == UCG_COLL_ALLGATHER || made.coll == UCG_COLL_ALLGATHERV ||
-                        made.coll == UCG_COLL_REDUCE_SCATTER ||
-                        made.coll == UCG_COLL_REDUCE_SCATTER_BLOCK;
+    const ucg::schedule::traits kind = traits_of(made.coll);
+    const bool square = kind.has_blocks() && !kind.has_root();
     const std::uint64_t copies = square ? std::uint64_t{ranks} * ranks : ranks;
     made.count = std::min(made.count, most / (made.element * copies));
-    if (!has_counts(made.coll)) return;
+    if (!kind.has_counts) return;
     const bool matrix = made.coll == UCG_COLL_ALLTOALLV;
     made.counts.resize(matrix ? ranks * ranks : ranks);
     for (std::uint64_t& each : made.counts)
@@ -193,8 +195,7 @@ void add_collective(random& dice, plan& in, std::size_t group) {
     collective_plan made;
     made.seed = dice.next();
     made.coll = static_cast<ucg_coll_t>(dice.below(UCG_COLL_LAST));
-    made.in_place =
-        made.coll != UCG_COLL_BARRIER && made.coll != UCG_COLL_BCAST && dice.chance(0.3);
+    made.in_place = traits_of(made.coll).has_two_buffers && dice.chance(0.3);
     made.root = static_cast<std::uint32_t>(dice.below(ranks));
     made.deterministic = dice.chance(0.2);
     if (made.coll != UCG_COLL_BARRIER) {
@@ -350,7 +351,7 @@ std::string plan::text(const operation_plan& operation) const {
     const auto& coll = std::get<collective_plan>(operation.details);
     return fmt::format(
         "{}, {} x {} bytes {}, {}{}{}, root {}", ucg_coll_name(coll.coll), coll.count, coll.element,
-        ucg_type_name(coll.type), reduces(coll.coll) ? ucg_op_name(coll.op) : "",
+        ucg_type_name(coll.type), traits_of(coll.coll).reduces ? ucg_op_name(coll.op) : "",
         coll.in_place ? " in place" : "", coll.deterministic ? " deterministic" : "", coll.root);
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "test/sim/ucg/number.hpp"
+#include "ucg/reference/values.hpp"
 
 namespace group_sim {
 
@@ -58,7 +58,8 @@ void tensor::put_bits(std::uint64_t row, std::uint64_t column, std::uint64_t bit
 }
 
 void tensor::put(std::uint64_t row, std::uint64_t column, std::int64_t number) {
-    write(type_, {number}, memory_.get() + offset(row, column));
+    ucg::reference::store(type_, memory_.get() + offset(row, column),
+                          {static_cast<double>(number), 0});
     expect(row, column, number);
 }
 
@@ -67,7 +68,8 @@ void tensor::expect_bits(std::uint64_t row, std::uint64_t column, std::uint64_t 
 }
 
 void tensor::expect(std::uint64_t row, std::uint64_t column, std::int64_t number) {
-    write(type_, {number}, expected_.data() + offset(row, column));
+    ucg::reference::store(type_, expected_.data() + offset(row, column),
+                          {static_cast<double>(number), 0});
 }
 
 std::string tensor::wrong(const char* name) const {
