@@ -1,5 +1,6 @@
 # Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose libraries are loaded on
-# demand (uct/ib/base/device/verbs_library.hpp), and libsodium (linked dynamically; only ucs/security includes its headers).
+# demand (uct/ib/base/device/verbs_library.hpp), and libsodium and libnuma (linked dynamically; few files include their
+# headers).
 # CUDA and FUSE are detected (cmake/detected.cmake) and not required; without FUSE the module of ucx_vfs is not built.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
@@ -15,6 +16,13 @@ find_library(HAWSER_SODIUM_LIBRARY sodium DOC "libsodium.so")
 mark_as_advanced(HAWSER_SODIUM_HEADERS HAWSER_SODIUM_LIBRARY)
 if(NOT HAWSER_SODIUM_HEADERS OR NOT HAWSER_SODIUM_LIBRARY)
   message(FATAL_ERROR "libsodium was not found; contrib/install-packages build installs it (Debian: libsodium-dev)")
+endif()
+
+find_path(HAWSER_NUMA_HEADERS numa.h DOC "Headers of libnuma")
+find_library(HAWSER_NUMA_LIBRARY numa DOC "libnuma.so")
+mark_as_advanced(HAWSER_NUMA_HEADERS HAWSER_NUMA_LIBRARY)
+if(NOT HAWSER_NUMA_HEADERS OR NOT HAWSER_NUMA_LIBRARY)
+  message(FATAL_ERROR "libnuma was not found; contrib/install-packages build installs it (Debian: libnuma-dev)")
 endif()
 
 # ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.

@@ -58,7 +58,7 @@ void print_matrix(const std::vector<net_device>& devices) {
 void print_topology() {
     const std::vector<net_device> devices = net_devices();
     fmt::print("#\n# System topology:\n#\n");
-    print_nodes(machine::read());
+    print_nodes(machine::host());
     fmt::print("#\n");
     print_devices(devices);
     fmt::print("#\n");

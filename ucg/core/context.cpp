@@ -36,8 +36,7 @@ std::uint64_t node_of(const config& options) {
 std::uint32_t numa_of(const config& options) {
     std::string name = options.numa_id;
     if (name == "auto") {
-        namespace topology = ucs::topology;
-        const int only = topology::machine::read().node_of_cpus(topology::allowed_cpus());
+        const int only = ucs::topology::home_node();
         name = only < 0 ? "" : fmt::to_string(only);
     }
     if (name.empty()) return node::numa_domains::unknown;

@@ -124,6 +124,7 @@ ucs_status_t group::build() {
         node::tuning params;
         params.single_copy_bytes = context_.options().single_copy.bytes;
         params.domain_bytes = context_.options().numa_level.bytes;
+        made_.memory.place(own_index);
         engine_.emplace(made_.memory, *lives_, own_index, params,
                         made_.may_read ? node::local_peers(made_.processes) : node::local_peers(),
                         made_.numa);

@@ -32,7 +32,7 @@ std::vector<double> distances_to(std::span<const ucs::topology::device_location>
         })) {
         return seconds;
     }
-    const ucs::topology::machine host = ucs::topology::machine::read();
+    const auto& host = ucs::topology::machine::host();
     const int bound = ucs::topology::memory_node();
     const int from = bound >= 0 ? bound : ucs::topology::current_node();
     std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::device_location& to) {

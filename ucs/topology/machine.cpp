@@ -1,55 +1,71 @@
 #include "ucs/topology/machine.hpp"
 
-#include <linux/mempolicy.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <numa.h>
+#include <numaif.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <charconv>
-#include <optional>
-
-#include "ucs/sys/text_file.hpp"
+#include <climits>
+#include <cstdint>
+#include <new>
+#include <utility>
 
 namespace ucs::topology {
 namespace {
 
-// The kernel separates the numbers of a distance file by blanks.
-std::vector<unsigned> parse_distances(const std::string& text) {
-    std::vector<unsigned> distances;
-    const char* next = text.data();
-    const char* end = next + text.size();
-    while (next != end) {
-        unsigned value = 0;
-        const auto [stop, error] = std::from_chars(next, end, value);
-        if (error != std::errc{}) return {};
-        distances.push_back(value);
-        next = std::find_if(stop, end, [](char c) { return c != ' '; });
+constexpr std::size_t word_bits = sizeof(unsigned long) * CHAR_BIT;
+constexpr std::size_t most_nodes = 1024;  // the most that the kernel can be built for
+using node_set = std::array<unsigned long, most_nodes / word_bits>;
+
+// A set of CPUs in the form of libnuma, whose own function ends the process if there is no memory.
+class cpu_set {
+public:
+    cpu_set() : words_(static_cast<std::size_t>(::numa_num_possible_cpus()) / word_bits + 1) {}
+    cpu_set(const cpu_set&) = delete;
+    cpu_set& operator=(const cpu_set&) = delete;
+    [[nodiscard]] bitmask* mask() noexcept { return &mask_; }
+    [[nodiscard]] std::vector<unsigned> numbers() const {
+        std::vector<unsigned> found;
+        for (unsigned i = 0; i < mask_.size; ++i)
+            if (::numa_bitmask_isbitset(&mask_, i) != 0) found.push_back(i);
+        return found;
     }
-    return distances;
+
+private:
+    std::vector<unsigned long> words_;
+    bitmask mask_{words_.size() * word_bits, words_.data()};
+};
+
+bool has_numa() noexcept {
+    static const bool has = ::numa_available() >= 0;
+    return has;
 }
 
-std::vector<unsigned> cpu_list_file(const std::string& path) {
-    const auto text = sys::read_text(path);
-    const auto cpus = text ? sys::parse_cpu_list(*text) : std::nullopt;
-    return cpus.value_or(std::vector<unsigned>{});
+bool has_several_nodes() noexcept {
+    return has_numa() && ::numa_num_configured_nodes() > 1;
+}
+
+machine read() {
+    std::vector<machine::node> nodes;
+    for (int id = 0; has_numa() && id <= ::numa_max_node(); ++id) {
+        if (::numa_bitmask_isbitset(::numa_nodes_ptr, static_cast<unsigned>(id)) == 0) continue;
+        cpu_set cpus;
+        const bool is_known = ::numa_node_to_cpus(id, cpus.mask()) == 0;
+        nodes.push_back({id, is_known ? cpus.numbers() : std::vector<unsigned>{}, {}});
+    }
+    for (machine::node& from : nodes)
+        for (const machine::node& to : nodes)
+            from.distances.push_back(static_cast<unsigned>(::numa_distance(from.id, to.id)));
+    if (nodes.empty()) nodes.push_back({0, allowed_cpus(), {10}});
+    return machine(std::move(nodes));
 }
 
 }  // namespace
 
-machine machine::read(const std::string& root) {
-    machine found;
-    const std::string system = root + "/sys/devices/system";
-    found.online_ = cpu_list_file(system + "/cpu/online");
-    for (const unsigned id : cpu_list_file(system + "/node/online")) {
-        const std::string folder = system + "/node/node" + std::to_string(id);
-        const auto distances = sys::read_text(folder + "/distance");
-        found.nodes_.push_back({static_cast<int>(id), cpu_list_file(folder + "/cpulist"),
-                                parse_distances(distances.value_or(""))});
-    }
-    if (found.nodes_.empty()) found.nodes_.push_back({0, found.online_, {10}});
+const machine& machine::host() {
+    static const machine found = read();
     return found;
 }
 
@@ -85,50 +101,52 @@ unsigned machine::distance(int from, int to) const noexcept {
     return index < start->distances.size() ? start->distances[index] : 0;
 }
 
-// The set must be large enough for the kernel's configured number of CPUs, which cannot be queried,
-// so try growing sizes.
 std::vector<unsigned> allowed_cpus() {
-    constexpr std::size_t word_bits = sizeof(unsigned long) * 8;
-    constexpr std::size_t most_words = 1 << 14;
-    for (std::size_t words = 16; words <= most_words; words *= 2) {
-        std::vector<unsigned long> set(words);
-        const long bytes =
-            ::syscall(SYS_sched_getaffinity, 0, words * sizeof(unsigned long), set.data());
-        if (bytes < 0 && errno == EINVAL) continue;
-        std::vector<unsigned> cpus;
-        for (std::size_t i = 0; bytes > 0 && i < words * word_bits; ++i)
-            if ((set[i / word_bits] >> i % word_bits & 1) != 0)
-                cpus.push_back(static_cast<unsigned>(i));
-        return cpus;
-    }
-    return {};
+    cpu_set allowed;
+    return ::numa_sched_getaffinity(0, allowed.mask()) < 0 ? std::vector<unsigned>{}
+                                                           : allowed.numbers();
 }
 
 int current_node() noexcept {
     unsigned cpu = 0;
     unsigned node = 0;
-    if (::syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return -1;
-    return static_cast<int>(node);
+    return ::getcpu(&cpu, &node) == 0 ? static_cast<int>(node) : -1;
 }
 
 int memory_node() noexcept {
-    constexpr std::size_t most_nodes = 1024;  // as many as the kernel can be built for
-    constexpr std::size_t bits = sizeof(unsigned long) * 8;
-    std::array<unsigned long, most_nodes / bits> nodes{};
+    constexpr int flags = ~0xff;  // of a policy, beside its number
+    node_set nodes{};
     int policy = MPOL_DEFAULT;
-    const auto query = [&](int* mode, unsigned long flags) {
-        return ::syscall(SYS_get_mempolicy, mode, nodes.data(), most_nodes, nullptr, flags) == 0;
-    };
-    if (!query(&policy, 0)) return -1;
-    const bool bound = (policy & ~MPOL_MODE_FLAGS) == MPOL_BIND;
-    if (!bound && !query(nullptr, MPOL_F_MEMS_ALLOWED)) return -1;
+    if (::get_mempolicy(&policy, nodes.data(), most_nodes, nullptr, 0) != 0) return -1;
+    if ((policy & ~flags) != MPOL_BIND &&
+        ::get_mempolicy(nullptr, nodes.data(), most_nodes, nullptr, MPOL_F_MEMS_ALLOWED) != 0)
+        return -1;
     int only = -1;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] == 0) continue;
         if (only >= 0 || !std::has_single_bit(nodes[i])) return -1;
-        only = static_cast<int>(i * bits) + std::countr_zero(nodes[i]);
+        only = static_cast<int>(i * word_bits) + std::countr_zero(nodes[i]);
     }
     return only;
+}
+
+int home_node() noexcept try {
+    return has_several_nodes() ? machine::host().node_of_cpus(allowed_cpus()) : -1;
+} catch (const std::bad_alloc&) {
+    return -1;
+}
+
+void prefer_node(void* memory, std::size_t size, int node) noexcept {
+    if (node < 0 || static_cast<std::size_t>(node) >= most_nodes || !has_several_nodes()) return;
+    const auto page = static_cast<std::uintptr_t>(::numa_pagesize());
+    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+    const auto end = (reinterpret_cast<std::uintptr_t>(memory) + size) / page * page;
+    if (begin >= end) return;
+    node_set nodes{};
+    nodes[static_cast<std::size_t>(node) / word_bits] =
+        1UL << static_cast<std::size_t>(node) % word_bits;
+    static_cast<void>(::mbind(reinterpret_cast<void*>(begin), end - begin, MPOL_PREFERRED,
+                              nodes.data(), most_nodes, MPOL_MF_MOVE));
 }
 
 }  // namespace ucs::topology

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 namespace ucs::topology {
 
-// A snapshot of ROOT/sys/devices/system. A kernel without NUMA gives one node with all CPUs.
-// Immutable value, any thread. (The kernel's files provide the same facts as libnuma, and tests can
-// replace them by a folder.)
+// The NUMA nodes of a machine. Immutable value, any thread.
 class machine {
 public:
     struct node {
@@ -18,10 +15,14 @@ public:
         std::vector<unsigned> distances;  // to nodes() in their order; 10 is the node itself
     };
 
-    [[nodiscard]] static machine read(const std::string& root = "/");
+    explicit machine(std::vector<node> nodes) noexcept : nodes_(std::move(nodes)) {}
+
+    // Returns this machine, as libnuma sees it at the first call. If the kernel has no NUMA, or
+    // refuses its calls to this process, the machine is one node with the CPUs that this thread may
+    // use. Throws std::bad_alloc.
+    [[nodiscard]] static const machine& host();
 
     [[nodiscard]] const std::vector<node>& nodes() const noexcept { return nodes_; }
-    [[nodiscard]] const std::vector<unsigned>& online_cpus() const noexcept { return online_; }
 
     // -1: unknown CPU.
     [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;
@@ -37,7 +38,6 @@ private:
     [[nodiscard]] const node* find(int id) const noexcept;
 
     std::vector<node> nodes_;
-    std::vector<unsigned> online_;
 };
 
 // Returns the CPUs that this thread may run on, for any number of CPUs; empty if the kernel does
@@ -51,5 +51,15 @@ private:
 // Returns the only node from which new memory of this thread may come, according to its memory
 // policy (numactl --membind) or its cpuset; -1: any of several, or unknown.
 [[nodiscard]] int memory_node() noexcept;
+
+// Returns the only node on whose CPUs this thread may run; -1: any of several, or the machine has
+// only one.
+[[nodiscard]] int home_node() noexcept;
+
+// Asks the kernel to take the whole pages in this memory from a node, and moves those that only
+// this process has mapped. The request belongs to a shared file, so it also holds for pages that
+// other processes touch first. Does nothing if `node` is -1 or the machine has only one; the kernel
+// may refuse, and may use other nodes if this is full.
+void prefer_node(void* memory, std::size_t size, int node) noexcept;
 
 }  // namespace ucs::topology

@@ -1,12 +1,14 @@
 """The protocols over RDMA, as programs of the C interface and Open MPI use them."""
 
 import pathlib
+import time
 
 from catalog import on, tool
-from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, ucx_perftest, unplugged
+from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, served, ucx_perftest, unplugged
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
+PLACED_PAGES = pathlib.Path(__file__).parents[1] / "placed_pages"
 MPI = pathlib.Path(__file__).parents[3] / "test/integration/mpi"
 FILES = ("endpoint", "rma", "atomic", "memory", "dead_target")
 MORE_FILES = ("am", "stream", "match", "request", "query", "address")
@@ -162,13 +164,22 @@ def near_device_carries_messages(guest):
         assert f"rxe{node}:1" in lane, lane
 
 
+BIND, INTERLEAVE = 2, 3
+
+
+def with_memory_policy(policy, *nodes):
+    """Starts the following program with this policy of set_mempolicy()."""
+    mask = sum(1 << node for node in nodes)
+    call = (f"import ctypes, os, sys; mask = ctypes.c_ulong({mask}); "
+            f"assert ctypes.CDLL(None).syscall(238, {policy}, ctypes.byref(mask), 64) == 0; os.execv(sys.argv[1], sys.argv[1:])")
+    return f"python3 -c '{call}'"
+
+
 @on(NUMA)
 def device_near_memory_carries_messages(guest):
     """If memory is bound to a node, the processor's place is irrelevant."""
     for node in (0, 1):
-        bind = ("import ctypes, os, sys; mask = ctypes.c_ulong(1 << int(sys.argv[1])); "
-                "assert ctypes.CDLL(None).syscall(238, 2, ctypes.byref(mask), 64) == 0; os.execv(sys.argv[2], sys.argv[2:])")
-        lane = lane_of_messages(guest, f"taskset -c {1 - node} python3 -c '{bind}' {node}")
+        lane = lane_of_messages(guest, f"taskset -c {1 - node} {with_memory_policy(BIND, node)}")
         assert f"rxe{node}:1" in lane, lane
 
 
@@ -179,6 +190,56 @@ def collectives_have_a_level_for_numa_nodes(guest):
     for binding, nodes in (("-C 0,1", 2), ("", 1)):
         said = guest.check(f"UCX_LOG_LEVEL=debug {everything} {binding} 2>&1", LIMIT)
         assert f"4 ranks of 4 on this node, on {nodes} of its NUMA nodes" in said, said
+
+
+def await_placed(guest, jobs, program, process, node, memory):
+    """Waits until a process that is bound to a node has much memory that prefers `node`, and checks its pages. The peer
+    may have written few pages before."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        text = guest.check(f"{PLACED_PAGES} {program}", LIMIT)
+        for bound, wanted, near, present, rest in (line.split(maxsplit=4) for line in text.splitlines()):
+            if (bound, wanted) == (str(process), str(node)) and memory in rest and int(present) >= 32:
+                assert int(near) >= int(present) - 4, text
+                return
+        time.sleep(0.2)
+    raise AssertionError(f"{text}\n" + "\n".join(job.output() for job in jobs))
+
+
+def messages_between_nodes(guest, server, client, transports, more=""):
+    """ucx_perftest, without end, on two processors."""
+    program = f"{tool(guest, 'bin/ucx_perftest')} -p 13337"
+    settings = f"UCX_TLS={transports},self {more} taskset -c"
+    return [served(guest, f"{settings} {server} {program}", 13337),
+            guest.start(f"{settings} {client} {program} localhost -t tag_bw -s 4000 -n {ENDLESS}")]
+
+
+@on(NUMA)
+def rings_lie_with_their_reader(guest):
+    """The kernel alone would take the pages from the node of the sender, which writes them first."""
+    for server in (0, 1):
+        jobs = messages_between_nodes(guest, server, 1 - server, "posix")
+        await_placed(guest, jobs, "ucx_perftest", server, server, "hawser-posix")
+        for job in jobs:
+            job.end()
+
+
+@on(NUMA)
+def receive_buffers_lie_with_their_device(guest):
+    for node in (0, 1):
+        jobs = messages_between_nodes(guest, 1 - node, 1 - node, "rc_verbs", f"UCX_NET_DEVICES=rxe{node}:1")
+        await_placed(guest, jobs, "ucx_perftest", 1 - node, node, "anon=")
+        for job in jobs:
+            job.end()
+
+
+@on(NUMA)
+def slots_of_a_node_lie_with_their_rank(guest):
+    job = guest.start(f"{with_memory_policy(INTERLEAVE, 0, 1)} {tool(guest, 'bin/ucg_perf')} -p 2 -C 0,1 "
+                      f"-c allreduce -s 200k -n 1000000")
+    for node in (0, 1):
+        await_placed(guest, [job], "ucg_perf", node, node, "hawser-node")
+    job.end()
 
 
 @on(DEVICES)

@@ -8,6 +8,7 @@
 #include "ucg/node/log.hpp"
 #include "ucg/node/sleeper.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/topology/machine.hpp"
 
 namespace ucg::node {
 namespace {
@@ -89,6 +90,13 @@ ucs::result<shared_memory> shared_memory::attach(int fd, const geometry& layout,
     auto shared = std::make_shared<const ucs::memory::mapped>(std::move(*memory));
     std::byte* const base = shared->data();
     return shared_memory(std::move(shared), layout, base);
+}
+
+void shared_memory::place(rank_t rank) const noexcept {
+    const int node = ucs::topology::home_node();
+    ucs::topology::prefer_node(mailbox_address(rank, 0), layout_.mailboxes * mailbox_stride_, node);
+    ucs::topology::prefer_node(slot(rank, 0), std::size_t{layout_.slots} * layout_.slot_bytes,
+                               node);
 }
 
 void shared_memory::decline(rank_t rank, ucs_status_t why) const noexcept {

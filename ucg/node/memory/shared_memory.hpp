@@ -87,6 +87,10 @@ public:
     [[nodiscard]] std::byte* ring_content(rank_t from, rank_t to) const noexcept {
         return base_ + layout_.ring_at(from, to) + sizeof(ring_control);
     }
+    // Prefers the NUMA node of this process for the memory that `rank`, which is its own, writes:
+    // its mailboxes and slots. (A slot has many readers. The counters of several ranks share a
+    // page.)
+    void place(rank_t rank) const noexcept;
     // Tells the other ranks that this rank takes part in no operation, because it could not make
     // the group.
     void decline(rank_t rank, ucs_status_t why) const noexcept;

@@ -1,5 +1,6 @@
 #include "uct/sm/posix/incoming.hpp"
 
+#include "ucs/topology/machine.hpp"
 #include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {
@@ -46,6 +47,8 @@ void incoming::greet(packet& got) {
     auto memory = segment::attach(got.fd.get(), said.value->segment_size);
     if (!memory.reason.empty()) return refuse(memory.reason);
     memory_ = std::move(memory.memory);
+    ucs::topology::prefer_node(memory_.base(), said.value->segment_size,
+                               ucs::topology::home_node());
     ring_ = ring_reader{said.value->geometry(), memory_.base()};
     exchange_.reset();
     state_ = state::open;

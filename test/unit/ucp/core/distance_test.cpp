@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "test/support/temp_dir.hpp"
 #include "ucs/topology/device_location.hpp"
 #include "ucs/topology/machine.hpp"
 
@@ -10,14 +9,7 @@ using ucp::distance_seconds;
 using ucs::topology::device_location;
 
 TEST_CASE("the distance of a device on another NUMA node follows the firmware's table") {
-    const test::temp_dir root;
-    root.write("sys/devices/system/cpu/online", "0-3\n");
-    root.write("sys/devices/system/node/online", "0-1\n");
-    root.write("sys/devices/system/node/node0/cpulist", "0-1\n");
-    root.write("sys/devices/system/node/node0/distance", "10 21\n");
-    root.write("sys/devices/system/node/node1/cpulist", "2-3\n");
-    root.write("sys/devices/system/node/node1/distance", "21 10\n");
-    const auto host = ucs::topology::machine::read(root.path());
+    const ucs::topology::machine host({{0, {0, 1}, {10, 21}}, {1, {2, 3}, {21, 10}}});
     const auto seconds = [&](int from, int to) {
         return distance_seconds(host, from, device_location{.numa_node = to});
     };

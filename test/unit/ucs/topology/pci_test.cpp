@@ -25,10 +25,6 @@ struct fake_machine {
         add("pci0000:30/0000:30:02.0/0000:31:00.0", "0");
         add("pci0000:80/0000:80:02.0/0000:81:00.0", "1");
         add("pci0000:90/0000:90:02.0/0000:91:00.0", "-1");
-        root.write("sys/devices/system/cpu/online", "0-3");
-        root.write("sys/devices/system/node/online", "0-1");
-        root.write("sys/devices/system/node/node0/cpulist", "0-1");
-        root.write("sys/devices/system/node/node1/cpulist", "2-3");
     }
     void add(const std::string& path, const char* node) const {
         root.write("sys/devices/" + path + "/numa_node", node);
@@ -71,7 +67,7 @@ TEST_CASE("distances of PCI devices") {
 TEST_CASE("distances of devices and processors") {
     const fake_machine fake;
     const topology::pci_tree tree(fake.root.path());
-    const auto machine = topology::machine::read(fake.root.path());
+    const topology::machine machine({{0, {0, 1}, {}}, {1, {2, 3}, {}}});
     CHECK(tree.to_cpu(address("19:00.0"), 1, machine) == path_class::same_node);
     CHECK(tree.to_cpu(address("19:00.0"), 2, machine) == path_class::cross_node);
     CHECK(tree.to_cpu(address("91:00.0"), 2, machine) == path_class::unknown);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "uct/ib/base/device/sysfs.hpp"
+
 namespace uct::ib {
 namespace {
 
@@ -35,13 +37,14 @@ ucs::memory::mpool::parameters pool_parameters(registered_chunks& chunks,
 
 }  // namespace
 
-receive_pool::receive_pool(domain& on, const setup& with, receive_queue_handle queue) noexcept
+receive_pool::receive_pool(domain& on, const setup& with, receive_queue_handle queue,
+                           int node) noexcept
     : domain_(on),
       segment_(with.segment),
       front_(with.front),
       batch_(std::min(with.batch, std::max(1U, with.most / 4))),
       most_(with.most),
-      chunks_(on),
+      chunks_(on, node),
       pool_(pool_parameters(chunks_, with)),
       queue_(std::move(queue)) {}
 
@@ -65,7 +68,8 @@ ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(domain& on, unsi
                         possible.most, std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    std::unique_ptr<receive_pool> made(new receive_pool(on, possible, std::move(queue)));
+    std::unique_ptr<receive_pool> made(new receive_pool(
+        on, possible, std::move(queue), device_entry::read(on.name()).location.numa_node));
     made->add(std::min(with.first, possible.most));
     if (made->all() == 0) {
         ucs::log::error(ib_log, "{}: no memory for receive buffers", on.name());

@@ -24,8 +24,9 @@ struct receive_buffer {
 };
 static_assert(sizeof(receive_buffer) % 8 == 0);
 
-// A shared receive queue with its buffers. It grows when the device reports that few are left, or
-// when progress notices that. Owned by the interface; owner context.
+// A shared receive queue with its buffers, which lie on the NUMA node of the device. It grows when
+// the device reports that few are left, or when progress notices that. Owned by the interface;
+// owner context.
 class receive_pool {
 public:
     struct setup {
@@ -67,7 +68,7 @@ public:
     void describe(ucs::vfs::directory& into) const;
 
 private:
-    receive_pool(domain& on, const setup& with, receive_queue_handle queue) noexcept;
+    receive_pool(domain& on, const setup& with, receive_queue_handle queue, int node) noexcept;
     void add(std::uint32_t count) noexcept;
     void post_returned() noexcept;
     void replenish() noexcept;

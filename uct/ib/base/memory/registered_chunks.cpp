@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <new>
 
+#include "ucs/topology/machine.hpp"
+
 namespace uct::ib {
 
 void* registered_chunks::allocate(std::size_t& size) noexcept {
     auto pages = ucs::memory::mapped::anonymous(size);
     if (!pages) return nullptr;
+    ucs::topology::prefer_node(pages->data(), pages->size(), node_);
     auto region = on_.use_own(pages->data(), pages->size());
     if (!region) return nullptr;
     try {

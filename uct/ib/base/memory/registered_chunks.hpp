@@ -14,7 +14,8 @@ namespace uct::ib {
 // context.
 class registered_chunks final : public ucs::memory::chunk_source {
 public:
-    explicit registered_chunks(domain& on) noexcept : on_(on) {}
+    // `node`: the NUMA node of the pages; -1: the node of the processor that touches them first.
+    explicit registered_chunks(domain& on, int node = -1) noexcept : on_(on), node_(node) {}
 
     void* allocate(std::size_t& size) noexcept override;
     void release(void* memory, std::size_t size) noexcept override;
@@ -30,6 +31,7 @@ private:
         region_handle region;  // destroyed first
     };
     domain& on_;
+    const int node_;
     std::vector<chunk> chunks_;
 };
 
