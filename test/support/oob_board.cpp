@@ -14,7 +14,8 @@ board::board(std::uint32_t size) : seats_(size), members_(size) {
     }
 }
 
-void board::exclude_lookups() {
+void board::be_strict() {
+    strict_ = true;
     for (ucg_oob_t& each : members_) {
         each.publish = nullptr;
         each.lookup = nullptr;
@@ -50,7 +51,9 @@ ucs_status_t board::test_round(seat& self) {
     const std::vector<contribution>& all = rounds_[self.rounds - 1];
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
         const contribution& each = all[rank];
-        if (each.is_posted && now() >= each.visible_at) continue;
+        if (each.is_posted && now() >= each.visible_at &&
+            (strict_ || each.data.size() == self.bytes))
+            continue;
         if (each.is_posted || !is_dead(rank)) return UCS_INPROGRESS;
         self.recv = nullptr;
         return self.failure = UCS_ERR_CONNECTION_RESET;
@@ -63,14 +66,14 @@ ucs_status_t board::test_round(seat& self) {
     return UCS_OK;
 }
 
-// The exchange owns the memory of a round until here. After a rank cancels a round, later rounds
-// never complete on the other ranks.
+// The exchange owns the memory of a round until here. After a rank cancels a round of a strict
+// exchange, later rounds never complete on the other ranks.
 void board::release(void* arg, void*) {
     seat& self = *static_cast<seat*>(arg);
     if (self.recv == nullptr) return;
     std::memset(self.recv, 0, self.owner->seats_.size() * self.bytes);
     self.recv = nullptr;
-    self.failure = UCS_ERR_CANCELED;
+    if (self.owner->strict_) self.failure = UCS_ERR_CANCELED;
 }
 
 ucs_status_t board::publish(void* arg, const void* block, std::size_t bytes,

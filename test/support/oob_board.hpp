@@ -38,8 +38,9 @@ protected:
     [[nodiscard]] virtual std::uint64_t now() const { return 0; }
     // A round that waits for a dead rank fails.
     [[nodiscard]] virtual bool is_dead(std::uint32_t) const { return false; }
-    // Ranks cannot publish addresses.
-    void exclude_lookups();
+    // Ranks cannot publish addresses, and a canceled round, or blocks of different lengths, end the
+    // exchange.
+    void be_strict();
 
 private:
     struct seat {
@@ -78,6 +79,7 @@ private:
     unsigned answers_ = 0;
     unsigned open_ = 0;
     bool lost_ = false;
+    bool strict_ = false;
     bool asking_ = false;
 };
 

@@ -13,7 +13,7 @@ class delayed_board final : public test::board {
 public:
     delayed_board(const world& of_run, const group_plan& group)
         : test::board(group.size()), world_(of_run), group_(group) {
-        exclude_lookups();
+        be_strict();
     }
 
 private:

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 #include <thread>
 #include <vector>
@@ -80,8 +81,9 @@ std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
 
 ucs_status_t finish(const ucg_oob_t& oob, void* request) noexcept {
     ucs_status_t status = UCS_INPROGRESS;
-    while ((status = oob.test(oob.arg, request)) == UCS_INPROGRESS)
-        ::usleep(10);
+    for (useconds_t pause = 2; (status = oob.test(oob.arg, request)) == UCS_INPROGRESS;
+         pause = std::min<useconds_t>(2 * pause, 1000))
+        ::usleep(pause);
     oob.release(oob.arg, request);
     return status;
 }
