@@ -5,6 +5,7 @@
 
 #include "ucp/am/wire.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/message_state.hpp"
 
 namespace ucp {
 
@@ -40,7 +41,7 @@ send_kind kind_of(const am_message& message, std::size_t data_length) noexcept {
 // Copies the program's header for UCP_AM_SEND_FLAG_COPY_HEADER: the program may change its header
 // as soon as the call returns.
 void copy_header(request& send) noexcept {
-    send_state& state = send.state.send;
+    auto& state = send.as<message_state>();
     auto* const copy = new (std::nothrow) std::byte[state.header_length];
     if (copy == nullptr) {
         ucs::log::error(proto_log,
@@ -60,11 +61,11 @@ ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation
     request* const send = begin_call(to.owner(), params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
-    const ucs_status_t status =
-        describe_send(*send, send_kind::am, wire::to_bits(fields_of(message)), message.buffer,
-                      message.count, params.datatype());
+    const ucs_status_t status = describe_send<message_state>(*send, send_kind::am, message.buffer,
+                                                             message.count, params.datatype());
     if (status != UCS_OK) return abandon_call(*send, status);
-    send_state& state = send->state.send;
+    auto& state = send->as<message_state>();
+    state.first_word = wire::to_bits(fields_of(message));
     state.kind = kind_of(message, state.buffer.length());
     state.header = message.header;
     state.header_length = message.header_length;

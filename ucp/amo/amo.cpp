@@ -5,6 +5,7 @@
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/wire.hpp"
 
 namespace ucp {
@@ -38,26 +39,24 @@ ucs_status_t check(const uct::atomic_op& op, const void* result, std::uint64_t a
 
 ucs_status_t describe(request& fresh, const uct::atomic_op& op, void* result, std::uint64_t address,
                       const mem::rkey& key) {
-    const ucs_status_t status =
-        describe_send(fresh, send_kind::atomic, address, result, result == nullptr ? 0 : 1,
-                      ucp_dt_make_contig(op.size));
+    const ucs_status_t status = describe_send<remote_op>(
+        fresh, send_kind::atomic, result, result == nullptr ? 0 : 1, ucp_dt_make_contig(op.size));
     if (status != UCS_OK) return status;
-    send_state& state = fresh.state.send;
-    state.set_atomic(op);
-    state.set_owner_of_memory(key.owner());
-    state.set_key(key);
-    state.local_window = key.changeable(address, op.size);
+    auto& state = fresh.as<remote_op>();
+    state.set_target(address, key);
+    state.atomic = op;
+    state.window = key.changeable(address, op.size);
     return UCS_OK;
 }
 
 std::size_t pack(void* arg, void* into, std::size_t) {
     const request& send = *static_cast<const request*>(arg);
-    const send_state& state = send.state.send;
-    const uct::atomic_op op = state.atomic();
+    const auto& state = send.as<remote_op>();
+    const uct::atomic_op& op = state.atomic;
     const wire::atomic_header header{send.via->remote_id(),
-                                     state.memory_id,
-                                     state.memory_secret,
-                                     state.remote_address(),
+                                     state.owner.id,
+                                     state.owner.secret,
+                                     state.address,
                                      op.operand,
                                      op.swap,
                                      state.local_id,

@@ -5,6 +5,8 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/message_state.hpp"
+#include "ucp/rma/remote_op.hpp"
 
 namespace {
 
@@ -17,23 +19,24 @@ std::string_view kind_name(request_kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-std::string target_text(const send_state& send) {
-    switch (send.kind) {
+std::string target_text(const request& send) {
+    switch (send.state.send.kind) {
         case send_kind::tag:
         case send_kind::tag_sync:
         case send_kind::tag_rndv:
         case send_kind::tag_sync_rndv:
-            return fmt::format("tag {:#x}, ", send.tag_or_id);
+            return fmt::format("tag {:#x}, ", send.as<message_state>().first_word);
         case send_kind::am:
         case send_kind::am_eager:
         case send_kind::am_rndv:
-            return fmt::format("id {}, ", wire::to_am_fields(send.tag_or_id).id);
+            return fmt::format("id {}, ",
+                               wire::to_am_fields(send.as<message_state>().first_word).id);
         case send_kind::put:
         case send_kind::get:
         case send_kind::atomic:
-        case send_kind::reply:
-            return fmt::format("at {:#x}, ", send.remote_address());
+            return fmt::format("at {:#x}, ", send.as<remote_op>().address);
         case send_kind::stream:
+        case send_kind::reply:
             break;
     }
     return {};
@@ -46,7 +49,7 @@ std::string description(const request& object) {
     if (object.kind == request_kind::send) {
         const send_state& send = object.state.send;
         text += fmt::format(", {}, {}{} of {} bytes handed over{}{}", traits(send.kind).title,
-                            target_text(send), send.offset, send.buffer.length(),
+                            target_text(object), send.offset, send.buffer.length(),
                             send.proto != nullptr ? ", protocol " : "",
                             send.proto != nullptr ? send.proto->name : "");
     } else if (object.kind == request_kind::recv) {

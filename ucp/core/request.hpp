@@ -5,19 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "ucp/api/ucp.h"
 #include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
-#include "ucp/mem/access.hpp"
 #include "ucp/proto/kind.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/rate_history.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
-#include "uct/api/atomic.hpp"
 #include "uct/api/types.hpp"
 
 namespace ucp {
@@ -28,88 +27,26 @@ class worker;
 struct protocol;
 struct request;
 
-namespace mem {
-class rkey;
-}
-
-// State of a send, or of an operation on a peer's memory, while it runs.
+// State of a send, or of an operation on a peer's memory, while it runs. Each kind of operation has
+// its own state, which begins with this one: message_state, stream_send, remote_op, memory_reply.
 struct send_state {
-    dt::send_buffer buffer;           // of a get or atomic operation: destination of the result
-    std::uint64_t tag_or_id = 0;      // first word of the message, see ucp/proto/kind.hpp
-    const void* header = nullptr;     // the program's header of an active message
-    std::uint32_t header_length = 0;  // bytes
-    send_kind kind = send_kind::tag;
-    std::uint64_t local_id = 0;   // id of this request in messages to the peer; 0: none
-    std::uint64_t remote_id = 0;  // the peer's receive request (rendezvous)
-    std::uint64_t message = 0;    // number on the endpoint (fragments)
-    std::size_t offset = 0;       // bytes handed to the transport
-    std::size_t end = 0;          // bytes to send in this phase
+    dt::send_buffer buffer;  // of a get or atomic operation: destination of the result
     const protocol* proto = nullptr;
+    std::uint64_t local_id = 0;  // id of this request in messages to the peer; 0: none
+    std::size_t offset = 0;      // bytes handed to the transport
+    std::size_t end = 0;         // bytes to send in this phase
     uct::completion parts{.done = nullptr, .count = 0};  // pieces in flight
     void (*fragments_done)(request& send) = nullptr;     // called when all pieces have left
-    peer* holds = nullptr;        // aborted: keeps the peer until the pieces have left
-    bool guarded = false;         // `parts` includes one count for the sending loop itself
-    bool aborted = false;         // ended; only its pieces are still under way
-    bool started = false;         // the first fragment has left
-    bool sent = false;            // all fragments have left
-    bool short_pack = false;      // the program's pack callback returned nothing
-    bool blocked = false;         // waits for reasons other than the lane
-    bool rts_counted = false;     // counted in the peer's limit on RTS messages
-    bool header_sent = false;     // `header` is not needed any more
-    bool owns_header = false;     // `header` is our own copy
-    bool has_exposed = false;     // `exposed`, an exposed buffer, is set
-    bool writes_all = false;      // the sender writes all of the data
-    bool write_notifies = false;  // the receiver is notified of the end by the write itself
-    bool counted = false;         // counted as waiting for its peer
+    peer* holds = nullptr;  // set if the send has ended: keeps the peer until its pieces have left
+    send_kind kind = send_kind::tag;
+    bool owns_header = false;  // the header of a message_state is our own copy
+    bool guarded = false;      // `parts` includes one count for the sending loop itself
+    bool started = false;      // the protocol has begun its work
+    bool short_pack = false;   // the program's pack callback returned nothing
+    bool blocked = false;      // waits for reasons other than the lane
+    bool rts_counted = false;  // counted in the peer's limit on RTS messages
     bool copies = false;  // the data goes through buffers of the transport: the memory cannot be
                           // registered, or registering costs more than copying
-
-    // Only for an operation on a peer's memory, and set by its caller.
-    std::uint8_t atomic_kind;
-    std::uint8_t atomic_size;
-    union {
-        std::byte* local_window;  // mapping of the peer's memory in this process, or nullptr
-        exposed_buffer* exposed;  // of a rendezvous message
-    };
-    std::uint64_t memory_id;
-    std::uint64_t memory_secret;
-
-    void set_exposed(std::unique_ptr<exposed_buffer> given) noexcept {
-        exposed = given.release();
-        has_exposed = true;
-    }
-    // Takes the exposed buffer away: it is not used any more, or has another owner now.
-    [[nodiscard]] std::unique_ptr<exposed_buffer> take_exposed() noexcept {
-        return std::unique_ptr<exposed_buffer>(std::exchange(has_exposed, false) ? exposed
-                                                                                 : nullptr);
-    }
-
-    [[nodiscard]] mem::credentials owner_of_memory() const noexcept {
-        return {memory_id, memory_secret};
-    }
-    void set_owner_of_memory(const mem::credentials& owner) noexcept {
-        memory_id = owner.id;
-        memory_secret = owner.secret;
-    }
-    // The remote key; it shares the member of the program's header. Not valid for a reply.
-    [[nodiscard]] const mem::rkey& key() const noexcept {
-        return *static_cast<const mem::rkey*>(header);
-    }
-    void set_key(const mem::rkey& key) noexcept { header = &key; }
-    // The address of an operation on the peer's memory, or of a write to its receive; it shares the
-    // member of the tag.
-    [[nodiscard]] std::uint64_t remote_address() const noexcept { return tag_or_id; }
-    void set_remote_address(std::uint64_t address) noexcept { tag_or_id = address; }
-    // The operands share the members that hold the ids of other sends.
-    [[nodiscard]] uct::atomic_op atomic() const noexcept {
-        return {static_cast<uct::atomic_kind>(atomic_kind), atomic_size, message, remote_id};
-    }
-    void set_atomic(const uct::atomic_op& op) noexcept {
-        atomic_kind = static_cast<std::uint8_t>(op.kind);
-        atomic_size = static_cast<std::uint8_t>(op.size);
-        message = op.operand;
-        remote_id = op.swap;
-    }
 };
 
 // The reply of the sender that a receive waits for.
@@ -220,6 +157,7 @@ struct alignas(16) request {
     union slot {
         slot() {}
         ~slot() {}
+        std::byte space[184];
         send_state send;
         recv_state recv;
         stream_recv_state stream;
@@ -247,9 +185,21 @@ struct alignas(16) request {
         ::new (&pending) uct::pending_request();
     }
 
-    send_state& start_send() noexcept {
+    template<class State>
+    State& start_send() noexcept {
+        static_assert(std::is_base_of_v<send_state, State> && sizeof(State) <= sizeof state &&
+                      std::is_trivially_destructible_v<State>);
         kind = request_kind::send;
-        return *::new (&state.send) send_state;  // members without a default stay unset
+        return *::new (static_cast<void*>(&state)) State;  // members without a default stay unset
+    }
+    // Returns the state of a send that was started with this type.
+    template<class State>
+    [[nodiscard]] State& as() noexcept {
+        return static_cast<State&>(state.send);
+    }
+    template<class State>
+    [[nodiscard]] const State& as() const noexcept {
+        return static_cast<const State&>(state.send);
     }
     recv_state& start_recv(request_kind started = request_kind::recv) noexcept {
         kind = started;

@@ -24,8 +24,8 @@ estimate probe(const lane_set& lanes, const send_class& send, std::size_t length
 
 std::size_t pack(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
-    send_state& state = send.state.send;
-    const wire::eager_only_header header{state.tag_or_id};
+    message_state& state = send.as<message_state>();
+    const wire::eager_only_header header{state.first_word};
     std::memcpy(into, &header, sizeof header);
     auto* const bytes = static_cast<std::byte*>(into);
     const std::size_t front = sizeof header + write_front(send, bytes + sizeof header);

@@ -6,19 +6,20 @@
 #include "ucp/core/ep.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucp/proto/am_fields.hpp"
+#include "ucp/proto/message_state.hpp"
 
 namespace ucp {
 
 // Tagged messages have no such part. Active messages have the endpoint for replies (unless the
 // message names it anyway) and the program's header.
 
-[[nodiscard]] inline bool has_reply_ep(const send_state& state) noexcept {
+[[nodiscard]] inline bool has_reply_ep(const message_state& state) noexcept {
     return traits(state.kind).only == wire::am_only &&
-           (wire::to_am_fields(state.tag_or_id).flags & wire::am_reply) != 0;
+           (wire::to_am_fields(state.first_word).flags & wire::am_reply) != 0;
 }
 
 // Writes the program's header; returns the number of bytes up to the data.
-inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
+inline std::size_t write_header(message_state& state, std::byte* into) noexcept {
     if (state.header_length == 0) [[likely]]
         return 0;
     std::memcpy(into, state.header, state.header_length);
@@ -31,7 +32,7 @@ inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
 
 // Writes this part of a message that is sent in one piece.
 inline std::size_t write_front(request& send, std::byte* into) noexcept {
-    send_state& state = send.state.send;
+    message_state& state = send.as<message_state>();
     if (!has_reply_ep(state)) [[likely]]
         return write_header(state, into);
     const std::uint64_t reply_ep = send.via->remote_id();

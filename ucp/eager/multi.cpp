@@ -21,9 +21,14 @@ estimate probe(const lane_set& lanes, const send_class& send, std::size_t length
     return {pipeline_seconds(lanes, length) + reply};
 }
 
+struct multi_send : message_state {
+    std::uint64_t number;  // of the message on its endpoint
+    bool sent;             // all fragments have left
+};
+
 void write_data_header(const request& send, void* into) {
-    const send_state& state = send.state.send;
-    const wire::eager_data_header header{send.via->remote_id(), state.message, state.offset};
+    const auto& state = send.as<multi_send>();
+    const wire::eager_data_header header{send.via->remote_id(), state.number, state.offset};
     std::memcpy(into, &header, sizeof header);
 }
 
@@ -32,16 +37,16 @@ constexpr fragment_writer data_fragments{wire::eager_data, sizeof(wire::eager_da
 
 // Called when all fragments have left; a synchronous send still waits for the acknowledgement.
 void all_sent(request& send) {
-    send.state.send.sent = true;
+    send.as<multi_send>().sent = true;
     if (send.state.send.local_id == 0) finish_send(send, UCS_OK);
 }
 
 std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
-    send_state& state = send.state.send;
-    state.message = send.via->next_message();
-    const wire::eager_first_header header{state.tag_or_id, state.buffer.length(),
-                                          send.via->remote_id(), state.message, state.local_id};
+    auto& state = send.as<multi_send>();
+    state.number = send.via->next_message();
+    const wire::eager_first_header header{state.first_word, state.buffer.length(),
+                                          send.via->remote_id(), state.number, state.local_id};
     std::memcpy(into, &header, sizeof header);
     auto* const bytes = static_cast<std::byte*>(into);
     const std::size_t front = sizeof header + write_header(state, bytes + sizeof header);
@@ -52,6 +57,7 @@ std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
 ucs_status_t send_first(request& send) {
     // Counting begins before the first byte leaves, because the acknowledgement may arrive within
     // the call.
+    send.as<multi_send>().sent = false;
     begin_fragments(send, send.state.send.buffer.length(), all_sent);
     const kind_traits& kind = traits(send.state.send.kind);
     if (kind.sync && !assign_id(send)) return UCS_ERR_NO_MEMORY;
@@ -83,7 +89,7 @@ constinit const protocol eager_multi{"eager/multi",
 
 void eager_acknowledged(request& send, ucs_status_t status) {
     release_id(send);
-    send_state& state = send.state.send;
+    auto& state = send.as<multi_send>();
     if (state.sent) {
         finish_send(send, status);
     } else if (state.parts.status == UCS_OK) {

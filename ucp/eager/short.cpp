@@ -20,10 +20,11 @@ estimate probe(const lane_set& lanes, const send_class& send, std::size_t length
 }
 
 ucs_status_t progress(request& send) {
-    send_state& state = send.state.send;
+    message_state& state = send.as<message_state>();
     if (state.header_length > 0 || has_reply_ep(state)) return send_one_buffer(send);
-    const ucs_status_t status = send.via->lane().am_short(
-        traits(state.kind).only, state.tag_or_id, state.buffer.contiguous(), state.buffer.length());
+    const ucs_status_t status =
+        send.via->lane().am_short(traits(state.kind).only, state.first_word,
+                                  state.buffer.contiguous(), state.buffer.length());
     if (status != UCS_ERR_NO_RESOURCE) finish_send(send, status);
     return status == UCS_ERR_NO_RESOURCE ? status : UCS_OK;
 }

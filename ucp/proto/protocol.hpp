@@ -59,11 +59,14 @@ struct protocol {
     // Rendezvous needs no memory at the receiver, so it wins a tie.
     bool rendezvous;
 
-    // Removes the request from the protocol's own queues; called before the request is aborted.
-    // nullptr if the protocol has none.
+    // Called before the request is aborted: removes it from the protocol's own queues, and keeps
+    // memory that the peer may be using. nullptr if there is nothing to do.
     void (*abandon)(request& send) = nullptr;
     // If true, requests wait for room on the lane to the peer's memory, not on the message lane.
     bool memory_lane = false;
+    // Releases what the protocol's part of the state owns; called when the request ends. nullptr if
+    // it owns nothing.
+    void (*end)(request& send) = nullptr;
 };
 
 }  // namespace ucp

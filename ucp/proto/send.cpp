@@ -7,6 +7,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
+#include "ucp/proto/message_state.hpp"
 
 namespace ucp {
 
@@ -31,7 +32,7 @@ request& of_parts(uct::completion& parts) noexcept {
 void parts_done(uct::completion& parts) noexcept {
     request& send = of_parts(parts);
     const ucs_status_t status = parts.status;
-    if (status != UCS_OK || send.state.send.aborted) {
+    if (status != UCS_OK || send.state.send.holds != nullptr) {
         finish_send(send, status);
         return;
     }
@@ -129,7 +130,7 @@ void defer(request& send) noexcept {
 
 // Returns true if the order of messages allows the send to begin.
 bool choose_protocol(request& send) noexcept {
-    send_state& state = send.state.send;
+    message_state& state = send.as<message_state>();
     ep& via = *send.via;
     const send_kind kind = via.must_use_rendezvous() ? rendezvous_kind(state.kind) : state.kind;
     const send_class properties{kind, state.buffer.contiguous() != nullptr};
@@ -202,13 +203,13 @@ void finish_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     state.buffer.finish();
     if (state.owns_header) [[unlikely]]
-        delete[] static_cast<const std::byte*>(state.header);
-    static_cast<void>(state.take_exposed());
+        delete[] static_cast<const std::byte*>(send.as<message_state>().header);
+    if (state.proto != nullptr && state.proto->end != nullptr) state.proto->end(send);
     release_id(send);
     ep* via = send.via;
     if (state.rts_counted) [[unlikely]]
         via->remote().rts_lost(send);
-    if (state.aborted) {
+    if (state.holds != nullptr) {
         state.holds->release();
         complete(send, status);
         return;
@@ -226,24 +227,18 @@ void finish_send(request& send, ucs_status_t status) {
 void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     peer& to = send.via->remote();
-    if (state.has_exposed && state.local_id != 0 && state.parts.count == 0) {
-        // The receiver may be reading the exposed buffer now.
-        state.exposed->send = state.local_id;
-        to.keep_exposed(state.take_exposed());
-    }
+    if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     release_id(send);
     to.rts_lost(send);
     if (state.proto == nullptr) to.undefer(send);
-    if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     send.via->unqueue(send);
     if (state.parts.count == 0) {
         finish_send(send, status);
         return;
     }
     send.via->remove_send(send);
-    state.aborted = true;
-    state.holds = &send.via->remote();
-    state.holds->hold();
+    state.holds = &to;
+    to.hold();
     if (state.guarded) {
         state.guarded = false;
         state.parts.finish(status);

@@ -8,15 +8,12 @@ namespace ucp {
 
 // Owner context.
 
-// Fills in a new send: its buffer, its kind, and the first word of its message (a tag,
-// fields of an active message, or address). If this fails, the caller must refuse the request.
-[[nodiscard]] inline ucs_status_t describe_send(request& send, send_kind kind,
-                                                std::uint64_t first_word, const void* buffer,
-                                                std::size_t count,
-                                                ucp_datatype_t datatype) noexcept {
-    send_state& state = send.start_send();
+// Fills in a new send: its buffer and its kind. If this fails, the caller must refuse the request.
+template<class State>
+[[nodiscard]] ucs_status_t describe_send(request& send, send_kind kind, const void* buffer,
+                                         std::size_t count, ucp_datatype_t datatype) noexcept {
+    State& state = send.start_send<State>();
     state.kind = kind;
-    state.tag_or_id = first_word;
     return state.buffer.init(buffer, count, datatype);
 }
 

@@ -50,7 +50,7 @@ double rails_bandwidth(const peer& remote, std::size_t length) noexcept {
 
 bool is_wanted_by_send(const uct::completion& parts) noexcept {
     const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
-    return !state->aborted;
+    return state->holds == nullptr;
 }
 
 striped_access::striped_access(peer& remote, const striped_work& work, std::vector<rail> rails,

@@ -4,6 +4,7 @@
 #include "ucp/core/ep.hpp"
 #include "ucp/core/operation.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/remote_op.hpp"
 
 namespace ucp {
 
@@ -16,9 +17,9 @@ ucs_status_ptr_t begin_remote(ep& endpoint, const operation& params, const Descr
     set_send_callback(*fresh, params);
     const ucs_status_t status = describe(*fresh);
     if (status != UCS_OK) return abandon_call(*fresh, status);
-    const send_state& state = fresh->state.send;
+    const auto& state = fresh->as<remote_op>();
     const bool moves_nothing = state.kind != send_kind::atomic && state.buffer.length() == 0;
-    const bool waits = state.local_window == nullptr || !endpoint.open_directly();
+    const bool waits = state.window == nullptr || !endpoint.open_directly();
     if (moves_nothing && endpoint.failure() == UCS_OK) {
         complete(*fresh, UCS_OK);
     } else if (waits && params.force_immediate()) {

@@ -4,6 +4,7 @@
 
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/store.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 
@@ -11,9 +12,9 @@ namespace ucp {
 
 namespace {
 
-void copy_pieces(send_state& state) noexcept {
+void copy_pieces(remote_op& state) noexcept {
     std::array<uct::iov, 16> pieces;
-    std::byte* window = state.local_window;
+    std::byte* window = state.window;
     while (state.offset < state.buffer.length()) {
         const dt::piece_list list = state.buffer.pieces(
             state.offset, state.buffer.length() - state.offset, std::span(pieces));
@@ -30,9 +31,9 @@ void copy_pieces(send_state& state) noexcept {
 }
 
 ucs_status_t progress(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     if (state.kind == send_kind::atomic) {
-        const std::uint64_t before = uct::sm::apply_atomic(state.local_window, state.atomic());
+        const std::uint64_t before = uct::sm::apply_atomic(state.window, state.atomic);
         scatter(state, 0, &before, state.buffer.length());
     } else {
         copy_pieces(state);

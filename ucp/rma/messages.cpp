@@ -4,6 +4,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/wire.hpp"
 
 namespace ucp {
@@ -12,9 +13,9 @@ namespace {
 
 // Writes the header of each fragment, also when a fragment is tried again.
 void write_put_header(const request& send, void* into) {
-    const send_state& state = send.state.send;
-    const wire::put_header header{send.via->remote_id(), state.memory_id, state.memory_secret,
-                                  state.remote_address() + state.offset};
+    const auto& state = send.as<remote_op>();
+    const wire::put_header header{send.via->remote_id(), state.owner.id, state.owner.secret,
+                                  state.address + state.offset};
     std::memcpy(into, &header, sizeof header);
 }
 
@@ -34,10 +35,9 @@ ucs_status_t progress_put(request& send) {
 
 std::size_t pack_get(void* arg, void* into, std::size_t) {
     const request& send = *static_cast<const request*>(arg);
-    const send_state& state = send.state.send;
-    const wire::get_header header{send.via->remote_id(), state.memory_id,
-                                  state.memory_secret,   state.remote_address(),
-                                  state.buffer.length(), state.local_id};
+    const auto& state = send.as<remote_op>();
+    const wire::get_header header{send.via->remote_id(), state.owner.id,        state.owner.secret,
+                                  state.address,         state.buffer.length(), state.local_id};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;
 }

@@ -5,6 +5,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rma/tracker.hpp"
 #include "ucp/rma/wire.hpp"
@@ -36,7 +37,7 @@ bool ep::is_behind_fence(const request& operation) const noexcept {
 
 void ep::submit_remote(request& operation) {
     add_send(operation);
-    const bool direct = operation.state.send.local_window != nullptr;
+    const bool direct = operation.as<remote_op>().window != nullptr;
     if (failure_ == UCS_OK && !direct && tracker_ == nullptr) {
         tracker_.reset(new (std::nothrow) remote_tracker);
         if (tracker_ == nullptr) {
@@ -147,9 +148,7 @@ bool ep::await_copied() noexcept {
     waiting->flags.assign(request_flags::internal);
     waiting->status = UCS_INPROGRESS;
     waiting->owner = &owner_;
-    send_state& state = waiting->start_send();
-    state.kind = send_kind::put;
-    state.local_window = nullptr;
+    waiting->start_send<remote_op>().kind = send_kind::put;
     add_send(*waiting);
     start_with(*waiting, rma_lane_flush);
     return true;

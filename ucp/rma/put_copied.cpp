@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "ucp/core/peer.hpp"
-#include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 
 namespace ucp {
 
@@ -17,11 +17,11 @@ std::size_t pack_data(void* arg, void* into, std::size_t) {
 }
 
 ucs_status_t put(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     const peer& to = send.via->remote();
     uct::ep& lane = to.rma_lane();
     const std::size_t length = state.buffer.length();
-    const uct::remote_place target{state.remote_address(), state.key().key_for(to.rma_device())};
+    const uct::remote_place target{state.address, state.key->key_for(to.rma_device())};
     const void* const bytes = state.buffer.contiguous();
     if (bytes != nullptr && length <= to.rma_attr().max_put_short) {
         return lane.put_short(bytes, length, target);
@@ -41,7 +41,7 @@ ucs_status_t progress_put(request& send) {
 void flushed(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
-    if (!send.state.send.aborted) send.via->note_lane_flushed();
+    if (send.state.send.holds == nullptr) send.via->note_lane_flushed();
     finish_send(send, parts.status);
 }
 

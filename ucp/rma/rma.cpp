@@ -9,6 +9,7 @@
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 
 namespace ucp {
 
@@ -27,7 +28,7 @@ const char* refusal_reason(ucs_status_t status) noexcept {
 }
 
 // Returns true if the registration that the program passed covers the buffer.
-bool is_covered(send_state& state, const operation& params) {
+bool is_covered(remote_op& state, const operation& params) {
     const auto* memh = reinterpret_cast<const mem::memory*>(params.memh());
     if (memh == nullptr) return true;
     std::array<uct::iov, 16> pieces;
@@ -43,37 +44,35 @@ bool is_covered(send_state& state, const operation& params) {
 }
 
 // Returns UCS_OK if the operation may begin.
-ucs_status_t check(send_state& state, const mem::rkey& key, const operation& params) {
+ucs_status_t check(remote_op& state, const mem::rkey& key, const operation& params) {
     const std::size_t length = state.buffer.length();
     if (!is_covered(state, params)) {
-        return refuse(state.kind, length, state.remote_address(), UCS_ERR_INVALID_PARAM,
+        return refuse(state.kind, length, state.address, UCS_ERR_INVALID_PARAM,
                       "param.memh does not cover the buffer");
     }
     if (length == 0) return UCS_OK;
     const std::uint8_t wanted = state.kind == send_kind::put ? mem::may_write : mem::may_read;
-    const ucs_status_t status = key.check(state.remote_address(), length, wanted);
+    const ucs_status_t status = key.check(state.address, length, wanted);
     return status == UCS_OK
                ? UCS_OK
-               : refuse(state.kind, length, state.remote_address(), status, refusal_reason(status));
+               : refuse(state.kind, length, state.address, status, refusal_reason(status));
 }
 
 ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::size_t count,
                       std::uint64_t address, const mem::rkey& key, const operation& params) {
     const ucp_datatype_t datatype = params.datatype();
     if (dt::is_generic(datatype)) {
-        fresh.start_send();
+        fresh.start_send<remote_op>();
         return refuse(kind, count, address, UCS_ERR_UNSUPPORTED,
                       "the datatype is neither contiguous nor a list of pieces");
     }
-    const ucs_status_t status = describe_send(fresh, kind, address, buffer, count, datatype);
+    const ucs_status_t status = describe_send<remote_op>(fresh, kind, buffer, count, datatype);
     if (status != UCS_OK) return status;
-    send_state& state = fresh.state.send;
-    state.set_owner_of_memory(key.owner());
-    state.local_window = nullptr;
-    state.set_key(key);
+    auto& state = fresh.as<remote_op>();
+    state.set_target(address, key);
     if (const ucs_status_t refused = check(state, key, params); refused != UCS_OK) return refused;
     const std::size_t length = state.buffer.length();
-    state.local_window =
+    state.window =
         kind == send_kind::put ? key.writable(address, length) : key.readable(address, length);
     return UCS_OK;
 }
@@ -86,8 +85,8 @@ ucs_status_ptr_t begin(ep& endpoint, send_kind kind, const void* buffer, std::si
 }
 
 const protocol& choose(const request& started) {
-    const send_state& state = started.state.send;
-    if (state.local_window != nullptr) return rma_direct;
+    const auto& state = started.as<remote_op>();
+    if (state.window != nullptr) return rma_direct;
     if (state.kind == send_kind::atomic) return rma_atomic_message;
     const peer& to = started.via->remote();
     const std::size_t length = state.buffer.length();
@@ -95,7 +94,7 @@ const protocol& choose(const request& started) {
     if (to.rail_count() > 0) {
         // The device needs no help of the memory's owner, which may be busy or make no progress at
         // all.
-        if (state.key().key_for(to.rma_device()) == nullptr)
+        if (state.key->key_for(to.rma_device()) == nullptr)
             return put ? rma_put_messages : rma_get_messages;
         return put && length <= to.rma_attr().max_put_bcopy ? rma_put_copied : rma_single_copy;
     }

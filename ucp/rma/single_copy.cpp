@@ -5,10 +5,10 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
-#include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 
 namespace ucp {
 
@@ -39,14 +39,14 @@ ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
 
 // Moves all data over several rails. Returns false if one rail should do it.
 bool copy_striped(request& send) noexcept {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     if (bytes == nullptr || state.offset > 0) return false;
     const striped_work work{.put = state.kind == send_kind::put,
                             .local = const_cast<std::byte*>(bytes),
-                            .remote = state.remote_address(),
+                            .remote = state.address,
                             .length = state.end,
-                            .memory = state.key().devices(),
+                            .memory = state.key->devices(),
                             .most_rails = send.owner->owner().options().rma_rails};
     if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted_by_send))
         return false;
@@ -56,13 +56,13 @@ bool copy_striped(request& send) noexcept {
 
 // UCS_ERR_NO_RESOURCE means call again. Other errors end the operation.
 ucs_status_t copy_rest(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     if (copy_striped(send)) return UCS_OK;
     uct::ep* lane = send.via->remote().rma();
     if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
     const uct::iface_attr& attr = send.via->remote().rma_attr();
     const uct::remote_memory* const memory =
-        attr.keyed ? state.key().key_for(send.via->remote().rma_device()) : nullptr;
+        attr.keyed ? state.key->key_for(send.via->remote().rma_device()) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
     const auto pieces_view = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
@@ -70,7 +70,7 @@ ucs_status_t copy_rest(request& send) {
         const dt::piece_list list = state.buffer.pieces(state.offset, length, pieces_view);
         const ucs_status_t status =
             access(*lane, attr, state.kind == send_kind::put, pieces_view.first(list.count),
-                   {state.remote_address() + state.offset, memory}, state.parts);
+                   {state.address + state.offset, memory}, state.parts);
         if (status != UCS_OK) return status;
         state.offset += list.length;
     }
@@ -79,7 +79,7 @@ ucs_status_t copy_rest(request& send) {
 
 // Only the choice of the method changes; data that was copied is copied again.
 void use_messages(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     state.offset = 0;
     state.started = false;
     start_with(send, state.kind == send_kind::put ? rma_put_messages : rma_get_messages);
@@ -89,24 +89,24 @@ void copied(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
-    if (status == UCS_ERR_UNSUPPORTED && !send.state.send.aborted) {
+    if (status == UCS_ERR_UNSUPPORTED && send.state.send.holds == nullptr) {
         send.via->remote().drop_rma(rma_state::refused);
         return use_messages(send);
     }
-    if (mem::is_out_of_devices_reach(status) && !send.state.send.aborted) {
+    if (mem::is_out_of_devices_reach(status) && send.state.send.holds == nullptr) {
         return use_messages(send);
     }
-    if (status != UCS_OK && !send.state.send.aborted) {
+    if (status != UCS_OK && send.state.send.holds == nullptr) {
         ucs::log::error(proto_log, "a {} of {} bytes at {:#x} in the memory of {} failed: {}",
                         traits(send.state.send.kind).title, send.state.send.buffer.length(),
-                        send.state.send.remote_address(), send.via->remote().peer_name(),
+                        send.as<remote_op>().address, send.via->remote().peer_name(),
                         ucs_status_string(status));
     }
     finish_send(send, status);
 }
 
 ucs_status_t progress(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<remote_op>();
     if (!state.started) {
         state.started = true;
         state.end = state.buffer.length();

@@ -107,15 +107,23 @@ void landed_put(void* arg, const void*, std::size_t) {
 
 // --- get ---
 
+// State of the data for a get.
+struct memory_reply : send_state {
+    std::uint64_t reply = 0;    // the peer's get
+    std::uint64_t address = 0;  // of the data
+    mem::credentials owner;     // of the memory
+    bool counted = false;       // counted as waiting for its peer
+};
+
 struct packing {
-    request* reply;
+    memory_reply* state;
     const std::byte* from;
 };
 
 std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
     const auto& job = *static_cast<const packing*>(arg);
-    send_state& state = job.reply->state.send;
-    const wire::get_data_header header{state.remote_id, state.offset};
+    memory_reply& state = *job.state;
+    const wire::get_data_header header{state.reply, state.offset};
     std::memcpy(into, &header, sizeof header);
     const std::size_t length = std::min(capacity - sizeof header, state.end - state.offset);
     std::memcpy(static_cast<std::byte*>(into) + sizeof header, job.from, length);
@@ -125,13 +133,13 @@ std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
 
 void note_waiting(request& reply) noexcept {
     worker& owner = *reply.owner;
-    if (std::exchange(reply.state.send.counted, true)) return;
+    if (std::exchange(reply.as<memory_reply>().counted, true)) return;
     owner.take(owner.waiting(), reply.via->remote().waiting_share, owner.requests().cost());
 }
 
 void note_left(request& reply) noexcept {
     worker& owner = *reply.owner;
-    if (!std::exchange(reply.state.send.counted, false)) return;
+    if (!std::exchange(reply.as<memory_reply>().counted, false)) return;
     owner.waiting().give_back(reply.via->remote().waiting_share, owner.requests().cost());
 }
 
@@ -143,17 +151,17 @@ void end_reply(request& reply) {
 // Copies into the transport's buffers piece by piece. Nothing refers to the memory in between, so
 // it can be unmapped at any time.
 ucs_status_t progress_reply(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<memory_reply>();
     while (state.offset < state.end) {
         const mem::scoped_access from(
-            send.owner->accessor(), {state.owner_of_memory(), state.remote_address() + state.offset,
-                                     state.end - state.offset, mem::may_read});
+            send.owner->accessor(),
+            {state.owner, state.address + state.offset, state.end - state.offset, mem::may_read});
         if (from.status() != UCS_OK) {
-            send_result(*send.via, state.remote_id, from.status(), 0);
+            send_result(*send.via, state.reply, from.status(), 0);
             end_reply(send);
             return UCS_OK;
         }
-        packing job{&send, from.address()};
+        packing job{&state, from.address()};
         const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
         if (sent == UCS_ERR_NO_RESOURCE) {
             note_waiting(send);
@@ -170,7 +178,7 @@ ucs_status_t progress_reply(request& send) {
 // follows.
 void abandon_reply(request& send) {
     note_left(send);
-    send_result(*send.via, send.state.send.remote_id, UCS_ERR_CONNECTION_RESET, 0);
+    send_result(*send.via, send.as<memory_reply>().reply, UCS_ERR_CONNECTION_RESET, 0);
 }
 
 void on_get(worker& owner, const wire::get_header& header) {
@@ -190,12 +198,11 @@ void on_get(worker& owner, const wire::get_header& header) {
     reply->flags.assign(request_flags::internal);
     reply->status = UCS_INPROGRESS;
     reply->owner = &owner;
-    send_state& state = reply->start_send();
+    auto& state = reply->start_send<memory_reply>();
     state.kind = send_kind::reply;
-    state.set_remote_address(header.address);
-    state.set_owner_of_memory(wanted.owner);
-    state.local_window = nullptr;
-    state.remote_id = header.reply;
+    state.address = header.address;
+    state.owner = wanted.owner;
+    state.reply = header.reply;
     state.end = header.length;
     requester->add_send(*reply);
     start_with(*reply, rma_reply);

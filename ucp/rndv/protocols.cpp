@@ -47,13 +47,17 @@ ucs_status_t progress_stream(request& send) {
 
 // The data moves between the buffers of both sides: the receiver reads, or the sender writes.
 constinit const protocol rndv_in_place{
-    "rndv/get", "announced; the receiver reads the sender's memory, alone or one half each",
-    probe_in_place, progress_in_place, true};
+    "rndv/get",     "announced; the receiver reads the sender's memory, alone or one half each",
+    probe_in_place, progress_in_place,
+    true,           keep_exposed,
+    false,          end_rndv};
 
 // The sender streams the data in fragments straight into the receiver's buffer. In shared memory
 // both sides copy at the same time through a ring that stays in the cache.
 constinit const protocol rndv_stream{
     "rndv/stream", "announced, then copied in fragments by both sides at the same time",
-    probe_stream, progress_stream, true};
+    probe_stream,  progress_stream,
+    true,          keep_exposed,
+    false,         end_rndv};
 
 }  // namespace ucp

@@ -8,6 +8,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/am_fields.hpp"
 #include "ucp/rndv/choice.hpp"
+#include "ucp/rndv/rndv_send.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "ucp/rndv/write_data.hpp"
 
@@ -25,12 +26,12 @@ struct rts_packing {
 std::size_t pack_rts(void* arg, void* into, std::size_t) {
     const auto& job = *static_cast<rts_packing*>(arg);
     request& send = *job.send;
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     const auto address =
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
     // In mode PEER a send may be aborted at any time, and the program gets its memory back at once.
     const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
-    const wire::rts_header header{state.tag_or_id,
+    const wire::rts_header header{state.first_word,
                                   state.buffer.length(),
                                   send.via->remote_id(),
                                   state.local_id,
@@ -44,7 +45,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
         state.header_sent = true;
     }
     const std::size_t length = sizeof header + state.header_length;
-    if (address == 0 || !state.has_exposed) return length;
+    if (address == 0 || state.exposed == nullptr) return length;
     const std::size_t place = sizeof header + wire::padded_length(state.header_length);
     std::memset(static_cast<std::byte*>(into) + length, 0, place - length);
     return place + pack_keys(*state.exposed, static_cast<std::byte*>(into) + place);
@@ -53,30 +54,41 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
 // Returns whether the receiver may read the buffer. If the peer needs a key, the buffer is exposed,
 // provided that this is worthwhile. It stays exposed while the RTS waits for room.
 bool is_readable(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     const peer& to = send.via->remote();
     if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
-    if (to.rail_count() == 0 || state.has_exposed) return true;
+    if (to.rail_count() == 0 || state.exposed != nullptr) return true;
     state.copies = state.copies || !pays_in_place(send, uct::memory_user::peer);
     if (state.copies) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
-    auto exposed = expose(to, {const_cast<std::byte*>(bytes), state.buffer.length()},
-                          uct::memory_access::read);
-    if (exposed == nullptr) return false;
-    state.set_exposed(std::move(exposed));
-    return true;
+    state.exposed = expose(to, {const_cast<std::byte*>(bytes), state.buffer.length()},
+                           uct::memory_access::read);
+    return state.exposed != nullptr;
 }
 
 }  // namespace
 
+// The receiver of an aborted send may be reading its memory now: the peer object keeps it exposed.
+void keep_exposed(request& send) {
+    auto& state = send.as<rndv_send>();
+    if (state.exposed == nullptr || state.local_id == 0 || state.parts.count != 0) return;
+    state.exposed->send = state.local_id;
+    send.via->remote().keep_exposed(std::move(state.exposed));
+}
+
+void end_rndv(request& send) {
+    send.as<rndv_send>().exposed.reset();
+}
+
 ucs_status_t send_rts(request& send, bool readable) {
+    auto& state = send.as<rndv_send>();
+    if (!state.started) state.begin();
     rts_packing job{&send, readable && is_readable(send)};
     if (!assign_id(send)) {
         finish_send(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
     }
-    const ssize_t sent =
-        send.via->lane().am_bcopy(traits(send.state.send.kind).rts, pack_rts, &job);
+    const ssize_t sent = send.via->lane().am_bcopy(traits(state.kind).rts, pack_rts, &job);
     if (sent >= 0) return UCS_OK;
     release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
@@ -168,7 +180,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
 // --- data, streamed ---
 
 void write_data_header(const request& send, void* into) {
-    const wire::data_header header{send.state.send.remote_id, send.state.send.offset};
+    const wire::data_header header{send.as<rndv_send>().reply, send.state.send.offset};
     std::memcpy(into, &header, sizeof header);
 }
 
@@ -180,12 +192,13 @@ ucs_status_t stream_data(request& send) {
 }
 
 // The second phase; it is never selected, so it has no prediction.
-constinit const protocol stream_phase{"rndv/stream", "", nullptr, stream_data, true};
+constinit const protocol stream_phase{"rndv/stream", "",      nullptr, stream_data,
+                                      true,          nullptr, false,   end_rndv};
 
 void begin_stream(request& send, std::uint64_t reply) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     release_id(send);
-    state.remote_id = reply;
+    send.as<rndv_send>().reply = reply;
     state.offset = 0;
     state.proto = &stream_phase;
     begin_fragments(send, state.buffer.length(), [](request& done) { finish_send(done, UCS_OK); });
@@ -196,8 +209,7 @@ void begin_stream(request& send, std::uint64_t reply) {
 // --- data, written; the ATP ends it if the sender writes everything ---
 
 std::size_t pack_atp(void* arg, void* into, std::size_t) {
-    const send_state& state = static_cast<request*>(arg)->state.send;
-    const wire::atp_header header{state.remote_id, UCS_OK};
+    const wire::atp_header header{static_cast<request*>(arg)->as<rndv_send>().reply, UCS_OK};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;
 }
@@ -214,38 +226,40 @@ ucs_status_t send_atp(request& send) {
 }
 
 void cancel_atp(request& send) {
-    notify_receive(send.via->remote(), send.state.send.remote_id, UCS_ERR_CANCELED);
+    keep_exposed(send);
+    notify_receive(send.via->remote(), send.as<rndv_send>().reply, UCS_ERR_CANCELED);
 }
 
-constinit const protocol atp_phase{"rndv/write", "", nullptr, send_atp, true, cancel_atp};
+constinit const protocol atp_phase{"rndv/write", "",         nullptr, send_atp,
+                                   true,         cancel_atp, false,   end_rndv};
 
 // All pieces are written or failed: notifies the receiver. If the receiver reads a part itself, it
 // notifies the sender when that is done, and also when it had to read everything.
 void data_written(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
-    const send_state& state = send.state.send;
+    const auto& state = send.as<rndv_send>();
+    const bool notified = state.written == written_part::all_notified;
     const ucs_status_t status = parts.status;
-    if (state.aborted) {
-        if (!state.write_notifies) notify_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+    if (state.holds != nullptr) {
+        if (!notified) notify_receive(*state.holds, state.reply, UCS_ERR_CANCELED);
         finish_send(send, status);
         return;
     }
-    if (state.writes_all && !state.write_notifies && status == UCS_OK) {
+    if (state.written == written_part::all && status == UCS_OK) {
         start_with(send, atp_phase);
         return;
     }
-    if (!state.write_notifies) {
-        notify_receive(send.via->remote(), state.remote_id,
+    if (!notified) {
+        notify_receive(send.via->remote(), state.reply,
                        status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
     }
-    const bool over = state.writes_all && state.write_notifies;
     const bool given_up = state.local_id == 0;  // by the receiver
-    if (over || given_up) finish_send(send, status);
+    if (notified || given_up) finish_send(send, status);
 }
 
 ucs_status_t write_data(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     const ucs_status_t status = write_rest(send);
     if (status == UCS_ERR_NO_RESOURCE) return status;
     state.guarded = false;
@@ -254,43 +268,42 @@ ucs_status_t write_data(request& send) {
 }
 
 // The second phase; never selected, so it has no prediction.
-constinit const protocol write_phase{"rndv/write", "", nullptr, write_data, true, nullptr, true};
+constinit const protocol write_phase{"rndv/write", "",           nullptr, write_data,
+                                     true,         keep_exposed, true,    end_rndv};
 
 // Takes the keys to the memory that the receiver exposes. Returns false if there are none, or no
 // memory for them.
 bool take_target(request& send, std::span<const std::byte> keys) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     auto path = take_keys(*send.via, keys, uct::memory_access::change);
     if (path == nullptr) return false;
-    if (!state.has_exposed) {
-        std::unique_ptr<exposed_buffer> fresh(new (std::nothrow) exposed_buffer);
-        if (fresh == nullptr) return false;
-        state.set_exposed(std::move(fresh));
+    if (state.exposed == nullptr) {
+        state.exposed.reset(new (std::nothrow) exposed_buffer);
+        if (state.exposed == nullptr) return false;
     }
     state.exposed->path = std::move(path);
     return true;
 }
 
 void begin_write(request& send, const wire::rtr_header& where, std::span<const std::byte> key) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     if (where.from > state.buffer.length()) {
         send.owner->rejected().warn(proto_log,
                                     "a request to write a part of a message does not fit: dropped");
         return;
     }
     const peer& to = send.via->remote();
-    const bool known = state.has_exposed;  // to the devices, since the RTS was sent
+    const bool known = state.exposed != nullptr;  // to the devices, since the RTS was sent
     state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
     if (to.rail_count() > 0 && !take_target(send, key)) {
         notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }
-    state.remote_id = where.reply;
-    state.set_remote_address(where.address);
+    state.reply = where.reply;
+    state.target = where.address;
+    state.written = where.from == 0 ? written_part::all : written_part::rest;
     state.offset = where.from;
     state.end = state.buffer.length();
-    state.writes_all = where.from == 0;
-    state.write_notifies = false;
     state.parts = {.done = data_written, .count = 1};
     state.guarded = true;
     start_with(send, write_phase);

@@ -10,6 +10,10 @@ namespace ucp {
 // protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
 
+// Abandon and end a send that has begun by an RTS, see struct protocol.
+void keep_exposed(request& send);
+void end_rndv(request& send);
+
 // Registers the handlers of the receiver's replies.
 void rndv_listen_replies(worker& owner, uct::iface& iface);
 

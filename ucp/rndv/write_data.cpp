@@ -5,29 +5,29 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/striped.hpp"
+#include "ucp/rndv/rndv_send.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp {
 
 namespace {
 
-// The receiver's address is stored in the member of the tag, which is not needed any more.
 uct::remote_place place_of(const request& send) noexcept {
-    const send_state& state = send.state.send;
-    const mem::access_path* const memory = state.has_exposed ? state.exposed->path.get() : nullptr;
+    const auto& state = send.as<rndv_send>();
+    const mem::access_path* const memory =
+        state.exposed != nullptr ? state.exposed->path.get() : nullptr;
     const std::uint8_t device = send.via->remote().rma_device();
-    return {state.remote_address() + state.offset,
-            memory == nullptr ? nullptr : memory->key_for(device)};
+    return {state.target + state.offset, memory == nullptr ? nullptr : memory->key_for(device)};
 }
 
 // Writes the rest over all rails. Returns false if a single rail is to be used.
 bool write_striped(request& send) noexcept {
-    send_state& state = send.state.send;
-    if (!state.has_exposed || state.offset == state.end) return false;
+    auto& state = send.as<rndv_send>();
+    if (state.exposed == nullptr || state.offset == state.end) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     const striped_work work{.put = true,
                             .local = const_cast<std::byte*>(bytes) + state.offset,
-                            .remote = state.remote_address() + state.offset,
+                            .remote = state.target + state.offset,
                             .length = state.end - state.offset,
                             .memory = state.exposed->path.get(),
                             .most_rails = send.owner->owner().options().rndv_rails};
@@ -40,10 +40,10 @@ bool write_striped(request& send) noexcept {
 // If one request of the device is enough, a second one follows it at once and notifies the
 // receiver. UCS_ERR_UNSUPPORTED: that is not possible.
 ucs_status_t write_and_notify(request& send, uct::ep& lane) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     if (state.offset > 0 || !send.via->remote().carries_messages(lane)) return UCS_ERR_UNSUPPORTED;
     const uct::iov all{const_cast<void*>(state.buffer.contiguous()), state.end};
-    const wire::atp_header header{state.remote_id, UCS_OK};
+    const wire::atp_header header{state.reply, UCS_OK};
     ++state.parts.count;
     const ucs_status_t status =
         lane.put_zcopy_and_notify(std::span(&all, 1), place_of(send), wire::rndv_atp,
@@ -53,12 +53,12 @@ ucs_status_t write_and_notify(request& send, uct::ep& lane) {
         return status;
     }
     state.offset = state.end;
-    state.write_notifies = true;
+    state.written = written_part::all_notified;
     return UCS_OK;
 }
 
 ucs_status_t write_in_place(request& send, uct::ep& lane, std::size_t limit) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     std::array<uct::iov, 1> piece;
     const dt::piece_list list =
         state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
@@ -81,7 +81,7 @@ std::size_t pack_part(void* arg, void* into, std::size_t capacity) {
 // Data in pieces, and data whose registration is not worthwhile, goes through the device's buffers,
 // which are filled while others leave.
 ucs_status_t write_copied(request& send, uct::ep& lane) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(send));
     if (written < 0) return static_cast<ucs_status_t>(written);
     state.offset += static_cast<std::size_t>(written);
@@ -100,13 +100,13 @@ ucs_status_t await_copied(send_state& state, uct::ep& lane) {
 }  // namespace
 
 ucs_status_t write_rest(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<rndv_send>();
     const peer& to = send.via->remote();
     uct::ep* lane = to.rma();
     const bool in_place = state.buffer.contiguous() != nullptr && !state.copies;
     if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
     if (in_place && write_striped(send)) return UCS_OK;
-    if (in_place && state.writes_all) {
+    if (in_place && state.written == written_part::all) {
         const ucs_status_t status = write_and_notify(send, *lane);
         if (status != UCS_ERR_UNSUPPORTED) return status;
     }

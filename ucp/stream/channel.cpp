@@ -230,8 +230,8 @@ void stream_channel::end_receives(ucs_status_t status) {
 // The new position is nearly always the last, or the first if a send resumes and has to wait again.
 void stream_channel::block(request& send) noexcept {
     auto behind = blocked_.begin();
-    while (behind != blocked_.end() &&
-           request::of(*behind).state.send.message < send.state.send.message)
+    while (behind != blocked_.end() && request::of(*behind).as<stream_send_state>().number <
+                                           send.as<stream_send_state>().number)
         ++behind;
     blocked_.insert(behind, send.pending);
     send.state.send.blocked = true;
@@ -256,7 +256,8 @@ void stream_channel::resume_first() {
 }
 
 bool stream_channel::may_resume() noexcept {
-    return !blocked_.empty() && has_turn(request::of(blocked_.front()).state.send.message) &&
+    return !blocked_.empty() &&
+           has_turn(request::of(blocked_.front()).as<stream_send_state>().number) &&
            (sent_ < limit_ || reader_gone());
 }
 

@@ -11,6 +11,11 @@
 
 namespace ucp {
 
+// State of a send on a stream.
+struct stream_send_state : send_state {
+    std::uint64_t number = 0;  // its turn, see stream_channel::next_number; 0: the send is empty
+};
+
 // Either receives or bytes are queued here in order, never both. A sender has at most a window of
 // bytes outstanding that the receiving program has not taken; as it takes bytes, the sender's limit
 // rises. Made when the endpoint is first used as a stream, and owned by it. Owner context.

@@ -25,7 +25,7 @@ void end(request& send, ucs_status_t status) {
 
 // Sends as many bytes as the credits allow; the rest waits in the channel.
 ucs_status_t progress(request& send) {
-    send_state& state = send.state.send;
+    auto& state = send.as<stream_send_state>();
     stream_channel& channel = stream_of(*send.via);
     const std::size_t length = state.buffer.length();
     if (!std::exchange(state.started, true)) {
@@ -34,7 +34,7 @@ ucs_status_t progress(request& send) {
     while (state.offset < length) {
         const std::size_t granted = channel.grant(length - state.offset);
         // The peer's program has closed, so a send that waits for credits would wait for ever.
-        const bool first = channel.has_turn(state.message);
+        const bool first = channel.has_turn(state.number);
         if (first && granted == 0 && channel.reader_gone()) {
             end(send, UCS_ERR_CONNECTION_RESET);
             return UCS_OK;
@@ -72,12 +72,12 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
     request* const send = begin_call(to.owner(), params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
-    const ucs_status_t status =
-        describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
+    const ucs_status_t status = describe_send<stream_send_state>(*send, send_kind::stream, buffer,
+                                                                 count, params.datatype());
     if (status != UCS_OK) return abandon_call(*send, status);
-    send->state.send.proto = &stream_fragments;
-    if (send->state.send.buffer.length() > 0)
-        send->state.send.message = stream_of(to).next_number();
+    auto& state = send->as<stream_send_state>();
+    state.proto = &stream_fragments;
+    if (state.buffer.length() > 0) state.number = stream_of(to).next_number();
     to.submit(*send);
     return end_call(*send, params);
 }
