@@ -12,6 +12,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
+#include "ucp/rndv/rndv_recv.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -449,7 +450,7 @@ private:
     // The offset of the next fragment of a streamed message.
     std::uint64_t next_offset(std::uint64_t reply) {
         ucp::request** found = worker_->recv_ids().find(reply);
-        return found == nullptr ? 0 : (*found)->state.recv.offset;
+        return found == nullptr ? 0 : (*found)->as<ucp::rndv_recv>().offset;
     }
 
     // The numbers of a message with plausible values; see ucp/core/wire.hpp.

@@ -13,8 +13,6 @@
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
 #include "ucp/proto/kind.hpp"
-#include "ucp/rndv/exposed_buffer.hpp"
-#include "ucp/rndv/rate_history.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/types.hpp"
@@ -49,13 +47,6 @@ struct send_state {
                           // registered, or registering costs more than copying
 };
 
-// The reply of the sender that a receive waits for.
-enum class rndv_reply : std::uint8_t {
-    none,
-    written,    // the sender was asked to write a part
-    confirmed,  // the sender was asked whether the send still ran when its memory had been read
-};
-
 // State of a receive while it runs. A short message completes it within one call, which touches the
 // first members only; thousands may be posted, so these lie in two cache lines with the beginning
 // of the request. begin_transfer sets the rest.
@@ -65,41 +56,17 @@ struct recv_state : tag::expected_entry {
     ucp_tag_recv_info_t info{};
     dt::recv_buffer buffer;
 
-    // To be called when the message arrives in pieces.
+    // To be called when the message arrives in pieces or by rendezvous.
     void begin_transfer() noexcept {
-        local_id = remote_id = remote_address = started = 0;
-        offset = end = 0;
+        local_id = 0;
         holds = nullptr;
-        has_exposed = false;
-        parts = {.done = nullptr, .count = 0};
-        method = rndv_method::read;
-        awaits = rndv_reply::none;
-        confirm = unwritten = keyed = false;
         outcome = UCS_OK;
+        by_rendezvous = false;
     }
-    void set_exposed(std::unique_ptr<exposed_buffer> given) noexcept {
-        exposed = given.release();
-        has_exposed = true;
-    }
-    std::uint64_t local_id;   // id of this request in messages to the sender (rendezvous)
-    std::uint64_t remote_id;  // the sender's request
-    union {
-        std::uint64_t remote_address;  // address that we read from
-        exposed_buffer*
-            exposed;  // with keys: the memory that we read, or that the sender writes to
-    };
-    std::uint64_t started;  // when the transfer began, for rate_history
-    std::size_t offset;     // bytes received or requested
-    std::size_t end;        // end of the part that we read ourselves
-    peer* holds;            // aborted: this peer keeps it until the sender has written its part
-    uct::completion parts;
-    rndv_method method;
-    rndv_reply awaits;
-    bool confirm;          // the sender may take its memory back while we read
-    bool has_exposed;      // `exposed`, an exposed buffer, is set
-    bool unwritten;        // the sender could not write its part: we read it after our part
-    bool keyed;            // a device of ours reaches the sender's memory
-    ucs_status_t outcome;  // kept while the rest of the message is drained
+    std::uint64_t local_id;  // id of this request in messages to the sender (rendezvous)
+    peer* holds;             // aborted: this peer keeps it until the sender has written its part
+    ucs_status_t outcome;    // kept while the rest of the message is drained
+    bool by_rendezvous;      // it is an rndv_recv (ucp/rndv/rndv_recv.hpp)
 };
 
 // A receive of a byte stream, see ucp/stream/channel.hpp.
@@ -192,14 +159,15 @@ struct alignas(16) request {
         kind = request_kind::send;
         return *::new (static_cast<void*>(&state)) State;  // members without a default stay unset
     }
-    // Returns the state of a send that was started with this type.
+    // Returns the state of a send or receive that is of this type.
     template<class State>
     [[nodiscard]] State& as() noexcept {
-        return static_cast<State&>(state.send);
+        static_assert(sizeof(State) <= sizeof state);
+        return *static_cast<State*>(static_cast<void*>(&state));
     }
     template<class State>
     [[nodiscard]] const State& as() const noexcept {
-        return static_cast<const State&>(state.send);
+        return *static_cast<const State*>(static_cast<const void*>(&state));
     }
     recv_state& start_recv(request_kind started = request_kind::recv) noexcept {
         kind = started;

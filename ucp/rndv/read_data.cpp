@@ -14,7 +14,7 @@ constexpr std::size_t max_pieces = 16;
 
 // If a device other than the first cannot use the buffer, there are fewer rails.
 bool register_buffer(const request& receive, const peer& from) noexcept {
-    const recv_state& state = receive.state.recv;
+    const auto& state = receive.as<rndv_recv>();
     const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
     if (buffer == nullptr) return true;
     const std::size_t length = state.info.length;
@@ -30,12 +30,12 @@ bool keep_keys(request& receive, std::unique_ptr<mem::access_path> memory) noexc
     std::unique_ptr<exposed_buffer> kept(new (std::nothrow) exposed_buffer);
     if (kept == nullptr) return false;
     kept->path = std::move(memory);
-    kept->address = receive.state.recv.remote_address;
-    receive.state.recv.set_exposed(std::move(kept));
+    kept->address = receive.as<rndv_recv>().remote_address;
+    receive.as<rndv_recv>().set_exposed(std::move(kept));
     return true;
 }
 
-uct::remote_place source_of(const recv_state& state, const peer& from) noexcept {
+uct::remote_place source_of(const rndv_recv& state, const peer& from) noexcept {
     if (!state.has_exposed) return {state.remote_address};
     return {state.exposed->address, state.exposed->path->key_for(from.rma_device())};
 }
@@ -46,7 +46,7 @@ bool is_wanted(const uct::completion& parts) noexcept {
 
 // Reads [state.offset, state.end) over all rails. Returns false if a single rail is to be used.
 bool read_striped(request& receive) noexcept {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
     if (!state.has_exposed || buffer == nullptr) return false;
     peer& from = receive.via->remote();
@@ -64,7 +64,7 @@ bool read_striped(request& receive) noexcept {
 // Reads [state.offset, state.end), one list of pieces after the other. UCS_ERR_NO_RESOURCE: the
 // lane has no room now.
 ucs_status_t read_pieces(request& receive) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     uct::ep* lane = receive.via->remote().rma();
     if (lane == nullptr) {  // the system refused another receive meanwhile
         state.parts.status = UCS_ERR_UNSUPPORTED;
@@ -96,7 +96,7 @@ ucs_status_t read_pieces(request& receive) {
 ucs_status_t progress_read(uct::pending_request& queued) noexcept {
     request& receive = request::of(queued);
     const ucs_status_t status = read_pieces(receive);
-    if (status != UCS_ERR_NO_RESOURCE) receive.state.recv.parts.finish(UCS_OK);
+    if (status != UCS_ERR_NO_RESOURCE) receive.as<rndv_recv>().parts.finish(UCS_OK);
     return status;
 }
 
@@ -113,11 +113,11 @@ bool is_readable(const peer& from, const rts_info& message) noexcept {
 bool prepare_read(request& receive, const peer& from,
                   std::unique_ptr<mem::access_path> memory) noexcept {
     if (!register_buffer(receive, from)) return false;
-    return !receive.state.recv.keyed || keep_keys(receive, std::move(memory));
+    return !receive.as<rndv_recv>().keyed || keep_keys(receive, std::move(memory));
 }
 
 void read_data(request& receive, std::size_t end) {
-    receive.state.recv.end = end;
+    receive.as<rndv_recv>().end = end;
     receive.pending.progress = progress_read;
     if (progress_read(receive.pending) == UCS_ERR_NO_RESOURCE) {
         receive.via->remote().rma()->pending_add(receive.pending);
@@ -129,17 +129,17 @@ bool rndv_is_read(const uct::pending_request& queued) noexcept {
 }
 
 void rndv_drop_read(uct::pending_request& queued) noexcept {
-    recv_state& state = request::of(queued).state.recv;
+    auto& state = request::of(queued).as<rndv_recv>();
     if (--state.parts.count == 0) end_access(state);
 }
 
 void unqueue_read(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
     receive.via->remote().rma_lane().pending_remove(receive.pending);
-    if (--receive.state.recv.parts.count == 0) end_access(receive.state.recv);
+    if (--receive.as<rndv_recv>().parts.count == 0) end_access(receive.as<rndv_recv>());
 }
 
-void end_access(recv_state& state) noexcept {
+void end_access(rndv_recv& state) noexcept {
     if (std::exchange(state.has_exposed, false)) delete state.exposed;
 }
 

@@ -1,8 +1,7 @@
 // Reading of a message's data from the sender's memory.
 #pragma once
 
-#include "ucp/core/request.hpp"
-#include "ucp/rndv/rts.hpp"
+#include "ucp/rndv/rndv_recv.hpp"
 
 namespace ucp {
 
@@ -30,11 +29,11 @@ void unqueue_read(request& receive);
 void rndv_drop_read(uct::pending_request& queued) noexcept;
 
 // Ends the access by keys that the receive holds or has exposed.
-void end_access(recv_state& state) noexcept;
+void end_access(rndv_recv& state) noexcept;
 
 // Returns the receive that these parts belong to.
 [[nodiscard]] inline request& receive_of(uct::completion& parts) noexcept {
-    return request::of(*boost::intrusive::get_parent_from_member(&parts, &recv_state::parts));
+    return request::of(*boost::intrusive::get_parent_from_member(&parts, &rndv_recv::parts));
 }
 
 }  // namespace ucp

@@ -27,8 +27,9 @@ void confirm_read(request& receive, ucs_status_t status);
 
 // Starts the measurement: from here on the time depends on the method alone.
 void begin_timing(request& receive) noexcept {
-    receive.state.recv.started = ucs::time::now();
-    receive.owner->rates(receive.state.recv.keyed).begin(receive.state.recv.started);
+    auto& state = receive.as<rndv_recv>();
+    state.started = ucs::time::now();
+    receive.owner->rates(state.keyed).begin(state.started);
 }
 
 }  // namespace
@@ -36,10 +37,8 @@ void begin_timing(request& receive) noexcept {
 // --- RTS: chooses the method ---
 
 void rndv_receive(request& receive, ep& from, rts_info message) {
-    recv_state& state = receive.state.recv;
-    state.remote_id = message.request;
-    state.remote_address = message.address;
-    state.confirm = message.confirm;
+    auto& state = receive.as<rndv_recv>();
+    state.begin(message);
     if (message.total > state.buffer.capacity()) {
         // Nothing is moved: the message is consumed, and the sender completes without an error.
         send_ats(from, message.request, UCS_OK);
@@ -95,7 +94,7 @@ void log_no_memory(const request& receive) noexcept {
 // Sends a data request, with the key to the receive's buffer if there is one. Returns false if
 // there is no memory; nothing was requested then.
 bool send_rtr(request& receive, std::uint64_t address, std::uint64_t from) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     state.local_id = receive.owner->recv_ids().add(&receive);
     if (state.local_id == 0) return false;
     peer& to = receive.via->remote();
@@ -113,7 +112,7 @@ bool send_rtr(request& receive, std::uint64_t address, std::uint64_t from) {
 }
 
 void request_stream(request& receive) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     state.offset = 0;
     if (send_rtr(receive, 0, 0)) return;
     log_no_memory(receive);
@@ -124,7 +123,7 @@ void request_stream(request& receive) {
 // The chosen method does not work: streams the data instead.
 void stream_instead(request& receive) {
     release_receive_id(receive);
-    receive.state.recv.started = 0;
+    receive.as<rndv_recv>().started = 0;
     request_stream(receive);
 }
 
@@ -132,7 +131,7 @@ void stream_instead(request& receive) {
 // page, so that the two do not wait for each other in the kernel.
 void request_half(request& receive) {
     constexpr std::size_t page = 4096;
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     const std::size_t middle = state.info.length / 2 / page * page;
     state.awaits = rndv_reply::written;
     if (!send_rtr(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()), middle)) {
@@ -148,7 +147,7 @@ void request_half(request& receive) {
 // Write method: requests that the sender's device writes everything. Returns false if there is no
 // key for this memory.
 bool request_write(request& receive) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     std::byte* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
     // A registration that is needed for every transfer belongs to the measured time, as it does for
     // reading.
@@ -176,7 +175,7 @@ bool request_write(request& receive) {
 // Records the observed time. Returns the seconds that such a message costs, 0 if that is not known
 // yet.
 double note_rate(const request& receive) {
-    const recv_state& state = receive.state.recv;
+    const auto& state = receive.as<rndv_recv>();
     if (state.started == 0) return 0;
     return receive.owner->rates(state.keyed)
         .observe(state.method, state.info.length, state.started, ucs::time::now());
@@ -186,14 +185,14 @@ double note_rate(const request& receive) {
 request* find_receive(worker& owner, const wire::data_header& header, std::size_t length) {
     request** found = owner.recv_ids().find(header.reply);
     if (found == nullptr) return nullptr;
-    const recv_state& state = (*found)->state.recv;
+    const auto& state = (*found)->as<rndv_recv>();
     if (state.awaits != rndv_reply::none) return nullptr;
     if (header.offset != state.offset || length > state.info.length - state.offset) return nullptr;
     return *found;
 }
 
 void data_arrived(request& receive, std::size_t length) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     state.offset += length;
     if (state.offset != state.info.length) return;
     const peer& from = receive.via->remote();
@@ -215,7 +214,7 @@ void on_data(void* arg, uct::peer_bytes message) {
         ucs::log::debug(proto_log, "data for a receive that is gone was dropped");
         return;
     }
-    recv_state& state = receive->state.recv;
+    auto& state = receive->as<rndv_recv>();
     if (state.outcome == UCS_OK) {
         state.outcome = state.buffer.unpack(data.payload(), header.offset, data.size());
     }
@@ -227,7 +226,7 @@ void* locate(void* arg, const void* bytes, std::size_t length) noexcept {
     std::memcpy(&header, bytes, sizeof header);
     request* receive = find_receive(*static_cast<worker*>(arg), header, length);
     if (receive == nullptr) return nullptr;
-    recv_state& state = receive->state.recv;
+    auto& state = receive->as<rndv_recv>();
     void* base = state.buffer.contiguous();
     if (base == nullptr || state.outcome != UCS_OK) return nullptr;
     return static_cast<std::byte*>(base) + header.offset;
@@ -244,7 +243,7 @@ void landed(void* arg, const void* bytes, std::size_t length) {
 
 // Reads the data that has not arrived yet.
 void read_rest(request& receive) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     state.parts = {.done = data_read, .count = 1};
     read_data(receive, state.info.length);
 }
@@ -252,7 +251,7 @@ void read_rest(request& receive) {
 // Ends the access to the memory of either side. Returns false if the endpoint is gone meanwhile:
 // the receive has ended then.
 bool end_transfer(request& receive) {
-    end_access(receive.state.recv);
+    end_access(receive.as<rndv_recv>());
     if (receive.via != nullptr) return true;
     finish_receive(receive, receive.state.recv.outcome);
     return false;
@@ -268,7 +267,7 @@ void data_read(uct::completion& parts) noexcept {
         stream_instead(receive);
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
-    } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
+    } else if (status == UCS_OK && std::exchange(receive.as<rndv_recv>().unwritten, false)) {
         read_rest(receive);
     } else {
         if (status == UCS_OK) static_cast<void>(note_rate(receive));
@@ -282,7 +281,7 @@ void data_written(uct::completion& parts) noexcept {
     request& receive = receive_of(parts);
     const ucs_status_t status = parts.status;
     if (!end_transfer(receive)) return;
-    if (status == UCS_OK && receive.state.recv.unwritten) {
+    if (status == UCS_OK && receive.as<rndv_recv>().unwritten) {
         stream_instead(receive);
         return;
     }
@@ -305,7 +304,7 @@ void end_read(request& receive, ucs_status_t status) {
 // Asks the sender whether the send still ran, if it may have taken its memory back: only then is
 // the data that was read the message, and only then does a read error count.
 void confirm_read(request& receive, ucs_status_t status) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     if (state.confirm) {
         state.local_id = receive.owner->recv_ids().add(&receive);
         if (state.local_id != 0) {
@@ -333,14 +332,14 @@ namespace {
 // --- ATP: the sender has written its part, or replies to the ATS ---
 
 void end_sender_part(request& receive, ucs_status_t status) {
-    receive.state.recv.awaits = rndv_reply::none;
+    receive.as<rndv_recv>().awaits = rndv_reply::none;
     release_receive_id(receive);
-    receive.state.recv.parts.finish(status);
+    receive.as<rndv_recv>().parts.finish(status);
 }
 
 // The sender has written its part, or could not write it.
 void on_written(request& receive, ucs_status_t status) {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     if (state.holds != nullptr) state.holds->let_go(receive);
     state.unwritten = status != UCS_OK && status != UCS_ERR_CANCELED;
     end_sender_part(receive, status == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : UCS_OK);
@@ -356,7 +355,8 @@ void on_confirmed(request& receive, ucs_status_t status) {
 
 void on_atp(worker& owner, const wire::atp_header& header) {
     request** found = owner.recv_ids().find(header.reply);
-    const rndv_reply awaited = found == nullptr ? rndv_reply::none : (*found)->state.recv.awaits;
+    const rndv_reply awaited =
+        found == nullptr ? rndv_reply::none : (*found)->as<rndv_recv>().awaits;
     const ucs_status_t status = wire::known_status(header.status);
     switch (awaited) {
         case rndv_reply::none:
@@ -376,7 +376,7 @@ void on_atp(worker& owner, const wire::atp_header& header) {
 // The sender is gone: its part of the work will not be done. Returns true while a lane of ours
 // still writes into the buffer.
 bool forget_sender(request& receive) noexcept {
-    recv_state& state = receive.state.recv;
+    auto& state = receive.as<rndv_recv>();
     if (state.awaits != rndv_reply::written) return state.parts.count != 0;
     state.awaits = rndv_reply::none;
     if (--state.parts.count != 0) return true;
@@ -387,8 +387,9 @@ bool forget_sender(request& receive) noexcept {
 }  // namespace
 
 void abort_receive(request& receive, ucs_status_t status) {
-    recv_state& state = receive.state.recv;
-    if (state.remote_id != 0) send_ats(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
+    if (!receive.state.recv.by_rendezvous) return finish_receive(receive, status);
+    auto& state = receive.as<rndv_recv>();
+    send_ats(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
     unqueue_read(receive);
     const bool peer_gone = receive.via->remote().dead();
     const bool busy = peer_gone ? forget_sender(receive) : state.parts.count != 0;
@@ -412,7 +413,7 @@ void rndv_abandon(request& receive) {
 
 void rndv_request_dropped(worker& owner, std::uint64_t reply) {
     request** const found = owner.recv_ids().find(reply);
-    if (found == nullptr || (*found)->state.recv.awaits != rndv_reply::written) return;
+    if (found == nullptr || (*found)->as<rndv_recv>().awaits != rndv_reply::written) return;
     request& receive = **found;
     if (receive.state.recv.holds != nullptr) {
         receive.state.recv.holds->let_go(receive);
