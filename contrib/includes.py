@@ -13,16 +13,18 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # The wanted order of the folders of each layer: a folder includes folders of its own group and of the groups to its left.
 # A sub-folder without an entry belongs to its parent; `algo/*` stands for all sub-folders of algo that have no entry.
 ORDER = {
-    "ucm": "api <- event <- hook",
-    "ucs": "type <- datastruct time <- sys <- arch config <- log <- async debug security topology <- net vfs"
-           " <- stats vfs/fuse <- memory <- capi",
+    "ucm": "api <- event <- hook <- capi",
+    "ucs": "type <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
+           " <- net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"
-           " <- ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- capi",
+           " <- ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
     "ucp": "api <- address dt log mem tag/match <- core <- wireup proto <- eager rndv <- tag am stream rma amo"
            " <- cm wakeup vfs <- features <- capi",
     "ucg": "api reduce <- schedule <- algo/common reference <- algo/* moe net node <- algo <- select <- core sim <- capi <- mpi oob",
     "tools": "common <- info perf/core ucg_perf ucg_sim vfs <- perf/net <- perf/ucp perf/uct <- perf",
 }
+# Files that belong to another folder than the one that clients of the C interface expect them in.
+PLACED = {"ucs/sys/compiler_def.h": "type"}
 PAGE = "docs/layers.md"
 BEGIN = "<!-- Written by contrib/draw-layers: begin -->"
 END = "<!-- Written by contrib/draw-layers: end -->"
@@ -62,7 +64,7 @@ class Layer:
 
     def place(self, file):
         """The folder of ORDER that a file belongs to."""
-        folder = file.rpartition("/")[0].partition("/")[2]
+        folder = PLACED.get(file) or file.rpartition("/")[0].partition("/")[2]
         found, parent = folder if folder in self.level else None, folder
         while found is None and "/" in parent:
             parent = parent.rpartition("/")[0]

@@ -1,7 +1,7 @@
 // Conformance: untrusted addresses.
 #include "test/conformance/support/suite.hpp"
 #include "test/support/log_capture.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace conformance {
 

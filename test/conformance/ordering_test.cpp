@@ -1,6 +1,6 @@
 // Conformance: messages of one endpoint arrive in the order in which they were accepted.
 #include "test/conformance/support/suite.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace conformance {
 

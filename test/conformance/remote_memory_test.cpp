@@ -7,7 +7,7 @@
 #include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "ucs/memory/mapped.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace conformance {
 

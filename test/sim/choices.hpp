@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 #include "uct/sim/parameters.hpp"
 
 namespace sim_test {

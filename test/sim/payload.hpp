@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ucp/api/ucp.h"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace sim_test {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/ip_address.hpp"
 

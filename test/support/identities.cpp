@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace test {
 
@@ -25,8 +25,8 @@ seeded_identities::~seeded_identities() {
 
 }  // namespace test
 
-// Replaces the C library's function, which the library calls (ucs/sys/uuid.cpp). Exported, so that
-// libsodium calls it, too.
+// Replaces the C library's function, which the library calls (ucs/random/random_bytes.cpp).
+// Exported, so that libsodium calls it, too.
 extern "C" [[gnu::visibility("default")]] ssize_t getrandom(void* into, size_t size,
                                                             unsigned flags) {
     if (!test::generator) return ::syscall(SYS_getrandom, into, size, flags);

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/close_in_background.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace test {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tools/common/ticks.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 namespace tools {
 

@@ -7,7 +7,7 @@
 #include "tools/info/pages.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 namespace tools::info {
 namespace {

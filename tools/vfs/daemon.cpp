@@ -18,8 +18,8 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/vfs/listening_names.hpp"
-#include "ucs/sys/close_in_background.hpp"
-#include "ucs/sys/peer_credentials.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/wire.hpp"
 

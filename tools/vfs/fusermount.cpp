@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 
 extern char** environ;
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ucg/capi/handles.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

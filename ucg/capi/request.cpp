@@ -4,7 +4,7 @@
 
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/collective_request.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/random.hpp"
 
 namespace ucg {
 namespace {

@@ -12,10 +12,10 @@
 #include "ucg/core/log.hpp"
 #include "ucg/node/patterns/numa_domains.hpp"
 #include "ucs/config/source.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/random.hpp"
-#include "ucs/sys/uuid.hpp"
 #include "ucs/time/simulation_yield.hpp"
 #include "ucs/topology/machine.hpp"
 

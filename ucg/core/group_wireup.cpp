@@ -5,10 +5,10 @@
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
 #include "ucp/address/address.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/sys/byte_lock.hpp"
-#include "ucs/sys/random.hpp"
-#include "ucs/sys/uuid.hpp"
 
 namespace ucg {
 namespace {

@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "ucg/mpi/library.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 namespace ucg::mpi {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ucg/node/memory/shared_memory.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 namespace ucg::node {
 

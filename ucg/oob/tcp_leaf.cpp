@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace ucg::oob {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace ucg::reference {
 namespace {

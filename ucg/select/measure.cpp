@@ -9,7 +9,7 @@
 
 #include "ucg/algo/allgather/allgather.hpp"
 #include "ucg/algo/common/row.hpp"
-#include "ucg/node/cost.hpp"
+#include "ucg/schedule/node_cost.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucg::select {
@@ -148,7 +148,7 @@ double share(collective type, rank_t ranks, double schedule::node_cost_params::*
     one.flag = one.flag_read = one.copy_byte = one.reduce_byte = 0;
     one.*price = 1;
     constexpr double size = long_message;
-    return node::cost_of({type, ranks, size, size * ranks, size}, one).total();
+    return schedule::node_cost_of({type, ranks, size, size * ranks, size}, one).total();
 }
 
 task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte* data,

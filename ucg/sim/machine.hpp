@@ -28,8 +28,8 @@ struct link_parameters {
 // A link inside a node belongs to two ranks. All ranks of a node share one port to other nodes,
 // which passes one message at a time in each direction. Each rank has its own processor, which
 // executes overheads, reductions and copies one after the other. Node collectives
-// (action::node_collective) take the time of node::cost_of(), and all ranks of the node are busy
-// for that time.
+// (action::node_collective) take the time of schedule::node_cost_of(), and all ranks of the node
+// are busy for that time.
 struct machine {
     rank_t ranks = 2;
     rank_t ranks_per_node = 1;  // rank r is on node r / ranks_per_node, if `nodes` is empty

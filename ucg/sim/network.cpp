@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ucg/node/cost.hpp"
+#include "ucg/schedule/node_cost.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg::sim {
@@ -273,10 +273,11 @@ void network::begin(node_collective& collective, rank_t last) {
     }
     path critical_path = ranks_[latest].critical_path_;
     if (collective.agrees()) {
-        node::collective_shape shape = node::shape_of(collective.call_of(0), collective.ranks());
+        schedule::node_shape shape =
+            schedule::node_shape_of(collective.call_of(0), collective.ranks());
         for (double* const bytes : {&shape.bytes, &shape.total, &shape.largest})
             *bytes *= spec_.weight;
-        const node::duration took = node::cost_of(shape, node_price_);
+        const schedule::node_duration took = schedule::node_cost_of(shape, node_price_);
         critical_path.latency += in_time(took.waiting);
         critical_path.copy += in_time(took.copying);
         critical_path.reduce += in_time(took.reducing);

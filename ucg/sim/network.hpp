@@ -16,7 +16,7 @@
 #include "ucg/sim/node_collective.hpp"
 #include "ucg/sim/path.hpp"
 #include "ucs/datastruct/event_queue.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucg::sim {

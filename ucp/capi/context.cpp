@@ -4,7 +4,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/library_line.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 namespace {
 

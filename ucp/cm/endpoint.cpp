@@ -6,7 +6,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "uct/tcp/socket.hpp"
 
 namespace ucp::cm {

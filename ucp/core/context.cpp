@@ -13,7 +13,7 @@
 #include "ucs/security/job_key.hpp"
 #include "ucs/vfs/global_options.hpp"
 #include "ucs/vfs/tree.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 namespace ucp {
 

@@ -9,7 +9,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/wireup/messages.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {

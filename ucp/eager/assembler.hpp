@@ -5,8 +5,8 @@
 
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucs/random/siphash.hpp"
 #include "ucs/sys/heap_cost.hpp"
-#include "ucs/sys/siphash.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {

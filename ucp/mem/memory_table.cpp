@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 
 namespace ucp::mem {
 

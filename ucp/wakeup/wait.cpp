@@ -8,7 +8,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 namespace ucp::wakeup {
 

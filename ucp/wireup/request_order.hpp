@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "ucs/random/siphash.hpp"
 #include "ucs/security/key_pair.hpp"
-#include "ucs/sys/siphash.hpp"
 
 namespace ucp::wireup {
 

@@ -1,8 +1,23 @@
+#include <charconv>
+#include <optional>
+#include <string>
+
 #include "ucs/arch/cpu.hpp"
-#include "ucs/config/units.hpp"
 #include "ucs/sys/text_file.hpp"
 
 namespace ucs::arch {
+namespace {
+
+// Parses the kernel's form of a cache size, "48K".
+std::optional<std::size_t> bytes_of(const std::string& text) noexcept {
+    std::size_t kilobytes = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, kilobytes);
+    if (error != std::errc{} || std::string_view(rest, end) != "K") return std::nullopt;
+    return kilobytes * 1024;
+}
+
+}  // namespace
 
 cache_sizes read_caches(const std::string& root, unsigned index) {
     const std::string base =
@@ -14,7 +29,7 @@ cache_sizes read_caches(const std::string& root, unsigned index) {
         if (!level) break;
         const auto type = sys::read_text(folder + "/type");
         const auto size = sys::read_text(folder + "/size");
-        const auto bytes = size ? config::parse_bytes(*size) : std::nullopt;
+        const auto bytes = size ? bytes_of(*size) : std::nullopt;
         if (!type || !bytes) continue;
         if (*level == 1 && *type == "Data") found.l1_data = *bytes;
         if (*level == 1 && *type == "Instruction") found.l1_instruction = *bytes;

@@ -14,8 +14,8 @@
 #include <unordered_map>
 
 #include "ucs/async/eventfd.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/time/timer_heap.hpp"
 
 namespace ucs::async {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::async {
 namespace {

@@ -1,12 +1,5 @@
 #include "ucs/config/general.hpp"
 
-#include <array>
-
-#include "ucs/log/settings.hpp"
-#include "ucs/memory/event_settings.hpp"
-#include "ucs/security/job_key.hpp"
-#include "ucs/vfs/settings.hpp"
-
 namespace ucs::config {
 
 const table& general_settings::options() {
@@ -23,13 +16,6 @@ const table& general_settings::options() {
                 "Only the environment variable has an effect."),
         }};
     return options;
-}
-
-std::span<const table* const> general_tables() {
-    static const std::array<const table*, 5> tables{
-        &general_settings::options(), &log::settings::options(), &memory::event_settings::options(),
-        &security::job_key_settings::options(), &vfs::settings::options()};
-    return tables;
 }
 
 }  // namespace ucs::config

@@ -16,7 +16,8 @@ struct general_settings {
 };
 
 // Returns the tables that every program has: general options, logging, memory events, security,
-// object tree. For `ucx_info -c`; warn_unknown() and modify() include them anyway.
+// object tree. For `ucx_info -c`; warn_unknown() and modify() include them anyway. Defined in
+// ucs/settings, which knows the folders that have options.
 [[nodiscard]] std::span<const table* const> general_tables();
 
 }  // namespace ucs::config

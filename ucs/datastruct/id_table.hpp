@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ucs/sys/siphash.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/siphash.hpp"
 
 namespace ucs::datastruct {
 

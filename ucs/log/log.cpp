@@ -6,7 +6,6 @@
 #include <mutex>
 #include <new>
 
-#include "ucs/config/source.hpp"
 #include "ucs/log/format.hpp"
 #include "ucs/log/level.hpp"
 #include "ucs/log/output.hpp"
@@ -23,7 +22,7 @@ constinit component self{"ucs.log"};
 struct engine {
     std::mutex lock;  // guards levels and their text
     level_map levels;
-    std::string text = level_text{}.text;
+    std::string text = settings{}.levels;
     output out;
 };
 
@@ -54,15 +53,15 @@ void adopt(level_map levels, std::string_view text) {
 }
 
 ucs_status_t apply(const settings& new_settings) {
-    auto levels = level_map::parse(new_settings.levels.text);
+    auto levels = level_map::parse(new_settings.levels);
     if (!levels) {
-        error(self, "log level \"{}\" is not valid", new_settings.levels.text);
+        error(self, "log level \"{}\" is not valid", new_settings.levels);
         return UCS_ERR_INVALID_PARAM;
     }
-    adopt(std::move(*levels), new_settings.levels.text);
+    adopt(std::move(*levels), new_settings.levels);
     first_of_kind.store(new_settings.repeats, std::memory_order_relaxed);
-    const std::string reason = the_engine().out.open(
-        new_settings.file, new_settings.file_size.bytes, new_settings.backups);
+    const std::string reason =
+        the_engine().out.open(new_settings.file, new_settings.file_size, new_settings.backups);
     if (!reason.empty()) {
         error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
               expand_file_name(new_settings.file), reason);
@@ -77,12 +76,7 @@ void configure_once() noexcept {
     if (configuring) return;
     configuring = true;
     try {
-        std::call_once(configured, [] {
-            auto from = config::source::read("", "");
-            settings new_settings;
-            if (from) (void)config::load(&new_settings, settings::options(), *from);
-            (void)apply(new_settings);
-        });
+        std::call_once(configured, [] { (void)apply(read_settings()); });
     } catch (...) {
         // Out of memory: the defaults stay in force.
     }

@@ -1,29 +1,27 @@
-// Options of logging, and functions that change them at run time.
+// Settings of logging, and functions that change them at run time.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
-#include "ucs/config/option.hpp"
 #include "ucs/log/log.hpp"
 
 namespace ucs::log {
 
-// The text of a level_map, checked when it is read.
-struct level_text {
-    std::string text = "warn";
-};
-
-// The options UCX_LOG_*, which the first message reads from the environment and ucx.conf.
+// The values of the options UCX_LOG_* (ucs/settings/log_options.hpp).
 struct settings {
-    level_text levels;
+    std::string levels = "warn";  // the text of a level_map
     std::string file;
-    config::memunits file_size{config::memunits::inf};
+    std::size_t file_size = std::numeric_limits<std::size_t>::max();
     unsigned backups = 0;
     unsigned repeats = 8;
-
-    static const config::table& options();
 };
+
+// Reads the settings from the environment and ucx.conf; the first message calls it. Defined in
+// ucs/settings, because options need ucs/config, which logs itself.
+settings read_settings();
 
 // Applies settings: the levels now, the file with the next message. A file that cannot be opened is
 // reported once on the standard error, which then takes the messages. Any thread.
@@ -48,6 +46,3 @@ protected:
 void set_sink(sink* taker) noexcept;
 
 }  // namespace ucs::log
-
-template<>
-const ucs::config::value_type& ucs::config::value_type_of<ucs::log::level_text>();

@@ -10,8 +10,8 @@
 
 #include <cstring>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/file_size.hpp"
 
 namespace ucs::memory {

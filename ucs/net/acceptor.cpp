@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/descriptor_share.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::net {
 

@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::net {
 

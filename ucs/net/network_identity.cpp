@@ -1,7 +1,8 @@
 #include "ucs/net/network_identity.hpp"
 
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/random.hpp"
 
 namespace ucs::net {
 

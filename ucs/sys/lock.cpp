@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ucs/arch/pause.hpp"
+#include "ucs/sys/pause.hpp"
 
 namespace ucs::sys {
 namespace {

@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/close_in_background.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
-#include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/service.hpp"
 #include "ucs/vfs/settings.hpp"

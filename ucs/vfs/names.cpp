@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/uuid.hpp"
 
 namespace ucs::vfs {
 std::string name_prefix(uid_t user, std::string_view key) {

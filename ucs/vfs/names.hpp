@@ -14,7 +14,7 @@ namespace ucs::vfs {
 
 // Abstract socket names are not in a file system: they need no folder, leave nothing behind, and
 // end with their socket. Any user may take a name, so both sides also check the user of the other
-// end (ucs/sys/peer_credentials.hpp).
+// end (ucs/descriptor/peer_credentials.hpp).
 //
 // Every process that ucx_vfs can show listens under a unique name with a common prefix, and the
 // daemon connects to it. `key` is UCX_VFS_SOCK_PATH.

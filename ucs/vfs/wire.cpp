@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "ucs/log/printable.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
 
 namespace ucs::vfs::wire {
 namespace {

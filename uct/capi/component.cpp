@@ -1,8 +1,8 @@
 // Listing and describing components.
 #include <cstdlib>
 
-#include "uct/base/registry.hpp"
 #include "uct/capi/handles.hpp"
+#include "uct/components/components.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ucs/datastruct/event_queue.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/sim/link.hpp"
 #include "uct/sim/node.hpp"

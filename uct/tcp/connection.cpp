@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <new>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/received_bytes.hpp"
 #include "ucs/net/reply_state.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {

@@ -6,9 +6,9 @@
 #include <cassert>
 #include <cerrno>
 
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/network_identity.hpp"
 #include "ucs/security/job_key.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/base/implemented_ops.hpp"
 
 namespace uct::tcp {

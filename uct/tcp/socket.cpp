@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "ucs/config/once.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace uct::tcp {
 

@@ -24,7 +24,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 constexpr auto time_limit = std::chrono::seconds(60);
 constexpr rlim_t limit_of_victim = 200;
-constexpr std::size_t budget_of_victim = 136;  // see ucs/sys/descriptor_budget.hpp
+constexpr std::size_t budget_of_victim = 136;  // see ucs/descriptor/descriptor_budget.hpp
 
 void limit_descriptors(rlim_t wanted) {
     rlimit limit{};

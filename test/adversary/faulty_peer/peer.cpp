@@ -11,7 +11,7 @@
 #include "test/adversary/faulty_peer/mutating_transport.hpp"
 #include "test/adversary/faulty_peer/program.hpp"
 #include "ucp/capi/handles.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 namespace adversary {
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "test/conformance/support/environment.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 #include "uct/sim/component.hpp"
 #include "uct/sim/paired_component.hpp"
 

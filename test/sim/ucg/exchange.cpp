@@ -4,7 +4,7 @@
 
 #include "test/sim/ucg/low_latency.hpp"
 #include "test/sim/ucg/routed.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace group_sim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "test/support/moe_gating.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace group_sim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace group_sim {
 

@@ -8,7 +8,7 @@
 #include "test/conformance/support/sender.hpp"
 #include "test/conformance/support/vfs_text.hpp"
 #include "ucs/time/clock.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 namespace conformance {
 

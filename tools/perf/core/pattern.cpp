@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace tools::perf {
 namespace {

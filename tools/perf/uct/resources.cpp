@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ucs/sys/uuid.hpp"
-#include "uct/base/registry.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "uct/components/components.hpp"
 
 namespace tools::perf {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tools/perf/test_run.hpp"
+#include "tools/perf/net/runnable.hpp"
 #include "tools/perf/uct/connection.hpp"
 
 namespace tools::perf {

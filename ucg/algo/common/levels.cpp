@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ucg/node/cost.hpp"
+#include "ucg/schedule/node_cost.hpp"
 
 namespace ucg::algo {
 namespace {
@@ -89,12 +89,12 @@ double node_cost(const shape& params, const link_cost& link, collective kind, do
                  double largest) noexcept {
     const rank_t ranks = params.node_placement->max_ranks_per_node();
     if (ranks == 1) return 0;
-    node::collective_shape shape{kind, ranks, bytes, bytes * ranks, bytes};
+    schedule::node_shape shape{kind, ranks, bytes, bytes * ranks, bytes};
     if (largest > 0) {
         shape.total = bytes;
         shape.largest = largest;
     }
-    return node::cost_of(shape, link.node).total();
+    return schedule::node_cost_of(shape, link.node).total();
 }
 
 }  // namespace ucg::algo

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 
 namespace ucg::node {
 

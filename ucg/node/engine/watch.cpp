@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "ucg/node/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::node {

@@ -7,7 +7,7 @@
 #include "ucg/node/engine/status_word.hpp"
 #include "ucg/node/log.hpp"
 #include "ucg/node/sleeper.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/topology/machine.hpp"
 
 namespace ucg::node {

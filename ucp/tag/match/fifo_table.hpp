@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 
 namespace ucp::tag {
 

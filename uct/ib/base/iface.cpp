@@ -12,7 +12,7 @@
 
 #include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "uct/ib/base/device/port.hpp"
 #include "uct/ib/base/device/sysfs.hpp"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace uct::rdmacm {
 

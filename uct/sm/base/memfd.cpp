@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/sys/file_size.hpp"
 
 #ifndef MFD_NOEXEC_SEAL

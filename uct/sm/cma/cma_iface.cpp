@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "uct/base/implemented_ops.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/cma/cma_ep.hpp"

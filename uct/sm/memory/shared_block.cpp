@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "ucs/random/random_bytes.hpp"
 #include "ucs/sys/process_file.hpp"
-#include "ucs/sys/uuid.hpp"
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/base/memfd.hpp"
 #include "uct/sm/memory/log.hpp"

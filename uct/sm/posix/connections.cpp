@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "ucs/sys/close_in_background.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 

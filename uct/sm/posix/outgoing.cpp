@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "ucs/sys/close_in_background.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
 #include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <new>
 
-#include "ucs/sys/close_in_background.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "uct/base/implemented_ops.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/mapped_memory.hpp"

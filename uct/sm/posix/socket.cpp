@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/segment.hpp"
 

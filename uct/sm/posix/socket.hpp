@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ucs/sys/peer_credentials.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/sm/posix/wire.hpp"

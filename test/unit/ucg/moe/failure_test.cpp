@@ -12,7 +12,7 @@
 #include "ucg/moe/normal/dispatch.hpp"
 #include "ucg/moe/normal/routed_dispatch.hpp"
 #include "ucg/moe/plan/matrices.hpp"
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 using namespace test::moe;
 using reduce::element;

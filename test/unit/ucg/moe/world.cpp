@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace test::moe {
 

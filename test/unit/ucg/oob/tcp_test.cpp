@@ -23,7 +23,6 @@
 #include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucs/security/key_handshake.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 using test::check_round;

@@ -5,7 +5,7 @@
 
 #include "test/support/sanitizer.hpp"
 #include "ucg/algo/table.hpp"
-#include "ucg/node/cost.hpp"
+#include "ucg/schedule/node_cost.hpp"
 #include "ucg/sim/experiment.hpp"
 
 using namespace ucg;
@@ -232,7 +232,7 @@ TEST_CASE("a node collective takes the engine's cost, counted from the last rank
     setup.kind = collective::barrier;
     const sim::outcome found = outcome_of(spec, setup, "hierarchical");
     const double collective_time =
-        node::cost_of({collective::barrier, 4, 0, 0, 0}, sim::costs_of(spec).node).total();
+        schedule::node_cost_of({collective::barrier, 4, 0, 0, 0}, sim::costs_of(spec).node).total();
     const double message = 250e-9 + 1500e-9 + 250e-9;
     check_time(found.seconds, 2 * collective_time + message);
     CHECK(found.critical_path.node_collectives == 2);

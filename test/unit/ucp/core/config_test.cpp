@@ -9,7 +9,7 @@
 #include "ucs/config/known.hpp"
 #include "ucs/config/openucx_options.hpp"
 #include "ucs/config/source.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 using ucs::config::option;
 using ucs::config::verdict;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 TEST_CASE("events come in the order of time, and events of equal time in the order of insertion") {
     struct event {

@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 ulog::settings to_file(const std::string& path) {
     ulog::settings wanted;
-    wanted.levels.text = "info";
+    wanted.levels = "info";
     wanted.file = path;
     return wanted;
 }
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(restored, "control characters in a message cannot forge or brea
 
 TEST_CASE_METHOD(restored, "lines of many threads do not mix, over rotations too") {
     ulog::settings wanted = to_file(folder / "log");
-    wanted.file_size.bytes = 16 * 1024;
+    wanted.file_size = 16 * 1024;
     wanted.backups = 50;
     REQUIRE(ulog::configure(wanted) == UCS_OK);
     constexpr int threads = 4;
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(restored, "lines of many threads do not mix, over rotations too
 
 TEST_CASE_METHOD(restored, "the number of full log files is limited") {
     ulog::settings wanted = to_file(folder / "log");
-    wanted.file_size.bytes = 500;
+    wanted.file_size = 500;
     wanted.backups = 2;
     REQUIRE(ulog::configure(wanted) == UCS_OK);
     for (int i = 0; i < 50; ++i)

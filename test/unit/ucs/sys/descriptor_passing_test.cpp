@@ -1,4 +1,4 @@
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>

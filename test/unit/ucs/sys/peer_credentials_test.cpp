@@ -1,4 +1,4 @@
-#include "ucs/sys/peer_credentials.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 
 #include <sched.h>
 #include <sys/socket.h>

@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "ucs/sys/random.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace sys = ucs::sys;
 

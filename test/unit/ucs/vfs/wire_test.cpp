@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucs/sys/peer_credentials.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 
 namespace vfs = ucs::vfs;

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 #include "uct/ib/base/credits.hpp"
 #include "uct/ib/base/device/path.hpp"
 #include "uct/ib/base/memory/domain.hpp"

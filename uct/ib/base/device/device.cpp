@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "uct/ib/base/device/sysfs.hpp"
 
 namespace uct::ib {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "uct/ib/base/log.hpp"
 
 namespace uct::ib {

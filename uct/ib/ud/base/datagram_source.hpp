@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 #include "uct/ib/base/device/gid.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 

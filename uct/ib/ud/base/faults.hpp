@@ -1,7 +1,7 @@
 // Injection of network faults, for tests.
 #pragma once
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace uct::ud {
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 #include "uct/ib/base/raw_pair.hpp"
 
 namespace uct::ud {

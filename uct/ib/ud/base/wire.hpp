@@ -39,7 +39,7 @@
 #include <optional>
 #include <span>
 
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 #include "uct/ib/base/device/address.hpp"
 #include "uct/ib/ud/base/psn.hpp"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 
 namespace {
 

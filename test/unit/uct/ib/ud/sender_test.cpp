@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "ucs/sys/random.hpp"
+#include "ucs/random/seeded.hpp"
 #include "uct/ib/ud/base/receive_window.hpp"
 
 using namespace uct::ud;

@@ -11,7 +11,7 @@
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "test/unit/uct/sm/posix/silent_crowd.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "uct/sm/posix/socket.hpp"
 
 using namespace uct;

@@ -1,4 +1,4 @@
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 #include <errno.h>
 #include <fcntl.h>

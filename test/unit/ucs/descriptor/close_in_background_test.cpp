@@ -1,5 +1,5 @@
 // Tests of closing sockets of untrusted peers that hold a lingering TCP socket.
-#include "ucs/sys/close_in_background.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 #include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 
 using namespace ucs;
 using test::lingering;

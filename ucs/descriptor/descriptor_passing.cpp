@@ -1,4 +1,4 @@
-#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/descriptor/descriptor_passing.hpp"
 
 #include <sys/socket.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace ucs::sys {
 namespace {

@@ -1,4 +1,4 @@
-#include "uct/base/registry.hpp"
+#include "uct/components/components.hpp"
 
 #include <array>
 
@@ -10,11 +10,6 @@
 #include "uct/tcp/tcp.hpp"
 
 namespace uct {
-
-ucs::result<std::shared_ptr<memory_domain>> component::open_domain(
-    const resource&, const ucs::config::source&) const {
-    return std::shared_ptr<memory_domain>();
-}
 
 std::span<const component* const> builtin_components() noexcept {
     static const std::array<const component*, 6> all{

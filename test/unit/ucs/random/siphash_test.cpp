@@ -1,4 +1,4 @@
-#include "ucs/sys/siphash.hpp"
+#include "ucs/random/siphash.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,15 +1,15 @@
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 
 #include <errno.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "ucs/sys/random.hpp"
-#include "ucs/time/clock.hpp"
+#include "ucs/random/seeded.hpp"
 
 namespace ucs::sys {
 namespace {
@@ -17,9 +17,12 @@ namespace {
 constinit std::atomic<std::uint64_t> calls{0};
 
 void weak_bytes(char* into, std::size_t size) noexcept {
-    std::uint64_t state = mix(static_cast<std::uint64_t>(::getpid())) ^ time::since_epoch() ^
-                          mix(calls.fetch_add(1, std::memory_order_relaxed)) ^
-                          reinterpret_cast<std::uintptr_t>(into);
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    std::uint64_t state =
+        mix(static_cast<std::uint64_t>(::getpid())) ^
+        mix(static_cast<std::uint64_t>(now.tv_nsec) + static_cast<std::uint64_t>(now.tv_sec)) ^
+        mix(calls.fetch_add(1, std::memory_order_relaxed)) ^ reinterpret_cast<std::uintptr_t>(into);
     while (size != 0) {
         state = mix(state);
         const std::size_t part = std::min(size, sizeof(state));

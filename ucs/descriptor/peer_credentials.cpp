@@ -1,4 +1,4 @@
-#include "ucs/sys/peer_credentials.hpp"
+#include "ucs/descriptor/peer_credentials.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <new>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace ucs::sys {
 namespace {

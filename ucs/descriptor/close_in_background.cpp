@@ -1,4 +1,4 @@
-#include "ucs/sys/close_in_background.hpp"
+#include "ucs/descriptor/close_in_background.hpp"
 
 #include <dlfcn.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/descriptor/descriptor_passing.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/fork_watch.hpp"
 #include "ucs/sys/signal_mask.hpp"
 

@@ -1,13 +1,13 @@
-#include "ucg/node/cost.hpp"
+#include "ucg/schedule/node_cost.hpp"
 
 #include <algorithm>
 
-namespace ucg::node {
+namespace ucg::schedule {
 namespace {
 
-using schedule::collective;
-using schedule::node_cost_params;
-using schedule::rank_t;
+using collective;
+using node_cost_params;
+using rank_t;
 
 // The work of the busiest rank in one call, by the stages of pattern.hpp: it copies what others
 // need into its slots, works on a part if the pattern has a work stage, and takes. In bytes; a
@@ -26,7 +26,7 @@ double passes(double sources) noexcept {
     return (sources + 1) / 3;
 }
 
-stage_work reducing(const collective_shape& shape, const node_cost_params& price) noexcept {
+stage_work reducing(const node_shape& shape, const node_cost_params& price) noexcept {
     const double others = shape.ranks - 1;
     const double size = shape.bytes;
     if (shape.ranks <= price.direct_ranks || size * others <= price.direct_bytes)
@@ -37,7 +37,7 @@ stage_work reducing(const collective_shape& shape, const node_cost_params& price
     return {size - part, part + (size - part), part * passes(shape.ranks), size, 2};
 }
 
-stage_work stages_of(const collective_shape& shape, const node_cost_params& price) noexcept {
+stage_work stages_of(const node_shape& shape, const node_cost_params& price) noexcept {
     const double others = shape.ranks - 1;
     switch (shape.kind) {
         case collective::bcast:
@@ -67,12 +67,12 @@ stage_work stages_of(const collective_shape& shape, const node_cost_params& pric
 
 }  // namespace
 
-collective_shape shape_of(const schedule::call& args, rank_t ranks) noexcept {
+node_shape node_shape_of(const call& args, rank_t ranks) noexcept {
     const auto bytes = [&](std::uint64_t count) {
         return static_cast<double>(count) * static_cast<double>(args.element);
     };
-    collective_shape result{args.kind, ranks, bytes(args.count), bytes(args.count) * ranks,
-                            bytes(args.count)};
+    node_shape result{args.kind, ranks, bytes(args.count), bytes(args.count) * ranks,
+                      bytes(args.count)};
     if (args.counts == nullptr) return result;
     result.total = result.largest = 0;
     for (rank_t rank = 0; rank < ranks; ++rank) {
@@ -82,7 +82,7 @@ collective_shape shape_of(const schedule::call& args, rank_t ranks) noexcept {
     return result;
 }
 
-duration cost_of(const collective_shape& shape, const node_cost_params& price) noexcept {
+node_duration node_cost_of(const node_shape& shape, const node_cost_params& price) noexcept {
     if (shape.ranks < 2) return {0, shape.bytes * price.copy_byte, 0};
     const stage_work work = stages_of(shape, price);
     const double looks = (shape.ranks - 1) * price.flag_read;
@@ -90,9 +90,9 @@ duration cost_of(const collective_shape& shape, const node_cost_params& price) n
     const std::size_t piece = is_long ? price.cutting.long_segment : price.cutting.segment;
     const double pieces = std::max(1.0, work.slots / static_cast<double>(piece));
     // If the rank that gives is not the rank that takes, a rank waits for the first segment only.
-    const schedule::traits kind = traits_of(shape.kind);
+    const traits kind = traits_of(shape.kind);
     const double given = kind.has_root() && !kind.reduces ? work.put / pieces : work.put;
-    duration result;
+    node_duration result;
     // After the first segment, a rank finds the flags set, because the segments are worked on at
     // the same time.
     result.waiting = work.synchronizations * (price.flag + looks + (pieces - 1) * looks);
@@ -101,4 +101,4 @@ duration cost_of(const collective_shape& shape, const node_cost_params& price) n
     return result;
 }
 
-}  // namespace ucg::node
+}  // namespace ucg::schedule

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "ucs/sys/uuid.hpp"
+#include "ucs/random/random_bytes.hpp"
 
 namespace ucs::sys {
 
