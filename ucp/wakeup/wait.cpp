@@ -68,7 +68,7 @@ void yield_if_due(worker& owner) noexcept {
     if (!state.yield_due.load(std::memory_order_relaxed)) return;
     if (!state.yield_due.exchange(false, std::memory_order_relaxed)) return;
     const ucs::time::nanoseconds began = ucs::time::now();
-    ::sched_yield();
+    ucs::arch::yield();
     const worker_guard guard(owner.lock());
     state.yields.learn(began, ucs::time::now());
 }
