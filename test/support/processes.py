@@ -121,7 +121,8 @@ class Pair:
 
 
 def load_script(path):
-    """Imports a script whose name does not end with .py."""
+    """Imports a script whose name does not end with .py, and which may import modules beside it."""
+    sys.path.insert(0, str(Path(path).parent))
     loader = importlib.machinery.SourceFileLoader(Path(path).name.replace("-", "_"), str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)

@@ -1,14 +1,13 @@
 """contrib/count-public counts the public functions of classes, and wants a reason for the large ones."""
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import shutil
-import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+from processes import load_script
 
 SCRIPT = Path(__file__).resolve().parents[3] / "contrib/count-public"
 TEXT = """
@@ -49,18 +48,10 @@ int free_function(int count);
 """
 
 
-def load():
-    sys.path.insert(0, str(SCRIPT.parent))
-    loader = importlib.machinery.SourceFileLoader("count_public", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
 @unittest.skipUnless(shutil.which("ctags"), "universal-ctags is not installed")
 class Classes(unittest.TestCase):
     def test_functions_of_a_class(self):
-        module = load()
+        module = load_script(SCRIPT)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "box.hpp"
             path.write_text(TEXT, encoding="utf-8")
@@ -69,7 +60,7 @@ class Classes(unittest.TestCase):
                               (str(path), "layer::box::part"): {"size"}})
 
     def test_large_classes_need_a_reason(self):
-        module = load()
+        module = load_script(SCRIPT)
         names = {f"function_{i}" for i in range(module.MOST + 1)}
         large = {(str(module.ROOT / "ucs/box.hpp"), "ucs::box"): names,
                  (str(module.ROOT / "ucs/part.hpp"), "ucs::part"): set(sorted(names)[1:])}
