@@ -26,7 +26,7 @@ struct protocol;
 struct request;
 
 // State of a send, or of an operation on a peer's memory, while it runs. Each kind of operation has
-// its own state, which begins with this one: message_state, stream_send, remote_op, memory_reply.
+// its own state, which begins with this one, such as message_state and remote_op.
 struct send_state {
     dt::send_buffer buffer;  // of a get or atomic operation: destination of the result
     const protocol* proto = nullptr;
