@@ -109,7 +109,9 @@ private:
             if (reason.starts_with('-')) throw;
             throw usage_error(fmt::format("{}: {}", row.shown(), reason));
         }
-        if (row.ends) rest_ = {};
+        if (!row.ends) return;
+        rest_ = {};
+        operands_.clear();
     }
 
     const std::vector<option_row>& rows_;

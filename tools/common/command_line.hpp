@@ -28,7 +28,7 @@ struct option_row {
     // The values of an option that may be without one, "-e [mode]": the next word is its value if
     // it is one of these.
     std::vector<std::string_view> optional_values{};
-    bool ends = false;  // the words after this option do not matter
+    bool ends = false;  // the words after this option and the operands do not matter
 
     [[nodiscard]] char letter() const noexcept;            // 0: none
     [[nodiscard]] std::string_view name() const noexcept;  // "tokens"; empty: none

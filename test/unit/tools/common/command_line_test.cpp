@@ -110,6 +110,7 @@ TEST_CASE("help and version end the command line; tools have one form of output"
     CHECK(read({"-h", "-x"}).standard.help);
     CHECK(read({"-fhx", "-x"}).standard.help);
     CHECK(read({"--version", "--size"}).standard.version);
+    CHECK(read({"stray", "-h"}).operands.empty());
     CHECK_FALSE(read({"-f"}).standard.only_text());
     CHECK(read({}).standard.form == output_form::text);
     CHECK(read({"--csv", "-c"}).standard.form == output_form::csv);
