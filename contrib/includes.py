@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # A sub-folder without an entry belongs to its parent; `algo/*` stands for all sub-folders of algo that have no entry.
 ORDER = {
     "ucm": "api <- event <- hook <- capi",
-    "ucs": "type <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
+    "ucs": "type wire <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
            " <- net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"
            " <- ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",

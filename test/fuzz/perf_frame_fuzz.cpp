@@ -65,7 +65,7 @@ void read_stream(std::span<const std::byte> bytes) {
         const auto header = parse_header(bytes.first<frame_header_size>());
         if (!header) return;
         require(header->length <= max_content);
-        const auto again = pack_header(*header);
+        const auto again = pack_header(header->type, header->length);
         require(std::equal(again.begin(), again.end(), bytes.begin()));
         bytes = bytes.subspan(frame_header_size);
         if (header->length > bytes.size()) return;

@@ -1,22 +1,15 @@
 #include "ucg/net/control_messages.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <span>
 #include <utility>
 
 #include "ucg/net/ucp_fabric.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace ucg::net {
 namespace {
-
-template<class Message>
-bool read(const void* header, std::size_t length, Message& message) noexcept {
-    if (length != sizeof message) return false;
-    std::memcpy(&message, header, sizeof message);
-    return true;
-}
 
 // Copies the first ranks, as many as fit. Returns their number.
 std::uint32_t put(const std::vector<schedule::rank_t>& ranks,
@@ -49,16 +42,14 @@ void control_messages::stop_listening(ucp_worker_h worker) noexcept {
 ucs_status_t control_messages::on_message(void* arg, const void* header, std::size_t header_length,
                                           void*, std::size_t, const ucp_am_recv_param_t* param) {
     auto& self = *static_cast<control_messages*>(arg);
-    failure notice;
-    query query_message;
-    reply reply_message;
+    const ucs::wire::view message(static_cast<const std::byte*>(header), header_length);
     const bool can_reply = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
-    if (read(header, header_length, notice))
-        self.receive(notice);
-    else if (read(header, header_length, reply_message))
-        self.receive(reply_message);
-    else if (read(header, header_length, query_message) && can_reply)
-        self.respond(query_message, param->reply_ep);
+    if (const auto notice = ucs::wire::read<failure>(message))
+        self.receive(*notice);
+    else if (const auto answer = ucs::wire::read<reply>(message))
+        self.receive(*answer);
+    else if (const auto question = ucs::wire::read<query>(message); question && can_reply)
+        self.respond(*question, param->reply_ep);
     return UCS_OK;
 }
 

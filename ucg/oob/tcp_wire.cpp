@@ -2,25 +2,13 @@
 
 #include <algorithm>
 
+#include "ucs/wire/codec.hpp"
+
 namespace ucg::oob::wire {
 namespace {
 
-constexpr std::uint32_t magic = 0x424f4f48;
-constexpr std::uint16_t version = 2;
-
-template<class Number>
-void put(std::byte* into, Number value) noexcept {
-    for (std::size_t i = 0; i < sizeof value; ++i)
-        into[i] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
-}
-
-template<class Number>
-Number get(const std::byte* from) noexcept {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(Number); ++i)
-        value |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
-    return static_cast<Number>(value);
-}
+using ucs::wire::reader;
+using ucs::wire::writer;
 
 bool has_valid_length(const header& head) noexcept {
     switch (head.kind) {
@@ -53,46 +41,33 @@ failure make_failure(ucs_status_t status, std::span<const rank_t> culprits) {
 }
 
 void pack(const header& from, std::span<std::byte, header::size> into) noexcept {
-    put(&into[0], magic);
-    put(&into[4], version);
-    put(&into[6], static_cast<std::uint16_t>(from.kind));
-    put(&into[8], from.from);
-    put(&into[12], from.ranks);
-    put(&into[16], from.job);
-    put(&into[24], from.round);
-    put(&into[32], from.content);
+    writer(into).put(from);
 }
 
 std::optional<header> parse(std::span<const std::byte, header::size> bytes) noexcept {
-    if (get<std::uint32_t>(&bytes[0]) != magic || get<std::uint16_t>(&bytes[4]) != version)
-        return {};
-    const header found{static_cast<frame_kind>(get<std::uint16_t>(&bytes[6])),
-                       get<rank_t>(&bytes[8]),
-                       get<rank_t>(&bytes[12]),
-                       get<std::uint64_t>(&bytes[16]),
-                       get<std::uint64_t>(&bytes[24]),
-                       get<std::uint64_t>(&bytes[32])};
+    const header found = reader(bytes).get<header>();
+    if (found.magic != header().magic || found.version != header().version) return {};
     if (found.from >= found.ranks || !has_valid_length(found)) return {};
     return found;
 }
 
 std::size_t pack(const failure& from, std::span<std::byte, failure::max_bytes> into) noexcept {
-    put(&into[0], static_cast<std::int32_t>(from.status));
-    put(&into[4], from.count);
-    const std::size_t listed = std::min(from.first.size(), failure::max_listed);
-    for (std::size_t i = 0; i < listed; ++i)
-        put(&into[8 + 4 * i], from.first[i]);
-    return 8 + 4 * listed;
+    writer out(into);
+    out.put(static_cast<std::int32_t>(from.status)).put(from.count);
+    for (std::size_t i = 0; i < std::min(from.first.size(), failure::max_listed); ++i)
+        out.put(from.first[i]);
+    return out.size();
 }
 
 std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ranks) {
     if (bytes.size() < 8 || bytes.size() > failure::max_bytes || bytes.size() % 4 != 0) return {};
-    const auto status = get<std::int32_t>(&bytes[0]);
-    failure found{.status = UCS_ERR_IO_ERROR, .count = get<std::uint32_t>(&bytes[4])};
+    reader in(bytes);
+    const auto status = in.get<std::int32_t>();
+    failure found{.status = UCS_ERR_IO_ERROR, .count = in.get<std::uint32_t>()};
     if (status >= UCS_OK || status <= UCS_ERR_LAST || found.count > ranks) return {};
     found.status = static_cast<ucs_status_t>(status);
-    for (std::size_t offset = 8; offset < bytes.size(); offset += 4) {
-        const auto rank = get<rank_t>(&bytes[offset]);
+    while (in.left() > 0) {
+        const auto rank = in.get<rank_t>();
         if (rank >= ranks || (!found.first.empty() && rank <= found.first.back())) return {};
         found.first.push_back(rank);
     }
@@ -101,24 +76,24 @@ std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ra
 }
 
 void pack(const reply_head& from, std::span<std::byte, reply_head::size> into) noexcept {
-    put(&into[0], static_cast<std::int32_t>(from.status));
-    put(&into[4], from.rank);
+    writer(into).put(static_cast<std::int32_t>(from.status)).put(from.rank);
 }
 
 std::optional<reply_head> parse_reply(std::span<const std::byte, reply_head::size> bytes,
                                       rank_t ranks) noexcept {
-    const auto status = get<std::int32_t>(&bytes[0]);
-    const auto rank = get<rank_t>(&bytes[4]);
+    reader in(bytes);
+    const auto status = in.get<std::int32_t>();
+    const auto rank = in.get<rank_t>();
     if (status > UCS_OK || status <= UCS_ERR_LAST || rank >= ranks) return {};
     return reply_head{static_cast<ucs_status_t>(status), rank};
 }
 
 void pack_lookup(rank_t rank, std::span<std::byte, sizeof(rank_t)> into) noexcept {
-    put(into.data(), rank);
+    writer(into).put(rank);
 }
 
 rank_t parse_lookup(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept {
-    return get<rank_t>(bytes.data());
+    return reader(bytes).get<rank_t>();
 }
 
 }  // namespace ucg::oob::wire

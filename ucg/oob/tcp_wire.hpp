@@ -4,15 +4,7 @@
 // A connection begins with the key handshake (ucs/security/key_handshake.hpp), in which the other
 // rank is the client. Frames follow:
 //
-//   header, 40 bytes, begins each frame:
-//      0  u32  magic "HOOB"
-//      4  u16  version, 2: other versions are refused
-//      6  u16  kind
-//      8  u32  rank of the sender
-//     12  u32  number of ranks
-//     16  u64  hash of the job's name, 0 for none
-//     24  u64  round, or number of a publication; 0 if unused
-//     32  u64  length of the content that follows
+// A header begins each frame. Its content depends on the kind:
 //
 //   to rank 0:    hello       no content; the first frame
 //                 block       the sender's block of the round
@@ -59,13 +51,26 @@ struct header {
     static constexpr std::size_t size = 40;
     static constexpr std::uint64_t max_content = std::uint64_t{1} << 40;
 
+    constexpr header() noexcept = default;
+    constexpr header(frame_kind of_kind, rank_t sender, rank_t rank_count, std::uint64_t of_job = 0,
+                     std::uint64_t number = 0, std::uint64_t length = 0) noexcept
+        : kind(of_kind),
+          from(sender),
+          ranks(rank_count),
+          job(of_job),
+          round(number),
+          content(length) {}
+
+    std::uint32_t magic = 0x424f4f48;  // "HOOB"
+    std::uint16_t version = 2;         // other versions are refused
     frame_kind kind = frame_kind::hello;
-    rank_t from = 0;
+    rank_t from = 0;  // the sender
     rank_t ranks = 1;
-    std::uint64_t job = 0;
-    std::uint64_t round = 0;
-    std::uint64_t content = 0;
+    std::uint64_t job = 0;      // hash of the job's name, 0 for none
+    std::uint64_t round = 0;    // round, or number of a publication; 0 if unused
+    std::uint64_t content = 0;  // length of the content that follows
 };
+static_assert(sizeof(header) == 40 && sizeof(header) == header::size);
 using header_bytes = std::array<std::byte, header::size>;
 
 // The status of a failed round, and the ranks that caused the failure: the first ones, and their

@@ -1,12 +1,13 @@
 #include <algorithm>
+#include <span>
 #include <string_view>
-#include <utility>
 
 #include "ucp/address/address.hpp"
 #include "ucp/address/dictionary.hpp"
 #include "ucp/address/text.hpp"
 #include "ucp/address/wire.hpp"
 #include "ucs/log/log.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace ucp::address {
 
@@ -16,56 +17,23 @@ constinit ucs::log::component log_source("ucp.address");
 
 using bytes = std::vector<std::byte>;
 
-// Appends numbers and texts to a byte vector.
-class writer {
-public:
-    void u8(std::uint64_t value) { out_.push_back(static_cast<std::byte>(value & 0xff)); }
-    void u16(std::uint64_t value) { little_endian(value, 2); }
-    void put(std::size_t offset, std::uint64_t value, std::size_t size) {
-        for (std::size_t i = 0; i < size; ++i)
-            out_[offset + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
-    }
-    void variable(std::uint32_t value) {
-        for (; value >= 0x80; value >>= 7)
-            u8(value | 0x80);
-        u8(value);
-    }
-    void text(std::string_view value) {
-        u8(value.size());
-        for (const char c : value)
-            out_.push_back(static_cast<std::byte>(c));
-    }
-    void raw(std::span<const std::byte> value) {
-        // GCC 12 mistakes insert() at the end for a read past the end (-Wstringop-overread).
-        extend(value.size());
-        std::ranges::copy(value, out_.end() - static_cast<std::ptrdiff_t>(value.size()));
-    }
-    void extend(std::size_t size) { out_.resize(out_.size() + size); }
-
-    bytes& out() { return out_; }
-
-private:
-    void little_endian(std::uint64_t value, std::size_t size) {
-        extend(size);
-        put(out_.size() - size, value, size);
-    }
-
-    bytes out_;
-};
+constexpr std::size_t longest_entry =
+    1 + 1 + max_resource_name + 1 + 1 + max_resource_name + 6 + 1 + max_iface_address;
 
 bytes pack_entry(const entry& from) {
-    writer out;
+    bytes packed(longest_entry);
+    ucs::wire::writer out(packed);
     const std::uint8_t transport = dictionary::transport_number(from.transport);
-    out.u8(static_cast<std::uint64_t>(from.scope) << wire::scope_shift | transport);
-    if (transport == wire::literal_name) out.text(from.transport);
+    out.put(static_cast<std::uint8_t>(static_cast<unsigned>(from.scope) << wire::scope_shift |
+                                      transport));
+    if (transport == wire::literal_name) out.put_text8(from.transport);
     const std::uint8_t device = dictionary::device_number(from.device);
-    out.u8(device);
-    if (device == wire::literal_name) out.text(from.device);
+    out.put(device);
+    if (device == wire::literal_name) out.put_text8(from.device);
     for (const float number : {from.latency, from.bandwidth, from.overhead})
-        out.u16(wire::encode_number(number));
-    out.u8(from.iface_address.size());
-    out.raw(from.iface_address);
-    return std::move(out.out());
+        out.put(wire::encode_number(number));
+    packed.resize(out.put_bytes8(from.iface_address).size());
+    return packed;
 }
 
 bool can_be_packed(const entry& candidate) {
@@ -136,23 +104,24 @@ std::vector<std::byte> pack(const worker_address& from, bool net_only) {
         if (net_only && each.scope != uct::scope::network) continue;
         if (can_be_packed(each)) chosen.push_back({&each, pack_entry(each)});
     }
-    writer out;
-    out.extend(wire::header_size);
-    out.raw(from.identity);
-    out.variable(from.flags);
-    out.text(clean_name(from.name));
-    shrink(chosen, max_packed_size - out.out().size() - 1);
-    out.u8(chosen.size());
+    bytes packed(max_packed_size);
+    ucs::wire::writer out{std::span(packed).subspan(wire::header_size)};
+    out.put(from.identity).put_varint(from.flags).put_text8(clean_name(from.name));
+    shrink(chosen, max_packed_size - wire::header_size - out.size() - 1);
+    out.put(static_cast<std::uint8_t>(chosen.size()));
     for (const candidate& each : chosen)
-        out.raw(each.packed);
+        out.put_bytes(each.packed);
+    packed.resize(wire::header_size + out.size());
 
-    out.put(0, wire::magic[0], 1);
-    out.put(1, wire::magic[1], 1);
-    out.put(wire::version_at, wire::version, 1);
-    out.put(wire::length_at, out.out().size(), 2);
-    out.put(wire::check_at, wire::header_check(out.out()), 1);
-    out.put(wire::crc_at, wire::checksum(out.out()), 4);
-    return std::move(out.out());
+    constexpr std::uint8_t no_check_yet = 0;
+    ucs::wire::writer(packed)
+        .put(wire::magic)
+        .put(wire::version)
+        .put(no_check_yet)
+        .put(static_cast<std::uint16_t>(packed.size()));
+    packed[wire::check_at] = std::byte{wire::header_check(packed)};
+    ucs::wire::writer(std::span(packed).subspan(wire::crc_at)).put(wire::checksum(packed));
+    return packed;
 }
 
 }  // namespace ucp::address

@@ -8,6 +8,7 @@
 #include "ucp/address/text.hpp"
 #include "ucp/address/wire.hpp"
 #include "ucs/log/throttle.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace ucp::address {
 
@@ -15,14 +16,8 @@ namespace {
 
 constinit ucs::log::component log_source("ucp.address");
 
-using view = std::span<const std::byte>;
-
-std::uint64_t little_endian(view bytes) noexcept {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;)
-        value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-    return value;
-}
+using ucs::wire::reader;
+using ucs::wire::view;
 
 // Destination of error messages: a throttle that limits and counts them, or the log itself if null.
 using reports = ucs::log::throttle*;
@@ -41,58 +36,6 @@ ucs_status_t invalid(reports to, const char* reason, std::size_t position) noexc
     return UCS_ERR_INVALID_ADDR;
 }
 
-// Reads values from the front of a packed address. The first missing or invalid value is reported;
-// from then on every value reads as zero or empty.
-class reader {
-public:
-    reader(view bytes, std::size_t begin, reports to) noexcept
-        : bytes_(bytes), position_(begin), reports_(to) {}
-
-    [[nodiscard]] bool ok() const noexcept { return ok_; }
-    [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - position_; }
-
-    void fail(const char* reason) noexcept {
-        if (std::exchange(ok_, false)) static_cast<void>(invalid(reports_, reason, position_));
-    }
-
-    view take(std::size_t size, const char* description) noexcept {
-        if (ok_ && size > left()) fail(description);
-        if (!ok_) return {};
-        position_ += size;
-        return bytes_.subspan(position_ - size, size);
-    }
-    std::uint8_t u8(const char* description) noexcept {
-        return static_cast<std::uint8_t>(little_endian(take(1, description)));
-    }
-    std::uint16_t u16(const char* description) noexcept {
-        return static_cast<std::uint16_t>(little_endian(take(2, description)));
-    }
-
-    std::uint32_t variable(const char* description) noexcept {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 35; shift += 7) {
-            const std::uint8_t part = u8(description);
-            value |= std::uint64_t{part & 0x7fU} << shift;
-            if ((part & 0x80) == 0) break;
-            if (shift == 28) fail(description);
-        }
-        if (value > 0xffffffffU) fail(description);
-        return static_cast<std::uint32_t>(value);
-    }
-    std::string_view text(std::size_t most, const char* description) noexcept {
-        const std::size_t size = u8(description);
-        if (size > most) fail(description);
-        const view characters = take(size, description);
-        return {reinterpret_cast<const char*>(characters.data()), characters.size()};
-    }
-
-private:
-    view bytes_;
-    std::size_t position_;
-    reports reports_;
-    bool ok_ = true;
-};
-
 using lookup = std::string_view (*)(std::uint8_t);
 
 std::string read_resource(reader& in, std::uint8_t number, lookup name_of,
@@ -102,50 +45,50 @@ std::string read_resource(reader& in, std::uint8_t number, lookup name_of,
         if (known.empty()) in.fail(description);
         return std::string(known);
     }
-    const std::string_view name = in.text(max_resource_name, description);
+    const std::string_view name = in.text8(description, max_resource_name);
     if (!is_resource_name(name)) in.fail(description);
     return std::string(name);
 }
 
 float read_number(reader& in, const char* description) noexcept {
-    const std::uint16_t bits = in.u16(description);
+    const std::uint16_t bits = in.get<std::uint16_t>(description);
     if (bits > wire::largest_number) in.fail(description);
     return wire::decode_number(bits);
 }
 
 entry read_entry(reader& in) {
     entry into;
-    const std::uint8_t first = in.u8("transport of an entry");
+    const std::uint8_t first = in.get<std::uint8_t>("transport of an entry");
     const unsigned reach = first >> wire::scope_shift;
     if (reach > static_cast<unsigned>(uct::scope::network)) in.fail("unknown scope");
     into.scope = static_cast<uct::scope>(reach);
     into.transport = read_resource(in, first & wire::known_name_mask, dictionary::transport_name,
                                    "name of a transport");
     if (into.transport.empty()) in.fail("a transport without a name");
-    const std::uint8_t device = in.u8("device of an entry");
+    const std::uint8_t device = in.get<std::uint8_t>("device of an entry");
     into.device = read_resource(in, device, dictionary::device_name, "name of a device");
     into.latency = read_number(in, "latency");
     into.bandwidth = read_number(in, "bandwidth");
     into.overhead = read_number(in, "overhead");
-    const view address = in.take(in.u8("length of an interface address"), "interface address");
+    const auto length = in.get<std::uint8_t>("length of an interface address");
+    const view address = in.bytes(length, "interface address");
     into.iface_address.assign(address.begin(), address.end());
     return into;
 }
 
 ucs::result<worker_address> read_body(view packed, reports to) {
-    reader in(packed, wire::header_size, to);
+    reader in(packed, wire::header_size);
     worker_address into;
-    const view identity = in.take(into.identity.size(), "public key");
-    std::ranges::copy(identity, into.identity.begin());
+    into.identity = in.get<ucs::security::public_key>("public key");
     if ((into.identity.back() & std::byte{0x80}) != std::byte{0}) in.fail("public key");
-    into.flags = in.variable("flags");
-    into.name = in.text(max_name, "name of the worker");
+    into.flags = in.varint("flags");
+    into.name = in.text8("name of the worker", max_name);
     if (std::any_of(into.name.begin(), into.name.end(), is_control)) in.fail("name of the worker");
-    const std::size_t count = in.u8("number of entries");
+    const std::size_t count = in.get<std::uint8_t>("number of entries");
     for (std::size_t i = 0; i < count && in.ok(); ++i)
         into.entries.push_back(read_entry(in));
     if (in.ok() && in.left() > 0) in.fail("bytes after the last entry");
-    if (!in.ok()) return UCS_ERR_INVALID_ADDR;
+    if (!in.ok()) return invalid(to, in.failed_field(), in.position());
     return into;
 }
 
@@ -161,12 +104,12 @@ ucs::result<view> delimit(const std::byte* start, std::size_t size, reports to) 
     const view header(start, wire::header_size);
     if (header[wire::check_at] != std::byte{wire::header_check(header)})
         return invalid(to, "the header is damaged", wire::check_at);
-    const std::size_t length = little_endian(header.subspan(wire::length_at, 2));
+    const std::size_t length = reader(header, wire::length_at).get<std::uint16_t>();
     if (length < wire::header_size || length > max_packed_size)
         return invalid(to, "impossible length", wire::length_at);
     if (length > size) return invalid(to, "cut", size);
     const view packed(start, length);
-    if (little_endian(header.subspan(wire::crc_at, 4)) != wire::checksum(packed))
+    if (reader(header, wire::crc_at).get<std::uint32_t>() != wire::checksum(packed))
         return invalid(to, "the checksum does not fit the contents", wire::crc_at);
     const unsigned version = std::to_integer<unsigned>(header[wire::version_at]);
     if (version > wire::version) {
@@ -186,7 +129,7 @@ ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size,
 }  // namespace
 
 std::uint64_t uid_of(const ucs::security::public_key& identity) noexcept {
-    return little_endian(view(identity).first(sizeof(std::uint64_t)));
+    return reader(identity).get<std::uint64_t>();
 }
 
 std::optional<ucs::security::public_key> identity_in(std::span<const std::byte> packed) noexcept {

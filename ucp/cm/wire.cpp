@@ -1,13 +1,10 @@
 #include "ucp/cm/wire.hpp"
 
-#include "uct/tcp/bytes.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace ucp::cm::wire {
 
 namespace {
-
-using uct::tcp::field_reader;
-using uct::tcp::field_writer;
 
 constexpr std::size_t fixed_body = 32;
 constexpr std::uint64_t token_limit = std::uint64_t{1} << 56;
@@ -18,30 +15,12 @@ bool known(kind value) noexcept {
 
 }  // namespace
 
-std::array<std::byte, header_size> header::pack() const noexcept {
-    std::array<std::byte, header_size> bytes;
-    field_writer(bytes)
-        .put(magic)
-        .put(version)
-        .put(static_cast<std::uint8_t>(kind))
-        .put(flags)
-        .put(length)
-        .put(static_cast<std::uint32_t>(reason));
-    return bytes;
-}
-
 header_answer parse_header(std::span<const std::byte, header_size> from) noexcept {
-    field_reader fields(from);
-    if (fields.get<std::uint32_t>() != magic) return {{}, "sent no message of this protocol"};
-    header read;
-    read.version = fields.get<std::uint16_t>();
-    if (read.version != version) {
+    const header read = ucs::wire::reader(from).get<header>();
+    if (read.magic != header().magic) return {{}, "sent no message of this protocol"};
+    if (read.version != header().version) {
         return {{}, "speaks another version", reason::other_version};
     }
-    read.kind = static_cast<wire::kind>(fields.get<std::uint8_t>());
-    read.flags = fields.get<std::uint8_t>();
-    read.length = fields.get<std::uint32_t>();
-    read.reason = static_cast<wire::reason>(fields.get<std::uint32_t>());
     if (!known(read.kind)) return {{}, "sent a message of unknown kind"};
     if (read.length > max_body) return {{}, "sent too long a message"};
     if (read.kind != kind::request && read.length != 0) {
@@ -55,7 +34,7 @@ std::vector<std::byte> request::pack() const {
     header about;
     about.flags = shows_client_id ? has_client_id : 0;
     about.length = static_cast<std::uint32_t>(fixed_body + address.size());
-    field_writer(frame)
+    ucs::wire::writer(frame)
         .put_bytes(about.pack())
         .put(uid)
         .put(ep)
@@ -66,7 +45,7 @@ std::vector<std::byte> request::pack() const {
 }
 
 std::optional<request> parse_request(const header& header, std::span<const std::byte> body) {
-    field_reader fields(body);
+    ucs::wire::reader fields(body);
     request read;
     read.uid = fields.get<std::uint64_t>();
     read.ep = fields.get<std::uint64_t>();
@@ -75,9 +54,9 @@ std::optional<request> parse_request(const header& header, std::span<const std::
     read.shows_client_id = (header.flags & request::has_client_id) != 0;
     const bool sane = header.kind == kind::request && header.reason == reason::none &&
                       (header.flags & ~request::has_client_id) == 0 && fields.ok() &&
-                      !fields.at_end();
+                      fields.left() > 0;
     if (!sane || read.uid == 0 || read.ep == 0 || read.token >= token_limit) return std::nullopt;
-    const auto address = fields.take(body.size() - fixed_body);
+    const auto address = fields.rest();
     read.address.assign(address.begin(), address.end());
     return read;
 }

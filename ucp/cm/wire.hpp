@@ -5,11 +5,7 @@
 // server with a key refuses a client that begins without a key handshake, and a server without one
 // lets the key handshake fail.
 //
-// Every message is a frame:
-//   0  u32  magic                        8  u32  length of the body, at most 4096
-//   4  u16  version, now 1              12  u32  reason (of a refusal, else 0)
-//   6  u8   kind                        16  body
-//   7  u8   flags
+// Every message is a frame: a header, and a body of at most 4096 bytes.
 //
 // request      the client requests a connection. Flag 1: it shows its client id. Body: u64 uid of
 //              its worker, u64 id of its endpoint, u64 token, u64 client id, then the packed
@@ -23,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,8 +30,6 @@
 
 namespace ucp::cm::wire {
 
-inline constexpr std::uint32_t magic = 0x4d435748;  // "HWCM"
-inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t max_body = 4096;
 
@@ -54,14 +49,18 @@ enum class reason : std::uint32_t {
 };
 
 struct header {
+    std::uint32_t magic = 0x4d435748;  // "HWCM"
+    std::uint16_t version = 1;
     wire::kind kind = kind::request;
     std::uint8_t flags = 0;
-    std::uint32_t length = 0;
-    wire::reason reason = reason::none;
-    std::uint16_t version = wire::version;
+    std::uint32_t length = 0;            // of the body
+    wire::reason reason = reason::none;  // of a refusal
 
-    [[nodiscard]] std::array<std::byte, header_size> pack() const noexcept;
+    [[nodiscard]] std::array<std::byte, header_size> pack() const noexcept {
+        return std::bit_cast<std::array<std::byte, header_size>>(*this);
+    }
 };
+static_assert(sizeof(header) == 16 && sizeof(header) == header_size);
 
 // A parsed header, or the reason why it is invalid, in words and for a refusal.
 struct header_answer {

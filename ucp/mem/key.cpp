@@ -1,47 +1,11 @@
 #include "ucp/mem/key.hpp"
 
-#include <cstring>
-
+#include "ucs/wire/codec.hpp"
 #include "uct/sm/memory/owners_base.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace ucp::mem {
 namespace {
-
-// Writes fields one after the other; the layout has no gaps.
-class writer {
-public:
-    explicit writer(std::byte* into) noexcept : position_(into) {}
-    template<class Field>
-    writer& put(const Field& value) noexcept {
-        std::memcpy(position_, &value, sizeof value);
-        position_ += sizeof value;
-        return *this;
-    }
-
-    writer& put_bytes(const std::vector<std::byte>& bytes) noexcept {
-        std::memcpy(position_, bytes.data(), bytes.size());
-        position_ += bytes.size();
-        return *this;
-    }
-
-private:
-    std::byte* position_;
-};
-
-class reader {
-public:
-    explicit reader(const std::byte* from) noexcept : position_(from) {}
-    template<class Field>
-    reader& get(Field& value) noexcept {
-        std::memcpy(&value, position_, sizeof value);
-        position_ += sizeof value;
-        return *this;
-    }
-
-private:
-    const std::byte* position_;
-};
 
 static_assert(wire::block_length == wire::plain_length + uct::sm::packed_name_size);
 
@@ -64,21 +28,16 @@ std::size_t count_fitting(const std::vector<device_key>& devices, std::size_t& l
     return count;
 }
 
-bool read_devices(std::span<const std::byte> rest, std::vector<device_key>& into) {
-    std::size_t count = std::to_integer<std::size_t>(rest.front());
-    rest = rest.subspan(1);
+bool read_devices(ucs::wire::reader in, std::vector<device_key>& into) {
+    const std::size_t count = in.get<std::uint8_t>();
     if (count == 0) return false;
-    for (; count > 0; --count) {
-        if (rest.size() < 2) return false;
-        const auto device = std::to_integer<std::uint8_t>(rest[0]);
-        const auto length = std::to_integer<std::size_t>(rest[1]);
-        rest = rest.subspan(2);
-        if (length == 0 || length > rest.size()) return false;
-        into.push_back(
-            {device, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(length)}});
-        rest = rest.subspan(length);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto device = in.get<std::uint8_t>();
+        const auto bytes = in.bytes8();
+        if (bytes.empty()) return false;
+        into.push_back({device, {bytes.begin(), bytes.end()}});
     }
-    return rest.empty();
+    return in.is_complete();
 }
 
 }  // namespace
@@ -91,7 +50,7 @@ packed_key pack(const key& from) noexcept {
     unsigned flags = block ? wire::has_block : 0;
     if (from.exported) flags |= wire::exported;
     if (!from.devices.empty()) flags |= wire::has_devices;
-    writer out(made.bytes.data());
+    ucs::wire::writer out(made.bytes);
     out.put(static_cast<std::uint8_t>(made.length))
         .put(wire::version)
         .put(static_cast<std::uint8_t>(flags))
@@ -103,11 +62,8 @@ packed_key pack(const key& from) noexcept {
     if (block) out.put(uct::sm::pack(from.block));
     if (from.devices.empty()) return made;
     out.put(static_cast<std::uint8_t>(devices));
-    for (const device_key& each : std::span(from.devices).first(devices)) {
-        out.put(each.device)
-            .put(static_cast<std::uint8_t>(each.bytes.size()))
-            .put_bytes(each.bytes);
-    }
+    for (const device_key& each : std::span(from.devices).first(devices))
+        out.put(each.device).put_bytes8(each.bytes);
     return made;
 }
 
@@ -118,10 +74,12 @@ std::size_t packed_length(const std::byte* packed) noexcept {
 
 std::optional<key> parse_key(std::span<const std::byte> from) {
     if (from.empty() || packed_length(from.data()) != from.size()) return std::nullopt;
-    std::uint8_t length = 0, version = 0, flags = 0;
+    ucs::wire::reader in(from);
+    const auto length = in.get<std::uint8_t>();
+    const auto version = in.get<std::uint8_t>();
+    const auto flags = in.get<std::uint8_t>();
     key read;
-    reader in(from.data());
-    in.get(length).get(version).get(flags).get(read.allowed);
+    read.allowed = in.get<std::uint8_t>();
     const bool block = (flags & wire::has_block) != 0;
     const bool devices = (flags & wire::has_devices) != 0;
     const std::size_t fixed = block ? wire::block_length : wire::plain_length;
@@ -130,14 +88,14 @@ std::optional<key> parse_key(std::span<const std::byte> from) {
         return std::nullopt;
     }
     read.exported = (flags & wire::exported) != 0;
-    in.get(read.owner.id).get(read.owner.secret).get(read.base).get(read.length);
+    read.owner = {in.get<std::uint64_t>(), in.get<std::uint64_t>()};
+    read.base = in.get<std::uint64_t>();
+    read.length = in.get<std::uint64_t>();
     if (block) {
-        uct::sm::packed_name name;
-        in.get(name);
-        read.block = uct::sm::unpack(name);
+        read.block = uct::sm::unpack(in.get<uct::sm::packed_name>());
         if (read.block.empty()) return std::nullopt;
     }
-    if (devices && !read_devices(from.subspan(fixed), read.devices)) return std::nullopt;
+    if (devices && !read_devices(in, read.devices)) return std::nullopt;
     if (!is_possible(read)) return std::nullopt;
     return read;
 }

@@ -2,13 +2,12 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "ucs/descriptor/descriptor_passing.hpp"
 #include "ucs/log/printable.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace ucs::vfs::wire {
 namespace {
@@ -21,20 +20,16 @@ bool is_kind(std::uint16_t type) {
 }  // namespace
 
 int send(int socket, kind type, std::string_view text, int descriptor) noexcept {
-    std::array<char, sizeof(header) + longest_text> bytes;
-    const header head{magic, version, static_cast<std::uint16_t>(type)};
-    const std::size_t length = std::min(text.size(), longest_text);
-    std::memcpy(bytes.data(), &head, sizeof head);
-    if (length > 0) std::memcpy(bytes.data() + sizeof head, text.data(), length);
-    return sys::send_with_descriptor(
-        socket, std::as_bytes(std::span(bytes)).first(sizeof head + length), descriptor);
+    std::array<std::byte, sizeof(header) + longest_text> bytes;
+    ucs::wire::writer out(bytes);
+    out.put(header{magic, version, static_cast<std::uint16_t>(type)});
+    out.put_bytes(std::as_bytes(std::span(text.substr(0, longest_text))));
+    return sys::send_with_descriptor(socket, out.written(), descriptor);
 }
 
 std::optional<packet> parse(std::span<const std::byte> bytes) {
-    header head{};
-    if (bytes.size() < sizeof head || bytes.size() - sizeof head > longest_text)
-        return std::nullopt;
-    std::memcpy(&head, bytes.data(), sizeof head);
+    const auto head = ucs::wire::reader(bytes).get<header>();
+    if (bytes.size() > sizeof head + longest_text) return std::nullopt;
     if (head.magic != magic || head.version != version || !is_kind(head.type)) return std::nullopt;
     const auto payload = bytes.subspan(sizeof head);
     const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());

@@ -29,6 +29,7 @@ struct header {
     std::uint16_t version;
     std::uint16_t type;
 };
+static_assert(sizeof(header) == 8);
 inline constexpr std::uint32_t magic = 0x48575646;  // "FVWH"
 inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t longest_text = 1024;

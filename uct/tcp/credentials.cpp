@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "uct/tcp/bytes.hpp"
+#include "ucs/wire/codec.hpp"
 
 namespace uct::tcp {
 
@@ -18,7 +18,7 @@ std::optional<key> tcp_key(const key* job_key) noexcept {
 }
 
 std::uint64_t id_of(const ucs::security::public_key& open) noexcept {
-    return field_reader(open).get<std::uint64_t>();
+    return ucs::wire::reader(open).get<std::uint64_t>();
 }
 
 // No interface has the id 0.

@@ -1,11 +1,9 @@
 #include "uct/tcp/wire.hpp"
 
-#include <cstring>
-
 #include "ucs/security/challenge.hpp"
 #include "ucs/security/key_pair.hpp"
+#include "ucs/wire/codec.hpp"
 #include "uct/api/types.hpp"
-#include "uct/tcp/bytes.hpp"
 
 namespace uct::tcp::wire {
 
@@ -13,6 +11,18 @@ namespace {
 
 constexpr std::uint32_t job_key_bit = 1;
 constexpr std::uint32_t encrypted_bit = 2;
+
+struct packed_greeting {
+    std::uint64_t magic;
+    std::uint16_t version;
+    greeting_kind kind;
+    std::uint32_t attempt;
+    std::uint64_t from;
+    std::uint64_t to;
+    refusal_reason reason;
+    std::uint32_t terms;
+};
+static_assert(sizeof(packed_greeting) == 40 && sizeof(packed_greeting) == greeting_size);
 
 std::uint32_t bits_of(const terms& from) noexcept {
     return (from.job_key ? job_key_bit : 0) | (from.encrypted ? encrypted_bit : 0);
@@ -37,39 +47,27 @@ std::size_t greeting::tail_size() const noexcept {
 }
 
 void greeting::pack(std::span<std::byte, greeting_size> into) const noexcept {
-    field_writer(into)
-        .put(magic)
-        .put(version)
-        .put(static_cast<std::uint16_t>(kind))
-        .put(attempt)
-        .put(from)
-        .put(to)
-        .put(static_cast<std::uint32_t>(reason))
-        .put(bits_of(terms));
+    ucs::wire::writer(into).put(
+        packed_greeting{magic, version, kind, attempt, from, to, reason, bits_of(terms)});
 }
 
 parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) noexcept {
-    field_reader in(from);
-    parsed_greeting parsed;
-    if (in.get<std::uint64_t>() != magic) {
-        parsed.error = greeting_error::foreign;
-        return parsed;
-    }
-    const auto its_version = in.get<std::uint16_t>();
-    const auto kind = in.get<std::uint16_t>();
-    parsed.value.attempt = in.get<std::uint32_t>();
-    parsed.value.from = in.get<std::uint64_t>();
-    parsed.value.to = in.get<std::uint64_t>();
-    const auto reason = in.get<std::uint32_t>();
-    const auto bits = in.get<std::uint32_t>();
-    parsed.value.terms = {(bits & job_key_bit) != 0, (bits & encrypted_bit) != 0};
-    parsed.value.kind = static_cast<greeting_kind>(kind);
-    parsed.value.reason = static_cast<refusal_reason>(reason);
-    if (its_version != version) {
+    const auto read = ucs::wire::reader(from).get<packed_greeting>();
+    if (read.magic != magic) return {{}, greeting_error::foreign};
+    parsed_greeting parsed{{read.kind,
+                            read.attempt,
+                            read.from,
+                            read.to,
+                            read.reason,
+                            {(read.terms & job_key_bit) != 0, (read.terms & encrypted_bit) != 0}},
+                           greeting_error::none};
+    const auto kind = static_cast<std::uint16_t>(read.kind);
+    if (read.version != version) {
         parsed.error = greeting_error::other_version;
-    } else if (kind < 1 || kind > last_greeting_kind || reason > last_refusal_reason ||
-               bits > (job_key_bit | encrypted_bit) || bits == encrypted_bit ||
-               parsed.value.from == 0) {
+    } else if (kind < 1 || kind > last_greeting_kind ||
+               static_cast<std::uint32_t>(read.reason) > last_refusal_reason ||
+               read.terms > (job_key_bit | encrypted_bit) || read.terms == encrypted_bit ||
+               read.from == 0) {
         parsed.error = greeting_error::malformed;
     }
     return parsed;
@@ -77,8 +75,7 @@ parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) n
 
 std::optional<frame_header> parse_frame(
     std::span<const std::byte, frame_header_size> from) noexcept {
-    frame_header header;
-    std::memcpy(&header, from.data(), sizeof header);
+    const auto header = ucs::wire::reader(from).get<frame_header>();
     const bool good =
         header.mark == frame_mark && header.length <= max_body && header.id < am_id_count &&
         static_cast<std::uint8_t>(header.kind) <= last_frame_kind &&

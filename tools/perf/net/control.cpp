@@ -61,7 +61,7 @@ void send_all(int fd, std::span<const std::byte> bytes) {
 }  // namespace
 
 void control::send(frame_type type, std::span<const std::byte> content) {
-    const auto header = pack_header({type, static_cast<std::uint32_t>(content.size())});
+    const auto header = pack_header(type, static_cast<std::uint32_t>(content.size()));
     try {
         const std::lock_guard lock(sending_);
         send_all(fd_.get(), header);
@@ -77,7 +77,7 @@ void control::send_alive() noexcept {
     // If data is still unsent, the peer will receive it as a sign of life; the watch detects the
     // end of the connection.
     if (int unsent = 0; ::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
-    const auto frame = pack_header({frame_type::alive, 0});
+    const auto frame = pack_header(frame_type::alive);
     static_cast<void>(::send(fd_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

@@ -1,53 +1,27 @@
 #include "tools/perf/net/frame.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "ucs/wire/codec.hpp"
 
 namespace tools::perf {
-namespace {
 
-constexpr std::array<char, 4> magic{'H', 'W', 'P', 'F'};
-constexpr std::uint16_t version = 2;
-
-template<class Integer>
-void put(std::byte* bytes, Integer value) noexcept {
-    for (std::size_t byte = 0; byte < sizeof(value); ++byte) {
-        bytes[byte] = static_cast<std::byte>((value >> (8 * byte)) & 0xff);
-    }
-}
-
-template<class Integer>
-Integer get(const std::byte* bytes) noexcept {
-    std::uint32_t value = 0;
-    for (std::size_t byte = 0; byte < sizeof(Integer); ++byte) {
-        value |= std::to_integer<std::uint32_t>(bytes[byte]) << (8 * byte);
-    }
-    return static_cast<Integer>(value);
-}
-
-}  // namespace
-
-std::array<std::byte, frame_header_size> pack_header(frame_header header) noexcept {
+std::array<std::byte, frame_header_size> pack_header(frame_type type,
+                                                     std::uint32_t length) noexcept {
     std::array<std::byte, frame_header_size> bytes{};
-    std::memcpy(bytes.data(), magic.data(), magic.size());
-    put(&bytes[4], version);
-    put(&bytes[6], static_cast<std::uint16_t>(header.type));
-    put(&bytes[8], header.length);
+    ucs::wire::writer(bytes).put(frame_header{.type = type, .length = length});
     return bytes;
 }
 
 std::optional<frame_header> parse_header(
     std::span<const std::byte, frame_header_size> bytes) noexcept {
-    if (std::memcmp(bytes.data(), magic.data(), magic.size()) != 0) return std::nullopt;
-    if (get<std::uint16_t>(&bytes[4]) != version) return std::nullopt;
-    const auto type = get<std::uint16_t>(&bytes[6]);
-    if (type < static_cast<std::uint16_t>(frame_type::hello) ||
-        type > static_cast<std::uint16_t>(frame_type::alive)) {
+    const auto header = ucs::wire::read<frame_header>(bytes);
+    if (header->magic != frame_header{}.magic || header->version != frame_header{}.version ||
+        header->type < frame_type::hello || header->type > frame_type::alive ||
+        header->length > max_content) {
         return std::nullopt;
     }
-    const auto length = get<std::uint32_t>(&bytes[8]);
-    if (length > max_content) return std::nullopt;
-    return frame_header{static_cast<frame_type>(type), length};
+    return header;
 }
 
 std::vector<std::byte> pack_strings(std::span<const std::string> strings) {
@@ -72,26 +46,24 @@ std::optional<std::vector<std::string>> parse_strings(std::span<const std::byte>
 }
 
 std::vector<std::byte> pack_blobs(std::span<const blob> blobs) {
-    std::vector<std::byte> content;
-    for (const blob& one : blobs) {
-        std::array<std::byte, 4> length{};
-        put(length.data(), static_cast<std::uint32_t>(one.size()));
-        content.insert(content.end(), length.begin(), length.end());
-        content.insert(content.end(), one.begin(), one.end());
-    }
+    std::size_t size = 0;
+    for (const blob& one : blobs)
+        size += sizeof(std::uint32_t) + one.size();
+    std::vector<std::byte> content(size);
+    ucs::wire::writer out(content);
+    for (const blob& one : blobs)
+        out.put(static_cast<std::uint32_t>(one.size())).put_bytes(one);
     return content;
 }
 
 std::optional<std::vector<blob>> parse_blobs(std::span<const std::byte> content) {
     std::vector<blob> blobs;
-    while (!content.empty()) {
-        if (content.size() < 4) return std::nullopt;
-        const auto length = get<std::uint32_t>(content.data());
-        content = content.subspan(4);
-        if (length > content.size()) return std::nullopt;
-        blobs.emplace_back(content.begin(), content.begin() + length);
-        content = content.subspan(length);
+    ucs::wire::reader in(content);
+    while (in.ok() && in.left() > 0) {
+        const auto bytes = in.bytes(in.get<std::uint32_t>());
+        blobs.emplace_back(bytes.begin(), bytes.end());
     }
+    if (!in.ok()) return std::nullopt;
     return blobs;
 }
 

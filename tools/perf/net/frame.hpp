@@ -1,10 +1,6 @@
 // Wire format of the control connection between client and server.
 //
-// offset size
-//      0    4  magic "HWPF"
-//      4    2  version of this format, 2
-//      6    2  type of frame
-//      8    4  bytes of content that follow, at most max_content
+// Each frame is a frame_header and then as many bytes of content as it says, at most max_content.
 //
 // The connection begins with the handshake of ucs/security/key_handshake.hpp, then a hello from
 // each side. Each side sends alive frames regularly, so that the other side knows that it is not
@@ -39,20 +35,24 @@ enum class frame_type : std::uint16_t {
     alive
 };
 
-inline constexpr std::size_t frame_header_size = 12;
 inline constexpr std::size_t max_content = std::size_t{16} << 20;
 
 struct frame_header {
+    std::array<char, 4> magic = {'H', 'W', 'P', 'F'};
+    std::uint16_t version = 2;
     frame_type type{};
     std::uint32_t length = 0;
 };
+static_assert(sizeof(frame_header) == 12);
+inline constexpr std::size_t frame_header_size = sizeof(frame_header);
 
 struct frame {
     frame_type type{};
     std::vector<std::byte> content;
 };
 
-[[nodiscard]] std::array<std::byte, frame_header_size> pack_header(frame_header header) noexcept;
+[[nodiscard]] std::array<std::byte, frame_header_size> pack_header(
+    frame_type type, std::uint32_t length = 0) noexcept;
 
 // Returns nullopt for bytes that are not a header of this format.
 [[nodiscard]] std::optional<frame_header> parse_header(

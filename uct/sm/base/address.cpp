@@ -1,6 +1,6 @@
 #include "uct/sm/base/address.hpp"
 
-#include <cstring>
+#include "ucs/wire/codec.hpp"
 
 namespace uct::sm {
 namespace {
@@ -11,14 +11,13 @@ constexpr std::uint32_t max_pid = 0x7fffffff;
 
 template<class Address>
 std::optional<Address> parse(std::span<const std::byte> from) {
-    Address address;
-    if (from.size() != sizeof address) return std::nullopt;
-    std::memcpy(&address, from.data(), sizeof address);
+    const auto address = ucs::wire::read<Address>(from);
+    if (!address) return std::nullopt;
     bool zeros = true;
-    for (const std::uint8_t byte : address.zero)
+    for (const std::uint8_t byte : address->zero)
         zeros = zeros && byte == 0;
-    const bool sane = address.pid > 0 && address.pid <= max_pid && address.host != 0;
-    if (address.version != address_version || !zeros || !sane) return std::nullopt;
+    const bool sane = address->pid > 0 && address->pid <= max_pid && address->host != 0;
+    if (address->version != address_version || !zeros || !sane) return std::nullopt;
     return address;
 }
 

@@ -2,43 +2,40 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "ucs/wire/codec.hpp"
 
 namespace uct::posix {
 namespace {
 
 template<class Packet>
 parsed<Packet> parse(std::span<const std::byte> from, const char* name) {
-    Packet read;
-    const packet_kind wanted = read.header.kind;
-    if (from.size() < sizeof(packet_header)) return {{}, "it said nothing of this transport"};
-    std::memcpy(&read.header, from.data(), sizeof read.header);
-    if (read.header.magic != wire_magic) return {{}, "it said nothing of this transport"};
-    if (read.header.version != wire_version) {
+    const packet_kind wanted = Packet{}.header.kind;
+    const auto header = ucs::wire::reader(from).get<packet_header>();
+    if (header.magic != wire_magic) return {{}, "it said nothing of this transport"};
+    if (header.version != wire_version) {
         return {{},
                 fmt::format("it speaks version {} and this library speaks version {}",
-                            read.header.version, wire_version)};
+                            header.version, wire_version)};
     }
-    if (read.header.kind != wanted) {
+    if (header.kind != wanted) {
         return {{},
                 fmt::format("it sent a packet of kind {} instead of a {}",
-                            static_cast<unsigned>(read.header.kind), name)};
+                            static_cast<unsigned>(header.kind), name)};
     }
-    if (from.size() != sizeof read) {
-        return {{},
-                fmt::format("its {} has {} bytes instead of {}", name, from.size(), sizeof read)};
+    if (from.size() != sizeof(Packet)) {
+        return {
+            {},
+            fmt::format("its {} has {} bytes instead of {}", name, from.size(), sizeof(Packet))};
     }
-    std::memcpy(&read, from.data(), sizeof read);
-    return {read, {}};
+    return {ucs::wire::read<Packet>(from), {}};
 }
 
 // Parses a packet that consists of a header only.
 std::optional<packet_kind> plain_kind(std::span<const std::byte> from) {
-    packet_header said;
-    if (from.size() != sizeof said) return std::nullopt;
-    std::memcpy(&said, from.data(), sizeof said);
-    if (said.magic != wire_magic || said.version != wire_version) return std::nullopt;
-    return said.kind;
+    const auto header = ucs::wire::read<packet_header>(from);
+    if (!header || header->magic != wire_magic || header->version != wire_version)
+        return std::nullopt;
+    return header->kind;
 }
 
 }  // namespace

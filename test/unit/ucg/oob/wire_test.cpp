@@ -30,7 +30,10 @@ TEST_CASE("oob frames: a header is parsed as it was packed") {
     CHECK(read->content == 4096);
     // The byte layout is fixed for other versions.
     const auto bytes = packed(sent);
-    CHECK(std::memcmp(bytes.data(), "HOOB\2\0\3\0\3\0\0\0\11\0\0\0", 16) == 0);
+    CHECK(std::memcmp(bytes.data(),
+                      "HOOB\2\0\3\0\3\0\0\0\11\0\0\0"
+                      "\xef\xcd\xab\x90\x78\x56\x34\x12M\0\0\0\0\0\0\0\0\20\0\0\0\0\0\0",
+                      wire::header::size) == 0);
 }
 
 TEST_CASE("oob frames: invalid headers are refused") {

@@ -1,7 +1,6 @@
 #include "uct/ib/base/device/address.hpp"
 
-#include <cstring>
-#include <type_traits>
+#include "ucs/wire/codec.hpp"
 
 namespace uct::ib {
 namespace {
@@ -18,20 +17,19 @@ struct packed {
     raw_gid gid;
     std::uint64_t iface_id;
 };
-static_assert(sizeof(packed) == address::size && std::has_unique_object_representations_v<packed>);
+static_assert(sizeof(packed) == address::size);
 
 }  // namespace
 
 void address::pack(std::span<std::byte> into) const noexcept {
-    const packed made{version, static_cast<std::uint8_t>(link), lid, mtu, read_depth, pkey, gid,
-                      iface_id};
-    std::memcpy(into.data(), &made, sizeof made);
+    ucs::wire::writer(into).put(packed{version, static_cast<std::uint8_t>(link), lid, mtu,
+                                       read_depth, pkey, gid, iface_id});
 }
 
 std::optional<address> address::parse(std::span<const std::byte> from) noexcept {
-    packed read;
-    if (from.size() != sizeof read) return std::nullopt;
-    std::memcpy(&read, from.data(), sizeof read);
+    const auto packed_form = ucs::wire::read<packed>(from);
+    if (!packed_form) return std::nullopt;
+    const packed& read = *packed_form;
     const bool good =
         read.version == version && read.link <= 2 && read.mtu >= IBV_MTU_256 &&
         read.mtu <= IBV_MTU_4096 && read.read_depth != 0 && read.iface_id != 0 &&

@@ -1,7 +1,6 @@
 #include "uct/ib/base/memory/memory_key.hpp"
 
-#include <cstring>
-#include <type_traits>
+#include "ucs/wire/codec.hpp"
 
 namespace uct::ib {
 namespace {
@@ -16,20 +15,19 @@ struct packed {
     std::uint8_t access;
     std::uint16_t pad;
 };
-static_assert(sizeof(packed) == memory_key::size &&
-              std::has_unique_object_representations_v<packed>);
+static_assert(sizeof(packed) == memory_key::size);
 
 }  // namespace
 
 void memory_key::pack(std::span<std::byte> into) const noexcept {
-    const packed made{base, length, number, version, static_cast<std::uint8_t>(allowed), 0};
-    std::memcpy(into.data(), &made, sizeof made);
+    ucs::wire::writer(into).put(
+        packed{base, length, number, version, static_cast<std::uint8_t>(allowed), 0});
 }
 
 std::optional<memory_key> memory_key::parse(std::span<const std::byte> from) noexcept {
-    packed read;
-    if (from.size() != sizeof read) return std::nullopt;
-    std::memcpy(&read, from.data(), sizeof read);
+    const auto packed_form = ucs::wire::read<packed>(from);
+    if (!packed_form) return std::nullopt;
+    const packed& read = *packed_form;
     const bool good = read.version == version && read.access <= 1 && read.pad == 0 &&
                       read.base + read.length >= read.base;
     if (!good) return std::nullopt;

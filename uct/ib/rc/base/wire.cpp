@@ -2,8 +2,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <cstring>
-#include <type_traits>
+#include "ucs/wire/codec.hpp"
 
 namespace uct::rc::wire {
 namespace {
@@ -21,20 +20,19 @@ struct packed {
     std::uint8_t mtu;
     std::uint16_t pad;
 };
-static_assert(sizeof(packed) == connection_data::size &&
-              std::has_unique_object_representations_v<packed>);
+static_assert(sizeof(packed) == connection_data::size);
 
 }  // namespace
 
 void connection_data::pack(std::span<std::byte> into) const noexcept {
-    const packed made{qp_number, first_packet, ece_vendor, ece_options, ece_mask, version, mtu, 0};
-    std::memcpy(into.data(), &made, sizeof made);
+    ucs::wire::writer(into).put(
+        packed{qp_number, first_packet, ece_vendor, ece_options, ece_mask, version, mtu, 0});
 }
 
 std::optional<connection_data> connection_data::parse(std::span<const std::byte> from) noexcept {
-    packed read;
-    if (from.size() != sizeof read) return std::nullopt;
-    std::memcpy(&read, from.data(), sizeof read);
+    const auto packed_form = ucs::wire::read<packed>(from);
+    if (!packed_form) return std::nullopt;
+    const packed& read = *packed_form;
     const bool good = read.version == version && read.pad == 0 && read.qp_number <= most &&
                       read.first_packet <= most && read.mtu >= IBV_MTU_256 &&
                       read.mtu <= IBV_MTU_4096;

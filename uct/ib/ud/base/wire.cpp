@@ -2,39 +2,18 @@
 
 #include <array>
 #include <cstring>
-#include <type_traits>
 
+#include "ucs/wire/codec.hpp"
 #include "uct/api/types.hpp"
 
 namespace uct::ud::wire {
 namespace {
 
+using ucs::wire::read;
+using ucs::wire::reader;
+
 constexpr std::uint32_t most_pair = (1U << 24) - 1;
 constexpr std::uint32_t most_key = (1U << 31) - 1;  // higher values are privileged keys
-
-template<class Packed>
-bool read(std::span<const std::byte> from, Packed& into) noexcept {
-    static_assert(std::has_unique_object_representations_v<Packed>);
-    if (from.size() != sizeof into) return false;
-    std::memcpy(&into, from.data(), sizeof into);
-    return true;
-}
-
-struct address_end {
-    std::uint32_t pair;
-    std::uint32_t key;
-};
-struct hello_end {
-    std::uint64_t connection;
-    std::uint32_t request_number;
-    std::uint32_t timeout;
-};
-struct packed_welcome {
-    std::uint64_t connection;
-    std::uint32_t request_number;
-    std::uint32_t zero;
-};
-static_assert(sizeof(packed_welcome) == welcome::size);
 
 // Returns true if the body has the right length for the datagram's type.
 bool fits(const header& head, std::size_t body) noexcept {
@@ -61,34 +40,30 @@ bool fits(const header& head, std::size_t body) noexcept {
 }  // namespace
 
 std::optional<datagram> parse(std::span<std::byte> bytes) noexcept {
-    datagram found{};
     if (bytes.size() < header_size) return std::nullopt;
-    std::memcpy(&found.head, bytes.data(), header_size);
-    found.body = bytes.subspan(header_size);
+    const datagram found{*read<header>(bytes.first(header_size)), bytes.subspan(header_size)};
     if (found.head.version != version || found.head.zero != 0) return std::nullopt;
     if (!fits(found.head, found.body.size())) return std::nullopt;
     return found;
 }
 
 std::uint64_t u64_in(std::span<const std::byte> body) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, body.data(), sizeof word);
-    return word;
+    return ucs::wire::reader(body).get<std::uint64_t>();
 }
 
 void address::pack(std::span<std::byte> into) const noexcept {
     port.pack(into);
-    const address_end end{pair, key};
-    std::memcpy(into.data() + ib::address::size, &end, sizeof end);
+    ucs::wire::writer(into.subspan(ib::address::size)).put(pair).put(key);
 }
 
 std::optional<address> address::parse(std::span<const std::byte> from) noexcept {
     if (from.size() != size) return std::nullopt;
     const auto port = ib::address::parse(from.first(ib::address::size));
-    address_end end{};
-    if (!port || !read(from.subspan(ib::address::size), end)) return std::nullopt;
-    if (end.pair == 0 || end.pair > most_pair || end.key > most_key) return std::nullopt;
-    return address{*port, end.pair, end.key};
+    reader end(from.subspan(ib::address::size));
+    const auto pair = end.get<std::uint32_t>();
+    const auto key = end.get<std::uint32_t>();
+    if (!port || pair == 0 || pair > most_pair || key > most_key) return std::nullopt;
+    return address{*port, pair, key};
 }
 
 std::size_t address_hash::operator()(const address& hashed) const noexcept {
@@ -105,28 +80,30 @@ std::size_t address_hash::operator()(const address& hashed) const noexcept {
 
 void hello::pack(std::span<std::byte> into) const noexcept {
     from.pack(into);
-    const hello_end end{connection, request_number, timeout};
-    std::memcpy(into.data() + address::size, &end, sizeof end);
+    ucs::wire::writer(into.subspan(address::size)).put(connection).put(request_number).put(timeout);
 }
 
 std::optional<hello> hello::parse(std::span<const std::byte> from) noexcept {
     if (from.size() != size) return std::nullopt;
     const auto from_address = address::parse(from.first(address::size));
-    hello_end end{};
-    if (!from_address || !read(from.subspan(address::size), end)) return std::nullopt;
-    if (end.connection == 0 || end.timeout > max_timeout) return std::nullopt;
-    return hello{*from_address, end.connection, end.request_number, end.timeout};
+    if (!from_address) return std::nullopt;
+    reader end(from.subspan(address::size));
+    const hello found{*from_address, end.get<std::uint64_t>(), end.get<std::uint32_t>(),
+                      end.get<std::uint32_t>()};
+    if (found.connection == 0 || found.timeout > max_timeout) return std::nullopt;
+    return found;
 }
 
 void welcome::pack(std::span<std::byte> into) const noexcept {
-    const packed_welcome made{connection, request_number, 0};
-    std::memcpy(into.data(), &made, sizeof made);
+    ucs::wire::writer(into).put(connection).put(request_number).put(std::uint32_t{0});
 }
 
 std::optional<welcome> welcome::parse(std::span<const std::byte> from) noexcept {
-    packed_welcome found{};
-    if (!read(from, found) || found.connection == 0 || found.zero != 0) return std::nullopt;
-    return welcome{found.connection, found.request_number};
+    reader in(from);
+    const welcome found{in.get<std::uint64_t>(), in.get<std::uint32_t>()};
+    const auto zero = in.get<std::uint32_t>();
+    if (!in.is_complete() || found.connection == 0 || zero != 0) return std::nullopt;
+    return found;
 }
 
 }  // namespace uct::ud::wire

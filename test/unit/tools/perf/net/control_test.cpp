@@ -132,7 +132,7 @@ namespace {
 // Fills the socket with alive frames, like a peer that sends without pause.
 void fill_with_keepalives(const control& from) {
     std::vector<std::byte> frames;
-    const auto frame = pack_header({frame_type::alive, 0});
+    const auto frame = pack_header(frame_type::alive);
     for (int i = 0; i < 1024; ++i)
         frames.insert(frames.end(), frame.begin(), frame.end());
     std::size_t sent = 0;

@@ -1,6 +1,7 @@
 #include "tools/perf/net/frame.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 
 using namespace tools::perf;
 
@@ -14,17 +15,18 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }  // namespace
 
 TEST_CASE("headers round-trip") {
-    const auto bytes = pack_header({frame_type::addresses, 70000});
+    const auto bytes = pack_header(frame_type::addresses, 70000);
     const auto header = parse_header(bytes);
     REQUIRE(header);
     CHECK(header->type == frame_type::addresses);
     CHECK(header->length == 70000);
+    CHECK(std::memcmp(bytes.data(), "HWPF\2\0\3\0\x70\x11\1\0", frame_header_size) == 0);
 }
 
 TEST_CASE("every damaged header is refused or names a known type within bounds") {
     for (std::size_t offset = 0; offset < frame_header_size; ++offset) {
         for (int bit = 0; bit < 8; ++bit) {
-            auto bytes = pack_header({frame_type::barrier, 0});
+            auto bytes = pack_header(frame_type::barrier);
             bytes[offset] ^= static_cast<std::byte>(1 << bit);
             const auto header = parse_header(bytes);
             if (offset < 6) CHECK_FALSE(header.has_value());
@@ -45,6 +47,9 @@ TEST_CASE("strings round-trip and need their terminator") {
 TEST_CASE("blobs round-trip and every truncation is detected") {
     const std::vector<blob> blobs{bytes_of("abc"), {}, bytes_of("0123456789")};
     const auto content = pack_blobs(blobs);
+    CHECK(content == bytes_of(std::string_view("\3\0\0\0abc\0\0\0\0\12\0\0\0"
+                                               "0123456789",
+                                               25)));
     CHECK(parse_blobs(content) == blobs);
     for (std::size_t length = 1; length < content.size(); ++length) {
         const auto parsed = parse_blobs(std::span(content).first(length));

@@ -21,7 +21,7 @@ using ucs::security::key_handshake;
 namespace {
 
 const key shared = key::from_text("a key of the tests of handshakes");
-const auto hello = pack_header({frame_type::hello, 0});
+const auto hello = pack_header(frame_type::hello);
 constexpr auto limit = 5000ms;
 
 std::uint16_t port_of(const ucs::unique_fd& listener) {
@@ -197,10 +197,10 @@ TEST_CASE_METHOD(captured, "a peer that sends another frame than hello is closed
         sent[4] = std::byte{99};
     }
     SECTION("another frame") {
-        sent = pack_header({frame_type::test, 0});
+        sent = pack_header(frame_type::test);
     }
     SECTION("a hello with content") {
-        sent = pack_header({frame_type::hello, 4});
+        sent = pack_header(frame_type::hello, 4);
     }
     const auto peer = listening.connect_with_key();
     send(peer, sent);
