@@ -1,8 +1,9 @@
 #include "ucp/mem/key.hpp"
 
 #include <catch2/catch.hpp>
-#include <memory>
 #include <vector>
+
+#include "test/support/parsing.hpp"
 
 using namespace ucp::mem;
 
@@ -30,11 +31,8 @@ key device_key_of_one() {
     return made;
 }
 
-// Parses a copy in memory of exactly its size, so that a sanitizer detects a read behind the end.
 std::optional<key> parse_exactly(const std::vector<std::byte>& packed) {
-    const auto exact = std::make_unique<std::byte[]>(packed.size());
-    std::copy(packed.begin(), packed.end(), exact.get());
-    return parse_key({exact.get(), packed.size()});
+    return test::parse_exactly(packed, parse_key);
 }
 
 std::vector<std::byte> packed(const key& from) {
@@ -77,19 +75,11 @@ TEST_CASE("malformed keys are refused", "[ucp][mem]") {
     for (const key& each : {plain_key(), block_key(), device_key_of_one()}) {
         const auto good = packed(each);
         SECTION("cut short or too long") {
-            for (std::size_t length = 0; length < good.size(); ++length)
-                REQUIRE_FALSE(parse_exactly(
-                    {good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}));
-            auto longer = good;
-            longer.push_back(std::byte{0});
-            REQUIRE_FALSE(parse_exactly(longer));
+            test::check_only_whole(good, parse_key);
         }
         SECTION("another length, version, unknown flags or access") {
-            for (std::size_t position = 0; position < 4; ++position) {
-                auto bad = good;
-                bad[position] = std::byte{0xff};
-                REQUIRE_FALSE(parse_exactly(bad));
-            }
+            for (std::size_t position = 0; position < 4; ++position)
+                REQUIRE(test::refuses(good, parse_key, position, 0xff));
         }
         SECTION("no id, or memory around the end of the address space") {
             key bad = each;
@@ -110,10 +100,7 @@ TEST_CASE("malformed keys are refused", "[ucp][mem]") {
         REQUIRE_FALSE(parse_exactly(packed(odd)));
     }
     // The tag of the block's name is 0, which no block has.
-    auto bad = packed(block_key());
-    for (std::size_t position = 44; position < 52; ++position)
-        bad[position] = std::byte{0};
-    REQUIRE_FALSE(parse_exactly(bad));
+    REQUIRE(test::refuses(packed(block_key()), parse_key, 44, 0, 8));
 }
 
 TEST_CASE("an impossible key length is refused", "[ucp][mem]") {

@@ -41,23 +41,17 @@ TEST_CASE("a greeting is parsed as it was packed") {
 }
 
 TEST_CASE("foreign, malformed and newer greetings are distinguished") {
-    auto bytes = packed(sample);
-    bytes[0] ^= std::byte{1};
-    CHECK(parse_greeting(bytes).error == greeting_error::foreign);
-    bytes = packed(sample);
-    bytes[8] = std::byte{version + 1};
-    CHECK(parse_greeting(bytes).error == greeting_error::other_version);
-    bytes = packed(sample);
-    bytes[10] = std::byte{last_greeting_kind + 1};
-    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
-    bytes = packed(sample);
-    bytes[32] = std::byte{last_refusal_reason + 1};
-    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
-    bytes = packed(sample);
-    bytes[36] = std::byte{2};  // encryption without a key
-    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
-    bytes[36] = std::byte{4};
-    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
+    const auto error_with = [](std::size_t position, unsigned value) {
+        auto bytes = packed(sample);
+        bytes[position] = static_cast<std::byte>(value);
+        return parse_greeting(bytes).error;
+    };
+    CHECK(error_with(0, 0) == greeting_error::foreign);
+    CHECK(error_with(8, version + 1) == greeting_error::other_version);
+    CHECK(error_with(10, last_greeting_kind + 1) == greeting_error::malformed);
+    CHECK(error_with(32, last_refusal_reason + 1) == greeting_error::malformed);
+    CHECK(error_with(36, 2) == greeting_error::malformed);  // encryption without a key
+    CHECK(error_with(36, 4) == greeting_error::malformed);
 }
 
 TEST_CASE("frame headers with a wrong field are refused") {

@@ -1,8 +1,8 @@
 #include "uct/sm/posix/wire.hpp"
 
 #include <catch2/catch.hpp>
-#include <cstring>
-#include <vector>
+
+#include "test/support/parsing.hpp"
 
 using namespace uct::posix;
 
@@ -31,53 +31,34 @@ TEST_CASE("posix hello: a valid one is parsed", "[posix]") {
 }
 
 TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") {
-    hello said = good_hello();
-    SECTION("magic") {
-        said.header.magic ^= 1;
+    const std::pair<const char*, void (*)(hello&)> changes[] = {
+        {"magic", [](hello& said) { said.header.magic ^= 1; }},
+        {"version", [](hello& said) { said.header.version = 1; }},
+        {"kind", [](hello& said) { said.header.kind = packet_kind::challenge; }},
+        {"slots not a power of two", [](hello& said) { said.slots = 255; }},
+        {"no slots", [](hello& said) { said.slots = 0; }},
+        {"too many slots", [](hello& said) { said.slots = 1U << 31; }},
+        {"bulk size not a power of two", [](hello& said) { said.bulk_size -= 1; }},
+        {"huge bulk size", [](hello& said) { said.bulk_size = 1U << 31; }},
+        {"messages larger than the bulk bytes allow",
+         [](hello& said) { said.max_message = 131072; }},
+        {"segment smaller than the ring", [](hello& said) { said.segment_size -= 4096; }},
+        {"segment larger than the ring", [](hello& said) { said.segment_size += 1; }},
+    };
+    for (const auto& [name, change] : changes) {
+        INFO(name);
+        hello said = good_hello();
+        change(said);
+        const parsed<hello> answer = parse(said);
+        CHECK_FALSE(answer.value);
+        CHECK_FALSE(answer.reason.empty());
     }
-    SECTION("version") {
-        said.header.version = 1;
-    }
-    SECTION("kind") {
-        said.header.kind = packet_kind::challenge;
-    }
-    SECTION("slots not a power of two") {
-        said.slots = 255;
-    }
-    SECTION("no slots") {
-        said.slots = 0;
-    }
-    SECTION("too many slots") {
-        said.slots = 1U << 31;
-    }
-    SECTION("bulk size not a power of two") {
-        said.bulk_size -= 1;
-    }
-    SECTION("huge bulk size") {
-        said.bulk_size = 1U << 31;
-    }
-    SECTION("messages larger than the bulk bytes allow") {
-        said.max_message = 131072;
-    }
-    SECTION("segment smaller than the ring") {
-        said.segment_size -= 4096;
-    }
-    SECTION("segment larger than the ring") {
-        said.segment_size += 1;
-    }
-    const parsed<hello> answer = parse(said);
-    CHECK_FALSE(answer.value);
-    CHECK_FALSE(answer.reason.empty());
 }
 
 TEST_CASE("posix hello: other lengths are refused", "[posix]") {
-    std::vector<std::byte> bytes(sizeof(hello) + 8);
     const hello said = good_hello();
-    std::memcpy(bytes.data(), &said, sizeof said);
-    for (std::size_t length = 0; length <= bytes.size(); ++length) {
-        CHECK(parse_hello(std::span(bytes).first(length)).value.has_value() ==
-              (length == sizeof said));
-    }
+    test::check_only_whole(std::as_bytes(std::span(&said, 1)),
+                           [](auto bytes) { return parse_hello(bytes).value; });
 }
 
 TEST_CASE("posix challenge and reply: one of the right kind and length is read", "[posix]") {
@@ -88,13 +69,10 @@ TEST_CASE("posix challenge and reply: one of the right kind and length is read",
     REQUIRE(parse_challenge(question).value);
     CHECK(parse_challenge(question).value->reply_socket == 17);
     CHECK(parse_challenge(question).value->nonce == asked.nonce);
-    CHECK(parse_reply(answer).value);
     CHECK_FALSE(parse_challenge(answer).value);
     CHECK_FALSE(parse_reply(question).value);
-    for (std::size_t length = 0; length < question.size(); ++length)
-        CHECK_FALSE(parse_challenge(question.first(length)).value);
-    for (std::size_t length = 0; length < answer.size(); ++length)
-        CHECK_FALSE(parse_reply(answer.first(length)).value);
+    test::check_only_whole(question, [](auto bytes) { return parse_challenge(bytes).value; });
+    test::check_only_whole(answer, [](auto bytes) { return parse_reply(bytes).value; });
 }
 
 TEST_CASE("posix goodbye: known reasons are parsed, others are refused", "[posix]") {
