@@ -1,29 +1,18 @@
 // Feeds arbitrary bytes to the parser of packed keys, and looks up keys that it accepts.
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <vector>
 
+#include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"
 #include "ucp/mem/map.hpp"
 
-namespace {
-
+using fuzz::require;
 using namespace ucp::mem;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::silence quiet;
     if (size == 0) return 0;
-    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
-    const auto exact = std::make_unique<std::byte[]>(size);
-    std::transform(data, data + size, exact.get(),
-                   [](std::uint8_t byte) { return std::byte{byte}; });
+    const fuzz::exact_copy copy(std::as_bytes(std::span(data, size)));
+    const std::span<std::byte> exact = copy.bytes();
     if (size >= wire::plain_length && data[size - 1] % 4 != 0) {
         // With its own length, or embedded in a block.
         const std::size_t most = std::min(size, wire::longest);
@@ -31,17 +20,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             data[size - 1] % 4 == 1 ? most : std::min(most, wire::block_length));
         exact[1] = static_cast<std::byte>(wire::version);
     }
-    const std::size_t length = packed_length(exact.get());
+    const std::size_t length = packed_length(exact.data());
     if (length == 0 || length > size) return 0;
 
-    const auto known = parse_key({exact.get(), length});
+    const auto known = parse_key(exact.first(length));
     memory_table table;
-    const auto made = unpack(table, exact.get());
+    const auto made = unpack(table, exact.data());
     require(made.ok() == (known && !known->exported));
     if (!known) return 0;
     const packed_key again = pack(*known);
     require(again.length == length &&
-            std::equal(exact.get(), exact.get() + length, again.bytes.begin()));
+            std::equal(exact.data(), exact.data() + length, again.bytes.begin()));
     // Nothing is mapped, so nothing can be accessed.
     require(!made.ok() || (!(*made)->is_mapped() && (*made)->readable(known->base, 1) == nullptr));
     return 0;

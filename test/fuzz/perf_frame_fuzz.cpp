@@ -2,22 +2,17 @@
 // first input byte chooses the type of a frame whose content is the rest, or makes the rest a
 // stream of frames.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 
+#include "test/fuzz/program.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/net/frame.hpp"
 #include "tools/perf/net/request.hpp"
 
+using fuzz::require;
 using namespace tools::perf;
 
 namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 bool is_printable(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
@@ -46,10 +41,8 @@ void read_addresses(std::span<const std::byte> content) {
 }
 
 void read_content(frame_type type, std::span<const std::byte> content) {
-    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
-    const std::unique_ptr<std::byte[]> exact(new std::byte[content.size()]);
-    std::copy(content.begin(), content.end(), exact.get());
-    content = {exact.get(), content.size()};
+    const fuzz::exact_copy exact(content);
+    content = exact.bytes();
     if (type == frame_type::test) {
         read_request(content);
     } else if (type == frame_type::addresses) {

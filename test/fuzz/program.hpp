@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <span>
 
 namespace fuzz {
@@ -12,6 +13,21 @@ namespace fuzz {
 inline void require(bool holds) {
     if (!holds) std::abort();
 }
+
+// A copy of the input in memory of exactly its size, so that a sanitizer detects each read beyond
+// it.
+class exact_copy {
+public:
+    explicit exact_copy(std::span<const std::byte> from)
+        : copy_(new std::byte[from.size()]), size_(from.size()) {
+        std::copy(from.begin(), from.end(), copy_.get());
+    }
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {copy_.get(), size_}; }
+
+private:
+    std::unique_ptr<std::byte[]> copy_;
+    std::size_t size_;
+};
 
 // Reads the input from the front; returns zeros at its end.
 class reader {

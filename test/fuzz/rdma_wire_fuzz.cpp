@@ -2,22 +2,18 @@
 // parsers must refuse them, or packing must return the same bytes. The first input byte chooses the
 // parser.
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
+#include "test/fuzz/program.hpp"
 #include "uct/ib/base/memory/domain.hpp"
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 namespace {
 
+using fuzz::require;
 using uct::ib::address;
 using uct::ib::memory_key;
 using uct::rc::wire::connection_data;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 // Packing an accepted value must return the same bytes.
 template<class Known>
@@ -63,11 +59,8 @@ void reach(const memory_key& key) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
-    // Memory of exactly that size, so that a sanitizer detects each read beyond it.
-    const auto exact = std::make_unique<std::byte[]>(size - 1);
-    std::transform(data + 1, data + size, exact.get(),
-                   [](std::uint8_t byte) { return std::byte{byte}; });
-    const std::span<const std::byte> input(exact.get(), size - 1);
+    const fuzz::exact_copy exact(std::as_bytes(std::span(data + 1, size - 1)));
+    const std::span<const std::byte> input = exact.bytes();
     switch (data[0] % 3) {
         case 0:
             if (const auto peer = parse<address>(input)) connect(*peer, {.mtu = IBV_MTU_1024});
