@@ -9,6 +9,7 @@
 
 #include "ucg/oob/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -60,21 +61,6 @@ std::vector<socket_address> listen_addresses(const root_address& root) {
             socket_address(ip_address::v4(std::span<const std::byte, 4>(zero, 4)), root.port)};
 }
 
-// Returns no socket on failure; errno then has the reason.
-ucs::unique_fd listen_at(const socket_address& address) {
-    ucs::unique_fd socket = ucs::sys::within_budget(ucs::unique_fd(
-        ::socket(address.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
-    if (!socket) return {};
-    const int yes = 1, no = 0;
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (address.ip().family() == AF_INET6)
-        ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    if (::bind(socket.get(), address.data(), address.size()) != 0 ||
-        ::listen(socket.get(), SOMAXCONN) != 0)
-        return {};
-    return socket;
-}
-
 }  // namespace
 
 std::string root_address::text() const {
@@ -89,7 +75,7 @@ std::vector<socket_address> root_address::resolve(std::string& reason) const {
 ucs::result<ucs::unique_fd> root_address::listen() const {
     int error = 0;
     for (const socket_address& each : listen_addresses(*this)) {
-        ucs::unique_fd socket = listen_at(each);
+        ucs::unique_fd socket = ucs::net::listen_at(each, true);
         if (socket) return socket;
         error = errno;
         // The other ranks would not connect to another address with the same port.
@@ -107,9 +93,7 @@ ucs::result<ucs::unique_fd> root_address::listen() const {
 }
 
 std::uint16_t port_of(int fd) noexcept {
-    socket_address address;
-    return ::getsockname(fd, address.data(), address.size_to_fill()) == 0 ? address.port()
-                                                                          : std::uint16_t{0};
+    return ucs::net::local_address(fd).port();
 }
 
 }  // namespace ucg::oob

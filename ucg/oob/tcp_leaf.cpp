@@ -10,6 +10,7 @@
 
 #include "ucg/oob/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -104,8 +105,7 @@ void tcp_leaf::connect() {
 }
 
 void tcp_leaf::begin_connection(const ucs::net::socket_address& address) {
-    connecting_ = ucs::sys::within_budget(ucs::unique_fd(
-        ::socket(address.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
+    connecting_ = ucs::net::open_stream(address.ip().family());
     if (!connecting_) return retry_later(std::strerror(errno));
     attempt_deadline_ = ucs::time::now() + time_to_connect;
     state_ = state::connecting;
@@ -120,16 +120,8 @@ void tcp_leaf::check_connection() {
         if (ucs::time::now() >= attempt_deadline_) retry_later("no answer");
         return;
     }
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (::getsockopt(connecting_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-    // TCP may connect a socket with itself if nothing listens at a port of this host.
-    ucs::net::socket_address local, remote;
-    if (error == 0 && ::getsockname(connecting_.get(), local.data(), local.size_to_fill()) == 0 &&
-        ::getpeername(connecting_.get(), remote.data(), remote.size_to_fill()) == 0 &&
-        local.ip() == remote.ip() && local.port() == remote.port())
-        error = ECONNREFUSED;
-    if (error != 0) return retry_later(std::strerror(error));
+    if (const int error = ucs::net::connect_error(connecting_.get()); error != 0)
+        return retry_later(std::strerror(error));
     begin_handshake(std::move(connecting_));
 }
 

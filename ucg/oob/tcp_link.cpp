@@ -1,7 +1,5 @@
 #include "ucg/oob/tcp_link.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -10,11 +8,14 @@
 #include <cerrno>
 
 #include "ucs/net/reply_state.hpp"
+#include "ucs/net/socket.hpp"
 #include "ucs/net/stream_io.hpp"
 
 namespace ucg::oob {
 namespace {
 
+// The kernel detects a host that vanished within half a minute.
+constexpr ucs::net::liveness probing{.idle = 10, .interval = 5, .probes = 4};
 constexpr ucs::time::nanoseconds check_interval = 8 * ucs::time::second;
 
 bool would_wait() noexcept {
@@ -23,22 +24,9 @@ bool would_wait() noexcept {
 
 }  // namespace
 
-void tune_socket(int fd) noexcept {
-    // Keep-alive detects a host that vanished within half a minute. The kernel may refuse any of
-    // these options.
-    const auto set = [fd](int level, int name, int value) {
-        static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
-    };
-    set(SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
-    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set(IPPROTO_TCP, TCP_KEEPCNT, 4);
-    set(IPPROTO_TCP, TCP_NODELAY, 1);
-}
-
 tcp_link::tcp_link(ucs::unique_fd socket) noexcept
     : socket_(std::move(socket)), process_(::getpid()) {
-    tune_socket(socket_.get());
+    ucs::net::make_lively(socket_.get(), probing);
 }
 
 void tcp_link::close() noexcept {

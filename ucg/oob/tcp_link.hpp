@@ -77,7 +77,4 @@ private:
     wire::header header_;
 };
 
-// Sets the socket's options: keep-alive and no delay.
-void tune_socket(int fd) noexcept;
-
 }  // namespace ucg::oob

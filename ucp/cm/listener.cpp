@@ -162,14 +162,8 @@ ucs_status_t listener::listening_sockets::open(const std::vector<transport>& tra
 }
 
 ucs_status_t listener::listening_sockets::open_socket() {
-    socket = uct::tcp::open_stream(address.data()->sa_family);
-    const int yes = 1;
-    // The address of connections that ended a moment ago counts as free.
-    const bool listens =
-        socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        ::bind(socket.get(), address.data(), address.size()) == 0 &&
-        ::listen(socket.get(), SOMAXCONN) == 0;
-    if (!listens) {
+    socket = ucs::net::listen_at(address);
+    if (!socket) {
         const int error = errno;
         ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {}: {}", address.text(),
                         uct::tcp::error_text(error));

@@ -1,43 +1,28 @@
 // Channel over a TCP socket. Frames are far shorter than the send buffer of a fresh socket.
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
 #include "ucp/cm/connect.hpp"
+#include "ucs/net/socket.hpp"
 #include "ucs/net/stream_io.hpp"
-#include "uct/tcp/socket.hpp"
 
 namespace ucp::cm {
 
 namespace {
 
-// Enables keepalive probes: a peer whose host is gone is found within a minute. Nothing else would
-// show that.
-void keep_alive(int fd) noexcept {
-    const auto set = [fd](int level, int option, int value) {
-        static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
-    };
-    set(IPPROTO_TCP, TCP_NODELAY, 1);
-    set(SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(IPPROTO_TCP, TCP_KEEPIDLE, 20);
-    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set(IPPROTO_TCP, TCP_KEEPCNT, 6);
-}
+// A peer whose host is gone is found within a minute. Nothing else would show that.
+constexpr ucs::net::liveness probing{.idle = 20, .interval = 5, .probes = 6};
 
 class over_tcp final : public channel {
 public:
     explicit over_tcp(ucs::unique_fd socket) noexcept : socket_(std::move(socket)) {
-        keep_alive(fd());
+        ucs::net::make_lively(fd(), probing);
     }
 
     [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
 
-    [[nodiscard]] int connect_error() noexcept override {
-        int error = 0;
-        socklen_t size = sizeof error;
-        return ::getsockopt(fd(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
-    }
+    [[nodiscard]] int connect_error() noexcept override { return ucs::net::connect_error(fd()); }
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) noexcept override {
         return ucs::net::send_whole(fd(), frame);
@@ -52,10 +37,10 @@ public:
     }
 
     [[nodiscard]] uct::tcp::socket_address local() const noexcept override {
-        return uct::tcp::local_address(fd());
+        return ucs::net::local_address(fd());
     }
     [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
-        return uct::tcp::remote_address(fd());
+        return ucs::net::remote_address(fd());
     }
 
 private:
@@ -74,7 +59,7 @@ std::unique_ptr<channel> tcp_channel(ucs::unique_fd socket) {
 
 attempt connect_tcp(const uct::tcp::socket_address& to, const uct::tcp::socket_address& from) {
     attempt made;
-    ucs::unique_fd socket = uct::tcp::open_stream(to.data()->sa_family);
+    ucs::unique_fd socket = ucs::net::open_stream(to.data()->sa_family);
     if (!socket) {
         made.error = errno;
         return made;

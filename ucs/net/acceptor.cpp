@@ -4,12 +4,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/descriptor_share.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace ucs::net {
 
@@ -20,11 +20,6 @@ constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
 // may connect at once. Waiting connections also take at most a quarter of the file descriptors.
 constexpr std::size_t most_waiting = 1024;
 
-const char* text_of(int error) noexcept {
-    const char* text = ::strerrordesc_np(error);
-    return text == nullptr ? "unknown error" : text;
-}
-
 }  // namespace
 
 ucs::unique_fd accept_stream(int listener) noexcept {
@@ -32,9 +27,7 @@ ucs::unique_fd accept_stream(int listener) noexcept {
 }
 
 socket_address acceptor::pending::remote() const noexcept {
-    socket_address peer;
-    if (::getpeername(fd_, peer.data(), peer.size_to_fill()) != 0) return {};
-    return peer;
+    return remote_address(fd_);
 }
 
 admission_limits acceptor::limits_with_turns(ucs::time::nanoseconds time_to_prove,
@@ -166,7 +159,7 @@ void acceptor::wait_for_resources(int error) noexcept {
     if (!std::exchange(has_reported_shortage_, true)) {
         settings_.rejected.warn(settings_.log,
                                 "accept() on {}: {}; peers that connect have to wait",
-                                settings_.name, text_of(error));
+                                settings_.name, error_text(error));
     }
     listening_.pause();
 }

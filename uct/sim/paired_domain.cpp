@@ -1,8 +1,6 @@
 #include "uct/sim/paired_domain.hpp"
 
-#include <cstring>
-#include <type_traits>
-
+#include "ucs/wire/codec.hpp"
 #include "uct/base/base_iface.hpp"
 
 namespace uct::sim {
@@ -102,8 +100,7 @@ ucs::result<shared_memory> paired_domain::allocate(std::size_t length) {
 
 ucs::result<std::unique_ptr<remote_memory>> paired_domain::attach(std::span<const std::byte> key,
                                                                   memory_access wanted) {
-    packed_key known{};
-    if (key.size() == sizeof known) std::memcpy(&known, key.data(), sizeof known);
+    const packed_key known = ucs::wire::reader(key).get<packed_key>();
     if (key.size() != sizeof known || known.version != key_version || known.access > 1 ||
         known.pad != 0 || known.base + known.length < known.base) {
         ucs::log::error(uct_log, "simrc: a key to a peer's memory is malformed");

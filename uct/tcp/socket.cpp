@@ -76,16 +76,6 @@ bool bind_in_range(int fd, const ip_address& ip, const port_range& ports) {
 
 }  // namespace
 
-const char* error_text(int error) noexcept {
-    const char* text = ::strerrordesc_np(error);
-    return text == nullptr ? "unknown error" : text;
-}
-
-ucs::unique_fd open_stream(int family) noexcept {
-    return ucs::sys::within_budget(
-        ucs::unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
-}
-
 void tune(int fd, const settings& options, bool loopback) noexcept {
     set(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0, "TCP_NODELAY");
     set_count(fd, TCP_SYNCNT, options.syn_count, "TCP_SYNCNT");
@@ -119,18 +109,6 @@ ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& opti
 ucs_status_t status_of_loss(int error) noexcept {
     const bool silent = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
     return silent ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_CONNECTION_RESET;
-}
-
-socket_address local_address(int fd) noexcept {
-    socket_address address;
-    if (::getsockname(fd, address.data(), address.size_to_fill()) != 0) return {};
-    return address;
-}
-
-socket_address remote_address(int fd) noexcept {
-    socket_address address;
-    if (::getpeername(fd, address.data(), address.size_to_fill()) != 0) return {};
-    return address;
 }
 
 }  // namespace uct::tcp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucs/log/log.hpp"
+#include "ucs/net/socket.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/type/unique_fd.hpp"
@@ -12,11 +13,10 @@ namespace uct::tcp {
 
 extern const ucs::log::component log;
 
-// Returns the text of an errno, as "Connection refused".
-[[nodiscard]] const char* error_text(int error) noexcept;
-
-// Returns a non-blocking stream socket of the family, or -1 and errno.
-[[nodiscard]] ucs::unique_fd open_stream(int family) noexcept;
+using ucs::net::error_text;
+using ucs::net::local_address;
+using ucs::net::open_stream;
+using ucs::net::remote_address;
 
 // Sets the options of a connection: no delay, keep-alive, buffer sizes. Options that the kernel
 // refuses are logged and keep their values. `loopback`: the connection stays within the loopback
@@ -28,11 +28,5 @@ void tune(int fd, const settings& options, bool loopback) noexcept;
 
 // Returns the status with which endpoints end if their connection broke with this errno.
 [[nodiscard]] ucs_status_t status_of_loss(int error) noexcept;
-
-// The socket's own address.
-[[nodiscard]] socket_address local_address(int fd) noexcept;
-
-// The peer's address.
-[[nodiscard]] socket_address remote_address(int fd) noexcept;
 
 }  // namespace uct::tcp

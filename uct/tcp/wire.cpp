@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t job_key_bit = 1;
 constexpr std::uint32_t encrypted_bit = 2;
 
-struct packed_greeting {
+struct greeting_fields {
     std::uint64_t magic;
     std::uint16_t version;
     greeting_kind kind;
@@ -22,7 +22,7 @@ struct packed_greeting {
     refusal_reason reason;
     std::uint32_t terms;
 };
-static_assert(sizeof(packed_greeting) == 40 && sizeof(packed_greeting) == greeting_size);
+static_assert(sizeof(greeting_fields) == 40 && sizeof(greeting_fields) == greeting_size);
 
 std::uint32_t bits_of(const terms& from) noexcept {
     return (from.job_key ? job_key_bit : 0) | (from.encrypted ? encrypted_bit : 0);
@@ -48,11 +48,11 @@ std::size_t greeting::tail_size() const noexcept {
 
 void greeting::pack(std::span<std::byte, greeting_size> into) const noexcept {
     ucs::wire::writer(into).put(
-        packed_greeting{magic, version, kind, attempt, from, to, reason, bits_of(terms)});
+        greeting_fields{magic, version, kind, attempt, from, to, reason, bits_of(terms)});
 }
 
 parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) noexcept {
-    const auto read = ucs::wire::reader(from).get<packed_greeting>();
+    const auto read = ucs::wire::reader(from).get<greeting_fields>();
     if (read.magic != magic) return {{}, greeting_error::foreign};
     parsed_greeting parsed{{read.kind,
                             read.attempt,

@@ -9,6 +9,7 @@
 #include "tools/common/failure.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/net/acceptor.hpp"
+#include "ucs/net/socket.hpp"
 #include "ucs/net/stream_io.hpp"
 #include "ucs/security/key_handshake.hpp"
 
@@ -105,10 +106,7 @@ private:
 accepted accept_client(const ucs::unique_fd& listener, const ucs::security::key* shared) {
     client_acceptor owner(listener.get(), shared);
     accepted client{owner.wait(), {}};
-    ucs::net::socket_address peer;
-    if (::getpeername(client.fd.get(), peer.data(), peer.size_to_fill()) == 0) {
-        client.peer = peer.text();
-    }
+    client.peer = ucs::net::remote_address(client.fd.get()).text();
     make_control_socket(client.fd.get());
     return client;
 }

@@ -1,11 +1,8 @@
 #include "tools/perf/net/socket.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,6 +12,7 @@
 #include <memory>
 
 #include "tools/common/failure.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace tools::perf {
 namespace {
@@ -23,12 +21,6 @@ constexpr int connect_timeout_ms = 10'000;
 
 [[noreturn]] void fail(std::string_view activity) {
     throw failure(fmt::format("{}: {}", activity, std::strerror(errno)));
-}
-
-void set_option(int fd, int level, int name, int value) {
-    if (::setsockopt(fd, level, name, &value, sizeof(value)) != 0) {
-        fail(fmt::format("setsockopt({}, {}, {}) of the control connection", level, name, value));
-    }
 }
 
 using address_list = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
@@ -53,47 +45,25 @@ int connect_within_timeout(int fd, const addrinfo& to) {
     pollfd waiting{fd, POLLOUT, 0};
     const int ready = ::poll(&waiting, 1, connect_timeout_ms);
     if (ready == 0) return ETIMEDOUT;
-    int error = 0;
-    socklen_t length = sizeof(error);
-    if (ready < 0 || ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
-    return error;
-}
-
-ucs::unique_fd new_socket(int family, int flags) {
-    ucs::unique_fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
-    if (!fd) fail("socket");
-    return fd;
+    return ready < 0 ? errno : ucs::net::connect_error(fd);
 }
 
 }  // namespace
 
 void make_control_socket(int fd) {
     if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) fail("fcntl(O_NONBLOCK)");
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
     // Data is sent every few seconds, and the kernel does not send keepalive probes while it waits
-    // for an acknowledgement of data. This limit equals that of the probes.
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 14'000);
+    // for an acknowledgement of data. The timeout equals the limit of the probes.
+    if (!ucs::net::make_lively(fd, {.idle = 5, .interval = 3, .probes = 3, .user_timeout = 14'000}))
+        fail("setsockopt() of the control connection");
 }
 
 ucs::unique_fd listen_on(std::uint16_t port, bool ipv6) {
-    ucs::unique_fd fd = new_socket(ipv6 ? AF_INET6 : AF_INET, SOCK_NONBLOCK);
-    set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    sockaddr_in any4{};
-    any4.sin_family = AF_INET;
-    any4.sin_port = htons(port);
-    sockaddr_in6 any6{};
-    any6.sin6_family = AF_INET6;
-    any6.sin6_port = htons(port);
-    const auto* address =
-        ipv6 ? reinterpret_cast<const sockaddr*>(&any6) : reinterpret_cast<const sockaddr*>(&any4);
-    if (::bind(fd.get(), address, ipv6 ? sizeof(any6) : sizeof(any4)) != 0 ||
-        ::listen(fd.get(), SOMAXCONN) != 0) {
-        fail(fmt::format("cannot listen on TCP port {}", port));
-    }
+    using ucs::net::ip_address;
+    constexpr std::array<std::byte, 16> any{};
+    const auto ip = ipv6 ? ip_address::v6(any, 0) : ip_address::v4(std::span(any).first<4>());
+    ucs::unique_fd fd = ucs::net::listen_at({ip, port});
+    if (!fd) fail(fmt::format("cannot listen on TCP port {}", port));
     return fd;
 }
 
@@ -101,7 +71,8 @@ ucs::unique_fd connect_to(const std::string& host, std::uint16_t port, bool ipv6
     const address_list addresses = resolve(host, port, ipv6);
     int error = EHOSTUNREACH;
     for (const addrinfo* to = addresses.get(); to != nullptr; to = to->ai_next) {
-        ucs::unique_fd fd = new_socket(to->ai_family, SOCK_NONBLOCK);
+        ucs::unique_fd fd = ucs::net::open_stream(to->ai_family);
+        if (!fd) fail("socket");
         error = connect_within_timeout(fd.get(), *to);
         if (error != 0) continue;
         make_control_socket(fd.get());

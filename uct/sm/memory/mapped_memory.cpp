@@ -1,8 +1,8 @@
 #include "uct/sm/memory/mapped_memory.hpp"
 
 #include <cstring>
-#include <type_traits>
 
+#include "ucs/wire/codec.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/log.hpp"
 #include "uct/sm/memory/owners_base.hpp"
@@ -40,8 +40,7 @@ ucs::result<shared_memory> share_block(std::size_t length) {
 
 ucs::result<std::unique_ptr<remote_memory>> mapped_memory::attach(std::span<const std::byte> key,
                                                                   memory_access wanted) {
-    packed_key known;
-    if (key.size() == sizeof known) std::memcpy(&known, key.data(), sizeof known);
+    const packed_key known = ucs::wire::reader(key).get<packed_key>();
     if (key.size() != sizeof known || known.version != key_version || known.length == 0 ||
         known.base + known.length < known.base || !is_possible_base(known.base)) {
         ucs::log::error(memory_log, "a key to shared memory is malformed, or of another version");
