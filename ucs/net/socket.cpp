@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 
 namespace ucs::net {
 
