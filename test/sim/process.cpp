@@ -7,6 +7,7 @@
 
 #include "test/sim/leftovers.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/wireup/explain.hpp"
 
 namespace sim_test {
 
@@ -340,7 +341,8 @@ std::string process::state_text() {
         } else {
             const ucp::ep& shown = ucp::capi::from(each->handle);
             text += fmt::format("{}{}\n{}", ucp::wireup::name(shown.connection()),
-                                each->failed ? ", failed" : "", shown.remote().explain_lanes());
+                                each->failed ? ", failed" : "",
+                                ucp::wireup::explain_lanes(shown.remote()));
         }
     }
     return text;

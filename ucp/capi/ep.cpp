@@ -6,6 +6,7 @@
 #include "ucp/capi/private_flags.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucs/arch/fence.hpp"
 
 namespace {
@@ -131,17 +132,20 @@ ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
         return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
     }
     // Lanes are chosen at the first use, but a program may query before that.
-    if (const ucs_status_t status = endpoint.remote().connect(); status != UCS_OK) return status;
-    const auto names = endpoint.remote().lane_names();
-    const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
-    for (std::size_t i = 0; i < count; ++i) {
+    if (const ucs_status_t status = endpoint.remote().setup().connect(); status != UCS_OK)
+        return status;
+    unsigned count = 0;
+    const ucp::lane& bootstrap = endpoint.remote().lanes().bootstrap;
+    for (const ucp::wireup::lane_in_use& each : ucp::wireup::lanes_in_use(endpoint.remote())) {
+        if (each.endpoint == bootstrap.endpoint.get() || count == list.num_entries) break;
         // The caller's entries may be longer than this library's.
         auto* entry = reinterpret_cast<ucp_transport_entry_t*>(
-            reinterpret_cast<std::byte*>(list.entries) + i * list.entry_size);
-        entry->transport_name = names[i].transport;
-        entry->device_name = names[i].device;
+            reinterpret_cast<std::byte*>(list.entries) + count * list.entry_size);
+        entry->transport_name = each.where->transport.c_str();
+        entry->device_name = each.where->device.c_str();
+        ++count;
     }
-    list.num_entries = static_cast<unsigned>(count);
+    list.num_entries = count;
     return UCS_OK;
 }
 
@@ -242,10 +246,11 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_pa
     }
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    if (const ucs_status_t status = endpoint.remote().connect(); status != UCS_OK) return status;
+    if (const ucs_status_t status = endpoint.remote().setup().connect(); status != UCS_OK)
+        return status;
     if ((attr->field_mask & UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME) != 0) {
-        attr->estimated_time =
-            endpoint.remote().protocols().predict({ucp::send_kind::tag, true}, param->message_size);
+        attr->estimated_time = endpoint.remote().setup().protocols()->predict(
+            {ucp::send_kind::tag, true}, param->message_size);
     }
     return UCS_OK;
 }

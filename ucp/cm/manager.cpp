@@ -60,7 +60,7 @@ manager& manager_of(worker& owner) {
 }
 
 std::uint64_t manager::next_number() noexcept {
-    return peer::first_socket_number | ++numbers_;
+    return peer_endpoints::first_socket_number | ++numbers_;
 }
 
 manager::~manager() {

@@ -106,7 +106,7 @@ public:
     // Time limit for a client's answer after it was accepted.
     [[nodiscard]] ucs::time::nanoseconds time_to_answer() const noexcept;
 
-    // Numbers endpoints by socket address, see peer::first_socket_number.
+    // Numbers endpoints by socket address, see peer_endpoints::first_socket_number.
     [[nodiscard]] std::uint64_t next_number() noexcept;
 
 private:

@@ -9,6 +9,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucs/config/once.hpp"
 
 namespace ucp {
@@ -23,9 +24,9 @@ std::string_view load_of(std::string_view role) noexcept {
     return {};
 }
 
-std::string lanes_text(const peer& connected) {
+std::string lanes_text(peer& connected) {
     std::string text;
-    for (const peer::lane_in_use& lane : connected.lanes_in_use()) {
+    for (const wireup::lane_in_use& lane : wireup::lanes_in_use(connected)) {
         const std::string_view load = load_of(lane.role);
         if (load.empty()) continue;
         text += fmt::format("{}lane[{}] {}/{} carries {}", text.empty() ? "" : ", ", lane.index,
@@ -42,7 +43,7 @@ void log_once(const std::string& lanes) {
 
 }  // namespace
 
-void log_configuration_once(const peer& connected) noexcept {
+void log_configuration_once(peer& connected) noexcept {
     if (!wireup_log.enabled(ucs::log::level::info)) return;
     try {
         log_once(lanes_text(connected));

@@ -7,6 +7,6 @@ class peer;
 
 // Writes the line at level info unless an endpoint of this process has had the same lanes before.
 // Called when an endpoint is connected, not per message. Owner context.
-void log_configuration_once(const peer& connected) noexcept;
+void log_configuration_once(peer& connected) noexcept;
 
 }  // namespace ucp

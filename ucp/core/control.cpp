@@ -6,7 +6,6 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/rndv/wire.hpp"
 #include "ucs/sys/heap_cost.hpp"
 
 namespace ucp {
@@ -48,14 +47,13 @@ control_message::control_message(peer& to, const content& message,
       id_(message.id),
       bytes_(std::move(bytes)),
       length_(message.header.size() + message.body.size()),
-      replying_ep_(message.replying_ep) {
+      sender_(message.sender) {
     to_.hold();
     to_.owner().take(to_.owner().waiting(), to_.waiting_share, cost());
 }
 
 control_message::~control_message() {
     to_.owner().waiting().give_back(to_.waiting_share, cost());
-    to_.reply_sent(replying_ep_);
     to_.release();
 }
 
@@ -69,7 +67,7 @@ std::uint64_t control_message::cost() const noexcept {
 
 bool control_message::send(peer& to, uct::ep& over, const content& message) noexcept {
     const ssize_t sent = try_send(over, message.id, {message.header, message.body});
-    if (sent != UCS_ERR_NO_RESOURCE) to.reply_sent(message.replying_ep);
+    if (sent != UCS_ERR_NO_RESOURCE) message.sender.end(to.owner());
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; the transport reports that to the endpoints.
@@ -100,24 +98,20 @@ bool control_message::is_control(const uct::pending_request& queued) noexcept {
     return queued.progress == progress;
 }
 
-std::uint64_t control_message::asking_receive(const uct::pending_request& queued) noexcept {
-    const control_message& self = of(const_cast<uct::pending_request&>(queued));
-    if (self.id_ != wire::rndv_rtr) return 0;
-    wire::rtr_header header;
-    std::memcpy(&header, self.bytes_.get(), sizeof header);
-    return header.reply;
-}
-
-void control_message::drop(uct::pending_request& queued) noexcept {
-    delete &of(queued);
+void control_message::drop(uct::pending_request& queued, bool is_stopped) {
+    const control_message& gone = of(queued);
+    worker& owner = gone.to_.owner();
+    const control_sender sender = gone.sender_;
+    delete &gone;
+    sender.end(owner, is_stopped);
 }
 
 ucs_status_t control_message::progress(uct::pending_request& queued) noexcept {
-    control_message* self = &of(queued);
+    const control_message* self = &of(queued);
     const ssize_t sent =
         try_send(*self->over_, self->id_, {{self->bytes_.get(), self->length_}, {}});
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    delete self;
+    drop(queued);
     return UCS_OK;
 }
 

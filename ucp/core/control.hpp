@@ -12,17 +12,29 @@
 namespace ucp {
 
 class peer;
+class worker;
+
+// The part of the program that is notified of the end of a control message: `ended` is called once,
+// when the message has left or will not leave. `is_stopped`: the peer may not send us any more,
+// see control_channel::end_for_limit.
+struct control_sender {
+    void (*ended)(worker& owner, std::uint64_t key, bool is_stopped) = nullptr;
+    std::uint64_t key = 0;
+
+    void end(worker& owner, bool is_stopped = false) const {
+        if (ended != nullptr) ended(owner, key, is_stopped);
+    }
+};
 
 // Made only when the lane had no room; holds a reference to the peer, so that the lane lives until
 // the message has left. Frees itself. Owner context.
 class control_message {
 public:
-    // Content of a message; `replying_ep`: see peer::send_control.
     struct content {
         uct::am_id id;
         std::span<const std::byte> header;
         std::span<const std::byte> body;
-        std::uint64_t replying_ep;
+        control_sender sender;
     };
     // Sends the message at once, or queues a copy. False: there was no memory for the copy.
     [[nodiscard]] static bool send(peer& to, uct::ep& over, const content& message) noexcept;
@@ -33,10 +45,7 @@ public:
     static void release(uct::pending_request& held, uct::ep& over) noexcept;
 
     // Destroys a message that is in no queue any more.
-    static void drop(uct::pending_request& queued) noexcept;
-
-    // Returns the id of the receive whose data this message requests, or 0 if it requests none.
-    [[nodiscard]] static std::uint64_t asking_receive(const uct::pending_request& queued) noexcept;
+    static void drop(uct::pending_request& queued, bool is_stopped = false);
 
     // Returns whether a queued request is a control message.
     static bool is_control(const uct::pending_request& queued) noexcept;
@@ -55,7 +64,7 @@ private:
     uct::am_id id_;
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t length_;
-    std::uint64_t replying_ep_;
+    control_sender sender_;
 };
 
 }  // namespace ucp

@@ -10,6 +10,7 @@
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receiver.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -19,9 +20,9 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : owner_(owner), window_(&to.window()), remote_(&to), number_(number) {
+    : owner_(owner), window_(&to.credits().window()), remote_(&to), number_(number) {
     id_ = owner.register_ep(*this);
-    to.attach(*this);
+    to.endpoints().attach(*this);
     owner.count(activity::ep_creations);
 }
 
@@ -42,20 +43,21 @@ ep::~ep() = default;
 
 void ep::end() noexcept {
     enter(state::closed);
-    if (final_message_.pending_hook.is_linked()) remote_->am().pending_remove(final_message_);
+    if (final_message_.pending_hook.is_linked())
+        remote_->lanes().am().pending_remove(final_message_);
     socket_.reset();
     end_uninvited();
-    remote_->detach(*this);
+    remote_->endpoints().detach(*this);
 }
 
 void ep::mark_uninvited() noexcept {
     uninvited_ = true;
-    remote_->uninvited().add_endpoint();
+    remote_->uninvited.add_endpoint();
 }
 
 void ep::end_uninvited() noexcept {
     if (!std::exchange(uninvited_, false)) return;
-    remote_->uninvited().remove_endpoint();
+    remote_->uninvited.remove_endpoint();
     publish(events::ownership_changed{*this});
 }
 
@@ -64,14 +66,14 @@ void ep::end_for_limit() noexcept {
     handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
     end_uninvited();
     if (!final_message_.pending_hook.is_linked()) return;
-    remote_->am().pending_remove(final_message_);
+    remote_->lanes().am().pending_remove(final_message_);
     destroy_if_over();
 }
 
 void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_owned_ = true;
     end_uninvited();
-    remote_->uninvited().set_stranger(false);
+    remote_->uninvited.set_stranger(false);
     unwanted_hook.unlink();
     error_mode_ = params.error_mode;
     error_handler_ = params.error_handler;
@@ -110,12 +112,12 @@ void ep::add_send(request& send) noexcept {
 }
 
 const uct::iface_attr& ep::lane_attr() const noexcept {
-    return remote_->am_attr();
+    return remote_->lanes().am_attr();
 }
 
 void ep::unqueue(request& send) {
     if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    (send.state.send.proto->memory_lane ? remote_->rma_lane() : *lane_)
+    (send.state.send.proto->memory_lane ? remote_->lanes().rma_lane() : *lane_)
         .pending_remove(send.pending);
 }
 
@@ -152,7 +154,7 @@ void ep::handle(event input, ucs_status_t status) {
         case action::send_close:
             // An endpoint that never became ready also needs its lane, to answer the peer until the
             // peer closes.
-            if (remote_->connected()) lane_ = &remote_->am();
+            if (remote_->lanes().is_open()) lane_ = &remote_->lanes().am();
             wireup::send_close(*this);
             break;
         case action::notify_user:
@@ -176,7 +178,7 @@ void ep::handle(event input, ucs_status_t status) {
     if (state_ == state::closed) {
         // Partial messages stay partial: the peer sends nothing more.
         abort_all(UCS_ERR_CONNECTION_RESET);
-        remote_->request_credits_again(*this);
+        remote_->credits().request_again(*this);
         destroy_if_over();
     }
 }
@@ -187,14 +189,14 @@ void ep::destroy_if_over() noexcept {
 }
 
 void ep::send_final(wire::wireup_type type) noexcept {
-    if (!remote_->connected() || remote_->dead()) return;
+    if (!remote_->lanes().is_open() || remote_->dead()) return;
     final_message_type_ = type;
     if (final_message_.pending_hook.is_linked()) return;
     // Queued messages go first, even if a send ends in the middle of the lane's queue: a receive
     // that has not heard of the end of its data would be aborted.
-    const bool others_wait = remote_->am().sent().queued > 0;
+    const bool others_wait = remote_->lanes().am().sent().queued > 0;
     if (others_wait || wireup::send_final_message(*this, type) == UCS_ERR_NO_RESOURCE)
-        remote_->am().pending_add(final_message_);
+        remote_->lanes().am().pending_add(final_message_);
 }
 
 ucs_status_t ep::progress_final_message(uct::pending_request& queued) noexcept {
@@ -227,11 +229,11 @@ void ep::bind(peer& to) noexcept {
 // An uninvited endpoint never moves: the request that makes it also connects it.
 void ep::move_to(peer& to) noexcept {
     publish(events::peer_changed{*this, to});
-    remote_->detach(*this);
+    remote_->endpoints().detach(*this);
     remote_ = &to;
-    window_ = &to.window();
-    to.attach(*this);
-    if (user_owned_) to.uninvited().set_stranger(false);
+    window_ = &to.credits().window();
+    to.endpoints().attach(*this);
+    if (user_owned_) to.uninvited.set_stranger(false);
 }
 
 void ep::forget_lane() noexcept {
@@ -240,12 +242,12 @@ void ep::forget_lane() noexcept {
 }
 
 void ep::watch_peer() noexcept {
-    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || !remote_->connected()) return;
-    if (remote_->am_attr().needs_check) owner_.watch().add(*remote_);
+    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || !remote_->lanes().is_open()) return;
+    if (remote_->lanes().am_attr().needs_check) owner_.watch().add(*remote_);
 }
 
 bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
-    const ucs_status_t status = remote_->connect(allowed_pairs);
+    const ucs_status_t status = remote_->setup().connect(allowed_pairs);
     if (status != UCS_OK) {
         handle(event::failure, status);
         return false;
@@ -257,9 +259,9 @@ bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
 void ep::connect() {
     if (socket_ != nullptr && socket_->waits_for_bind()) return;
     if (!ensure_lanes(wireup::pairs::allowed)) return;
-    if (socket_ == nullptr && remote_->is_self() && !no_loopback_) {
+    if (socket_ == nullptr && remote_->identity().is_self() && !no_loopback_) {
         remote_id_ = id_;
-        if (!owner_.matcher().memory().can_grant()) remote_->begin_without_credits();
+        if (!owner_.matcher().memory().can_grant()) remote_->credits().begin_without();
         enter(state::ready);
         become_ready();
         return;
@@ -284,9 +286,9 @@ void ep::connect_again() {
 }
 
 void ep::repeat_request() {
-    if (!remote_->joined() && state_ == state::requested) {
+    if (!remote_->pairing().is_open() && state_ == state::requested) {
         owner_.repeater().add(*this);
-        remote_->repeat_pair_request();
+        remote_->pairing().repeat_request();
     } else {
         connect_again();
     }
@@ -294,10 +296,10 @@ void ep::repeat_request() {
 
 void ep::become_ready() {
     watch_peer();  // if the peer connected first, ensure_lanes was not called
-    lane_ = &remote_->am();
-    protocols_ = &remote_->protocols();
+    lane_ = &remote_->lanes().am();
+    protocols_ = remote_->setup().protocols();
     log_configuration_once(*remote_);
-    remote_->request_credits(*this);
+    remote_->credits().request(*this);
     draining_ = true;
     run_waiting();
     draining_ = false;
@@ -308,12 +310,12 @@ void ep::become_ready() {
 }
 
 void ep::allow_short() noexcept {
-    const bool closed = window_->uses_rendezvous() || remote_->defers();
+    const bool closed = window_->uses_rendezvous() || !remote_->deferred().empty();
     short_end_ = closed ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
 void ep::on_window_spent() {
-    remote_->on_window_spent(*this);
+    remote_->credits().on_window_spent(*this);
 }
 
 void ep::credits_changed() noexcept {
@@ -324,7 +326,7 @@ void ep::credits_changed() noexcept {
 
 void ep::refresh_protocols() noexcept {
     if (lane_ == nullptr || failure_ != UCS_OK) return;
-    protocols_ = &remote_->protocols();
+    protocols_ = remote_->setup().protocols();
     allow_short();
 }
 
@@ -360,7 +362,7 @@ void ep::peer_closed() {
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);
-    remote_->request_credits_again(*this);
+    remote_->credits().request_again(*this);
     // The program may take long to close: the peer need not wait for the rest of partial messages.
     // The close message is sent again when the program closes, which has no effect then.
     wireup::send_close(*this);
@@ -372,7 +374,7 @@ void ep::fail(ucs_status_t status, bool notify_peer) {
     owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
-    remote_->request_credits_again(*this);
+    remote_->credits().request_again(*this);
     if (notify_peer) wireup::send_failed(*this);
     if (user_owned_) {
         notify_user(status);
@@ -520,11 +522,11 @@ std::string ep::line() const {
 std::string ep::info() const {
     std::string text = "#\n# UCP endpoint\n#\n";
     text += fmt::format("#               peer: worker {:x} ({}), {}\n", remote_->uid(),
-                        remote_->worker_name(), remote_->peer_name());
+                        remote_->identity().worker_name(), remote_->lanes().peer_name());
     text += fmt::format("#              state: {}\n", wireup::name(state_));
     text += fmt::format("#     error handling: {}\n",
                         error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
-    text += remote_->explain();
+    text += wireup::explain(*remote_);
     return text;
 }
 

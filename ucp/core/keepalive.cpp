@@ -39,7 +39,7 @@ void keepalive::check_peers() noexcept {
     unsigned left = at_once_;
     auto next = peers_.begin();
     for (; next != peers_.end() && left > 0; ++next, --left) {
-        if (next->connected()) next->check();
+        if (next->lanes().is_open()) next->pairing().handle(wireup::pairing_event::probe);
     }
     asked_ = at_once_ - left;
     // If the walk reached the end, the same peers are next; and a list cannot be spliced in front

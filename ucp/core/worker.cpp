@@ -168,7 +168,7 @@ ucs_status_t worker::open_interfaces() {
                                      auto& self = *static_cast<worker*>(arg);
                                      const auto found = self.lanes_.find(&failed);
                                      if (found != self.lanes_.end())
-                                         found->second->lane_failed(failed, status);
+                                         found->second->setup().lane_failed(failed, status);
                                  },
                                  this});
         if (is_home(i)) activate(i);
@@ -249,10 +249,10 @@ unsigned worker::fail_noted() {
     while (!failing_peers_.empty()) {
         peer& failing = failing_peers_.front();
         failing_peers_.pop_front();
-        if (!failing.has_passed_limit()) {
+        if (!failing.control().has_passed_limit()) {
             failing.fail_alive(UCS_ERR_NO_MEMORY);
-        } else if (failing.connection() != 0) {
-            end_connection(failing.connection(), UCS_ERR_EXCEEDS_LIMIT);
+        } else if (failing.connection != 0) {
+            end_connection(failing.connection, UCS_ERR_EXCEEDS_LIMIT);
         }
         ++count;
     }
@@ -284,7 +284,7 @@ peer* worker::find_peer_with_most(share_getter share_of) noexcept {
     peer* most = nullptr;
     const auto look_at = [&](peer& each) {
         const std::uint64_t before = most == nullptr ? 0 : share_of(*most).used();
-        if (each.is_sent_control() && share_of(each).used() > before) most = &each;
+        if (each.control().is_sent() && share_of(each).used() > before) most = &each;
     };
     for (const auto& [uid, each] : peers_)
         look_at(*each);
@@ -298,7 +298,10 @@ unsigned worker::resume_peers() {
     while (!resuming_peers_.empty()) {
         peer& ready = resuming_peers_.front();
         resuming_peers_.pop_front();
-        ready.resume();
+        for (auto next = ready.striped.begin(); next != ready.striped.end();)
+            (next++)->resume();
+        ready.deferred().resume();
+        ready.setup().connect_handed_over();
         ++count;
     }
     return count;
@@ -419,18 +422,19 @@ std::optional<ucs::security::key> worker::agree(const ucs::security::public_key&
 
 peer* worker::find_peer(const ucs::security::public_key& identity) noexcept {
     return find_peer_if(address::uid_of(identity), [&](const peer& each) {
-        return !each.is_claimed() && each.identity() == identity;
+        return !each.identity().is_claimed() && each.identity().key() == identity;
     });
 }
 
 peer* worker::find_peer(const ucs::security::public_key& identity,
                         std::span<const std::byte> packed) noexcept {
     return find_peer_if(address::uid_of(identity), [&](const peer& each) {
-        return each.identity() == identity && (!each.is_claimed() || each.has_address(packed));
+        return each.identity().key() == identity &&
+               (!each.identity().is_claimed() || each.identity().has_address(packed));
     });
 }
 
-peer& worker::intern(const ucs::security::public_key& identity, peer::source from,
+peer& worker::intern(const ucs::security::public_key& identity, peer_identity::source from,
                      std::span<const std::byte> packed) {
     peer* known = find_peer(identity, packed);
     if (known == nullptr) {
@@ -440,18 +444,19 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
                            peer::make(*this, identity, from,
                                       std::vector<std::byte>(address.begin(), address.end())));
         known = made->second.get();
-    } else if (from == peer::source::claimed) {
+    } else if (from == peer_identity::source::claimed) {
         return *known;
-    } else if (!known->is_claimed()) {
-        known->readdress(packed.first(*address::packed_length(packed)));
+    } else if (!known->identity().is_claimed()) {
+        known->setup().readdress(packed.first(*address::packed_length(packed)));
         return *known;
     }
-    if (from == peer::source::claimed) return *known;
+    if (from == peer_identity::source::claimed) return *known;
     // This is the first given address: claimed ones no longer count.
-    known->confirm();
+    known->identity().confirm();
     for (auto [each, last] = peers_.equal_range(known->uid()); each != last; ++each) {
         peer& other = *each->second;
-        if (other.is_claimed() && other.identity() == identity) other.hand_over_waiting(*known);
+        if (other.identity().is_claimed() && other.identity().key() == identity)
+            other.setup().hand_over_waiting(*known);
     }
     return *known;
 }
@@ -474,30 +479,32 @@ std::vector<std::uint64_t> worker::living_connections() const {
 
 peer* worker::find_peer_behind(std::uint64_t connection) const noexcept {
     for (const auto& [uid, each] : peers_)
-        if (each->connection() == connection) return each.get();
+        if (each->connection == connection) return each.get();
     return nullptr;
 }
 
 std::string worker::sender_behind(std::uint64_t connection) const {
     const peer* const known = find_peer_behind(connection);
     if (known == nullptr) return fmt::format("the sender of connection {}", connection);
-    return fmt::format("worker {:x} ({})", known->uid(), known->peer_name());
+    return fmt::format("worker {:x} ({})", known->uid(), known->lanes().peer_name());
 }
 
 void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
     for (const auto& each : interfaces_)
         if (each != nullptr && each->end_connection(connection, status)) break;
     // An interface does not know which endpoints send to the origin of a connection.
-    while (peer* const behind = find_peer_behind(connection))
-        behind->on_connection_ended(status);
+    while (peer* const behind = find_peer_behind(connection)) {
+        behind->connection = 0;
+        behind->fail_alive(status);
+    }
 }
 
 peer& worker::intern_asking(const ucs::security::public_key& identity,
                             std::span<const std::byte> packed) {
     const bool is_new = find_peer(identity, packed) == nullptr;
     if (is_new) make_room_for_uninvited();
-    peer& asking = intern(identity, peer::source::given, packed);
-    if (is_new) asking.uninvited().set_stranger(true);
+    peer& asking = intern(identity, peer_identity::source::given, packed);
+    if (is_new) asking.uninvited.set_stranger(true);
     return asking;
 }
 
@@ -530,12 +537,13 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
         return UCS_ERR_INVALID_ADDR;
     }
     std::string name(params.name);
-    peer* to = &intern(parsed->identity, peer::source::given, bytes);
+    peer* to = &intern(parsed->identity, peer_identity::source::given, bytes);
     const peer_use kept(*to);
-    ep* made = params.apart ? nullptr : to->first_unowned();
-    if (made == nullptr || to->is_self()) {
-        const std::uint64_t number =
-            params.apart ? peer::first_apart_number | 2 * apart_numbers_++ : to->next_number();
+    ep* made = params.apart ? nullptr : to->endpoints().first_unowned();
+    if (made == nullptr || to->identity().is_self()) {
+        const std::uint64_t number = params.apart
+                                         ? peer_endpoints::first_apart_number | 2 * apart_numbers_++
+                                         : to->endpoints().next_number();
         made = &ep::make(*this, *to, number);
     }
     made->adopt(params, std::move(name));
@@ -565,7 +573,7 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
                        request.uid, parsed->uid());
         return nullptr;
     }
-    if (request.peer_ep_or_number >= peer::first_socket_number) {
+    if (request.peer_ep_or_number >= peer_endpoints::first_socket_number) {
         rejected_.warn(wireup_log,
                        "worker {:x} asked for an endpoint that belongs to a client by socket "
                        "address: the request was dropped",
@@ -581,12 +589,12 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
         return nullptr;
     }
     // Two endpoints of one worker that connect to each other (NO_LOOPBACK) pair up.
-    const bool is_apart = peer::is_apart(request.peer_ep_or_number);
+    const bool is_apart = peer_endpoints::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =
         request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
     peer* from = &intern_asking(parsed->identity, address);
     const peer_use kept(*from);
-    ep* accepted = from->find_for_request(number, remote_ep);
+    ep* accepted = from->endpoints().find_for_request(number, remote_ep);
     if (accepted == nullptr) {
         if (!may_have_one_more(*from)) {
             refuse(evidence::proof, request, address, wire::end_reason::too_many);
@@ -595,18 +603,18 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
         make_room_for_endpoint(*from);
         accepted = &ep::make(*this, *from, number);
         accepted->mark_uninvited();
-        if (!is_apart) from->offer(*accepted);
+        if (!is_apart) from->endpoints().offer(*accepted);
     }
     // ep::ensure_lanes is not used here: an endpoint of the program does not fail because of a
     // request, but tries again when it is used. The peer's request came without paired lanes, so
     // the reply uses none.
     if (accepted->connection() == wireup::state::idle &&
-        from->connect(wireup::pairs::excluded) != UCS_OK) {
+        from->setup().connect(wireup::pairs::excluded) != UCS_OK) {
         // A repeated request must not find this endpoint any more.
         if (!accepted->owned_by_user()) accepted->handle(wireup::event::local_close);
         return nullptr;
     }
-    from->note_lanes();
+    from->setup().note_lanes();
     return accepted;
 }
 
@@ -634,10 +642,10 @@ unsigned worker::empty_trash() {
     while (!trash_peers_.empty()) {
         peer* gone = &trash_peers_.front();
         trash_peers_.pop_front();
-        if (gone->is_held() || gone->notify_before_destruction())
+        if (gone->is_held() || gone->pairing().notify_before_destruction())
             continue;  // the peer is in use again
-        const std::unique_ptr<wireup::pairing::postponed_request> postponed =
-            gone->take_postponed();
+        const std::unique_ptr<wireup::postponed_request> postponed =
+            gone->pairing().take_postponed();
         const auto known = find_in_table(*gone);
         if (known != peers_.end()) {
             peers_.erase(known);
@@ -650,7 +658,7 @@ unsigned worker::empty_trash() {
     return 0;
 }
 
-void worker::answer_postponed(const wireup::pairing::postponed_request& postponed) noexcept {
+void worker::answer_postponed(const wireup::postponed_request& postponed) noexcept {
     try {
         wireup::take_pair_request(*this, postponed.header, postponed.body);
     } catch (const std::bad_alloc&) {
@@ -732,7 +740,7 @@ void worker::end_part(request& group, ucs_status_t status) {
 std::size_t worker::deferred_count() const noexcept {
     std::size_t count = 0;
     for (const auto& [uid, each] : peers_)
-        count += each->deferred();
+        count += each->deferred().size();
     return count;
 }
 

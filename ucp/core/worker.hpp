@@ -155,12 +155,13 @@ public:
     void destroy_later(ep& done);
     void destroy_later(peer& done);
     void forget(peer& dead) noexcept;
-    // Fails the peer with the next progress, see peer::send_control and peer::fail_for_limit.
+    // Fails the peer with the next progress, see control_channel::send and peer::fail_for_limit.
     void fail_later(peer& failing) noexcept;
-    // Continues deferred sends to the peer with the next progress, see ucp/core/peer_deferred.cpp.
+    // Continues deferred sends to the peer with the next progress, see
+    // ucp/proto/deferred_sends.cpp.
     void resume_later(peer& ready) noexcept;
     // Serves a pair request that a peer object had postponed.
-    void answer_postponed(const wireup::pairing::postponed_request& postponed) noexcept;
+    void answer_postponed(const wireup::postponed_request& postponed) noexcept;
     // Registers the peer that a lane belongs to; nullptr: the lane is being closed.
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
@@ -169,7 +170,7 @@ public:
     // with a readable address that holds the key. A given address is used for all endpoints to the
     // worker from then on. A claimed one is used for the endpoints that claim the same address, as
     // long as none was given.
-    peer& intern(const ucs::security::public_key& identity, peer::source from,
+    peer& intern(const ucs::security::public_key& identity, peer_identity::source from,
                  std::span<const std::byte> packed);
     // Does the same for the sender of a proven request. If the peer is new, others may have to make
     // room for it.
@@ -187,7 +188,7 @@ public:
         for (const bool claimed : {false, true}) {
             for (auto [each, last] = peers_.equal_range(uid); each != last; ++each) {
                 peer& known = *each->second;
-                if (known.is_claimed() == claimed && test(known)) return &known;
+                if (known.identity().is_claimed() == claimed && test(known)) return &known;
             }
         }
         return nullptr;
@@ -201,11 +202,11 @@ public:
         std::array<const ucs::security::public_key*, most_claims_tested> tested;
         std::size_t count = 0;
         return find_peer_if(uid, [&](peer& each) {
-            if (!each.is_claimed()) return test(each);
-            const auto is_same = [&](const auto* known) { return *known == each.identity(); };
+            if (!each.identity().is_claimed()) return test(each);
+            const auto is_same = [&](const auto* known) { return *known == each.identity().key(); };
             const auto end = tested.begin() + static_cast<std::ptrdiff_t>(count);
             if (count == tested.size() || std::any_of(tested.begin(), end, is_same)) return false;
-            tested[count++] = &each.identity();
+            tested[count++] = &each.identity().key();
             return test(each);
         });
     }

@@ -15,10 +15,25 @@ constexpr std::ptrdiff_t most_refused =
 // A worker that could not be refused within this time makes room for others.
 constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
+// Ends the oldest of the peer's endpoints that the program has not asked for, or the lanes if there
+// is none. If the peer object exists only because of the peer's requests and has no other endpoint,
+// nothing of it stays.
+void end_one_of(peer& ended) noexcept {
+    const peer_use kept(ended);
+    const auto is_uninvited = [](const ep& each) { return each.is_uninvited(); };
+    const auto oldest = std::ranges::find_if(ended.endpoints(), is_uninvited);
+    if (oldest != ended.endpoints().end()) oldest->end_for_limit();
+    if (!ended.uninvited.is_stranger() || std::ranges::any_of(ended.endpoints(), is_uninvited))
+        return;
+    ended.uninvited.set_stranger(false);
+    ended.pairing().handle(wireup::pairing_event::give_up);
+    ended.control().drop_waiting();
+}
+
 }  // namespace
 
 bool worker::may_have_one_more(const peer& asking) noexcept {
-    const uninvited_peers::part& part = asking.uninvited();
+    const uninvited_peers::part& part = asking.uninvited;
     if (part.endpoints() < uninvited_.limits().most_of_one) return true;
     rejected_.warn(
         wireup_log,
@@ -29,7 +44,7 @@ bool worker::may_have_one_more(const peer& asking) noexcept {
 }
 
 void worker::make_room_for_endpoint(const peer& asking) noexcept {
-    const uninvited_peers::part& part = asking.uninvited();
+    const uninvited_peers::part& part = asking.uninvited;
     if (part.endpoints() == part.weight()) make_room_for_uninvited();
 }
 
@@ -42,7 +57,7 @@ void worker::make_room_for_uninvited() noexcept {
 void worker::end_one_uninvited(bool only_with_descriptor) noexcept {
     uninvited_peers::part* const least =
         uninvited_.least(only_with_descriptor, [](const uninvited_peers::part& each) {
-            return static_cast<const peer::uninvited_part&>(each).owner.received();
+            return static_cast<const peer::uninvited_part&>(each).owner.lanes().received();
         });
     if (least == nullptr) return;
     peer& ended = static_cast<peer::uninvited_part*>(least)->owner;
@@ -52,12 +67,12 @@ void worker::end_one_uninvited(bool only_with_descriptor) noexcept {
                    uninvited_.size(),
                    only_with_descriptor ? "and descriptors are scarce" : "which is the limit",
                    ended.uid(), least->weight());
-    ended.end_one_uninvited();
+    end_one_of(ended);
 }
 
 peer& worker::add_passing_peer(const ucs::security::public_key& identity,
                                std::span<const std::byte> packed) {
-    auto fresh = peer::make(*this, identity, peer::source::claimed,
+    auto fresh = peer::make(*this, identity, peer_identity::source::claimed,
                             std::vector<std::byte>(packed.begin(), packed.end()));
     dead_peers_.push_back(*fresh);
     ++dead_count_;
@@ -71,7 +86,7 @@ peer* worker::passing_peer(evidence from, const ucs::security::public_key& ident
     std::ptrdiff_t waiting = 0;
     peer* oldest = nullptr;
     for (peer& each : refused) {
-        if (!each.dead() && each.has_address(packed)) return &each;
+        if (!each.dead() && each.identity().has_address(packed)) return &each;
         if (!each.is_held()) continue;
         if (oldest == nullptr) oldest = &each;
         ++waiting;
@@ -79,7 +94,8 @@ peer* worker::passing_peer(evidence from, const ucs::security::public_key& ident
     const ucs::time::nanoseconds now = ucs::time::now();
     if (waiting >= most_refused) {
         if (now - oldest->refused_since < time_to_refuse) return nullptr;
-        oldest->drop_waiting();
+        const peer_use kept(*oldest);
+        oldest->control().drop_waiting();
     }
     peer& made = add_passing_peer(identity, packed);
     made.refused_since = now;
@@ -93,9 +109,9 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
     if (!parsed || parsed->uid() != unwanted.uid) return;
     // If a peer of the program has no lanes yet, none are made for a refusal.
     peer* const known = find_peer(parsed->identity);
-    const bool has_lanes = known != nullptr && known->connected();
+    const bool has_lanes = known != nullptr && known->lanes().is_open();
     peer* const to = has_lanes ? known : passing_peer(from, parsed->identity, address);
-    if (to == nullptr || !to->has_room_for_strangers()) {
+    if (to == nullptr || !to->control().has_room_for_strangers()) {
         dropped_refusals_.warn(
             wireup_log, "a request of worker {:x} is not answered: the limit of {} is reached",
             unwanted.uid, to == nullptr ? "refused workers" : "waiting refusals to it");
@@ -103,10 +119,11 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
     }
     const peer_use kept(*to);
     if (unwanted.type == wire::wireup_type::pair) {
-        to->refuse_pairing(unwanted);
+        to->pairing().refuse(unwanted);
         return;
     }
-    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted, reason);
+    if (to->setup().connect(wireup::pairs::excluded) == UCS_OK)
+        wireup::send_refusal(*to, unwanted, reason);
 }
 
 }  // namespace ucp

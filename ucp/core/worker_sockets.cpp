@@ -24,7 +24,7 @@ bool worker::bind(ep& client, const wire::wireup_header& header,
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;
     }
-    peer& to = intern(parsed->identity, peer::source::given, address);
+    peer& to = intern(parsed->identity, peer_identity::source::given, address);
     const peer_use kept(to);
     client.bind(to);
     return true;

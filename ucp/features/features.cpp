@@ -63,7 +63,8 @@ std::unique_ptr<worker> worker::make(const context& parent, const worker_params&
 }
 
 std::unique_ptr<peer> peer::make(worker& owner, const ucs::security::public_key& identity,
-                                 source from, std::vector<std::byte> packed_address) {
+                                 peer_identity::source from,
+                                 std::vector<std::byte> packed_address) {
     return std::make_unique<features::whole<peer, features::slots>>(owner, identity, from,
                                                                     std::move(packed_address));
 }

@@ -8,12 +8,10 @@ namespace ucp {
 
 lane_set lane_set_for(const peer& to, std::size_t length) noexcept {
     worker& owner = to.owner();
-    return {&to.am_attr(),
-            to.rma() != nullptr ? &to.rma_attr() : nullptr,
-            &owner.owner().costs(),
-            &owner.owner().options(),
-            owner.streaming().used(),
-            to.rail_count() > 1 ? rails_bandwidth(to, length) : 0};
+    return {
+        &to.lanes().am_attr(),    to.lanes().rma() != nullptr ? &to.lanes().rma_attr() : nullptr,
+        &owner.owner().costs(),   &owner.owner().options(),
+        owner.streaming().used(), to.lanes().rail_count() > 1 ? rails_bandwidth(to, length) : 0};
 }
 
 }  // namespace ucp

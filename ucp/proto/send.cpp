@@ -106,7 +106,7 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
 bool is_prepared(const request& send, std::size_t limit) noexcept {
     const send_state& state = send.state.send;
     const void* const buffer = state.buffer.contiguous();
-    uct::memory_domain* const device = send.via->remote().message_domain();
+    uct::memory_domain* const device = send.via->remote().lanes().message.domain();
     if (state.offset > 0 || buffer == nullptr || device == nullptr) return true;
     const std::span bytes(static_cast<const std::byte*>(buffer), state.end);
     const double price = send.owner->reuse().price_of(
@@ -125,7 +125,7 @@ send_kind rendezvous_kind(send_kind kind) noexcept {
 
 void defer(request& send) noexcept {
     send.pending.progress = progress_queued;  // not started before the connection is ready
-    send.via->remote().defer(send);
+    send.via->remote().deferred().defer(send);
 }
 
 // Returns true if the order of messages allows the send to begin.
@@ -137,7 +137,7 @@ bool choose_protocol(request& send) noexcept {
     try {
         const protocol& chosen =
             via.protocols().select(properties, state.buffer.length() + state.header_length);
-        if (is_tagged(kind) && chosen.rendezvous && !via.remote().count_rts(send)) {
+        if (is_tagged(kind) && chosen.rendezvous && !via.remote().deferred().count_rts(send)) {
             defer(send);
             return false;
         }
@@ -161,7 +161,7 @@ ucs_status_t refuse_immediate(ep& to) {
 }
 
 void start_send(request& send) {
-    if (is_tagged(send.state.send.kind) && send.via->remote().defers()) [[unlikely]] {
+    if (is_tagged(send.state.send.kind) && send.via->remote().deferred().empty()) [[unlikely]] {
         defer(send);
         return;
     }
@@ -195,7 +195,8 @@ void start_with(request& send, const protocol& chosen) {
     send.pending.progress = progress_queued;
     ep& via = *send.via;
     if (chosen.progress(send) == UCS_ERR_NO_RESOURCE) {
-        (chosen.memory_lane ? via.remote().rma_lane() : via.lane()).pending_add(send.pending);
+        (chosen.memory_lane ? via.remote().lanes().rma_lane() : via.lane())
+            .pending_add(send.pending);
     }
 }
 
@@ -208,7 +209,7 @@ void finish_send(request& send, ucs_status_t status) {
     release_id(send);
     ep* via = send.via;
     if (state.rts_counted) [[unlikely]]
-        via->remote().rts_lost(send);
+        via->remote().deferred().rts_lost(send);
     if (state.holds != nullptr) {
         state.holds->release();
         complete(send, status);
@@ -229,8 +230,8 @@ void abort_send(request& send, ucs_status_t status) {
     peer& to = send.via->remote();
     if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     release_id(send);
-    to.rts_lost(send);
-    if (state.proto == nullptr) to.undefer(send);
+    to.deferred().rts_lost(send);
+    if (state.proto == nullptr) to.deferred().undefer(send);
     send.via->unqueue(send);
     if (state.parts.count == 0) {
         finish_send(send, status);

@@ -24,12 +24,13 @@ std::size_t shortest_chunk(const peer& remote) noexcept {
 }  // namespace
 
 bool is_striped(const peer& remote, std::size_t length) noexcept {
-    return remote.rail_count() > 1 && length / 2 >= shortest_chunk(remote);
+    return remote.lanes().rail_count() > 1 && length / 2 >= shortest_chunk(remote);
 }
 
 std::size_t rails_for(const peer& remote, std::size_t length) noexcept {
-    if (!is_striped(remote, length)) return std::min<std::size_t>(remote.rail_count(), 1);
-    return std::min<std::size_t>(remote.rail_count(), remote.owner().owner().options().rndv_rails);
+    if (!is_striped(remote, length)) return std::min<std::size_t>(remote.lanes().rail_count(), 1);
+    return std::min<std::size_t>(remote.lanes().rail_count(),
+                                 remote.owner().owner().options().rndv_rails);
 }
 
 std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortest,
@@ -44,7 +45,7 @@ std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortes
 double rails_bandwidth(const peer& remote, std::size_t length) noexcept {
     double sum = 0;
     for (std::size_t i = 0; i < rails_for(remote, length); ++i)
-        sum += remote.attr_of(remote.rail(i)).bandwidth;
+        sum += remote.lanes().rail(i).attr().bandwidth;
     return sum;
 }
 
@@ -75,23 +76,24 @@ bool striped_access::begin(peer& remote, const striped_work& work, uct::completi
     try {
         std::vector<rail> rails;
         std::size_t most = work.length;
-        for (std::size_t i = 0; i < remote.rail_count() && rails.size() < work.most_rails; ++i) {
-            const wireup::lane& each = remote.rail(i);
+        for (std::size_t i = 0; i < remote.lanes().rail_count() && rails.size() < work.most_rails;
+             ++i) {
+            const lane& each = remote.lanes().rail(i);
             const uct::remote_memory* const memory = work.memory->key_for(each.device);
             if (memory == nullptr) continue;
-            const double nominal = std::max(1.0, remote.attr_of(each).bandwidth);
+            const double nominal = std::max(1.0, each.attr().bandwidth);
             rails.push_back({each.endpoint.get(), memory, nominal, each.share.weight(nominal)});
-            most = std::min(most, remote.attr_of(each).max_rma);
+            most = std::min(most, each.attr().max_rma);
         }
         if (rails.size() < 2) return false;
         const std::size_t longest = std::min(most, longest_chunk);
-        if (remote.share_of(*rails.front().lane)->is_due()) {
+        if (remote.lanes().share_of(*rails.front().lane)->is_due()) {
             share_to_learn(rails, work.length, shortest_chunk(remote), longest);
         } else {
             share_out(rails, work.length, shortest_chunk(remote), longest);
         }
         auto* const access = new striped_access(remote, work, std::move(rails), whole, wanted);
-        remote.add(*access);
+        remote.striped.push_back(*access);
         ++whole.count;
         access->post_chunks();
     } catch (const std::bad_alloc&) {
@@ -169,7 +171,7 @@ void striped_access::ended(chunk& finished, ucs_status_t status) noexcept {
     // the data can then be sent by another method.
     if (failure_ == UCS_OK || mem::is_out_of_devices_reach(status)) failure_ = status;
     // Without its message lane the connection ends, also for the rails that still work.
-    if (!peer_.carries_messages(*used_rail.lane)) return;
+    if (!peer_.lanes().carries_messages(*used_rail.lane)) return;
     for (rail& each : rails_) {
         if (each.failure == UCS_OK) each.failure = status;
     }
@@ -196,12 +198,13 @@ void striped_access::post_chunks() noexcept {
 void striped_access::learn_shares() noexcept {
     double all = 0;
     for (const rail& each : rails_) {
-        if (each.failure != UCS_OK || peer_.share_of(*each.lane) == nullptr) return;
+        if (each.failure != UCS_OK || peer_.lanes().share_of(*each.lane) == nullptr) return;
         if (each.chunk_length > work_.length / (rails_.size() * chunks_to_learn_from)) return;
         all += each.carried / each.nominal;
     }
     for (const rail& each : rails_) {
-        peer_.share_of(*each.lane)
+        peer_.lanes()
+            .share_of(*each.lane)
             ->learn(each.carried / each.nominal, all / static_cast<double>(rails_.size()));
     }
 }

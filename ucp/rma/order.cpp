@@ -123,7 +123,7 @@ void ep::request_confirmation() {
         return;
     tracker_->requested = tracker_->posted;
     const wire::confirm_header header{remote_id_, tracker_->requested};
-    remote_->send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
+    remote_->control().send(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
 }
 
 bool ep::confirm(std::uint64_t count, ucs_status_t status) {

@@ -19,11 +19,11 @@ std::size_t pack_data(void* arg, void* into, std::size_t) {
 ucs_status_t put(request& send) {
     auto& state = send.as<remote_op>();
     const peer& to = send.via->remote();
-    uct::ep& lane = to.rma_lane();
+    uct::ep& lane = to.lanes().rma_lane();
     const std::size_t length = state.buffer.length();
-    const uct::remote_place target{state.address, state.key->key_for(to.rma_device())};
+    const uct::remote_place target{state.address, state.key->key_for(to.lanes().rma_device())};
     const void* const bytes = state.buffer.contiguous();
-    if (bytes != nullptr && length <= to.rma_attr().max_put_short) {
+    if (bytes != nullptr && length <= to.lanes().rma_attr().max_put_short) {
         return lane.put_short(bytes, length, target);
     }
     const ssize_t sent = lane.put_bcopy(pack_data, &send, target);
@@ -48,7 +48,7 @@ void flushed(uct::completion& parts) noexcept {
 ucs_status_t progress_flush(request& send) {
     send_state& state = send.state.send;
     state.parts = {.done = flushed, .count = 1};
-    const ucs_status_t status = send.via->remote().rma_lane().flush(&state.parts);
+    const ucs_status_t status = send.via->remote().lanes().rma_lane().flush(&state.parts);
     if (status == UCS_INPROGRESS) return UCS_OK;
     state.parts.count = 0;
     if (status == UCS_ERR_NO_RESOURCE) return status;

@@ -91,12 +91,13 @@ const protocol& choose(const request& started) {
     const peer& to = started.via->remote();
     const std::size_t length = state.buffer.length();
     const bool put = state.kind == send_kind::put;
-    if (to.rail_count() > 0) {
+    if (to.lanes().rail_count() > 0) {
         // The device needs no help of the memory's owner, which may be busy or make no progress at
         // all.
-        if (state.key->key_for(to.rma_device()) == nullptr)
+        if (state.key->key_for(to.lanes().rma_device()) == nullptr)
             return put ? rma_put_messages : rma_get_messages;
-        return put && length <= to.rma_attr().max_put_bcopy ? rma_put_copied : rma_single_copy;
+        return put && length <= to.lanes().rma_attr().max_put_bcopy ? rma_put_copied
+                                                                    : rma_single_copy;
     }
     const lane_set lanes = lane_set_for(to, length);
     if (lanes.rma != nullptr &&

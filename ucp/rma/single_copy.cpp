@@ -58,11 +58,11 @@ bool copy_striped(request& send) noexcept {
 ucs_status_t copy_rest(request& send) {
     auto& state = send.as<remote_op>();
     if (copy_striped(send)) return UCS_OK;
-    uct::ep* lane = send.via->remote().rma();
+    uct::ep* lane = send.via->remote().lanes().rma();
     if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
-    const uct::iface_attr& attr = send.via->remote().rma_attr();
+    const uct::iface_attr& attr = send.via->remote().lanes().rma_attr();
     const uct::remote_memory* const memory =
-        attr.keyed ? state.key->key_for(send.via->remote().rma_device()) : nullptr;
+        attr.keyed ? state.key->key_for(send.via->remote().lanes().rma_device()) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
     const auto pieces_view = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
@@ -90,7 +90,7 @@ void copied(uct::completion& parts) noexcept {
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
     if (status == UCS_ERR_UNSUPPORTED && send.state.send.holds == nullptr) {
-        send.via->remote().drop_rma(rma_state::refused);
+        send.via->remote().setup().drop_rma(rma_state::refused);
         return use_messages(send);
     }
     if (mem::is_out_of_devices_reach(status) && send.state.send.holds == nullptr) {
@@ -99,7 +99,7 @@ void copied(uct::completion& parts) noexcept {
     if (status != UCS_OK && send.state.send.holds == nullptr) {
         ucs::log::error(proto_log, "a {} of {} bytes at {:#x} in the memory of {} failed: {}",
                         traits(send.state.send.kind).title, send.state.send.buffer.length(),
-                        send.as<remote_op>().address, send.via->remote().peer_name(),
+                        send.as<remote_op>().address, send.via->remote().lanes().peer_name(),
                         ucs_status_string(status));
     }
     finish_send(send, status);

@@ -39,9 +39,15 @@ ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
     return nullptr;
 }
 
+// A reply that `key`, our endpoint, owes has left or is not needed any more.
+void reply_ended(worker& owner, std::uint64_t key, bool /*is_stopped*/) {
+    if (ep* const replying = owner.find_ep(key); replying != nullptr) replying->reply_sent();
+}
+
 template<class Header>
 void send_reply_message(const ep& to, wire::id id, const Header& header) {
-    to.remote().send_control(id, std::as_bytes(std::span(&header, 1)), {}, to.id());
+    to.remote().control().send(id, std::as_bytes(std::span(&header, 1)), {},
+                               {reply_ended, to.id()});
 }
 
 void refuse(worker& owner, const ep& requester, const char* operation, std::uint64_t length,

@@ -118,7 +118,7 @@ uct::preparation preparation_for(const peer& with, std::span<std::byte> bytes,
                                  uct::memory_access access, uct::memory_user user) noexcept {
     uct::preparation all;
     for (std::size_t i = 0; i < rails_for(with, bytes.size()); ++i) {
-        const auto one = with.domain_of(with.rail(i))->preparation_of(bytes, access, user);
+        const auto one = with.lanes().rail(i).domain()->preparation_of(bytes, access, user);
         all.seconds += one.seconds;
         all.lasts = all.lasts && one.lasts;
     }
@@ -137,7 +137,7 @@ rndv_method choose_method(const request& receive, const ep& from, bool readable)
 bool pays_in_place(const request& send, uct::memory_user user) noexcept {
     const peer& to = send.via->remote();
     auto* const buffer = static_cast<const std::byte*>(send.state.send.buffer.contiguous());
-    if (to.rail_count() == 0 || buffer == nullptr) return true;
+    if (to.lanes().rail_count() == 0 || buffer == nullptr) return true;
     const std::size_t length = send.state.send.buffer.length();
     const lane_set lanes = lane_set_for(to, length);
     if (lanes.options->scheme != rndv_scheme::automatic) {

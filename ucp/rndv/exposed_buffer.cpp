@@ -16,8 +16,8 @@ namespace {
 // Returns this worker's memory domain for the lane that leads to this device of the peer, or
 // nullptr if no lane does.
 uct::memory_domain* domain_of_lane_to(const peer& remote, std::uint8_t device) noexcept {
-    for (std::size_t i = 0; i < remote.rail_count(); ++i) {
-        if (remote.rail(i).device == device) return remote.domain_of(remote.rail(i));
+    for (std::size_t i = 0; i < remote.lanes().rail_count(); ++i) {
+        if (remote.lanes().rail(i).device == device) return remote.lanes().rail(i).domain();
     }
     return nullptr;
 }
@@ -26,15 +26,15 @@ uct::memory_domain* domain_of_lane_to(const peer& remote, std::uint8_t device) n
 
 std::unique_ptr<exposed_buffer> expose(const peer& to, std::span<std::byte> bytes,
                                        uct::memory_access allowed) noexcept {
-    if (to.rail_count() == 0) return nullptr;
+    if (to.lanes().rail_count() == 0) return nullptr;
     const std::size_t rails = rails_for(to, bytes.size());
     try {
         auto made = std::make_unique<exposed_buffer>();
         for (std::size_t i = 0; i < rails; ++i) {
-            const wireup::lane& each = to.rail(i);
-            auto shared = to.domain_of(each)->expose(bytes, allowed);
+            const lane& each = to.lanes().rail(i);
+            auto shared = each.domain()->expose(bytes, allowed);
             if (shared) {
-                made->shared.push_back({to.own_device(each), std::move(*shared)});
+                made->shared.push_back({each.own_device, std::move(*shared)});
                 if (packed_keys_length(*made) > longest_exposed_keys) made->shared.pop_back();
             }
             if (made->shared.empty()) return nullptr;
@@ -68,7 +68,7 @@ std::size_t pack_keys(const exposed_buffer& from, std::byte* into) noexcept {
 std::unique_ptr<mem::access_path> take_keys(const ep& from, std::span<const std::byte> from_peer,
                                             uct::memory_access wanted) noexcept try {
     const peer& remote = from.remote();
-    if (remote.rail_count() == 0 || from_peer.size() > longest_exposed_keys) return nullptr;
+    if (remote.lanes().rail_count() == 0 || from_peer.size() > longest_exposed_keys) return nullptr;
     const std::vector<std::byte> copy = uct::peer_bytes(from_peer.data(), from_peer.size()).copy();
     std::span<const std::byte> keys(copy);
     auto made = std::make_unique<mem::access_path>();
@@ -84,7 +84,7 @@ std::unique_ptr<mem::access_path> take_keys(const ep& from, std::span<const std:
         }
         keys = keys.subspan(2 + length);
     }
-    return made->key_for(remote.rma_device()) != nullptr ? std::move(made) : nullptr;
+    return made->key_for(remote.lanes().rma_device()) != nullptr ? std::move(made) : nullptr;
 } catch (const std::bad_alloc&) {
     return nullptr;
 }

@@ -39,7 +39,7 @@ ucs_status_t progress_stream(request& send) {
     const config& options = send.owner->owner().options();
     const peer& to = send.via->remote();
     // Exposing memory by keys costs time.
-    const bool free_to_read = to.rma() != nullptr && to.rail_count() == 0;
+    const bool free_to_read = to.lanes().rma() != nullptr && to.lanes().rail_count() == 0;
     return send_rts(send, options.scheme == rndv_scheme::automatic && free_to_read);
 }
 

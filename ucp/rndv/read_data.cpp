@@ -19,7 +19,7 @@ bool register_buffer(const request& receive, const peer& from) noexcept {
     if (buffer == nullptr) return true;
     const std::size_t length = state.info.length;
     for (std::size_t i = 0; i < rails_for(from, length); ++i) {
-        uct::memory_domain& device = *from.domain_of(from.rail(i));
+        uct::memory_domain& device = *from.lanes().rail(i).domain();
         const ucs_status_t status = device.prepare({buffer, length}, uct::memory_access::change);
         if (status != UCS_OK && i == 0) return false;
     }
@@ -37,7 +37,7 @@ bool keep_keys(request& receive, std::unique_ptr<mem::access_path> memory) noexc
 
 uct::remote_place source_of(const rndv_recv& state, const peer& from) noexcept {
     if (!state.has_exposed) return {state.remote_address};
-    return {state.exposed->address, state.exposed->path->key_for(from.rma_device())};
+    return {state.exposed->address, state.exposed->path->key_for(from.lanes().rma_device())};
 }
 
 bool is_wanted(const uct::completion& parts) noexcept {
@@ -65,13 +65,13 @@ bool read_striped(request& receive) noexcept {
 // lane has no room now.
 ucs_status_t read_pieces(request& receive) {
     auto& state = receive.as<rndv_recv>();
-    uct::ep* lane = receive.via->remote().rma();
+    uct::ep* lane = receive.via->remote().lanes().rma();
     if (lane == nullptr) {  // the system refused another receive meanwhile
         state.parts.status = UCS_ERR_UNSUPPORTED;
         return UCS_OK;
     }
     if (read_striped(receive)) return UCS_OK;
-    const uct::iface_attr& attr = receive.via->remote().rma_attr();
+    const uct::iface_attr& attr = receive.via->remote().lanes().rma_attr();
     const uct::remote_place from = source_of(state, receive.via->remote());
     if (attr.keyed && from.in == nullptr) {  // the lanes were made anew meanwhile
         state.parts.status = UCS_ERR_INVALID_ADDR;
@@ -106,8 +106,9 @@ ucs_status_t progress_read(uct::pending_request& queued) noexcept {
 // exposed nothing on the device of today's lane.
 bool is_readable(const peer& from, const rts_info& message) noexcept {
     if (message.address == 0) return false;
-    if (!from.rma_attr().keyed) return true;
-    return message.memory != nullptr && message.memory->key_for(from.rma_device()) != nullptr;
+    if (!from.lanes().rma_attr().keyed) return true;
+    return message.memory != nullptr &&
+           message.memory->key_for(from.lanes().rma_device()) != nullptr;
 }
 
 bool prepare_read(request& receive, const peer& from,
@@ -120,7 +121,7 @@ void read_data(request& receive, std::size_t end) {
     receive.as<rndv_recv>().end = end;
     receive.pending.progress = progress_read;
     if (progress_read(receive.pending) == UCS_ERR_NO_RESOURCE) {
-        receive.via->remote().rma()->pending_add(receive.pending);
+        receive.via->remote().lanes().rma()->pending_add(receive.pending);
     }
 }
 
@@ -135,7 +136,7 @@ void rndv_drop_read(uct::pending_request& queued) noexcept {
 
 void unqueue_read(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
-    receive.via->remote().rma_lane().pending_remove(receive.pending);
+    receive.via->remote().lanes().rma_lane().pending_remove(receive.pending);
     if (--receive.as<rndv_recv>().parts.count == 0) end_access(receive.as<rndv_recv>());
 }
 

@@ -54,8 +54,8 @@ void rndv_receive(request& receive, ep& from, rts_info message) {
     // The lanes of an endpoint that waits for its peer's reply may not be connected yet, and they
     // may be replaced while a read waits in them.
     const bool is_reached =
-        wireup::is_established(from.connection()) && from.remote().rma() != nullptr;
-    const bool keyed = is_reached && from.remote().rma_attr().keyed;
+        wireup::is_established(from.connection()) && from.remote().lanes().rma() != nullptr;
+    const bool keyed = is_reached && from.remote().lanes().rma_attr().keyed;
     const bool readable =
         is_reached && state.buffer.in_memory() && is_readable(from.remote(), message);
     state.keyed = keyed;
@@ -103,8 +103,8 @@ bool send_rtr(request& receive, std::uint64_t address, std::uint64_t from) {
     std::array<std::byte, longest_exposed_keys> keys;
     const std::size_t length =
         address != 0 && state.has_exposed ? pack_keys(*state.exposed, keys.data()) : 0;
-    if (to.send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)),
-                        std::span(keys).first(length))) {
+    if (to.control().send(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)),
+                          std::span(keys).first(length), {rndv_request_ended, state.local_id})) {
         return true;
     }
     release_receive_id(receive);
@@ -196,7 +196,7 @@ void data_arrived(request& receive, std::size_t length) {
     state.offset += length;
     if (state.offset != state.info.length) return;
     const peer& from = receive.via->remote();
-    const bool in_host = from.connected() && from.am_attr().reach == uct::scope::host;
+    const bool in_host = from.lanes().is_open() && from.lanes().am_attr().reach == uct::scope::host;
     if (state.outcome == UCS_OK && state.started != 0) {
         const double took = note_rate(receive);
         if (in_host) receive.owner->streaming().observe(state.info.length, took);
@@ -263,7 +263,7 @@ void data_read(uct::completion& parts) noexcept {
     const ucs_status_t status = parts.status;
     if (!end_transfer(receive)) return;
     if (status == UCS_ERR_UNSUPPORTED) {
-        receive.via->remote().drop_rma(rma_state::refused);
+        receive.via->remote().setup().drop_rma(rma_state::refused);
         stream_instead(receive);
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
@@ -295,7 +295,7 @@ void end_read(request& receive, ucs_status_t status) {
     if (status != UCS_OK && status != UCS_ERR_CONNECTION_RESET) {
         ucs::log::error(proto_log,
                         "{} bytes of a message could not be read from the memory of {}: {}",
-                        receive.state.recv.info.length, receive.via->remote().peer_name(),
+                        receive.state.recv.info.length, receive.via->remote().lanes().peer_name(),
                         ucs_status_string(status));
     }
     finish_receive(receive, status);
@@ -324,7 +324,7 @@ void confirm_read(request& receive, ucs_status_t status) {
 
 void send_ats(const ep& from, std::uint64_t send, ucs_status_t status, std::uint64_t reply) {
     const wire::ats_header header{send, status, reply, from.remote_id()};
-    from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
+    from.remote().control().send(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
 namespace {
@@ -340,7 +340,7 @@ void end_sender_part(request& receive, ucs_status_t status) {
 // The sender has written its part, or could not write it.
 void on_written(request& receive, ucs_status_t status) {
     auto& state = receive.as<rndv_recv>();
-    if (state.holds != nullptr) state.holds->let_go(receive);
+    if (state.holds != nullptr) state.holds->kept().let_go(receive);
     state.unwritten = status != UCS_OK && status != UCS_ERR_CANCELED;
     end_sender_part(receive, status == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : UCS_OK);
 }
@@ -404,19 +404,19 @@ void abort_receive(request& receive, ucs_status_t status) {
     peer& from = receive.via->remote();
     receive.via->remove_recv(receive);
     receive.via = nullptr;
-    if (written) from.keep(receive);
+    if (written) from.kept().keep(receive);
 }
 
 void rndv_abandon(request& receive) {
     end_sender_part(receive, UCS_OK);  // the receive has its status already
 }
 
-void rndv_request_dropped(worker& owner, std::uint64_t reply) {
-    request** const found = owner.recv_ids().find(reply);
+void rndv_request_ended(worker& owner, std::uint64_t reply, bool is_stopped) {
+    request** const found = is_stopped ? owner.recv_ids().find(reply) : nullptr;
     if (found == nullptr || (*found)->as<rndv_recv>().awaits != rndv_reply::written) return;
     request& receive = **found;
     if (receive.state.recv.holds != nullptr) {
-        receive.state.recv.holds->let_go(receive);
+        receive.state.recv.holds->kept().let_go(receive);
         rndv_abandon(receive);
     } else {
         static_cast<void>(forget_sender(receive));

@@ -26,12 +26,12 @@ void rndv_listen(worker& owner, uct::iface& iface);
 // Aborts a matched receive whose sender was forgotten.
 void abort_receive(request& receive, ucs_status_t status);
 
-// The sender of a receive that was aborted before is gone, see peer::keep: the receive ends as soon
-// as no lane of ours writes into the buffer.
+// The sender of a receive that was aborted before is gone, see kept_operations: the receive ends as
+// soon as no lane of ours writes into the buffer.
 void rndv_abandon(request& receive);
 
-// The data request of the receive `reply` was dropped before it left, and its endpoint is over or
-// about to fail: the sender does not write into the buffer.
-void rndv_request_dropped(worker& owner, std::uint64_t reply);
+// The data request of the receive `reply` has left or was dropped. `is_stopped`: it was dropped,
+// and its endpoint is over or about to fail: the sender does not write into the buffer.
+void rndv_request_ended(worker& owner, std::uint64_t reply, bool is_stopped);
 
 }  // namespace ucp

@@ -31,13 +31,14 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
     // In mode PEER a send may be aborted at any time, and the program gets its memory back at once.
     const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
-    const wire::rts_header header{state.first_word,
-                                  state.buffer.length(),
-                                  send.via->remote_id(),
-                                  state.local_id,
-                                  address,
-                                  lasting ? 0 : wire::rts_confirm,
-                                  state.rts_counted ? send.via->remote().stop_mark() : 0};
+    const wire::rts_header header{
+        state.first_word,
+        state.buffer.length(),
+        send.via->remote_id(),
+        state.local_id,
+        address,
+        lasting ? 0 : wire::rts_confirm,
+        state.rts_counted ? send.via->remote().deferred().stop_mark() : 0};
     std::memcpy(into, &header, sizeof header);
     if (state.header_length > 0) {  // header of an active message
         std::memcpy(static_cast<std::byte*>(into) + sizeof header, state.header,
@@ -56,8 +57,8 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
 bool is_readable(request& send) {
     auto& state = send.as<rndv_send>();
     const peer& to = send.via->remote();
-    if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
-    if (to.rail_count() == 0 || state.exposed != nullptr) return true;
+    if (to.lanes().rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
+    if (to.lanes().rail_count() == 0 || state.exposed != nullptr) return true;
     state.copies = state.copies || !pays_in_place(send, uct::memory_user::peer);
     if (state.copies) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
@@ -73,7 +74,7 @@ void keep_exposed(request& send) {
     auto& state = send.as<rndv_send>();
     if (state.exposed == nullptr || state.local_id == 0 || state.parts.count != 0) return;
     state.exposed->send = state.local_id;
-    send.via->remote().keep_exposed(std::move(state.exposed));
+    send.via->remote().kept().keep_exposed(std::move(state.exposed));
 }
 
 void end_rndv(request& send) {
@@ -112,7 +113,7 @@ void begin_write(request& send, const wire::rtr_header& where, std::span<const s
 // ran when its memory had been read.
 void notify_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
     const wire::atp_header header{reply, status};
-    to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
+    to.control().send(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
 }
 
 // Logs an invalid message; a peer may send anything.
@@ -135,10 +136,10 @@ peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_
     const ep* const over = owner.find_ep(asked.ep);
     if (over != nullptr) return &over->remote();
     peer* const named =
-        owner.find_peer_if(asked.uid, [](const peer& each) { return each.connected(); });
-    if (named == nullptr || named->has_room_for_strangers()) return named;
+        owner.find_peer_if(asked.uid, [](const peer& each) { return each.lanes().is_open(); });
+    if (named == nullptr || named->control().has_room_for_strangers()) return named;
     const std::uint64_t connection = owner.connection_of(message);
-    if (connection != 0 && connection == named->connection()) return named;
+    if (connection != 0 && connection == named->connection) return named;
     reject(owner, "a request for data", asked.request,
            "is gone, and too many replies wait for its receiver");
     return nullptr;
@@ -155,7 +156,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         peer* const receiver = find_asking(owner, header, message);
         if (receiver == nullptr) return;
-        receiver->release_exposed(header.request);
+        receiver->kept().release_exposed(header.request);
         // The receive must not end before it knows that its buffer is not written any more.
         if (header.address != 0) notify_receive(*receiver, header.reply, UCS_ERR_CANCELED);
         return;
@@ -167,13 +168,13 @@ void on_rtr(void* arg, uct::peer_bytes message) {
                "has sent no RTS yet, or is being written already");
     } else {
         peer& receiver = send->via->remote();
-        const bool more = receiver.on_rts_answered(*send);
+        const bool more = receiver.deferred().on_rts_answered(*send);
         if (header.address != 0) {
             begin_write(*send, header, key);
         } else {
             begin_stream(*send, header.reply);
         }
-        if (more) receiver.send_deferred();  // after the data
+        if (more) receiver.deferred().resume();  // after the data
     }
 }
 
@@ -295,7 +296,7 @@ void begin_write(request& send, const wire::rtr_header& where, std::span<const s
     const peer& to = send.via->remote();
     const bool known = state.exposed != nullptr;  // to the devices, since the RTS was sent
     state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
-    if (to.rail_count() > 0 && !take_target(send, key)) {
+    if (to.lanes().rail_count() > 0 && !take_target(send, key)) {
         notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }
@@ -317,14 +318,14 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         // If the endpoint of the send is gone as well, the receiver learns the end of the endpoint.
         const ep* const over = owner.find_ep(header.ep);
         if (over == nullptr) return;
-        over->remote().release_exposed(header.request);
+        over->remote().kept().release_exposed(header.request);
         if (header.reply != 0) notify_receive(over->remote(), header.reply, UCS_ERR_CANCELED);
         return;
     }
     const ucs_status_t status = wire::known_status(header.status);
     uct::completion& parts = send->state.send.parts;
     peer& receiver = send->via->remote();
-    const bool more = receiver.on_rts_answered(*send);
+    const bool more = receiver.deferred().on_rts_answered(*send);
     const bool is_writing = parts.count != 0 || send->state.send.proto == &atp_phase;
     if (!send->state.send.proto->rendezvous || (is_queued(*send) && !is_writing)) {
         reject(owner, "the end of a transfer", header.request, "has sent no RTS");
@@ -339,7 +340,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         release_id(*send);
         if (parts.status == UCS_OK) parts.status = status;
     }
-    if (more) receiver.send_deferred();
+    if (more) receiver.deferred().resume();
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ uct::remote_place place_of(const request& send) noexcept {
     const auto& state = send.as<rndv_send>();
     const mem::access_path* const memory =
         state.exposed != nullptr ? state.exposed->path.get() : nullptr;
-    const std::uint8_t device = send.via->remote().rma_device();
+    const std::uint8_t device = send.via->remote().lanes().rma_device();
     return {state.target + state.offset, memory == nullptr ? nullptr : memory->key_for(device)};
 }
 
@@ -41,7 +41,8 @@ bool write_striped(request& send) noexcept {
 // receiver. UCS_ERR_UNSUPPORTED: that is not possible.
 ucs_status_t write_and_notify(request& send, uct::ep& lane) {
     auto& state = send.as<rndv_send>();
-    if (state.offset > 0 || !send.via->remote().carries_messages(lane)) return UCS_ERR_UNSUPPORTED;
+    if (state.offset > 0 || !send.via->remote().lanes().carries_messages(lane))
+        return UCS_ERR_UNSUPPORTED;
     const uct::iov all{const_cast<void*>(state.buffer.contiguous()), state.end};
     const wire::atp_header header{state.reply, UCS_OK};
     ++state.parts.count;
@@ -102,17 +103,18 @@ ucs_status_t await_copied(send_state& state, uct::ep& lane) {
 ucs_status_t write_rest(request& send) {
     auto& state = send.as<rndv_send>();
     const peer& to = send.via->remote();
-    uct::ep* lane = to.rma();
+    uct::ep* lane = to.lanes().rma();
     const bool in_place = state.buffer.contiguous() != nullptr && !state.copies;
-    if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
+    if (lane == nullptr || (!in_place && !to.lanes().rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
     if (in_place && write_striped(send)) return UCS_OK;
     if (in_place && state.written == written_part::all) {
         const ucs_status_t status = write_and_notify(send, *lane);
         if (status != UCS_ERR_UNSUPPORTED) return status;
     }
     while (state.offset < state.end) {
-        const ucs_status_t status = in_place ? write_in_place(send, *lane, to.rma_attr().max_rma)
-                                             : write_copied(send, *lane);
+        const ucs_status_t status = in_place
+                                        ? write_in_place(send, *lane, to.lanes().rma_attr().max_rma)
+                                        : write_copied(send, *lane);
         if (status != UCS_OK) return status;
     }
     return in_place ? UCS_OK : await_copied(state, *lane);

@@ -89,7 +89,7 @@ void stream_notify_no_reader(ep& closing) {
         return;
     }
     const wire::stream_credit_header header{closing.remote_id(), wire::no_reader};
-    closing.remote().send_control(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
+    closing.remote().control().send(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
 }
 
 }  // namespace ucp

@@ -216,7 +216,7 @@ void stream_channel::note_taken(std::size_t length) {
     if (limit - granted_ < window_ / 2 || limit < granted_ || owner_.incoming_over()) return;
     granted_ = limit;
     const wire::stream_credit_header header{owner_.remote_id(), limit};
-    owner_.remote().send_control(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
+    owner_.remote().control().send(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
 }
 
 void stream_channel::end_receives(ucs_status_t status) {

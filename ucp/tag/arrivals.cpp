@@ -228,8 +228,8 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
 void tag_matcher::finish_assembly(const assembly& done) {
     request* receiver = done.receiver;
     if (receiver != nullptr && receiver->via != nullptr && done.total >= observed_length &&
-        receiver->via->remote().connected() &&
-        receiver->via->remote().am_attr().reach == uct::scope::host) {
+        receiver->via->remote().lanes().is_open() &&
+        receiver->via->remote().lanes().am_attr().reach == uct::scope::host) {
         const double took = static_cast<double>(ucs::time::now() - done.started) * 1e-9;
         owner_.streaming().observe(done.total - done.first, took);
     }
@@ -298,7 +298,7 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
 // cut off.
 void tag_matcher::note_sends_deferred(const ep& sender, std::uint32_t round) noexcept {
     if (round == 0) return;
-    sender.remote().on_sends_deferred(sender.remote_id(), round);
+    sender.remote().deferred().on_peer_defers(sender.remote_id(), round);
     if (expected_.size() > 0) memory_.missed();
 }
 

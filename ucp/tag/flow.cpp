@@ -17,7 +17,7 @@ namespace {
 
 void send_credit_message(const ep& endpoint, wire::id id) {
     const wire::credit_header header{endpoint.remote_id()};
-    endpoint.remote().send_control(id, std::as_bytes(std::span(&header, 1)));
+    endpoint.remote().control().send(id, std::as_bytes(std::span(&header, 1)));
 }
 
 void on_credit_request(worker& owner, const wire::credit_header& header) {
@@ -27,13 +27,13 @@ void on_credit_request(worker& owner, const wire::credit_header& header) {
 
 void on_credit_grant(worker& owner, const wire::credit_header& header) {
     ep* const endpoint = owner.find_ep(header.ep);
-    if (endpoint != nullptr) endpoint->remote().credits_granted(*endpoint);
+    if (endpoint != nullptr) endpoint->remote().credits().on_granted(*endpoint);
 }
 
 // Handles a request for more RTS messages; a repeated one changes nothing.
 void on_more_rts(worker& owner, const wire::more_header& header) {
     ep* const endpoint = owner.find_ep(header.ep);
-    if (endpoint != nullptr) endpoint->remote().on_more_rts_allowed(header.stopped);
+    if (endpoint != nullptr) endpoint->remote().deferred().on_more_allowed(header.stopped);
 }
 
 // Returns the bytes that `count` stored RTS messages take, each with keys of the greatest length.
@@ -93,7 +93,7 @@ void unexpected_memory::request_more_rts() noexcept {
     while (!deferring_peers_.empty()) {
         peer& sender = deferring_peers_.front();
         deferring_peers_.pop_front();
-        sender.request_more_rts();
+        sender.deferred().request_more();
     }
 }
 

@@ -405,7 +405,7 @@ void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request,
 
 void tag_matcher::answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status) {
     const wire::ack_header header{sender_request, status};
-    to.remote().send_control(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
+    to.remote().control().send(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
 }
 
 }  // namespace ucp

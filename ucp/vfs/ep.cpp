@@ -6,13 +6,14 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/explain.hpp"
 
 namespace ucp {
 
 namespace {
 
 void describe_lanes(ucs::vfs::directory& into, const peer& remote) {
-    for (const peer::lane_in_use& lane : remote.lanes_in_use()) {
+    for (const wireup::lane_in_use& lane : wireup::lanes_in_use(remote)) {
         into.folder(std::to_string(lane.index), [lane](ucs::vfs::directory& folder) {
             folder.file("transport", [lane] { return std::string(lane.where->transport); });
             folder.file("device", [lane] { return std::string(lane.where->device); });
@@ -26,7 +27,7 @@ void describe_lanes(ucs::vfs::directory& into, const peer& remote) {
 
 void ep::describe(ucs::vfs::directory& into) const {
     into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
-    into.file("peer_name", [this] { return remote_->worker_name(); });
+    into.file("peer_name", [this] { return remote_->identity().worker_name(); });
     into.file("peer_uid", [this] { return fmt::format("{:x}", remote_->uid()); });
     into.file("state", [this] { return std::string(wireup::name(state_)); });
     into.file("failure", [this] { return std::string(ucs_status_string(failure_)); });
@@ -39,9 +40,9 @@ void ep::describe(ucs::vfs::directory& into) const {
     if (const stream_channel* const opened = opened_stream_of(*this))
         into.folder("stream", *opened);
     into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, *remote_); });
-    into.file("lanes", [this] { return remote_->explain_lanes(); });
-    into.file("transports", [this] { return remote_->explain_transports(); });
-    into.file("protocols", [this] { return remote_->explain_protocols(); });
+    into.file("lanes", [this] { return wireup::explain_lanes(*remote_); });
+    into.file("transports", [this] { return wireup::explain_transports(*remote_); });
+    into.file("protocols", [this] { return wireup::explain_protocols(*remote_); });
     into.file("info", [this] { return info(); });
 }
 

@@ -8,6 +8,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -59,9 +60,9 @@ void note(const ep& to, const arrival_facts& facts) {
     // Then the peer's lack of credits shows when the endpoint requests them.
     const state current = to.connection();
     if (current != state::idle && current != state::requested) return;
-    if (facts.full) to.remote().begin_without_credits();
-    to.remote().learn_process(facts.process);
-    if (facts.connection != 0) to.remote().learn_connection(facts.connection);
+    if (facts.full) to.remote().credits().begin_without();
+    to.remote().setup().learn_process(facts.process);
+    if (facts.connection != 0) to.remote().connection = facts.connection;
 }
 
 ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_bytes& message) {
@@ -75,15 +76,16 @@ ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_b
 }
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
-    type = with_flag(type, wire::over_pair, connects(type) && from.remote().in_pairs());
+    type = with_flag(type, wire::over_pair,
+                     connects(type) && in_pairs(from.remote().pairing().state()));
     // The peer starts to send as soon as it has this message.
     type = with_flag(type, wire::no_credits, !from.owner().matcher().memory().can_grant());
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 
 void send(ep& from, wireup_header header, std::span<const std::byte> body) {
-    from.remote().seal(header, body);
-    from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
+    seal(from.remote().identity(), header, body);
+    from.remote().control().send(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
 // The message was sent to a worker that had this address before. Nothing in it can be proven here.
@@ -99,8 +101,8 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 // A message that connects makes its endpoint ready, and a ready endpoint needs lanes. Its peer
 // object may have none yet: a bind tells a client its peer only now, and an endpoint may have been
 // moved to another peer object, because the worker has given another address than its client
-// (peer::hand_over_waiting). A message that finds no lanes came without paired lanes, so none are
-// made here.
+// (lane_setup::hand_over_waiting). A message that finds no lanes came without paired lanes, so none
+// are made here.
 bool ensure_lanes(ep& about) {
     return about.ensure_lanes(pairs::excluded);
 }
@@ -158,9 +160,9 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
 bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& header,
                            std::span<const std::byte> address) {
     const peer& claimed = served.remote();
-    if (!claimed.is_claimed() || !is_waiting(served.connection())) return true;
-    if (claimed.has_address(address)) {
-        owner.intern(claimed.identity(), peer::source::given, address);
+    if (!claimed.identity().is_claimed() || !is_waiting(served.connection())) return true;
+    if (claimed.identity().has_address(address)) {
+        owner.intern(claimed.identity().key(), peer_identity::source::given, address);
         return true;
     }
     owner.rejected().warn(wireup_log,
@@ -239,15 +241,16 @@ void on_pair_message(worker& owner, peer* from, const wireup_header& header,
     }
     if (from == nullptr) return;  // the peer object is not needed any more
     if (header.type == wireup_type::joined) {
-        from->on_joined(header.ep);
+        from->pairing().on_joined(header.ep);
         return;
     }
     if (header.type == wireup_type::unpaired) {
-        from->on_unpaired(header.ep, static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
+        from->pairing().on_unpaired(header.ep,
+                                    static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
         return;
     }
     if (const auto reply = parse_pair_reply(body)) {
-        from->on_pair_reply(header.ep, *reply);
+        from->pairing().on_reply(header.ep, *reply);
     } else {
         drop_malformed(owner, header);
     }
@@ -271,7 +274,7 @@ bool is_proven_to(const worker& owner, const ucs::security::key& shared, const w
 }
 
 bool proves(peer& sender, const wireup_header& sent, std::span<const std::byte> body) {
-    const ucs::security::key* const shared = sender.shared_key();
+    const ucs::security::key* const shared = sender.identity().shared_key();
     return shared != nullptr && is_proven_to(sender.owner(), *shared, sent, body);
 }
 
@@ -291,7 +294,8 @@ verification verify_by_key(const worker& owner, const ucs::security::key* shared
 
 verification verify_by_key(peer& sender, const wireup_header& header, const wireup_header& sent,
                            std::span<const std::byte> body) {
-    verification verified = verify_by_key(sender.owner(), sender.shared_key(), header, sent, body);
+    verification verified =
+        verify_by_key(sender.owner(), sender.identity().shared_key(), header, sent, body);
     verified.from = &sender;
     return verified;
 }
@@ -310,11 +314,11 @@ verification verify_refusal(worker& owner, const wireup_header& header) {
     bool has_any = false;
     const peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
         has_any = true;
-        const ucs::security::key* const shared = each.shared_key();
+        const ucs::security::key* const shared = each.identity().shared_key();
         if (shared == nullptr) return false;
         const std::uint64_t id = header.peer_ep_or_number ^ make_ep_mask(*shared, header.receipt);
         refused = owner.find_ep(id);
-        return refused != nullptr && refused->remote().identity() == each.identity() &&
+        return refused != nullptr && refused->remote().identity().key() == each.identity().key() &&
                holds_receipt(header, *shared, owner, id);
     });
     if (asked != nullptr) return {origin::proven, &refused->remote(), refused};
@@ -330,11 +334,11 @@ verification verify_attempt(worker& owner, const wireup_header& header, const wi
         header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here);
     const auto verify_by_key_of = [&](peer& each) {
         if (!is_refusal) return origin_if(proves(each, sent, body));
-        const ucs::security::key* const shared = each.shared_key();
+        const ucs::security::key* const shared = each.identity().shared_key();
         return origin_if(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
     };
     peer* known = owner.find_peer_if(
-        header.uid, [&](const peer& each) { return each.knows_attempt(header.ep); });
+        header.uid, [&](peer& each) { return each.pairing().knows_attempt(header.ep); });
     if (known != nullptr) return {verify_by_key_of(*known), known};
     known = owner.find_proving_peer(
         header.uid, [&](peer& each) { return verify_by_key_of(each) == origin::proven; });
@@ -407,7 +411,8 @@ verification verify(worker& owner, const wireup_header& header, const wireup_hea
 // these. While lanes become paired, or if only one side has paired lanes because the other has left
 // them or will join them, the two sides use different lanes. The message is then repeated later.
 bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) {
-    const bool fits = from == nullptr ? !over_pair : from->accepts_connection_message(over_pair);
+    const bool fits =
+        from == nullptr ? !over_pair : from->pairing().accepts_connection_message(over_pair);
     if (!fits) {
         ucs::log::debug(wireup_log,
                         "a message of worker {:x} about an endpoint came over other lanes",
@@ -430,11 +435,11 @@ void refuse_unproven(worker& owner, const wireup_header& header, std::span<const
 bool correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
     ucs::log::throttle& rejected = sender.owner().rejected();
     const auto address = address_in(header.type, body);
-    if (!address || address::identity_in(*address) != sender.identity()) return true;
+    if (!address || address::identity_in(*address) != sender.identity().key()) return true;
     // An address that cannot be read as a whole must not replace one that can.
     if (!address::parse(*address, &rejected).ok()) return false;
     const auto length = address::packed_length(*address, &rejected);
-    if (sender.readdress(address->first(*length))) {
+    if (sender.setup().readdress(address->first(*length))) {
         rejected.warn(wireup_log,
                       "worker {:x} has another address than the program was given: its own address "
                       "is used",
@@ -538,17 +543,17 @@ void take_pair_request(worker& owner, const wireup_header& header,
     }
     peer& from = owner.intern_asking(parsed->identity, request->address);
     const peer_use kept(from);
-    from.on_pair_request(header, *request, body);
-    from.note_lanes();
+    from.pairing().on_request(header, *request, body);
+    from.setup().note_lanes();
 }
 
-void log_unreachable(worker& owner, const peer& refusing) noexcept {
+void log_unreachable(worker& owner, peer& refusing) noexcept {
     try {
         owner.unreachable().warn(
             wireup_log,
             "worker {:x} ({}) is unreachable: the process at its address refuses, because the "
             "worker is not there any more or has another address; {}",
-            refusing.uid(), refusing.worker_name(), refusing.list_transports());
+            refusing.uid(), refusing.identity().worker_name(), list_transports(refusing));
     } catch (const std::bad_alloc&) {
         owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
                                  refusing.uid());
@@ -586,8 +591,8 @@ ucs_status_t send_final_message(ep& from, wireup_type type) {
     };
     wireup_header header = header_of(from, type, from.remote_id());
     header.set_reason(from.reason_for_end());
-    from.remote().seal(header, {});
-    const ssize_t sent = from.remote().am().am_bcopy(wire::wireup, pack, &header);
+    seal(from.remote().identity(), header, {});
+    const ssize_t sent = from.remote().lanes().am().am_bcopy(wire::wireup, pack, &header);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
@@ -596,7 +601,7 @@ void send_refusal(peer& to, const wireup_header& unwanted, wire::end_reason reas
     wireup_header header{wireup_type::refuse, {}, unwanted.peer_uid, unwanted.uid, 0, unwanted.ep,
                          unwanted.receipt};
     header.set_reason(reason);
-    to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
+    to.control().send(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 
 void listen(worker& owner, uct::iface& iface) {

@@ -34,7 +34,7 @@ void take_pair_request(worker& owner, const wire::wireup_header& header,
                        std::span<const std::byte> body);
 
 // Logs that the process at the peer's address is not the requested worker, or refuses.
-void log_unreachable(worker& owner, const peer& refusing) noexcept;
+void log_unreachable(worker& owner, peer& refusing) noexcept;
 
 // Registers the handler of connection messages.
 void listen(worker& owner, uct::iface& iface);

@@ -36,4 +36,16 @@ std::uint64_t make_ep_mask(const ucs::security::key& shared,
     return mask;
 }
 
+void seal(peer_identity& to, wire::wireup_header& header,
+          std::span<const std::byte> body) noexcept {
+    const ucs::security::key* const shared = to.shared_key();
+    if (shared == nullptr) return;
+    const auto bits =
+        static_cast<std::uint8_t>(header.type) & ~(wire::no_credits | wire::over_pair);
+    const auto type = static_cast<wire::wireup_type>(bits);
+    if (can_be_refused(type)) header.receipt = make_receipt(*shared, header.uid, header.ep);
+    if (connects(type)) header.ep ^= make_ep_mask(*shared, header.receipt);
+    header.proof = prove(*shared, to.packed(), header, body);
+}
+
 }  // namespace ucp::wireup

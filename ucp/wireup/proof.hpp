@@ -27,6 +27,7 @@
 // numbered (ucp/wireup/request_order.hpp).
 #pragma once
 
+#include "ucp/core/peer_identity.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/security/mac.hpp"
 
@@ -63,5 +64,9 @@ namespace ucp::wireup {
 [[nodiscard]] constexpr bool can_be_refused(wire::wireup_type type) noexcept {
     return connects(type) || type == wire::wireup_type::pair;
 }
+
+// Completes the header of a message to the worker: adds the receipt, if the message type has one,
+// and the proof.
+void seal(peer_identity& to, wire::wireup_header& header, std::span<const std::byte> body) noexcept;
 
 }  // namespace ucp::wireup

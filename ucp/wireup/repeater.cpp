@@ -30,8 +30,9 @@ void request_repeater::repeat_requests() noexcept {
         ep& asking = due.front();
         due.pop_front();
         // A request that still waits for room on the lane is not repeated.
-        const peer& asked = asking.remote();
-        if (asked.connected() && asked.joined() && asked.am().sent().queued > 0) {
+        peer& asked = asking.remote();
+        if (asked.lanes().is_open() && asked.pairing().is_open() &&
+            asked.lanes().am().sent().queued > 0) {
             waiting_.push_back(asking);
         } else {
             asking.repeat_request();  // adds it again, if it still waits

@@ -292,7 +292,7 @@ TEST_CASE("a peer that connected first and that a client then connects to is no 
     asker.send(wire::wireup, bind, asker.address());
     in.settle();
     REQUIRE(client.connection() == ucp::wireup::state::ready);
-    CHECK_FALSE(client.remote().uninvited().is_stranger());
+    CHECK_FALSE(client.remote().uninvited.is_stranger());
 }
 
 TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]") {

@@ -4,6 +4,7 @@
 #include "test/support/virtual_time.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
 #include "uct/sim/component.hpp"
 #include "uct/tcp/tcp.hpp"
@@ -50,15 +51,15 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     ucp::ep* const our_ep = *worker->create_ep(peer_worker->address(false).data(), params);
     const ucp::peer& remote = our_ep->remote();
     our_ep->handle(ucp::wireup::event::use);
-    REQUIRE(remote.lane_names().front().transport == std::string("sim"));
+    REQUIRE(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"));
     CHECK_FALSE(remote.watched_hook.is_linked());
     // The peer does not answer: no message has come over the other lane.
     network.fail_after(*network.find_node(worker->uid()), *network.find_node(peer_worker->uid()),
                        1);
     network.advance(1'000'000);
-    while (remote.lane_names().front().transport == std::string("sim"))
+    while (ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"))
         REQUIRE(worker->progress() > 0);
-    CHECK(remote.lane_names().front().transport == std::string("tcp"));
+    CHECK(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("tcp"));
     CHECK(our_ep->connection() == ucp::wireup::state::requested);
     CHECK(remote.watched_hook.is_linked());
 }

@@ -80,7 +80,7 @@ TEST_CASE("a peer's name is shown without terminal control characters") {
     const std::string shown =
         "gr\xc3\xb6\xc3\x9f"
         "e\\xc2\\x9b2J\\xe4";
-    CHECK(made.remote().worker_name() == shown);
+    CHECK(made.remote().identity().worker_name() == shown);
     CHECK(made.info().find("(" + shown + ")") != std::string::npos);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     CHECK(value(in, ep + "/state") == "ready");
     CHECK(value(in, ep + "/failure") == "Success");
     CHECK(value(in, ep + "/error_mode") == "none");
-    CHECK(value(in, ep + "/peer_name") == in.ep().remote().worker_name());
+    CHECK(value(in, ep + "/peer_name") == in.ep().remote().identity().worker_name());
     const std::string iface = only_folder(in, "iface");
     CHECK(value(in, iface + "/transport") == "sim");
     CHECK(std::stoul(value(in, iface + "/capability/am/max_short")) > 0);

@@ -57,7 +57,7 @@ TEST_CASE("the line about an unreachable worker lists every transport with its r
     nowhere.name = "far away";
     auto ep = (*worker)->create_ep(ucp::address::pack(nowhere, false).data(), {});
     REQUIRE(ep);
-    CHECK((*ep)->remote().connect() == UCS_ERR_UNREACHABLE);
+    CHECK((*ep)->remote().setup().connect() == UCS_ERR_UNREACHABLE);
     INFO(log.text());
     CHECK(log.count("worker 9000 (far away) is unreachable") == 1);
     for (const char* reason :

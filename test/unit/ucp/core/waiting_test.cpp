@@ -310,9 +310,9 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     // Regression: its connection ended as well, and with it the next connection of that worker.
     raw_world in({});
     ucp::peer& lost = in.ep().remote();
-    REQUIRE(lost.connection() != 0);
+    REQUIRE(lost.connection != 0);
     in.worker->fail_later(lost);  // as for a control message that is lost for lack of memory
-    lost.lane_failed(lost.am(), UCS_ERR_NO_MEMORY);
+    lost.setup().lane_failed(lost.lanes().am(), UCS_ERR_NO_MEMORY);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
     in.peer.send(wire::wireup,
                  wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 5},
@@ -320,7 +320,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     in.settle();
     ucp::peer* const next = in.worker->find_peer(in.peer.keys().public_half());
     REQUIRE(next != nullptr);
-    CHECK(next->connection() == lost.connection());
+    CHECK(next->connection == lost.connection);
     in.settle();
     CHECK(in.peer.can_send());
     const ucp::ep* const again =

@@ -80,8 +80,8 @@ struct world : ucp_test::paired_world {
         const ucp::peer* const other =
             workers[index]->find_peer(workers[1 - index]->identity().public_half());
         REQUIRE(other != nullptr);
-        for (std::size_t i = 0; i < other->rail_count(); ++i)
-            bytes.push_back(other->rail(i).endpoint->sent().bytes);
+        for (std::size_t i = 0; i < other->lanes().rail_count(); ++i)
+            bytes.push_back(other->lanes().rail(i).endpoint->sent().bytes);
         return bytes;
     }
     // Moves a few bytes to connect the lanes. The data has arrived on return.

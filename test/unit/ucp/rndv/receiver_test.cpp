@@ -288,7 +288,7 @@ TEST_CASE("a part that the sender could not write is read, and later messages ar
     REQUIRE(ended.size() == 1);
     CHECK(ended[0].status == UCS_OK);
     CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).size() == 1);
-    CHECK(in.ep().remote().rma() != nullptr);
+    CHECK(in.ep().remote().lanes().rma() != nullptr);
 }
 
 TEST_CASE("the sender writes no part if its connection can be lost while it lives") {

@@ -395,9 +395,9 @@ TEST_CASE("a request for more waits for room on its lane, and then names the new
     REQUIRE(UCS_PTR_IS_PTR(sending));
     ucp_request_free(sending);
     ucp::peer& peer = in.ep().remote();
-    peer.on_sends_deferred(raw_world::peer_ep, 9);
+    peer.deferred().on_peer_defers(raw_world::peer_ep, 9);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 7, ~ucp_tag_t{0})));
-    peer.on_sends_deferred(raw_world::peer_ep, 10);
+    peer.deferred().on_peer_defers(raw_world::peer_ep, 10);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 8, ~ucp_tag_t{0})));
     in.settle();
     const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);

@@ -349,7 +349,7 @@ TEST_CASE("given up: a requester that never heard from the peer notifies it when
     // The path was dead: neither `joined` nor the final message arrived.
     world in;
     ucp::ep& asking = in.make_ep();
-    REQUIRE(asking.remote().connect() == UCS_OK);
+    REQUIRE(asking.remote().setup().connect() == UCS_OK);
     in.settle();
     const std::uint64_t attempt = in.requested_attempt();
     in.reply_to_pairing();
@@ -487,7 +487,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     in.paired.reach(in.worker_paired);
     in.let_connect();
     in.reply_to_pairing(2);
-    REQUIRE(asking.remote().rail_count() == 1);
+    REQUIRE(asking.remote().lanes().rail_count() == 1);
     in.paired.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
     in.settle();
     REQUIRE(asking.connection() == ucp::wireup::state::ready);

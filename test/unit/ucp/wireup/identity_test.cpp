@@ -85,7 +85,7 @@ struct lone_world : raw_world {
                                 peer.uid(),
                                 worker->uid(),
                                 502,
-                                ucp::peer::first_apart_number},
+                                ucp::peer_endpoints::first_apart_number},
                   peer.address());
         settle();
         const auto answer = peer.received<wireup_header>(wire::wireup).back();
@@ -367,8 +367,8 @@ TEST_CASE("a message for a worker that is not here makes no lane for the program
     const auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     stray{address.identity, in.peer, type, 4711}.send(in);
     in.take_arrivals();
-    CHECK(!idle.remote().connected());
-    CHECK(!idle.remote().in_pairs());
+    CHECK(!idle.remote().lanes().is_open());
+    CHECK(!in_pairs(idle.remote().pairing().state()));
     const auto answer = in.peer.received_as_they_are<wireup_header>(wire::wireup).back();
     CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
     in.settle();
@@ -483,7 +483,7 @@ TEST_CASE("a client that was moved to an address without lanes is connected by i
                  address);
     in.take_arrivals();
     CHECK((*served)->connection() == state::ready);
-    CHECK((*served)->remote().connected());
+    CHECK((*served)->remote().lanes().is_open());
 }
 
 TEST_CASE("a partial message of a client that moves to another address keeps no receive", "[cm]") {

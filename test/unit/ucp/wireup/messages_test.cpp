@@ -268,10 +268,10 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     in.settle();
     REQUIRE(closed.connection() == ucp::wireup::state::closing);
     ucp::peer& remote = in.ep().remote();
-    remote.begin_without_credits();
-    remote.request_credits(in.ep());
-    remote.credits_granted(in.ep());
-    CHECK_FALSE(remote.window().uses_rendezvous());
+    remote.credits().begin_without();
+    remote.credits().request(in.ep());
+    remote.credits().on_granted(in.ep());
+    CHECK_FALSE(remote.credits().window().uses_rendezvous());
 }
 
 TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no new one") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/cma/cma_component.hpp"
@@ -61,10 +62,10 @@ TEST_CASE("single copies are used once the kernel has shown the peer's process")
     const two_workers in;
     ucp::ep& made = **in.near->create_ep(in.far->address(false).data(), {});
     made.handle(ucp::wireup::event::use);
-    CHECK(made.remote().rma() == nullptr);
+    CHECK(made.remote().lanes().rma() == nullptr);
     const ucp::ep& connected = in.connect(in.far->address(false));
     CHECK(&connected.remote() == &made.remote());
-    CHECK(made.remote().rma() != nullptr);
+    CHECK(made.remote().lanes().rma() != nullptr);
 }
 
 TEST_CASE("an address that names another process leads to no single copy") {
@@ -73,10 +74,10 @@ TEST_CASE("an address that names another process leads to no single copy") {
     const bytes address = naming_process(in.far->address(false), ::getppid());
     ucp::ep& made = **in.near->create_ep(address.data(), {});
     made.handle(ucp::wireup::event::use);
-    CHECK(made.remote().explain().find("it has not shown yet") != std::string::npos);
-    made.remote().learn_process({::getpid(), *ucs::sys::start_time(::getpid())});
-    CHECK(made.remote().rma() == nullptr);
-    CHECK(made.remote().explain().find("rma (not used)") != std::string::npos);
+    CHECK(ucp::wireup::explain(made.remote()).find("it has not shown yet") != std::string::npos);
+    made.remote().setup().learn_process({::getpid(), *ucs::sys::start_time(::getpid())});
+    CHECK(made.remote().lanes().rma() == nullptr);
+    CHECK(ucp::wireup::explain(made.remote()).find("rma (not used)") != std::string::npos);
 }
 
 TEST_CASE("single copies are not used for a peer whose process is unknown") {
@@ -104,8 +105,8 @@ TEST_CASE("single copies are not used for a peer whose process is unknown") {
     const auto replies = in.peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
     const ucp::ep* const served = in.worker->find_ep(replies.back().ep);
     REQUIRE(served != nullptr);
-    for (const auto& each : served->remote().lanes_in_use())
+    for (const auto& each : ucp::wireup::lanes_in_use(served->remote()))
         CHECK(each.where->transport != "cma");
-    CHECK(served->remote().explain().find("cma/memory: not used: it needs messages over posix") !=
-          std::string::npos);
+    CHECK(ucp::wireup::explain(served->remote())
+              .find("cma/memory: not used: it needs messages over posix") != std::string::npos);
 }

@@ -249,7 +249,7 @@ TEST_CASE("a repeated request over another connection does not change the peer's
     raw_peer other(in.network);
     other.reach(*in.worker);
     const std::vector<std::byte> address = in.peer.address();
-    const std::uint64_t connection = in.ep().remote().connection();
+    const std::uint64_t connection = in.ep().remote().connection;
     REQUIRE(connection != 0);
     other.send_as_it_is(
         in.peer.sealed(
@@ -257,7 +257,7 @@ TEST_CASE("a repeated request over another connection does not change the peer's
             address),
         address);
     in.settle();
-    CHECK(in.ep().remote().connection() == connection);
+    CHECK(in.ep().remote().connection == connection);
 }
 
 namespace {
@@ -343,8 +343,8 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     in.settle();
     CHECK(first.connection() == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
-    CHECK_FALSE(first.remote().readdress(wanted->address(true)));
-    CHECK_FALSE(first.remote().readdress(ucp::address::pack(wrong, false)));
+    CHECK_FALSE(first.remote().setup().readdress(wanted->address(true)));
+    CHECK_FALSE(first.remote().setup().readdress(ucp::address::pack(wrong, false)));
 }
 
 TEST_CASE("a peer without lanes is reached by the interfaces that its full address adds") {
@@ -381,7 +381,7 @@ TEST_CASE("every message that starts a connection corrects a wrong address of it
                     ? ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, own})
                     : own);
     in.settle();
-    CHECK(made.remote().has_address(own));
+    CHECK(made.remote().identity().has_address(own));
     CHECK(log.count("has another address than the program was given", ucs::log::level::warn) == 1);
 }
 
@@ -550,7 +550,7 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
         in.settle();
     }
     INFO(log.text());
-    CHECK(made.remote().has_address(own));
+    CHECK(made.remote().identity().has_address(own));
     CHECK(log.count("", ucs::log::level::warn) <= 25);
     CHECK(in.worker->rejected().count() == 1000);
 }

@@ -27,8 +27,9 @@ public:
     // Sends a request and returns the worker's reply.
     wireup_header ask() {
         ++asked_;
-        const std::uint64_t number =
-            asks_apart ? ucp::peer::first_apart_number + 2 * asked_ : std::uint64_t{asked_};
+        const std::uint64_t number = asks_apart
+                                         ? ucp::peer_endpoints::first_apart_number + 2 * asked_
+                                         : std::uint64_t{asked_};
         peer_.send(
             ucp::wire::wireup,
             wireup_header{

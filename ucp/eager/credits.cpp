@@ -1,62 +1,64 @@
-// Eager window, sender side: bounds the memory that eager messages take at the receiver. The
-// receiver side is ucp/tag/flow.hpp.
-#include "ucp/core/peer.hpp"
+#include "ucp/eager/credits.hpp"
+
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/tag/flow.hpp"
 
 namespace ucp {
 
-void peer::on_window_spent(ep& sender) {
+eager_credits::eager_credits(peer& of_peer) noexcept
+    : peer_(of_peer), window_(of_peer.owner().owner().options().unexpected_window.bytes) {}
+
+void eager_credits::on_window_spent(ep& sender) {
     if (window_.next_step() == eager_window::step::request_credits) {
-        request_credits(sender);
+        request(sender);
     } else {
-        credits_changed();
+        on_change();
     }
 }
 
-void peer::credits_granted(const ep& over) noexcept {
+void eager_credits::on_granted(const ep& over) noexcept {
     // A grant for a request that was repeated over another endpoint must not count as the grant of
     // a later request.
-    if (credits_requested_over_ != &over) return;
-    credits_requested_over_ = nullptr;
-    if (window_.on_granted()) credits_changed();
+    if (requested_over_ != &over) return;
+    requested_over_ = nullptr;
+    if (window_.on_granted()) on_change();
 }
 
-void peer::begin_without_credits() noexcept {
-    if (window_.begin_without_credits()) credits_changed();
+void eager_credits::begin_without() noexcept {
+    if (window_.begin_without_credits()) on_change();
 }
 
-void peer::request_credits(ep& ready) {
-    if (!window_.is_requested() || credits_requested_over_ != nullptr) return;
-    credits_requested_over_ = &ready;
+void eager_credits::request(ep& ready) {
+    if (!window_.is_requested() || requested_over_ != nullptr) return;
+    requested_over_ = &ready;
     send_credit_request(ready);
 }
 
 // If there is no other working endpoint, the next one that becomes ready requests the credits.
-void peer::request_credits_again(const ep& ending) {
-    if (credits_requested_over_ != &ending) return;
-    credits_requested_over_ = nullptr;
-    for (ep& each : endpoints_) {
+void eager_credits::request_again(const ep& ending) {
+    if (requested_over_ != &ending) return;
+    requested_over_ = nullptr;
+    for (ep& each : peer_.endpoints()) {
         const wireup::state current = each.connection();
         const bool works = each.failure() == UCS_OK && (current == wireup::state::ready ||
                                                         current == wireup::state::peer_closed);
         if (!works || &each == &ending) continue;
-        request_credits(each);
+        request(each);
         return;
     }
 }
 
-void peer::credits_changed() noexcept {
+void eager_credits::on_change() noexcept {
     if (window_.uses_rendezvous()) {
         ucs::log::debug(
             proto_log,
             "worker {:x} posts no receives for the messages sent to it: messages begin with "
             "a request to send until it does",
-            uid_);
-        owner_.count(activity::held_senders);
+            peer_.uid());
+        peer_.owner().count(activity::held_senders);
     }
-    for (ep& each : endpoints_)
+    for (ep& each : peer_.endpoints())
         each.credits_changed();
 }
 

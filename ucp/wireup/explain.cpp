@@ -1,0 +1,88 @@
+#include "ucp/wireup/explain.hpp"
+
+#include <fmt/format.h>
+
+#include "ucp/core/worker.hpp"
+
+namespace ucp::wireup {
+
+std::vector<std::string> explain_each(peer& to, const lane_selection& chosen) {
+    std::vector<std::string> lines = chosen.notes;
+    const auto add = [&lines](const std::string& transport, const std::string& device,
+                              const std::string& reason) {
+        lines.push_back(fmt::format("{}/{}: not used, {}", transport, device, reason));
+    };
+    const worker& owner = to.owner();
+    const auto& resources = owner.owner().resources();
+    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
+        if (owner.interface(i) != nullptr) continue;
+        add(resources[i].where.transport, resources[i].where.device,
+            "it could not be opened: " + owner.why_not_opened(i));
+    }
+    for (const refused_resource& each : owner.owner().refused())
+        add(each.transport, each.device, each.reason);
+    return lines;
+}
+
+std::vector<lane_in_use> lanes_in_use(const peer& to) {
+    std::vector<lane_in_use> list;
+    const auto& resources = to.owner().owner().resources();
+    const auto add = [&](const lane& each, const char* role) {
+        if (!each.is_open()) return;
+        list.push_back({list.size(), &resources[each.resource].where, each.resource, role,
+                        each.endpoint.get()});
+    };
+    const peer_lanes& lanes = to.lanes();
+    add(lanes.message, lanes.is_shared ? "am, rma" : "am");
+    add(lanes.memory, lanes.state == rma_state::usable ? "rma" : "rma (not used)");
+    for (const lane& each : lanes.more_rails)
+        add(each, "rma");
+    add(lanes.bootstrap, "connects");
+    return list;
+}
+
+std::string explain_lanes(const peer& to) {
+    std::string text;
+    for (const lane_in_use& each : lanes_in_use(to)) {
+        text += fmt::format("#            lane[{}]: {}:{}/{} {}, {}\n", each.index, each.resource,
+                            each.where->transport, each.where->device, each.role,
+                            each.endpoint->peer_name());
+        const uct::ep::traffic sent = each.endpoint->sent();
+        text += fmt::format("#                     {} operations, {} bytes, {} queued\n",
+                            sent.operations, sent.bytes, sent.queued);
+    }
+    return text;
+}
+
+std::string explain_transports(peer& to) {
+    if (to.identity().packed().empty()) return {};
+    const auto remote = to.identity().parse();
+    if (!remote) return {};
+    std::string text = "# Why these transports:\n";
+    for (const std::string& line : explain_each(to, to.setup().select(*remote, pairs::allowed)))
+        text += fmt::format("#   {}\n", line);
+    if (to.lanes().state != rma_state::usable)
+        text += fmt::format("#   memory access: {}\n", text_of(to.lanes().state));
+    return text;
+}
+
+std::string list_transports(peer& to) {
+    const auto remote = to.identity().parse();
+    if (!remote) return "its address is not known";
+    return fmt::format(
+        "{}", fmt::join(explain_each(to, to.setup().select(*remote, pairs::allowed)), "; "));
+}
+
+std::string explain_protocols(peer& to) {
+    const protocol_table* const chosen = to.setup().protocols();
+    if (chosen == nullptr) return {};
+    return "# Protocols by message size:\n" + chosen->explain(to.owner().owner().params().features);
+}
+
+std::string explain(peer& to) {
+    std::string text = explain_lanes(to) + "#\n" + explain_transports(to);
+    if (to.setup().protocols() != nullptr) text += "#\n" + explain_protocols(to);
+    return text;
+}
+
+}  // namespace ucp::wireup

@@ -1,0 +1,34 @@
+// Explains the choice of lanes and protocols to a peer: one text for the log, the print functions
+// and the object tree.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ucp/core/peer.hpp"
+
+namespace ucp::wireup {
+
+// The lanes in use, for display. Valid until the next progress; names point into the context.
+struct lane_in_use {
+    std::size_t index;
+    const uct::resource* where;
+    std::size_t resource;
+    const char* role;
+    const uct::ep* endpoint;
+};
+[[nodiscard]] std::vector<lane_in_use> lanes_in_use(const peer& to);
+
+// Returns one line per transport of this process, including those that could not be opened.
+[[nodiscard]] std::vector<std::string> explain_each(peer& to, const lane_selection& chosen);
+
+// Text for display: the lanes with their traffic; for each transport why it was chosen or not; the
+// protocol of each size. `explain` returns all of it.
+[[nodiscard]] std::string explain_lanes(const peer& to);
+[[nodiscard]] std::string explain_transports(peer& to);
+// Returns the text about the transports as one line for the log.
+[[nodiscard]] std::string list_transports(peer& to);
+[[nodiscard]] std::string explain_protocols(peer& to);
+[[nodiscard]] std::string explain(peer& to);
+
+}  // namespace ucp::wireup
