@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ucs/log/log.hpp"
+#include "ucs/type/status.h"
 
 namespace ucs::log {
 
