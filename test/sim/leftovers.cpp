@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ucp/am/receiver.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace sim_test {
 
@@ -18,8 +19,8 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
         count("endpoints", worker.endpoint_count());
         count("peers", worker.peer_count());
     }
-    count("posted receives", worker.matcher().expected_count());
-    count("stored messages", worker.matcher().unexpected_count());
+    count("posted receives", slot_of<ucp::tag_matcher>(worker).expected_count());
+    count("stored messages", slot_of<ucp::tag_matcher>(worker).unexpected_count());
     count("half messages", worker.assemblies().count());
     count("kept active messages", slot_of<ucp::am_receiver>(worker).kept_count());
     return text;

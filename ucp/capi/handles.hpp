@@ -13,6 +13,10 @@ struct ucp_config {
     ucs::config::source source;
 };
 
+namespace ucp {
+struct message;
+}
+
 namespace ucp::capi {
 
 UCS_HANDLE(ucp_context_h, context)

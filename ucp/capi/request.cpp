@@ -7,6 +7,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/message_state.hpp"
 #include "ucp/rma/remote_op.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace {
 
@@ -159,7 +160,7 @@ void ucp_request_cancel(ucp_worker_h worker, void* handle) {
     if (worker == nullptr || handle == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    guarded("ucp_request_cancel", [&] { owner.matcher().cancel(request::of(handle)); });
+    guarded("ucp_request_cancel", [&] { slot_of<tag_matcher>(owner).cancel(request::of(handle)); });
 }
 
 void ucp_request_free(void* handle) {

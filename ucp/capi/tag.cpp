@@ -2,6 +2,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
+#include "ucp/tag/matcher.hpp"
 #include "ucp/tag/send.hpp"
 
 namespace {
@@ -70,7 +71,7 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t coun
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded("ucp_tag_recv_nbx", [&] {
-        return owner.matcher().receive(buffer, count, tag, tag_mask, operation(*param));
+        return slot_of<tag_matcher>(owner).receive(buffer, count, tag, tag_mask, operation(*param));
     });
 }
 
@@ -102,8 +103,8 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
     const worker_guard guard(owner.lock());
     ucp_tag_recv_info_t unwanted;
     return guarded("ucp_tag_probe_nb", [&] {
-        return handle(
-            owner.matcher().probe(tag, tag_mask, remove != 0, info != nullptr ? *info : unwanted));
+        return handle(slot_of<tag_matcher>(owner).probe(tag, tag_mask, remove != 0,
+                                                        info != nullptr ? *info : unwanted));
     });
 }
 
@@ -114,7 +115,8 @@ ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t 
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded("ucp_tag_msg_recv_nbx", [&] {
-        return owner.matcher().receive_probed(buffer, count, from(message), operation(*param));
+        return slot_of<tag_matcher>(owner).receive_probed(buffer, count, from(message),
+                                                          operation(*param));
     });
 }
 

@@ -261,7 +261,7 @@ void ep::connect() {
     if (!ensure_lanes(wireup::pairs::allowed)) return;
     if (socket_ == nullptr && remote_->identity().is_self() && !no_loopback_) {
         remote_id_ = id_;
-        if (!owner_.matcher().memory().can_grant()) remote_->credits().begin_without();
+        if (!owner_.grants_credits()) remote_->credits().begin_without();
         enter(state::ready);
         become_ready();
         return;

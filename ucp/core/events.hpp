@@ -1,6 +1,8 @@
 // Events by which the core notifies the features of a worker.
 #pragma once
 
+#include <string>
+
 #include "ucs/type/status.h"
 
 namespace uct {
@@ -30,6 +32,23 @@ struct interface_opened {
 // All interfaces of the worker are open.
 struct worker_opened {
     worker& owner;
+};
+
+// Begin and end of the part of progress that not every call runs. The feature sets `again` if the
+// next call must run it.
+struct slow_progress_began {
+    worker& owner;
+};
+struct slow_progress_ended {
+    worker& owner;
+    bool& again;
+};
+
+// The text about the worker is made: lines with counts, and then details.
+struct worker_described {
+    const worker& owner;
+    std::string& counts;
+    std::string& details;
 };
 
 // The descriptors were polled in progress. The feature adds the number of its events to `found`.
@@ -71,6 +90,22 @@ struct ownership_changed {
 struct peer_changed {
     ep& endpoint;
     peer& to;
+};
+
+// A peer connects. The feature clears `granted` if senders get no credits now.
+struct credits_sought {
+    const worker& owner;
+    bool& granted;
+};
+
+// Credits are to be requested from the peer over this endpoint.
+struct credits_requested {
+    ep& over;
+};
+
+// The peer defers sends to this worker.
+struct sends_deferred {
+    peer& sender;
 };
 
 // Nothing more is received: operations that wait for the peer's messages end with the status.

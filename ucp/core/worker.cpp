@@ -74,8 +74,6 @@ worker::worker(const context& parent, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(parent.params().request_area),
       assembler_(*this),
-      matcher_(
-          std::make_unique<tag_matcher>(*this, unexpected_limits::from_config(parent.options()))),
       accessor_(parent.memories()),
       streaming_(parent.costs().copy_cached / 2),
       params_(params),
@@ -109,7 +107,6 @@ void worker::end() noexcept {
     publish(events::endpoints_ended{*this});
     peers_.clear();
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
-    matcher_.reset();
 }
 
 worker::~worker() {
@@ -157,8 +154,6 @@ ucs_status_t worker::open_interfaces() {
                                                         context_.params().estimated_eps);
         wireup::listen(*this, fresh);
         assembler_.listen(fresh);
-        matcher_->listen(fresh);
-        flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_replies(*this, fresh);
         rma_listen(*this, fresh);
@@ -211,7 +206,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow(unsigned found) {
-    if (matcher_->memory().is_overfull()) matcher_->relieve();
+    publish(events::slow_progress_began{*this});
     const unsigned failed = fail_noted() + fail_for_limits();
     unsigned events = failed + empty_trash() + resume_peers();
     for (uct::iface* polled : slow_)
@@ -225,9 +220,9 @@ unsigned worker::progress_slow(unsigned found) {
         if (found + events == 0) publish(events::worker_idle{*this});
     }
     // If one peer has failed for a limit, the next one may have to.
-    if (failed > 0 || !failing_peers_.empty() || !resuming_peers_.empty() ||
-        matcher_->memory().is_overfull())
-        turn_ = slow_turn_;
+    bool again = failed > 0 || !failing_peers_.empty() || !resuming_peers_.empty();
+    publish(events::slow_progress_ended{*this, again});
+    if (again) turn_ = slow_turn_;
     return events;
 }
 
@@ -278,6 +273,12 @@ unsigned worker::fail_for_limit(const shared_limit& limit, share_getter share_of
                    most->uid(), does, share_of(*most).used(), limit.used());
     most->fail_for_limit();
     return 1;
+}
+
+bool worker::grants_credits() const noexcept {
+    bool granted = true;
+    publish(events::credits_sought{*this, granted});
+    return granted;
 }
 
 peer* worker::find_peer_with_most(share_getter share_of) noexcept {
@@ -757,15 +758,12 @@ std::string worker::info() const {
         text += fmt::format("#    interface {:<2}    : {}/{}{}\n", i, where.transport, where.device,
                             interfaces_[i] == nullptr ? ", left out: " + not_opened_[i] : "");
     }
-    text += fmt::format("#     receives posted: {}\n", matcher_->expected_count());
-    const unexpected_memory& memory = matcher_->memory();
-    text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
-    text += fmt::format("#     memory for them: {} bytes, and {} for RTS messages\n",
-                        memory.stored(), memory.rts_bytes());
+    std::string details;
+    publish(events::worker_described{*this, text, details});
     text += fmt::format("#      sends deferred: {}\n", deferred_count());
     text += fmt::format("#     answers waiting: {} bytes\n", waiting_.used());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
-    text += matcher_->info();
+    text += details;
     const_cast<worker*>(this)->ep_ids_.for_each(
         [&text](std::uint64_t, const ep* each) { text += each->line(); });
     text += "#\n";

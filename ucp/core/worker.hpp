@@ -22,7 +22,6 @@
 #include "ucp/proto/reuse_history.hpp"
 #include "ucp/proto/stream_rate.hpp"
 #include "ucp/rndv/rate_history.hpp"
-#include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/request_order.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -81,7 +80,8 @@ public:
     void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
-    [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
+    // Returns whether senders get credits for eager messages now.
+    [[nodiscard]] bool grants_credits() const noexcept;
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // Access to registered memory on behalf of peers.
@@ -400,7 +400,6 @@ private:
     request_pool requests_;
     ucs::datastruct::list<request, &request::active_hook> ended_;
     assembler assembler_;
-    std::unique_ptr<tag_matcher> matcher_;
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;

@@ -1,8 +1,8 @@
 #include "ucp/eager/credits.hpp"
 
+#include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/tag/flow.hpp"
 
 namespace ucp {
 
@@ -32,7 +32,7 @@ void eager_credits::begin_without() noexcept {
 void eager_credits::request(ep& ready) {
     if (!window_.is_requested() || requested_over_ != nullptr) return;
     requested_over_ = &ready;
-    send_credit_request(ready);
+    publish(events::credits_requested{ready});
 }
 
 // If there is no other working endpoint, the next one that becomes ready requests the credits.

@@ -86,6 +86,7 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template tag_matcher& slot_of(const worker&) noexcept;
 template am_receiver& slot_of(const worker&) noexcept;
 template cm::connections& slot_of(const worker&) noexcept;
 template wakeup::idling& slot_of(const worker&) noexcept;
@@ -101,6 +102,12 @@ void publish(const Event& event) {
 
 template void publish(const events::interface_opened&);
 template void publish(const events::worker_opened&);
+template void publish(const events::slow_progress_began&);
+template void publish(const events::slow_progress_ended&);
+template void publish(const events::worker_described&);
+template void publish(const events::credits_sought&);
+template void publish(const events::credits_requested&);
+template void publish(const events::sends_deferred&);
 template void publish(const events::descriptors_polled&);
 template void publish(const events::work_sought&);
 template void publish(const events::endpoints_ended&);

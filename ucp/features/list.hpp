@@ -4,6 +4,7 @@
 #include "ucp/am/feature.hpp"
 #include "ucp/cm/feature.hpp"
 #include "ucp/stream/feature.hpp"
+#include "ucp/tag/feature.hpp"
 #include "ucp/wakeup/feature.hpp"
 
 namespace ucp::features {
@@ -12,11 +13,11 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<am_feature, stream_feature, cm::feature, wakeup::feature>;
+using all = list<tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<ep_stream, peer_arriving, peer_unread, am_receiver, worker_streams,
+using slots = list<ep_stream, peer_arriving, peer_unread, tag_matcher, am_receiver, worker_streams,
                    cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

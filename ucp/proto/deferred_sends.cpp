@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ucp/core/complete.hpp"
+#include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
@@ -75,7 +76,7 @@ void deferred_sends::on_peer_defers(std::uint64_t its_ep, std::uint32_t round) n
     if (its_ep == deferring_ep_ && round == deferring_round_) return;
     deferring_ep_ = its_ep;
     deferring_round_ = round;
-    if (!peer_.deferring_hook.is_linked()) peer_.owner().matcher().memory().add_deferring(peer_);
+    if (!peer_.deferring_hook.is_linked()) publish(events::sends_deferred{peer_});
 }
 
 // Needs no memory: a request that waits for room is filled in with the newest values when it

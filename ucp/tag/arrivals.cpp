@@ -39,7 +39,7 @@ void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const
 class tag_handlers {
 public:
     static void add(worker& owner, assembly& into, const std::byte* data, std::size_t length) {
-        owner.matcher().add_fragment(into, data, length);
+        slot_of<tag_matcher>(owner).add_fragment(into, data, length);
     }
     static void* locate(const assembly& into) noexcept {
         if (into.receiver == nullptr) return nullptr;
@@ -49,13 +49,13 @@ public:
         return static_cast<std::byte*>(base) + into.received;
     }
     static void done(worker& owner, const assembly& whole) {
-        owner.matcher().finish_assembly(whole);
+        slot_of<tag_matcher>(owner).finish_assembly(whole);
     }
     static void incomplete_lost(worker& owner, ep& from, const assembly& incomplete) {
-        owner.matcher().drop_incomplete(from, incomplete);
+        slot_of<tag_matcher>(owner).drop_incomplete(from, incomplete);
     }
     static void unexpected_rts_lost(worker& owner, ep& from, unexpected_rts& self) {
-        owner.matcher().drop_rts(from, static_cast<message&>(self));
+        slot_of<tag_matcher>(owner).drop_rts(from, static_cast<message&>(self));
     }
     template<void (tag_matcher::*Handler)(uct::peer_bytes)>
     static void deliver(void* arg, uct::peer_bytes message) {

@@ -8,6 +8,7 @@
 #include "ucp/eager/wire.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/wire.hpp"
+#include "ucp/tag/matcher.hpp"
 #include "ucp/tag/message.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
@@ -22,7 +23,7 @@ void send_credit_message(const ep& endpoint, wire::id id) {
 
 void on_credit_request(worker& owner, const wire::credit_header& header) {
     ep* const sender = owner.find_ep(header.ep);
-    if (sender != nullptr) owner.matcher().memory().credits_requested(*sender);
+    if (sender != nullptr) slot_of<tag_matcher>(owner).memory().credits_requested(*sender);
 }
 
 void on_credit_grant(worker& owner, const wire::credit_header& header) {

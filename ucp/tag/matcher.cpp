@@ -26,6 +26,9 @@ recv_state& recv_of(request& receive) noexcept {
 
 }  // namespace
 
+tag_matcher::tag_matcher(worker& owner) noexcept
+    : owner_(owner), memory_(unexpected_limits::from_config(owner.owner().options())) {}
+
 tag_matcher::~tag_matcher() {
     unexpected_.for_each([this](tag::unexpected_entry& entry) {
         unexpected_.remove(entry);
@@ -378,23 +381,26 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts
     rndv_receive(receive, *from, std::move(rts));
 }
 
-std::string tag_matcher::info() {
+void tag_matcher::describe(std::string& counts, std::string& details) {
+    counts += fmt::format("#     receives posted: {}\n", expected_count());
+    counts += fmt::format("#     messages stored: {}\n", unexpected_count());
+    counts += fmt::format("#     memory for them: {} bytes, and {} for RTS messages\n",
+                          memory_.stored(), memory_.rts_bytes());
     constexpr unsigned shown = 8;
-    std::string text;
     unsigned count = 0;
     expected_.for_each([&](const tag::expected_entry& entry) {
         if (count++ >= shown) return;
-        text += fmt::format("#    receive of tag {:#x} mask {:#x}\n", entry.tag, entry.mask);
+        details += fmt::format("#    receive of tag {:#x} mask {:#x}\n", entry.tag, entry.mask);
     });
     count = 0;
     unexpected_.for_each([&](tag::unexpected_entry& entry) {
         if (count++ >= shown) return;
         const auto& stored = static_cast<const message&>(entry);
-        text += fmt::format("#    message of tag {:#x}, {} bytes{}{}\n", stored.tag, stored.total,
-                            stored.type == message::kind::rendezvous ? ", announced" : "",
-                            stored.unfinished != nullptr ? ", not all here" : "");
+        details +=
+            fmt::format("#    message of tag {:#x}, {} bytes{}{}\n", stored.tag, stored.total,
+                        stored.type == message::kind::rendezvous ? ", announced" : "",
+                        stored.unfinished != nullptr ? ", not all here" : "");
     });
-    return text;
 }
 
 void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request,

@@ -6,6 +6,7 @@
 
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
+#include "ucp/core/slots.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucp/rndv/receiver.hpp"
@@ -17,11 +18,10 @@
 
 namespace ucp {
 
-// Matches posted receives with arriving messages. Owned by its worker; owner context.
+// Matches posted receives with arriving messages. The slot of a worker; owner context.
 class tag_matcher {
 public:
-    tag_matcher(worker& owner, const unexpected_limits& limits) noexcept
-        : owner_(owner), memory_(limits) {}
+    explicit tag_matcher(worker& owner) noexcept;
     ~tag_matcher();
     tag_matcher(const tag_matcher&) = delete;
     tag_matcher& operator=(const tag_matcher&) = delete;
@@ -50,8 +50,8 @@ public:
     // more than that. Called by the worker's progress, outside of the progress of interfaces.
     void relieve();
 
-    // Describes the first few posted receives and stored messages in text for people.
-    [[nodiscard]] std::string info();
+    // Appends counts, and the first few posted receives and stored messages, in text for people.
+    void describe(std::string& counts, std::string& details);
     [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
     [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
 

@@ -7,6 +7,7 @@
 
 #include "ucp/am/receiver.hpp"
 #include "ucp/cm/manager.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace ucp {
 
@@ -15,11 +16,16 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
     into.file("info", [this] { return info(); });
     into.file("num_all_eps", [&eps] { return std::to_string(eps.size()); });
-    into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
-    into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
-    into.file("unexpected_bytes", [this] { return std::to_string(matcher_->memory().stored()); });
-    into.file("announced", [this] { return std::to_string(matcher_->memory().rts_count()); });
-    into.file("announced_bytes", [this] { return std::to_string(matcher_->memory().rts_bytes()); });
+    into.file("expected",
+              [this] { return std::to_string(slot_of<tag_matcher>(*this).expected_count()); });
+    into.file("unexpected",
+              [this] { return std::to_string(slot_of<tag_matcher>(*this).unexpected_count()); });
+    into.file("unexpected_bytes",
+              [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().stored()); });
+    into.file("announced",
+              [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_count()); });
+    into.file("announced_bytes",
+              [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_bytes()); });
     into.file("deferred", [this] { return std::to_string(deferred_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });

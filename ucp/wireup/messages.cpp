@@ -79,7 +79,7 @@ wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     type = with_flag(type, wire::over_pair,
                      connects(type) && in_pairs(from.remote().pairing().state()));
     // The peer starts to send as soon as it has this message.
-    type = with_flag(type, wire::no_credits, !from.owner().matcher().memory().can_grant());
+    type = with_flag(type, wire::no_credits, !from.owner().grants_credits());
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 

@@ -3,6 +3,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace {
 
@@ -57,14 +58,14 @@ TEST_CASE(
     in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id(), 1, 5},
                  std::vector<std::byte>(10));
     in.settle();
-    REQUIRE(in.worker->matcher().unexpected_count() == 1);
+    REQUIRE(slot_of<ucp::tag_matcher>(*in.worker).unexpected_count() == 1);
     in.close_by_force();
     in.settle();
     const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].request == 5);
     CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);
-    CHECK(in.worker->matcher().unexpected_count() == 0);
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).unexpected_count() == 0);
 }
 
 TEST_CASE(
@@ -81,7 +82,7 @@ TEST_CASE(
                  std::vector<std::byte>(10));
     in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     in.settle();
-    CHECK(in.worker->matcher().expected_count() == 1);
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 1);
     CHECK(in.worker->assemblies().count() == 0);
     const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
     REQUIRE(replies.size() == 1);

@@ -5,6 +5,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ const settings limited{{"UNEXPECTED_LIMIT", std::to_string(ordinary)},
 constexpr std::size_t length = 1000;
 
 ucp::unexpected_memory& memory_of(const raw_world& in) {
-    return in.worker->matcher().memory();
+    return slot_of<ucp::tag_matcher>(*in.worker).memory();
 }
 
 std::vector<std::byte> data(std::size_t bytes = length) {
@@ -299,7 +300,7 @@ TEST_CASE("received messages are not counted any more") {
 
 TEST_CASE("the share of a sender follows the settings") {
     const auto limits_with = [](const settings& options) {
-        return raw_world(options).worker->matcher().memory().limits();
+        return slot_of<ucp::tag_matcher>(*raw_world(options).worker).memory().limits();
     };
     constexpr std::size_t mib = std::size_t{1} << 20;
     const ucp::unexpected_limits usual = limits_with({});

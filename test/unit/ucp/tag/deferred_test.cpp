@@ -7,6 +7,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/rndv/wire.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace {
 
@@ -366,7 +367,7 @@ TEST_CASE("receives that find their message request nothing") {
     CHECK(ucp_tag_probe_nb(in.worker_handle(), 1, 1, 0, &info) != nullptr);
     in.settle();
     CHECK(count_of(in, wire::rndv_more) == 0);
-    CHECK(in.worker->matcher().expected_count() == 0);
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 0);
 }
 
 TEST_CASE("a probe that finds no message requests more, and so does an immediate receive") {

@@ -6,6 +6,7 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/tag/matcher.hpp"
 
 namespace {
 
@@ -109,11 +110,11 @@ TEST_CASE("an empty rendezvous message is received without any data") {
                  wire::rts_header{3, 0, in.ep_id(), 9,
                                   readable ? reinterpret_cast<std::uint64_t>(&data) : 0, 0});
     in.settle();
-    CHECK(in.worker->matcher().memory().rts_count() == (posted ? 0 : 1));
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).memory().rts_count() == (posted ? 0 : 1));
     if (!posted) receive();
     in.settle();
-    CHECK(in.worker->matcher().memory().rts_count() == 0);
-    CHECK(in.worker->matcher().expected_count() == 0);
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).memory().rts_count() == 0);
+    CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 0);
     const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats);
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].request == 9);
@@ -208,7 +209,7 @@ TEST_CASE(
 TEST_CASE("a worker without credits says so when it connects, and grants credits later") {
     raw_world in(small);
     fill(in);
-    REQUIRE(!in.worker->matcher().memory().can_grant());
+    REQUIRE(!slot_of<ucp::tag_matcher>(*in.worker).memory().can_grant());
     in.peer.send(
         wire::wireup,
         wire::wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 1},

@@ -10,6 +10,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/address/wire.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
 namespace {
@@ -415,7 +416,7 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
     CHECK(ucp_tag_send_nbx(handle, data.data(), data.size(), 1, &plain) == nullptr);
     in.settle();
     CHECK(between.received<std::uint64_t>(wire::eager_only).empty());
-    CHECK(in.victim->matcher().unexpected_count() == 1);
+    CHECK(slot_of<ucp::tag_matcher>(*in.victim).unexpected_count() == 1);
 }
 
 TEST_CASE("a worker is reached by either of its addresses, and by no other one") {
