@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ucp/am/receiver.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/tag/matcher.hpp"
 
 namespace sim_test {
@@ -21,7 +22,7 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
     }
     count("posted receives", slot_of<ucp::tag_matcher>(worker).expected_count());
     count("stored messages", slot_of<ucp::tag_matcher>(worker).unexpected_count());
-    count("half messages", worker.assemblies().count());
+    count("half messages", slot_of<ucp::assembler>(worker).count());
     count("kept active messages", slot_of<ucp::am_receiver>(worker).kept_count());
     return text;
 }

@@ -5,6 +5,7 @@
 #include "ucp/am/receiver.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/rndv/receiver.hpp"
 
@@ -167,7 +168,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
     if (!message.read(header) ||
         !message.skip_header(wire::to_am_fields(header.tag_or_id).header_length) ||
-        message.rest().size() > header.total || owner_.assemblies().is_known(header)) {
+        message.rest().size() > header.total || slot_of<assembler>(owner_).is_known(header)) {
         message_malformed(owner_, wire::am_first, length);
         return;
     }
@@ -195,7 +196,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     am_block* const block = blocks_.get(header.total, fields.header_length);
     assembly* rest = nullptr;
     if (block != nullptr && !all_here) {
-        rest = owner_.assemblies().begin(*from, header, first.size(), am_sink);
+        rest = slot_of<assembler>(owner_).begin(*from, header, first.size(), am_sink);
     }
     if (block == nullptr || (rest == nullptr && !all_here)) {
         if (block != nullptr) blocks_.put(*block);

@@ -4,6 +4,7 @@
 #include "ucp/am/receiver.hpp"
 #include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/eager/assembler.hpp"
 
 namespace ucp {
 
@@ -19,7 +20,7 @@ struct am_feature {
     // they count for the new peer object.
     static void on(const events::peer_changed& event) {
         am_receiver& receiver = slot_of<am_receiver>(event.endpoint.owner());
-        for (const assembly& each : event.endpoint.partial_messages)
+        for (const assembly& each : slot_of<partial_messages>(event.endpoint).list)
             receiver.charge_to(event.to, each);
         for (const request& each : event.endpoint.recvs())
             receiver.charge_to(event.to, each);

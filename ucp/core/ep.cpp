@@ -399,7 +399,7 @@ void ep::notify_user(ucs_status_t status) {
 }
 
 void ep::abort_messages(ucs_status_t status) {
-    owner_.assemblies().forget_sender(*this);
+    publish(events::messages_lost{*this});
     while (!unexpected_rts_list.empty()) {
         unexpected_rts& lost = unexpected_rts_list.front();
         lost.sender_hook.unlink();

@@ -6,7 +6,6 @@
 
 #include "ucp/core/request.hpp"
 #include "ucp/core/socket_part.hpp"
-#include "ucp/eager/assembly.hpp"
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/proto/selection.hpp"
 #include "ucp/rma/tracker.hpp"
@@ -206,7 +205,6 @@ public:
 
     // Messages of the peer that cannot end without it; they are dropped when the peer is gone.
     ucs::datastruct::auto_list<unexpected_rts, &unexpected_rts::sender_hook> unexpected_rts_list;
-    ucs::datastruct::auto_list<assembly, &assembly::sender_hook> partial_messages;
 
     ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
     ucs::datastruct::auto_unlink_hook

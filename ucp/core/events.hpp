@@ -108,6 +108,11 @@ struct sends_deferred {
     peer& sender;
 };
 
+// The rest of the messages that have arrived in part will not come.
+struct messages_lost {
+    ep& endpoint;
+};
+
 // Nothing more is received: operations that wait for the peer's messages end with the status.
 struct incoming_ended {
     ep& endpoint;

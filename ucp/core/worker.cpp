@@ -73,7 +73,6 @@ worker::worker(const context& parent, const worker_params& params,
     : context_(parent),
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(parent.params().request_area),
-      assembler_(*this),
       accessor_(parent.memories()),
       streaming_(parent.costs().copy_cached / 2),
       params_(params),
@@ -153,7 +152,6 @@ ucs_status_t worker::open_interfaces() {
         extra_latencies_[i] += connection_fetch_seconds(fresh.attr().connections_at_hand,
                                                         context_.params().estimated_eps);
         wireup::listen(*this, fresh);
-        assembler_.listen(fresh);
         rndv_listen(*this, fresh);
         rndv_listen_replies(*this, fresh);
         rma_listen(*this, fresh);

@@ -18,7 +18,6 @@
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/core/worker_view.hpp"
-#include "ucp/eager/assembler.hpp"
 #include "ucp/proto/reuse_history.hpp"
 #include "ucp/proto/stream_rate.hpp"
 #include "ucp/rndv/rate_history.hpp"
@@ -79,7 +78,6 @@ public:
     }
     void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
-    [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     // Returns whether senders get credits for eager messages now.
     [[nodiscard]] bool grants_credits() const noexcept;
     ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
@@ -399,7 +397,6 @@ private:
     ucs::sys::optional_lock lock_;
     request_pool requests_;
     ucs::datastruct::list<request, &request::active_hook> ended_;
-    assembler assembler_;
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;

@@ -25,7 +25,7 @@ assembly* assembler::begin(ep& from, const wire::eager_first_header& header, std
                          .sender_hook = {}};
     try {
         assembly& begun = messages_.emplace(key{header.ep, header.message}, fresh).first->second;
-        from.partial_messages.push_back(begun);
+        slot_of<partial_messages>(from).list.push_back(begun);
         return &begun;
     } catch (const std::bad_alloc&) {
         return nullptr;
@@ -33,8 +33,9 @@ assembly* assembler::begin(ep& from, const wire::eager_first_header& header, std
 }
 
 void assembler::forget_sender(ep& failed) {
-    while (!failed.partial_messages.empty()) {
-        const assembly incomplete = failed.partial_messages.front();
+    auto& list = slot_of<partial_messages>(failed).list;
+    while (!list.empty()) {
+        const assembly incomplete = list.front();
         drop(incomplete);
         incomplete.sink->lost(owner_, failed, incomplete);
     }

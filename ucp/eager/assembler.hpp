@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "ucp/core/slots.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucs/random/siphash.hpp"
@@ -11,8 +12,15 @@
 
 namespace ucp {
 
+// Slot of an endpoint: messages that cannot end without the peer; they are dropped when it is gone.
+struct partial_messages {
+    explicit partial_messages(ep&) noexcept {}
+
+    ucs::datastruct::auto_list<assembly, &assembly::sender_hook> list;
+};
+
 // Keeps the messages of which fragments are missing. The meaning of the data is left to their
-// sinks. Owned by its worker; owner context.
+// sinks. The slot of a worker; owner context.
 class assembler {
 public:
     explicit assembler(worker& owner) noexcept : owner_(owner) {}

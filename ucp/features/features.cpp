@@ -86,6 +86,7 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template assembler& slot_of(const worker&) noexcept;
 template tag_matcher& slot_of(const worker&) noexcept;
 template am_receiver& slot_of(const worker&) noexcept;
 template cm::connections& slot_of(const worker&) noexcept;
@@ -93,6 +94,7 @@ template wakeup::idling& slot_of(const worker&) noexcept;
 template worker_streams& slot_of(const worker&) noexcept;
 template peer_arriving& slot_of(const peer&) noexcept;
 template peer_unread& slot_of(const peer&) noexcept;
+template partial_messages& slot_of(const ep&) noexcept;
 template ep_stream& slot_of(const ep&) noexcept;
 
 template<class Event>
@@ -115,6 +117,7 @@ template void publish(const events::worker_idle&);
 template void publish(const events::limits_checked&);
 template void publish(const events::ownership_changed&);
 template void publish(const events::peer_changed&);
+template void publish(const events::messages_lost&);
 template void publish(const events::incoming_ended&);
 template void publish(const events::peer_closed&);
 template void publish(const events::closing_flush_began&);

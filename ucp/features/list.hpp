@@ -3,6 +3,7 @@
 
 #include "ucp/am/feature.hpp"
 #include "ucp/cm/feature.hpp"
+#include "ucp/eager/feature.hpp"
 #include "ucp/stream/feature.hpp"
 #include "ucp/tag/feature.hpp"
 #include "ucp/wakeup/feature.hpp"
@@ -13,11 +14,12 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
+using all =
+    list<eager_feature, tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<ep_stream, peer_arriving, peer_unread, tag_matcher, am_receiver, worker_streams,
-                   cm::connections, wakeup::idling>;
+using slots = list<partial_messages, ep_stream, peer_arriving, peer_unread, assembler, tag_matcher,
+                   am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

@@ -6,6 +6,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/eager/acknowledge.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
@@ -131,7 +132,7 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
     wire::eager_first_header header;
     if (!read_header(owner_, wire::eager_first, whole, header)) return;
     const std::size_t payload = whole.size() - sizeof header;
-    if (payload > header.total || owner_.assemblies().is_known(header)) {
+    if (payload > header.total || slot_of<assembler>(owner_).is_known(header)) {
         message_malformed(owner_, wire::eager_first, whole.size());
         return;
     }
@@ -154,7 +155,7 @@ void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& heade
     const uct::peer_bytes data = whole.after(sizeof header);
     const bool all = data.size() == header.total;
     assembly* rest =
-        all ? nullptr : owner_.assemblies().begin(*from, header, data.size(), tag_sink);
+        all ? nullptr : slot_of<assembler>(owner_).begin(*from, header, data.size(), tag_sink);
     if (tag::expected_entry* posted = expected_.match(header.tag_or_id)) {
         receive_first(request::of(static_cast<recv_state&>(*posted)), header, data.payload(),
                       data.size(), rest);
@@ -166,7 +167,7 @@ void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& heade
     }
     if (rest == nullptr) return;
     if (stored == nullptr || stored->status != UCS_OK) {
-        owner_.assemblies().drop(*rest);
+        slot_of<assembler>(owner_).drop(*rest);
         return;
     }
     rest->stored = stored;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ucp/core/complete.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/rndv/receiver.hpp"
@@ -312,7 +313,7 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         if (stored.connection == 0 || std::ranges::binary_search(alive, stored.connection))
             return true;
         if (stored.unfinished != nullptr)
-            owner_.assemblies().drop(*std::exchange(stored.unfinished, nullptr));
+            slot_of<assembler>(owner_).drop(*std::exchange(stored.unfinished, nullptr));
         unexpected_.remove(stored);
         // The sender may still be alive, reach us by another connection, and wait for a reply.
         drop(stored, UCS_ERR_EXCEEDS_LIMIT);
@@ -349,7 +350,7 @@ std::size_t tag_matcher::drop_stored_from(std::uint64_t connection) {
     unexpected_.for_each([&](tag::unexpected_entry& entry) {
         auto& stored = static_cast<message&>(entry);
         if (stored.connection != connection) return;
-        if (stored.unfinished != nullptr) owner_.assemblies().drop(*stored.unfinished);
+        if (stored.unfinished != nullptr) slot_of<assembler>(owner_).drop(*stored.unfinished);
         drop_queued(stored);
         ++dropped;
     });

@@ -4,6 +4,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/am/receiver.hpp"
+#include "ucp/eager/assembler.hpp"
 
 namespace {
 
@@ -112,12 +113,12 @@ TEST_CASE_METHOD(
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
-    CHECK(in.worker->assemblies().count() == 1);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 1);
     slot_of<ucp::am_receiver>(*in.worker).set_handler(5, {});
     in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
                  std::vector<std::byte>(20));
     in.settle();
-    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     CHECK(got.calls == 0);
 }
 
@@ -125,9 +126,9 @@ TEST_CASE_METHOD(receiving, "an incomplete active message is dropped with its en
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 4), 30, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
-    CHECK(in.worker->assemblies().count() == 1);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 1);
     in.peer_closes();
-    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     CHECK(got.calls == 0);
 }
 
@@ -149,7 +150,7 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
                      std::vector<std::byte>(10));
         in.settle();
     }
-    const std::size_t begun = in.worker->assemblies().count();
+    const std::size_t begun = slot_of<ucp::assembler>(*in.worker).count();
     CHECK(begun > 50);
     CHECK(begun < 100);
     CHECK(log.count("its sender has begun more", ucs::log::level::error) > 0);
@@ -161,7 +162,7 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
                  std::vector<std::byte>(10));
     in.settle();
     CHECK(got.calls == 1);
-    CHECK(in.worker->assemblies().count() == begun);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == begun);
     in.peer_closes();
     in.close_by_force();
     in.peer.send(wire::wireup,
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the mac
                  std::vector<std::byte>(10));
     in.settle();
     CHECK(log.count("its sender has begun more", ucs::log::level::error) == 1);
-    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     in.peer.send(wire::am_only, word(5, 0));
     in.settle();
     CHECK(got.calls == 1);
@@ -336,7 +337,7 @@ TEST_CASE_METHOD(receiving,
     // Other peers still get memory at its expense.
     begin(*others.front(), their_eps.front(), 100'000);
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(in.worker->assemblies().count() == 6);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 6);
 }
 
 TEST_CASE("an incomplete active message counts its header and the minimum of a block") {

@@ -3,6 +3,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/tag/matcher.hpp"
 
 namespace {
@@ -83,7 +84,7 @@ TEST_CASE(
     in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     in.settle();
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 1);
-    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);

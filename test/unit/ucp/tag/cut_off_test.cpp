@@ -5,6 +5,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/tag/matcher.hpp"
 
 namespace {
@@ -110,7 +111,7 @@ TEST_CASE("a sender that sends on above the hard limit is cut off, and other sen
     // if they are complete.
     CHECK(memory_of(in).kept() <= ordinary + length + 1000);
     CHECK(memory_of(in).shares().count() == 0);
-    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     if (method == kind::rts_only) CHECK(memory_of(in).rts_count() == 0);
     CHECK(in.ep().unexpected_rts_list.empty());
     send_small(in, other, 2, 4);
@@ -204,7 +205,7 @@ TEST_CASE("the sender of a dropped message gets an error if it has another conne
         send_one(in, passing, method, number);
     }
     CHECK(memory_of(in).kept() <= hard + share / 16 + 2 * length);
-    CHECK(in.worker->assemblies().count() < 400);
+    CHECK(slot_of<ucp::assembler>(*in.worker).count() < 400);
     CHECK(in.ep().failure() == UCS_OK);
     if (method == kind::synchronous) {
         const auto answers = in.peer.received<wire::ack_header>(wire::eager_ack);

@@ -1,0 +1,28 @@
+// Rendezvous as a feature of ucp/features.
+#pragma once
+
+#include "ucp/core/events.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rndv/rate_history.hpp"
+#include "ucp/rndv/receiver.hpp"
+#include "ucp/rndv/sender.hpp"
+
+namespace ucp {
+
+// Reactions to events of the core.
+struct rndv_feature {
+    static void on(const events::interface_opened& event) {
+        rndv_listen(event.owner, event.iface);
+        rndv_listen_replies(event.owner, event.iface);
+    }
+    static void on(const events::messages_lost& event) {
+        auto& list = slot_of<unexpected_rts_messages>(event.endpoint).list;
+        while (!list.empty()) {
+            unexpected_rts& lost = list.front();
+            lost.sender_hook.unlink();
+            lost.lost(event.endpoint.owner(), event.endpoint, lost);
+        }
+    }
+};
+
+}  // namespace ucp
