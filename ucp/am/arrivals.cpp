@@ -8,6 +8,7 @@
 #include "ucp/eager/assembler.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/rndv/receiver.hpp"
+#include "ucp/rndv/rts.hpp"
 
 namespace ucp {
 
@@ -273,7 +274,7 @@ void am_receiver::deliver_rts(const am_handler& handler, const arrival& message,
     block->fields = message.fields;
     block->rts = std::move(rts);
     block->lost = am_adapters::unexpected_rts_lost;
-    from.unexpected_rts_list.push_back(*block);
+    slot_of<unexpected_rts_messages>(from).list.push_back(*block);
     const ucs_status_t status =
         call(handler, message, block->data(), block->length, UCP_AM_RECV_ATTR_FLAG_RNDV);
     if (block->state == am_block::use::returned) {

@@ -400,11 +400,6 @@ void ep::notify_user(ucs_status_t status) {
 
 void ep::abort_messages(ucs_status_t status) {
     publish(events::messages_lost{*this});
-    while (!unexpected_rts_list.empty()) {
-        unexpected_rts& lost = unexpected_rts_list.front();
-        lost.sender_hook.unlink();
-        lost.lost(owner_, *this, lost);
-    }
     while (!recvs_.empty())
         abort_receive(recvs_.front(), status);
 }

@@ -9,7 +9,6 @@
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/proto/selection.hpp"
 #include "ucp/rma/tracker.hpp"
-#include "ucp/rndv/rts.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -202,9 +201,6 @@ public:
     [[nodiscard]] std::string info() const;
     [[nodiscard]] std::string line() const;  // one line of the text about the worker
     void describe(ucs::vfs::directory& into) const override;
-
-    // Messages of the peer that cannot end without it; they are dropped when the peer is gone.
-    ucs::datastruct::auto_list<unexpected_rts, &unexpected_rts::sender_hook> unexpected_rts_list;
 
     ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
     ucs::datastruct::auto_unlink_hook

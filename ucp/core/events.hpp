@@ -108,7 +108,7 @@ struct sends_deferred {
     peer& sender;
 };
 
-// The rest of the messages that have arrived in part will not come.
+// Messages that have arrived in part, or of which the RTS has arrived, cannot end any more.
 struct messages_lost {
     ep& endpoint;
 };

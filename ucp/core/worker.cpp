@@ -9,9 +9,6 @@
 #include "ucp/core/distance.hpp"
 #include "ucp/core/events.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/rma/target.hpp"
-#include "ucp/rndv/receiver.hpp"
-#include "ucp/rndv/sender.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -152,10 +149,6 @@ ucs_status_t worker::open_interfaces() {
         extra_latencies_[i] += connection_fetch_seconds(fresh.attr().connections_at_hand,
                                                         context_.params().estimated_eps);
         wireup::listen(*this, fresh);
-        rndv_listen(*this, fresh);
-        rndv_listen_replies(*this, fresh);
-        rma_listen(*this, fresh);
-        rma_listen_replies(*this, fresh);
         publish(events::interface_opened{*this, fresh});
         fresh.set_error_handler({[](void* arg, uct::ep& failed, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);

@@ -20,7 +20,6 @@
 #include "ucp/core/worker_view.hpp"
 #include "ucp/proto/reuse_history.hpp"
 #include "ucp/proto/stream_rate.hpp"
-#include "ucp/rndv/rate_history.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/request_order.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -118,8 +117,6 @@ public:
     [[nodiscard]] std::uint64_t counted(activity event) const noexcept {
         return view_->counters[event].get();
     }
-    // Rates of transfers by devices, which access memory by keys, or of all other transfers.
-    [[nodiscard]] rate_history& rates(bool keyed) noexcept { return rates_[keyed ? 1 : 0]; }
     [[nodiscard]] reuse_history& reuse() noexcept { return reuse_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
@@ -405,7 +402,6 @@ private:
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
-    std::array<rate_history, 2> rates_;
     reuse_history reuse_;
     stream_rate streaming_;
     const worker_params params_;

@@ -86,6 +86,7 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template rndv_rates& slot_of(const worker&) noexcept;
 template assembler& slot_of(const worker&) noexcept;
 template tag_matcher& slot_of(const worker&) noexcept;
 template am_receiver& slot_of(const worker&) noexcept;
@@ -95,6 +96,7 @@ template worker_streams& slot_of(const worker&) noexcept;
 template peer_arriving& slot_of(const peer&) noexcept;
 template peer_unread& slot_of(const peer&) noexcept;
 template partial_messages& slot_of(const ep&) noexcept;
+template unexpected_rts_messages& slot_of(const ep&) noexcept;
 template ep_stream& slot_of(const ep&) noexcept;
 
 template<class Event>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ucp/core/slots.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -74,6 +75,16 @@ private:
     std::array<size_class, class_count> classes_{};
     ucs::time::nanoseconds last_begin_ = 0;
     ucs::time::nanoseconds last_end_ = 0;
+};
+
+// Slot of a worker: rates of transfers by devices, which access memory by keys, and of all others.
+struct rndv_rates {
+    explicit rndv_rates(worker&) noexcept {}
+
+    [[nodiscard]] rate_history& of(bool keyed) noexcept { return keyed ? by_keys : others; }
+
+    rate_history by_keys;
+    rate_history others;
 };
 
 }  // namespace ucp

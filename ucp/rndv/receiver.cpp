@@ -29,7 +29,7 @@ void confirm_read(request& receive, ucs_status_t status);
 void begin_timing(request& receive) noexcept {
     auto& state = receive.as<rndv_recv>();
     state.started = ucs::time::now();
-    receive.owner->rates(state.keyed).begin(state.started);
+    slot_of<rndv_rates>(*receive.owner).of(state.keyed).begin(state.started);
 }
 
 }  // namespace
@@ -177,7 +177,7 @@ bool request_write(request& receive) {
 double note_rate(const request& receive) {
     const auto& state = receive.as<rndv_recv>();
     if (state.started == 0) return 0;
-    return receive.owner->rates(state.keyed)
+    return slot_of<rndv_rates>(*receive.owner).of(state.keyed)
         .observe(state.method, state.info.length, state.started, ucs::time::now());
 }
 

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "ucp/core/slots.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 
 namespace ucp {
-
-class ep;
-class worker;
 
 // The contents of an RTS.
 struct rts_info {
@@ -27,6 +25,13 @@ struct unexpected_rts {
     // The sender behind `from` is gone; the object is in no list any more.
     void (*lost)(worker& owner, ep& from, unexpected_rts& self) = nullptr;
     ucs::datastruct::auto_unlink_hook sender_hook;
+};
+
+// Slot of an endpoint: they cannot end without the peer, and are dropped when it is gone.
+struct unexpected_rts_messages {
+    explicit unexpected_rts_messages(ep&) noexcept {}
+
+    ucs::datastruct::auto_list<unexpected_rts, &unexpected_rts::sender_hook> list;
 };
 
 }  // namespace ucp

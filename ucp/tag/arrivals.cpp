@@ -11,6 +11,7 @@
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receiver.hpp"
+#include "ucp/rndv/rts.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -287,7 +288,7 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     stored->confirm = confirm;
     stored->memory = std::move(memory);
     stored->lost = tag_handlers::unexpected_rts_lost;
-    from->unexpected_rts_list.push_back(*stored);
+    slot_of<unexpected_rts_messages>(*from).list.push_back(*stored);
     const std::size_t for_keys = stored->memory != nullptr ? message::keys_cost(keys.size()) : 0;
     account(*stored, eager_window::message_cost + for_keys, whole);
     queue(*stored);

@@ -6,6 +6,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/eager/assembler.hpp"
+#include "ucp/rndv/rts.hpp"
 #include "ucp/tag/matcher.hpp"
 
 namespace {
@@ -113,7 +114,7 @@ TEST_CASE("a sender that sends on above the hard limit is cut off, and other sen
     CHECK(memory_of(in).shares().count() == 0);
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     if (method == kind::rts_only) CHECK(memory_of(in).rts_count() == 0);
-    CHECK(in.ep().unexpected_rts_list.empty());
+    CHECK(slot_of<ucp::unexpected_rts_messages>(in.ep()).list.empty());
     send_small(in, other, 2, 4);
     CHECK(received(in, 2) == 7);
 }

@@ -9,6 +9,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/rndv/rts.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "uct/sim/paired_component.hpp"
 
@@ -483,7 +484,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     in.settle();
     in.paired.leave();
     in.settle();
-    REQUIRE(asking.unexpected_rts_list.size() == 1);
+    REQUIRE(slot_of<ucp::unexpected_rts_messages>(asking).list.size() == 1);
     in.paired.reach(in.worker_paired);
     in.let_connect();
     in.reply_to_pairing(2);
