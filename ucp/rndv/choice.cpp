@@ -131,7 +131,9 @@ rndv_method choose_method(const request& receive, const ep& from, bool readable)
     const lane_set lanes = lane_set_for(remote, length);
     const forecast made = lanes.rma->keyed ? predict_keyed(receive, remote, lanes, readable)
                                            : predict_copied(receive, lanes);
-    return slot_of<rndv_rates>(*receive.owner).of(lanes.rma->keyed).choose(length, made.predicted, made.preparation);
+    return slot_of<rndv_rates>(*receive.owner)
+        .of(lanes.rma->keyed)
+        .choose(length, made.predicted, made.preparation);
 }
 
 bool pays_in_place(const request& send, uct::memory_user user) noexcept {

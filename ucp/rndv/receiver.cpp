@@ -177,7 +177,8 @@ bool request_write(request& receive) {
 double note_rate(const request& receive) {
     const auto& state = receive.as<rndv_recv>();
     if (state.started == 0) return 0;
-    return slot_of<rndv_rates>(*receive.owner).of(state.keyed)
+    return slot_of<rndv_rates>(*receive.owner)
+        .of(state.keyed)
         .observe(state.method, state.info.length, state.started, ucs::time::now());
 }
 
