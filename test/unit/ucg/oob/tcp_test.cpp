@@ -22,6 +22,7 @@
 #include "ucg/oob/job_key.hpp"
 #include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp_wire.hpp"
+#include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/security/key_handshake.hpp"
 #include "ucs/type/unique_fd.hpp"
 
