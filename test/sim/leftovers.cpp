@@ -18,7 +18,7 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
     count("receive ids", worker.recv_ids().size());
     if (with_peers) {
         count("endpoints", worker.endpoint_count());
-        count("peers", worker.peer_count());
+        count("peers", worker.peers().size());
     }
     count("posted receives", slot_of<ucp::tag_matcher>(worker).expected_count());
     count("stored messages", slot_of<ucp::tag_matcher>(worker).unexpected_count());

@@ -297,7 +297,7 @@ bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     // search through all peers with each message.
     const std::uint64_t wanted = slot_of<peer_arriving>(sender).share.used() + bytes;
     if (largest_share_ <= wanted) return false;
-    peer* const most = owner_.find_peer_with_most(
+    peer* const most = owner_.peers().find_with_most(
         [](const peer& each) -> const limit_share& { return slot_of<peer_arriving>(each).share; });
     ++searches_;
     largest_share_ = most == nullptr ? 0 : slot_of<peer_arriving>(*most).share.used();

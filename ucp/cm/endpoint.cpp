@@ -457,7 +457,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
         return UCS_ERR_INVALID_ADDR;
     }
     // The client's identity is not proven yet.
-    peer* to = &owner.intern(*identity, peer_identity::source::claimed, request.address);
+    peer* to = &owner.peers().intern(*identity, peer_identity::source::claimed, request.address);
     const peer_use kept(*to);
     if (const ucs_status_t status = to->setup().connect(); status != UCS_OK) {
         from->refuse(wire::reason::unreachable, parent);

@@ -21,7 +21,7 @@ void peer::fail_all(ucs_status_t status) {
     dead_ = true;
     control_.end();
     if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
-    owner_.forget(*this);
+    owner_.peers().forget(*this);
     const peer_use kept(*this);  // the last endpoint may be destroyed during the loop
     control_.drop_waiting();
     // No endpoint is destroyed before the next slow turn, and none is added to a forgotten peer.
@@ -40,7 +40,7 @@ void peer::fail_all(ucs_status_t status) {
 // reply.
 void peer::fail_alive(ucs_status_t status) {
     if (dead_) return;
-    owner_.forget(*this);
+    owner_.peers().forget(*this);
     const peer_use kept(*this);
     for (ep& each : endpoints_)
         each.handle(wireup::event::failure, status);

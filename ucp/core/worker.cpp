@@ -102,7 +102,6 @@ void worker::end() noexcept {
     empty_trash();
     publish(events::endpoints_ended{*this});
     peers_.clear();
-    dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
 }
 
 worker::~worker() {
@@ -253,10 +252,10 @@ unsigned worker::fail_for_limits() {
     return failed;
 }
 
-unsigned worker::fail_for_limit(const shared_limit& limit, share_getter share_of,
+unsigned worker::fail_for_limit(const shared_limit& limit, peer_table::share_getter share_of,
                                 const char* does) {
     if (!limit.is_passed()) return 0;
-    peer* const most = find_peer_with_most(share_of);
+    peer* const most = peers_.find_with_most(share_of);
     if (most == nullptr) return 0;
     rejected_.warn(proto_log,
                    "worker {:x} {}: {} bytes are kept for it, and {} for all peers; its "
@@ -270,19 +269,6 @@ bool worker::grants_credits() const noexcept {
     bool granted = true;
     publish(events::credits_sought{*this, granted});
     return granted;
-}
-
-peer* worker::find_peer_with_most(share_getter share_of) noexcept {
-    peer* most = nullptr;
-    const auto look_at = [&](peer& each) {
-        const std::uint64_t before = most == nullptr ? 0 : share_of(*most).used();
-        if (each.control().is_sent() && share_of(each).used() > before) most = &each;
-    };
-    for (const auto& [uid, each] : peers_)
-        look_at(*each);
-    for (peer& each : dead_peers_)
-        look_at(each);
-    return most;
 }
 
 unsigned worker::resume_peers() {
@@ -412,47 +398,6 @@ std::optional<ucs::security::key> worker::agree(const ucs::security::public_key&
     return last_agreement_->key;
 }
 
-peer* worker::find_peer(const ucs::security::public_key& identity) noexcept {
-    return find_peer_if(address::uid_of(identity), [&](const peer& each) {
-        return !each.identity().is_claimed() && each.identity().key() == identity;
-    });
-}
-
-peer* worker::find_peer(const ucs::security::public_key& identity,
-                        std::span<const std::byte> packed) noexcept {
-    return find_peer_if(address::uid_of(identity), [&](const peer& each) {
-        return each.identity().key() == identity &&
-               (!each.identity().is_claimed() || each.identity().has_address(packed));
-    });
-}
-
-peer& worker::intern(const ucs::security::public_key& identity, peer_identity::source from,
-                     std::span<const std::byte> packed) {
-    peer* known = find_peer(identity, packed);
-    if (known == nullptr) {
-        const auto address = packed.first(*address::packed_length(packed));
-        const auto made =
-            peers_.emplace(address::uid_of(identity),
-                           peer::make(*this, identity, from,
-                                      std::vector<std::byte>(address.begin(), address.end())));
-        known = made->second.get();
-    } else if (from == peer_identity::source::claimed) {
-        return *known;
-    } else if (!known->identity().is_claimed()) {
-        known->setup().readdress(packed.first(*address::packed_length(packed)));
-        return *known;
-    }
-    if (from == peer_identity::source::claimed) return *known;
-    // This is the first given address: claimed ones no longer count.
-    known->identity().confirm();
-    for (auto [each, last] = peers_.equal_range(known->uid()); each != last; ++each) {
-        peer& other = *each->second;
-        if (other.identity().is_claimed() && other.identity().key() == identity)
-            other.setup().hand_over_waiting(*known);
-    }
-    return *known;
-}
-
 std::uint64_t worker::connection_of(const uct::peer_bytes& message) const noexcept {
     for (const auto& each : interfaces_) {
         const std::uint64_t found = each == nullptr ? 0 : each->connection_of(message);
@@ -469,14 +414,8 @@ std::vector<std::uint64_t> worker::living_connections() const {
     return all;
 }
 
-peer* worker::find_peer_behind(std::uint64_t connection) const noexcept {
-    for (const auto& [uid, each] : peers_)
-        if (each->connection == connection) return each.get();
-    return nullptr;
-}
-
 std::string worker::sender_behind(std::uint64_t connection) const {
-    const peer* const known = find_peer_behind(connection);
+    const peer* const known = peers_.find_behind(connection);
     if (known == nullptr) return fmt::format("the sender of connection {}", connection);
     return fmt::format("worker {:x} ({})", known->uid(), known->lanes().peer_name());
 }
@@ -485,7 +424,7 @@ void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
     for (const auto& each : interfaces_)
         if (each != nullptr && each->end_connection(connection, status)) break;
     // An interface does not know which endpoints send to the origin of a connection.
-    while (peer* const behind = find_peer_behind(connection)) {
+    while (peer* const behind = peers_.find_behind(connection)) {
         behind->connection = 0;
         behind->fail_alive(status);
     }
@@ -493,21 +432,11 @@ void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
 
 peer& worker::intern_asking(const ucs::security::public_key& identity,
                             std::span<const std::byte> packed) {
-    const bool is_new = find_peer(identity, packed) == nullptr;
+    const bool is_new = peers_.find(identity, packed) == nullptr;
     if (is_new) make_room_for_uninvited();
-    peer& asking = intern(identity, peer_identity::source::given, packed);
+    peer& asking = peers_.intern(identity, peer_identity::source::given, packed);
     if (is_new) asking.uninvited.set_stranger(true);
     return asking;
-}
-
-bool worker::is_known(const peer& wanted) noexcept {
-    return find_in_table(wanted) != peers_.end();
-}
-
-worker::peer_table::iterator worker::find_in_table(const peer& wanted) noexcept {
-    for (auto [each, last] = peers_.equal_range(wanted.uid()); each != last; ++each)
-        if (each->second.get() == &wanted) return each;
-    return peers_.end();
 }
 
 bool worker::is_false_own_address(const ucs::security::public_key& identity,
@@ -529,7 +458,7 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
         return UCS_ERR_INVALID_ADDR;
     }
     std::string name(params.name);
-    peer* to = &intern(parsed->identity, peer_identity::source::given, bytes);
+    peer* to = &peers_.intern(parsed->identity, peer_identity::source::given, bytes);
     const peer_use kept(*to);
     ep* made = params.apart ? nullptr : to->endpoints().first_unowned();
     if (made == nullptr || to->identity().is_self()) {
@@ -638,13 +567,7 @@ unsigned worker::empty_trash() {
             continue;  // the peer is in use again
         const std::unique_ptr<wireup::postponed_request> postponed =
             gone->pairing().take_postponed();
-        const auto known = find_in_table(*gone);
-        if (known != peers_.end()) {
-            peers_.erase(known);
-        } else {
-            --dead_count_;
-            delete gone;
-        }
+        peers_.erase(*gone);
         if (postponed != nullptr && !ending_) answer_postponed(*postponed);
     }
     return 0;
@@ -657,15 +580,6 @@ void worker::answer_postponed(const wireup::postponed_request& postponed) noexce
         ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
                         postponed.header.uid);
     }
-}
-
-void worker::forget(peer& dead) noexcept {
-    dead.watched_hook.unlink();
-    const auto known = find_in_table(dead);
-    if (known == peers_.end()) return;
-    dead_peers_.push_back(*known->second.release());
-    ++dead_count_;
-    peers_.erase(known);
 }
 
 void worker::fail_later(peer& failing) noexcept {
@@ -729,13 +643,6 @@ void worker::end_part(request& group, ucs_status_t status) {
     if (--state.left == 0) complete_in_order(group, state.outcome);
 }
 
-std::size_t worker::deferred_count() const noexcept {
-    std::size_t count = 0;
-    for (const auto& [uid, each] : peers_)
-        count += each->deferred().size();
-    return count;
-}
-
 std::string worker::info() const {
     std::string text = "#\n# UCP worker ";
     text += fmt::format("'{}'\n#\n", params_.name);
@@ -751,7 +658,7 @@ std::string worker::info() const {
     }
     std::string details;
     publish(events::worker_described{*this, text, details});
-    text += fmt::format("#      sends deferred: {}\n", deferred_count());
+    text += fmt::format("#      sends deferred: {}\n", peers_.deferred_count());
     text += fmt::format("#     answers waiting: {} bytes\n", waiting_.used());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += details;

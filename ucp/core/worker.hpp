@@ -1,7 +1,6 @@
 // A worker, the progress engine: owns interfaces, endpoints, requests and message matching.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -13,7 +12,7 @@
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/keepalive.hpp"
-#include "ucp/core/peer.hpp"
+#include "ucp/core/peer_table.hpp"
 #include "ucp/core/request_pool.hpp"
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
@@ -101,13 +100,10 @@ public:
             note_work();
         }
     }
-    // Returns the peer with the largest share of a limit, or nullptr if no peer has any. Peers that
-    // have failed already are excluded.
-    using share_getter = const limit_share& (*)(const peer&);
-    [[nodiscard]] peer* find_peer_with_most(share_getter share_of) noexcept;
-    // Fails that peer if the limit is exceeded, and logs the reason: the peer `does` something.
-    // Returns the number of failed peers.
-    unsigned fail_for_limit(const shared_limit& limit, share_getter share_of, const char* does);
+    // Fails the peer with the largest share if the limit is exceeded, and logs the reason: the peer
+    // `does` something. Returns the number of failed peers.
+    unsigned fail_for_limit(const shared_limit& limit, peer_table::share_getter share_of,
+                            const char* does);
 
     // Throttled log for invalid messages of peers, including those of the interfaces.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -149,7 +145,6 @@ public:
     // use it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);
-    void forget(peer& dead) noexcept;
     // Fails the peer with the next progress, see control_channel::send and peer::fail_for_limit.
     void fail_later(peer& failing) noexcept;
     // Continues deferred sends to the peer with the next progress, see
@@ -161,57 +156,16 @@ public:
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
-    // Returns the peer with this public key, made from the address when it is new. `packed` begins
-    // with a readable address that holds the key. A given address is used for all endpoints to the
-    // worker from then on. A claimed one is used for the endpoints that claim the same address, as
-    // long as none was given.
-    peer& intern(const ucs::security::public_key& identity, peer_identity::source from,
-                 std::span<const std::byte> packed);
-    // Does the same for the sender of a proven request. If the peer is new, others may have to make
-    // room for it.
+    // The peers by public key and address.
+    [[nodiscard]] peer_table& peers() noexcept { return peers_; }
+    // Returns the peer that sent a proven request, see peer_table::intern. If the peer is new,
+    // others may have to make room for it.
     peer& intern_asking(const ucs::security::public_key& identity,
                         std::span<const std::byte> packed);
-    // Returns the peer with this key whose address was given, or nullptr.
-    [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity) noexcept;
-    // Returns the peer that `intern` would return for a claimed address, or nullptr.
-    [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity,
-                                  std::span<const std::byte> packed) noexcept;
-    // Calls `test` with each peer of this uid until the test passes, and returns that peer or
-    // nullptr. Peers whose addresses were given come first.
-    template<class Test>
-    [[nodiscard]] peer* find_peer_if(std::uint64_t uid, const Test& test) {
-        for (const bool claimed : {false, true}) {
-            for (auto [each, last] = peers_.equal_range(uid); each != last; ++each) {
-                peer& known = *each->second;
-                if (known.identity().is_claimed() == claimed && test(known)) return &known;
-            }
-        }
-        return nullptr;
-    }
-    // Does the same for a test that computes a proof under the peer's key. Clients at a listener
-    // may claim any number of keys with one uid, and one key with any number of addresses: only a
-    // few of the claimed keys are tested, each once.
-    static constexpr std::size_t most_claims_tested = 8;
-    template<class Test>
-    [[nodiscard]] peer* find_proving_peer(std::uint64_t uid, const Test& test) {
-        std::array<const ucs::security::public_key*, most_claims_tested> tested;
-        std::size_t count = 0;
-        return find_peer_if(uid, [&](peer& each) {
-            if (!each.identity().is_claimed()) return test(each);
-            const auto is_same = [&](const auto* known) { return *known == each.identity().key(); };
-            const auto end = tested.begin() + static_cast<std::ptrdiff_t>(count);
-            if (count == tested.size() || std::any_of(tested.begin(), end, is_same)) return false;
-            tested[count++] = &each.identity().key();
-            return test(each);
-        });
-    }
     // Returns whether the key is this worker's own but the address is none of its two. No peer
     // proves an address to the worker itself, so the worker compares it.
     [[nodiscard]] bool is_false_own_address(const ucs::security::public_key& identity,
                                             std::span<const std::byte> packed) const noexcept;
-    // Returns whether the peer is in the table of known peers, and not replaced or temporary.
-    [[nodiscard]] bool is_known(const peer& wanted) noexcept;
-
     // --- connections of interfaces, see uct::iface::connection_of ---
     // Returns the connection of a message that is being delivered; 0: not known.
     [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
@@ -305,14 +259,11 @@ public:
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
-    // Number of tagged sends that wait until their receivers take more RTS messages.
-    [[nodiscard]] std::size_t deferred_count() const noexcept;
     // Extra latency of the resource's device compared with one at this processor's own NUMA node,
     // in seconds.
     [[nodiscard]] double extra_latency(std::size_t resource) const noexcept {
         return extra_latencies_[resource];
     }
-    [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 protected:
     worker(const context& parent, const worker_params& params,
@@ -321,8 +272,6 @@ protected:
     void end() noexcept;
 
 private:
-    using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
-
     // Returns whether the limit for one peer allows its requests to make another endpoint.
     [[nodiscard]] bool may_have_one_more(const peer& asking) noexcept;
     // Ends endpoints of other peers if all peers together have too many. For a new peer, room for
@@ -330,15 +279,10 @@ private:
     void make_room_for_endpoint(const peer& asking) noexcept;
     void make_room_for_uninvited() noexcept;
     void end_one_uninvited(bool only_with_descriptor) noexcept;
-    // Makes a temporary peer, which is never in the table and goes with its last use.
-    [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
-                                         std::span<const std::byte> packed);
     // Returns the temporary peer for refusing a worker that is not known otherwise. nullptr: the
     // limit of workers that are being refused is reached.
     [[nodiscard]] peer* passing_peer(evidence from, const ucs::security::public_key& identity,
                                      std::span<const std::byte> packed);
-    [[nodiscard]] peer_table::iterator find_in_table(const peer& wanted) noexcept;
-    [[nodiscard]] peer* find_peer_behind(std::uint64_t connection) const noexcept;
     // Makes a worker with the slots of all features (ucp/features).
     static std::unique_ptr<worker> make(const context& parent, const worker_params& params,
                                         std::unique_ptr<ucs::async::event_loop> events);
@@ -423,10 +367,7 @@ private:
     std::vector<std::byte> full_address_;
     std::vector<std::byte> net_address_;
     uninvited_peers uninvited_{uninvited_limits::of_process()};
-    peer_table peers_;
-    // Peers outside of the table that are still referred to; owned.
-    ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
-    std::size_t dead_count_ = 0;
+    peer_table peers_{*this};
     // Temporary peers for refusing unknown workers, the oldest first: index 0 for senders without
     // proof, 1 for those with.
     using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;

@@ -70,15 +70,6 @@ void worker::end_one_uninvited(bool only_with_descriptor) noexcept {
     end_one_of(ended);
 }
 
-peer& worker::add_passing_peer(const ucs::security::public_key& identity,
-                               std::span<const std::byte> packed) {
-    auto fresh = peer::make(*this, identity, peer_identity::source::claimed,
-                            std::vector<std::byte>(packed.begin(), packed.end()));
-    dead_peers_.push_back(*fresh);
-    ++dead_count_;
-    return *fresh.release();
-}
-
 // A temporary peer without queued messages goes at the end of the current progress.
 peer* worker::passing_peer(evidence from, const ucs::security::public_key& identity,
                            std::span<const std::byte> packed) {
@@ -97,7 +88,7 @@ peer* worker::passing_peer(evidence from, const ucs::security::public_key& ident
         const peer_use kept(*oldest);
         oldest->control().drop_waiting();
     }
-    peer& made = add_passing_peer(identity, packed);
+    peer& made = peers_.add_passing(identity, packed);
     made.refused_since = now;
     refused.push_back(made);
     return &made;
@@ -108,7 +99,7 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid() != unwanted.uid) return;
     // If a peer of the program has no lanes yet, none are made for a refusal.
-    peer* const known = find_peer(parsed->identity);
+    peer* const known = peers_.find(parsed->identity);
     const bool has_lanes = known != nullptr && known->lanes().is_open();
     peer* const to = has_lanes ? known : passing_peer(from, parsed->identity, address);
     if (to == nullptr || !to->control().has_room_for_strangers()) {

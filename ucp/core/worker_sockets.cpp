@@ -6,7 +6,7 @@ namespace ucp {
 
 // The placeholder's public key is all zeros, which no worker has.
 peer& worker::add_unknown_peer() {
-    return add_passing_peer({}, {});
+    return peers_.add_passing({}, {});
 }
 
 bool worker::bind(ep& client, const wire::wireup_header& header,
@@ -24,7 +24,7 @@ bool worker::bind(ep& client, const wire::wireup_header& header,
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;
     }
-    peer& to = intern(parsed->identity, peer_identity::source::given, address);
+    peer& to = peers_.intern(parsed->identity, peer_identity::source::given, address);
     const peer_use kept(to);
     client.bind(to);
     return true;

@@ -136,7 +136,7 @@ peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_
     const ep* const over = owner.find_ep(asked.ep);
     if (over != nullptr) return &over->remote();
     peer* const named =
-        owner.find_peer_if(asked.uid, [](const peer& each) { return each.lanes().is_open(); });
+        owner.peers().find_if(asked.uid, [](const peer& each) { return each.lanes().is_open(); });
     if (named == nullptr || named->control().has_room_for_strangers()) return named;
     const std::uint64_t connection = owner.connection_of(message);
     if (connection != 0 && connection == named->connection) return named;

@@ -26,7 +26,7 @@ void worker::describe(ucs::vfs::directory& into) const {
               [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_count()); });
     into.file("announced_bytes",
               [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_bytes()); });
-    into.file("deferred", [this] { return std::to_string(deferred_count()); });
+    into.file("deferred", [this] { return std::to_string(peers_.deferred_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("am", slot_of<am_receiver>(*this));

@@ -162,7 +162,7 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
     const peer& claimed = served.remote();
     if (!claimed.identity().is_claimed() || !is_waiting(served.connection())) return true;
     if (claimed.identity().has_address(address)) {
-        owner.intern(claimed.identity().key(), peer_identity::source::given, address);
+        owner.peers().intern(claimed.identity().key(), peer_identity::source::given, address);
         return true;
     }
     owner.rejected().warn(wireup_log,
@@ -312,7 +312,7 @@ bool holds_receipt(const wireup_header& header, const ucs::security::key& shared
 verification verify_refusal(worker& owner, const wireup_header& header) {
     ep* refused = nullptr;
     bool has_any = false;
-    const peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
+    const peer* const asked = owner.peers().find_proving(header.uid, [&](peer& each) {
         has_any = true;
         const ucs::security::key* const shared = each.identity().shared_key();
         if (shared == nullptr) return false;
@@ -337,13 +337,13 @@ verification verify_attempt(worker& owner, const wireup_header& header, const wi
         const ucs::security::key* const shared = each.identity().shared_key();
         return origin_if(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
     };
-    peer* known = owner.find_peer_if(
+    peer* known = owner.peers().find_if(
         header.uid, [&](peer& each) { return each.pairing().knows_attempt(header.ep); });
     if (known != nullptr) return {verify_by_key_of(*known), known};
-    known = owner.find_proving_peer(
+    known = owner.peers().find_proving(
         header.uid, [&](peer& each) { return verify_by_key_of(each) == origin::proven; });
     if (known != nullptr) return {origin::proven, known};
-    const bool has_any = owner.find_peer_if(header.uid, [](const peer&) { return true; });
+    const bool has_any = owner.peers().find_if(header.uid, [](const peer&) { return true; });
     return {has_any ? origin::forged : origin::unknown};
 }
 
@@ -360,7 +360,7 @@ verification verify_by_address(worker& owner, const wireup_header& header,
     if (!packed) return {origin::forged};
     const auto identity = address::identity_in(*packed);
     if (identity && address::uid_of(*identity) == header.uid) {
-        peer* const known = owner.find_peer(*identity, *packed);
+        peer* const known = owner.peers().find(*identity, *packed);
         if (known != nullptr) return verify_by_key(*known, header, sent, body);
         const auto shared = owner.agree(*identity);
         return verify_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
@@ -368,7 +368,7 @@ verification verify_by_address(worker& owner, const wireup_header& header,
     // A known worker may send a wrong address. Its message is proven all the same, and the handler
     // of the message logs the address.
     verification verified;
-    const peer* const known = owner.find_proving_peer(header.uid, [&](peer& each) {
+    const peer* const known = owner.peers().find_proving(header.uid, [&](peer& each) {
         verified = verify_by_key(each, header, sent, body);
         return verified.verdict == origin::proven;
     });
@@ -395,7 +395,7 @@ verification verify(worker& owner, const wireup_header& header, const wireup_hea
             break;
     }
     ep* const about = named(owner, header);
-    const bool is_of_known = about != nullptr && owner.is_known(about->remote());
+    const bool is_of_known = about != nullptr && owner.peers().is_known(about->remote());
     verification verified;
     if (header.type == wireup_type::reply && !is_of_known) {
         verified = verify_by_address(owner, header, sent, body);

@@ -386,7 +386,7 @@ void pairing::lose_lanes() {
 void pairing::leave() noexcept {
     const peer_use kept(peer_);
     worker& owner = peer_.owner();
-    owner.forget(peer_);
+    owner.peers().forget(peer_);
     const auto postponed = take_postponed();
     const bool has_new_request = postponed != nullptr;
     if (has_new_request) owner.answer_postponed(*postponed);
@@ -397,7 +397,7 @@ void pairing::leave() noexcept {
             ep& each = *next++;
             if (!is_waiting(each.connection())) continue;
             if (fresh == nullptr)
-                fresh = &owner.intern(identity.key(), identity.origin(), identity.packed());
+                fresh = &owner.peers().intern(identity.key(), identity.origin(), identity.packed());
             each.move_to(*fresh);
         }
         if (fresh != nullptr) fresh->setup().connect_endpoints(pairs::allowed);

@@ -210,7 +210,7 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
         }
     };
     ucp::worker& receiver = *in.workers[0];
-    ucp::peer* const greedy = receiver.find_peer(in.workers[1]->identity().public_half());
+    ucp::peer* const greedy = receiver.peers().find(in.workers[1]->identity().public_half());
     REQUIRE(greedy != nullptr);
     const ucp_request_param_t receive_params = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
@@ -232,7 +232,7 @@ TEST_CASE("the peer object of a refused worker that does not read goes when too 
     waiting_world in;
     slow_reader greedy(in.network);
     greedy.sender.reach(*in.worker);
-    const std::size_t before = in.worker->peer_count();
+    const std::size_t before = in.worker->peers().size();
     const auto refuse = [&](unsigned times) {
         const wireup_header unwanted{wireup_type::request, {},  greedy.sender.uid(),
                                      in.worker->uid() + 1, 100, 0};
@@ -241,12 +241,12 @@ TEST_CASE("the peer object of a refused worker that does not read goes when too 
         in.settle();
     };
     refuse(100);
-    CHECK(in.worker->peer_count() == before + 1);
+    CHECK(in.worker->peers().size() == before + 1);
     CHECK(in.worker->waiting().used() > 0);
     in.worker->waiting().set_most(1000);
     refuse(1);
     CHECK(in.worker->waiting().used() == 0);
-    CHECK(in.worker->peer_count() == before);
+    CHECK(in.worker->peers().size() == before);
     in.check_serves_others();
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("a peer whose share of a limit stays fails once, and then the others",
     in.settle();
     CHECK(first.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(second.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(in.worker->find_peer_with_most([](const ucp::peer& each) -> const ucp::limit_share& {
+    CHECK(in.worker->peers().find_with_most([](const ucp::peer& each) -> const ucp::limit_share& {
         return each.waiting_share;
     }) == nullptr);
     in.settle();
@@ -318,7 +318,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
                  wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 5},
                  in.peer.address());
     in.settle();
-    ucp::peer* const next = in.worker->find_peer(in.peer.keys().public_half());
+    ucp::peer* const next = in.worker->peers().find(in.peer.keys().public_half());
     REQUIRE(next != nullptr);
     CHECK(next->connection == lost.connection);
     in.settle();

@@ -78,7 +78,7 @@ struct world : ucp_test::paired_world {
     [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t index) const {
         std::vector<std::uint64_t> bytes;
         const ucp::peer* const other =
-            workers[index]->find_peer(workers[1 - index]->identity().public_half());
+            workers[index]->peers().find(workers[1 - index]->identity().public_half());
         REQUIRE(other != nullptr);
         for (std::size_t i = 0; i < other->lanes().rail_count(); ++i)
             bytes.push_back(other->lanes().rail(i).endpoint->sent().bytes);
@@ -257,7 +257,7 @@ TEST_CASE("striped: closing an endpoint by force ends its transfers without a le
         both.key = nullptr;
         both.await(closed);
         both.await(put);
-        REQUIRE(both.driver.run_until([&] { return both.workers[0]->peer_count() == 0; }));
+        REQUIRE(both.driver.run_until([&] { return both.workers[0]->peers().size() == 0; }));
         CHECK(both.workers[0]->requests().in_use() == 0);
     }
 }

@@ -150,7 +150,7 @@ TEST_CASE("an aborted receive ends when the peer writes into it no more") {
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_CANCELED);
     CHECK(in.worker->recv_ids().size() == 0);
-    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->peers().size() == 0);
 }
 
 TEST_CASE("a receive whose sender aborts a requested write ends with an error") {

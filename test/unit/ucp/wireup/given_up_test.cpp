@@ -430,7 +430,7 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     REQUIRE(in.count(type::paired) == 1);
     if (joins_before) in.join(attempt);
     CHECK(in.worker->uninvited().size() == 1);
-    CHECK(in.worker->peer_count() == 1);
+    CHECK(in.worker->peers().size() == 1);
 
     raw_peer newcomer(in.network);
     in.driver.add([&newcomer] { return newcomer.progress(); });
@@ -445,7 +445,7 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     // Joined lanes notify the peer by themselves.
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
     CHECK(in.worker->uninvited().size() == 1);
-    CHECK(in.worker->peer_count() == 1);
+    CHECK(in.worker->peers().size() == 1);
     CHECK(in.worker->find_ep(answers[0].ep) != nullptr);
 }
 

@@ -48,7 +48,7 @@ struct lone_world : raw_world {
         close_by_force();
         settle();
         REQUIRE(worker->endpoint_count() == 0);
-        REQUIRE(worker->peer_count() == 0);
+        REQUIRE(worker->peers().size() == 0);
     }
 
     [[nodiscard]] ucp::ep& make_ep_to(const bytes& address) const {
@@ -217,7 +217,7 @@ TEST_CASE("a waiting client continues over the address that the program gives", 
     CHECK((*served)->connection() == state::ready);
     raw_world::close_by_force(ucp::capi::handle(**served));
     in.settle();
-    CHECK(in.worker->peer_count() == 1);
+    CHECK(in.worker->peers().size() == 1);
 }
 
 TEST_CASE("a client whose worker has another address is not served", "[cm]") {
@@ -242,7 +242,7 @@ TEST_CASE("many clients with one claimed uid cost few proofs per connection mess
         claimed.name = std::to_string(i);  // makes the addresses differ
         REQUIRE(in.accept_claim(in.peer.uid(), ucp::address::pack(claimed, false)).ok());
     }
-    REQUIRE(in.worker->peer_count() == 101);
+    REQUIRE(in.worker->peers().size() == 101);
     std::size_t tested = 0;
     bool has_own = false;
     const auto count = [&](const ucp::peer& each) {
@@ -250,7 +250,7 @@ TEST_CASE("many clients with one claimed uid cost few proofs per connection mess
         has_own |= &each == &own.remote();
         return false;
     };
-    CHECK(in.worker->find_proving_peer(in.peer.uid(), count) == nullptr);
+    CHECK(in.worker->peers().find_proving(in.peer.uid(), count) == nullptr);
     CHECK(tested == (has_one_key ? 2 : 1 + 8));
     CHECK(has_own);
     in.check_connects();
@@ -264,7 +264,7 @@ TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
                                         readable ? in.peer.address() : bytes(20, std::byte{0xee}));
     CHECK_FALSE(served.ok());
     CHECK(log.count("", ucs::log::level::warn) == 1);
-    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->peers().size() == 0);
     CHECK(in.worker->endpoint_count() == 0);
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("a client that claims the server's own key with another address is ref
     const test::log_capture log;
     CHECK_FALSE(in.accept_claim(in.worker->uid(), ucp::address::pack(claimed, false)).ok());
     CHECK(log.count("this worker's own key", ucs::log::level::warn) == 1);
-    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->peers().size() == 0);
     // A worker may be a client of its own listener.
     for (const bool net_only : {false, true})
         CHECK(in.accept_claim(in.worker->uid(), in.worker->address(net_only)).ok());
@@ -293,7 +293,7 @@ TEST_CASE("unproven connection messages leave no peer object") {
                          ? ucp::wireup::pack(ucp::wireup::pair_request{{}, packed})
                          : packed);
         in.take_arrivals();
-        CHECK(in.worker->peer_count() == 0);
+        CHECK(in.worker->peers().size() == 0);
     }
 }
 
@@ -344,7 +344,7 @@ TEST_CASE("messages for a worker that is not here keep few peer objects, and oth
     std::size_t most = 0;
     for (int i = 0; i < 300; ++i) {
         stray{any_identity(), in.silent, type}.send(in);
-        most = std::max(most, in.worker->peer_count());
+        most = std::max(most, in.worker->peers().size());
     }
     CHECK(most == 64);
     INFO(log.text());
@@ -353,11 +353,11 @@ TEST_CASE("messages for a worker that is not here keep few peer objects, and oth
     in.network.advance(3 * ucs::time::second);
     stray{any_identity(), in.peer, type, 4711}.send(in);
     in.take_arrivals();
-    CHECK(in.worker->peer_count() <= 64);
+    CHECK(in.worker->peers().size() <= 64);
     const auto answer = in.peer.received_as_they_are<wireup_header>(wire::wireup).back();
     CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
     in.settle();
-    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->peers().size() == 0);
 }
 
 TEST_CASE("a message for a worker that is not here makes no lane for the program's own endpoint") {
@@ -372,7 +372,7 @@ TEST_CASE("a message for a worker that is not here makes no lane for the program
     const auto answer = in.peer.received_as_they_are<wireup_header>(wire::wireup).back();
     CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
     in.settle();
-    CHECK(in.worker->peer_count() == 1);
+    CHECK(in.worker->peers().size() == 1);
     in.check_connects();
 }
 
@@ -384,13 +384,13 @@ TEST_CASE("messages of one worker for another that is not here share one lane") 
     std::size_t most = 0;
     for (std::uint64_t i = 0; i < 500; ++i) {
         stray{identity, in.silent, type, 100 + i}.send(in);
-        most = std::max(most, in.worker->peer_count());
+        most = std::max(most, in.worker->peers().size());
     }
     CHECK(most == 1);
     CHECK(log.count("the limit of waiting refusals to it is reached") >= 1);
     CHECK(log.count("", ucs::log::level::warn) <= 25);
     in.settle();
-    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->peers().size() == 0);
 }
 
 TEST_CASE("the author of a false address gains nothing from the messages that it receives") {

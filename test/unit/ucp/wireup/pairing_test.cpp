@@ -28,7 +28,7 @@ struct world : ucp_test::paired_world {
         note(ucp_tag_recv_nbx(handle(*workers[index]), text, sizeof text, 0, 0, &param), received);
     }
     [[nodiscard]] bool forgotten() const {
-        return workers[0]->peer_count() == 0 && workers[1]->peer_count() == 0;
+        return workers[0]->peers().size() == 0 && workers[1]->peers().size() == 0;
     }
 };
 

@@ -581,7 +581,7 @@ TEST_CASE("a refusal by another worker counts only with the right receipt") {
 
 TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer object") {
     raw_world in({});
-    const std::size_t peers = in.worker->peer_count();
+    const std::size_t peers = in.worker->peers().size();
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     address.identity = ucs::security::key_pair::random().public_half();
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
@@ -598,6 +598,6 @@ TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer obj
     CHECK(refusal.uid == in.worker->uid() + 1);
     CHECK(refusal.receipt == asked.receipt);
     in.settle();
-    CHECK(in.worker->peer_count() == peers);
+    CHECK(in.worker->peers().size() == peers);
     CHECK(in.worker->endpoint_count() == 1);
 }

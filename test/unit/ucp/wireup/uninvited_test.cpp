@@ -117,7 +117,7 @@ TEST_CASE("a new peer is accepted when the limit of uninvited endpoints is reach
         REQUIRE(peers.back()->ask().type == wireup_type::reply);
     }
     const std::size_t endpoints = in.worker->endpoint_count();
-    const std::size_t known = in.worker->peer_count();
+    const std::size_t known = in.worker->peers().size();
     CHECK(log.count("the program has not asked for") == 0);
 
     for (std::size_t i = 0; i < 3; ++i) {
@@ -125,7 +125,7 @@ TEST_CASE("a new peer is accepted when the limit of uninvited endpoints is reach
         CHECK(in.newcomer().ask().type == wireup_type::reply);
         CHECK(peers[i]->was_ended(1));
         CHECK(in.worker->endpoint_count() == endpoints);
-        CHECK(in.worker->peer_count() == known);
+        CHECK(in.worker->peers().size() == known);
     }
     CHECK(log.count("which is the limit") == 3);
 }
