@@ -73,7 +73,7 @@ namespace {
 
 // Each case has a folder, and restores the settings.
 struct restored {
-    const restore after;
+    const restore after{};
     const test::temp_dir folder;
 };
 
