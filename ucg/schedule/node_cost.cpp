@@ -5,10 +5,6 @@
 namespace ucg::schedule {
 namespace {
 
-using collective;
-using node_cost_params;
-using rank_t;
-
 // The work of the busiest rank in one call, by the stages of pattern.hpp: it copies what others
 // need into its slots, works on a part if the pattern has a work stage, and takes. In bytes; a
 // reduction is charged by what it reads and writes.
