@@ -121,8 +121,8 @@ class Run:
 
     @contextlib.contextmanager
     def building_ahead(self):
-        """Builds the sanitizer presets in advance, with idle processor time. The stages build the remaining targets
-        themselves and report errors."""
+        """Builds the sanitizer presets in advance, with idle processor time, while tests run one at a time. The stages
+        build the remaining targets themselves and report errors."""
         wanted = [("asan", self.building("asan", "fuzz", *ASAN)), ("tsan", self.building("tsan", *TSAN))]
         lines = [line for preset, build in wanted if preset in self.chosen for line in (self.configuring(preset), build)]
         if not lines:
@@ -157,7 +157,7 @@ class Run:
         code = self.call([ROOT / "contrib" / name, *arguments])
         self.results.add(f"contrib/{name}", None if code == 0 else f"ended with {code}")
 
-    def ctest(self, stage, preset, folder, *selection, jobs=None):
+    def ctest(self, stage, preset, folder, *selection, one_at_a_time=False):
         """Builds one test folder and runs its tests, each counted on its own."""
         if not (ROOT / "test" / folder / "CMakeLists.txt").is_file():
             self.results.skip(stage, f"there is no test/{folder} in this version")
@@ -167,9 +167,10 @@ class Run:
             return
         junit = ROOT / "build" / preset / f"results-{stage}-{folder.replace('/', '-')}.xml"
         junit.unlink(missing_ok=True)
-        self.call(["ctest", "--test-dir", f"build/{preset}/test/{folder}", "--output-on-failure",
-                   "--no-tests=ignore", "--timeout", TEST_LIMIT, "-j", jobs or self.jobs,
-                   "--output-junit", junit, *selection])
+        with self.building_ahead() if one_at_a_time else contextlib.nullcontext():
+            self.call(["ctest", "--test-dir", f"build/{preset}/test/{folder}", "--output-on-failure",
+                       "--no-tests=ignore", "--timeout", TEST_LIMIT, "-j", "1" if one_at_a_time else self.jobs,
+                       "--output-junit", junit, *selection])
         if not junit.is_file():
             self.results.add(f"{stage}: test/{folder}", "ctest wrote no results")
         elif not self.results.add_junit(stage, junit):
@@ -293,9 +294,9 @@ class Run:
             "coverage": self.coverage,
             "abi": lambda: self.of_others("abi", folder="abi"),
             "integration": lambda: self.of_others("integration", "-LE", "mpi"),
-            "mpi": lambda: self.of_others("mpi", *mpi, jobs="1"),
+            "mpi": lambda: self.of_others("mpi", *mpi, one_at_a_time=True),
             "adversary": lambda: self.ctest("adversary", "release", "adversary", *([] if self.args.long else ["-LE", "long"]),
-                                            jobs="1"),
+                                            one_at_a_time=True),
             "guest": self.guest,
             "quickstart": self.quickstart,
             "symbols": self.symbols,
