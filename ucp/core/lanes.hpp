@@ -56,7 +56,7 @@ struct peer_lanes {
     // Number by which the peer's keys name the device that this lane reaches, if it needs one.
     [[nodiscard]] std::uint8_t rma_device() const noexcept { return rma_place().device; }
 
-    // Rails are the lanes that reach memory by keys, see ucp/rma/striped.hpp. 0: no keys are
+    // Rails are the lanes that reach memory by keys, see ucp/proto/striped.hpp. 0: no keys are
     // needed. The first rail is rma_lane().
     [[nodiscard]] std::size_t rail_count() const noexcept {
         return rma() != nullptr && rma_attr().keyed ? 1 + more_rails.size() : 0;

@@ -21,8 +21,8 @@ enum class send_kind : std::uint8_t {
     am_eager,  // like am, if the program or the message requires eager or rendezvous
     am_rndv,
     stream,  // bytes without message boundaries; always uses the same protocol
-    // Operations on a peer's memory (ucp/rma, ucp/amo); the address in place of tag_or_id. Their
-    // protocols are not in the protocol table.
+    // Operations on a peer's memory (ucp/rma, ucp/amo), which have no such word. Their protocols
+    // are not in the protocol table.
     put,
     get,
     atomic,

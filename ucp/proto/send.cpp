@@ -161,7 +161,7 @@ ucs_status_t refuse_immediate(ep& to) {
 }
 
 void start_send(request& send) {
-    if (is_tagged(send.state.send.kind) && send.via->remote().deferred().empty()) [[unlikely]] {
+    if (is_tagged(send.state.send.kind) && !send.via->remote().deferred().empty()) [[unlikely]] {
         defer(send);
         return;
     }
