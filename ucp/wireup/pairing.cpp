@@ -206,8 +206,14 @@ void pairing::accept(const arrival& from, bool revokes) {
 
 // Either the peer has lost its end of the lanes, or the request is stale: checking the lane tells.
 void pairing::postpone(const arrival& from) {
-    current_.postponed = std::make_unique<postponed_request>(
-        postponed_request{*from.header, {from.body.begin(), from.body.end()}});
+    try {
+        current_.postponed = std::make_unique<postponed_request>(
+            postponed_request{*from.header, {from.body.begin(), from.body.end()}});
+    } catch (const std::bad_alloc&) {
+        // The state has changed already, and means that there is a request.
+        if (current_.postponed == nullptr) handle(pairing_event::postponed_over);
+        throw;
+    }
     peer_.lanes().am().check();
 }
 

@@ -62,7 +62,8 @@ public:
     void on_joined(std::uint64_t attempt);
     void on_unpaired(std::uint64_t attempt, wire::unpaired_reason why);
     // Returns whether a connection message that came over paired lanes (or over others) fits the
-    // lanes in use. If not, the caller must drop the message; the pairing remembers that.
+    // lanes in use. If not, the caller must drop the message; if it came over others, the pairing
+    // remembers that.
     [[nodiscard]] bool accepts_connection_message(bool over_pair);
 
     // Sends the pair request again, unless it was sent a moment ago.

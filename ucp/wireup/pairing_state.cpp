@@ -73,7 +73,8 @@ constexpr transitions make_table() {
     on(t, E::lanes_failed, {S::requested}, S::none, A::try_other_lane);
     on(t, E::joined, {S::replied}, S::joined, A::join);
 
-    stay(t, E::over_pair, all, A::drop);
+    // Elsewhere the message is dropped, and the pairing need not remember that: the peer sees by
+    // itself that these lanes lead nowhere.
     stay(t, E::over_pair, {S::joined, S::postponed}, A::deliver);
     // The peer may have closed its lanes without being able to notify us. If we wait for `joined`,
     // we repeat our reply; the peer refuses it if it does not wait for it. If the lanes are joined,

@@ -68,7 +68,7 @@ enum class pairing_action : std::uint8_t {
     lose_lanes,  // the endpoints fail or get other lanes
     leave,       // the endpoints fail; those that wait get new lanes
     deliver,     // the connection message is handled
-    drop,        // the connection message does not fit the lanes in use, as with the next two
+    drop,        // a message over other lanes does not fit those in use, as with the next two
     drop_and_reply,
     drop_and_check,
     notify,         // tell the peer that the lanes are over
