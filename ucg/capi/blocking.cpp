@@ -19,9 +19,10 @@ collective_request& take(group& self, const ucg_coll_args_t& args) {
     const auto matches = [&](const collective_request& each) {
         return is_same_kind(each.args(), args);
     };
-    collective_request* taken = can_be_kept(args) ? self.kept().find(matches) : nullptr;
+    const bool stays = can_be_kept(args);
+    collective_request* taken = stays ? self.kept().find(matches) : nullptr;
     if (taken == nullptr) {
-        taken = &self.kept().add(collective_request::make(self, args));
+        taken = &self.kept().add(collective_request::make(self, args), stays);
     } else if (taken->args().src != args.src || taken->args().dst != args.dst) {
         // If the buffers are refused, the call ends with an error when it starts.
         static_cast<void>(taken->set_buffers(args.src, args.dst));

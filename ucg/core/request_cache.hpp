@@ -4,7 +4,9 @@
 #include <ucg/api/ucg.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace ucg {
@@ -35,12 +37,13 @@ public:
     }
 
     // Adds a request, and destroys idle ones if there are too many. A request for long vectors may
-    // use as much memory as the program's data, so only one idle request of these stays. Throws
+    // use as much memory as the program's data, so only one idle request of these stays. One that
+    // the caller removes after its use (`stays` is false) displaces no other. Throws
     // std::bad_alloc.
-    Request& add(std::unique_ptr<Request> made) {
-        if (is_long(*made))
+    Request& add(std::unique_ptr<Request> made, bool stays = true) {
+        if (stays && is_long(*made))
             std::erase_if(all_, [](const auto& each) { return each->is_idle() && is_long(*each); });
-        while (all_.size() >= Most) {
+        while (stays && all_.size() >= Most) {
             const auto last = std::find_if(all_.rbegin(), all_.rend(),
                                            [](const auto& each) { return each->is_idle(); });
             if (last == all_.rend()) break;

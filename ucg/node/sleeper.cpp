@@ -4,7 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
+#include <cstdint>
 #include <ctime>
 
 #include "ucg/node/cores.hpp"

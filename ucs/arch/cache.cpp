@@ -1,6 +1,9 @@
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "ucs/arch/cpu.hpp"
 #include "ucs/sys/text_file.hpp"

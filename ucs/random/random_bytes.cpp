@@ -19,10 +19,11 @@ constinit std::atomic<std::uint64_t> calls{0};
 void weak_bytes(char* into, std::size_t size) noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
-    std::uint64_t state =
-        mix(static_cast<std::uint64_t>(::getpid())) ^
-        mix(static_cast<std::uint64_t>(now.tv_nsec) + static_cast<std::uint64_t>(now.tv_sec)) ^
-        mix(calls.fetch_add(1, std::memory_order_relaxed)) ^ reinterpret_cast<std::uintptr_t>(into);
+    std::uint64_t state = mix(static_cast<std::uint64_t>(::getpid())) ^
+                          mix(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+                              static_cast<std::uint64_t>(now.tv_nsec)) ^
+                          mix(calls.fetch_add(1, std::memory_order_relaxed)) ^
+                          reinterpret_cast<std::uintptr_t>(into);
     while (size != 0) {
         state = mix(state);
         const std::size_t part = std::min(size, sizeof(state));

@@ -138,6 +138,8 @@ int home_node() noexcept try {
 
 void prefer_node(void* memory, std::size_t size, int node) noexcept {
     if (node < 0 || static_cast<std::size_t>(node) >= most_nodes || !has_several_nodes()) return;
+    // A program that is bound to the memory of one node (numactl --membind) stays there.
+    if (const int bound = memory_node(); bound >= 0) node = bound;
     const auto page = static_cast<std::uintptr_t>(::numa_pagesize());
     const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
     const auto end = (reinterpret_cast<std::uintptr_t>(memory) + size) / page * page;

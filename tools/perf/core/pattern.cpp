@@ -3,20 +3,28 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ucs/random/seeded.hpp"
-
 namespace tools::perf {
 namespace {
 
 constexpr std::size_t word_size = sizeof(std::uint64_t);
 
+// A bijection that spreads adjacent inputs over all bits. Both sides of a test must have the same
+// one.
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value ^= value >> 31;
+    value *= 0x7fb5d329728ea185U;
+    value ^= value >> 27;
+    value *= 0x81dadef4bc2dd44dU;
+    return value ^ (value >> 33);
+}
+
 }  // namespace
 
 pattern::pattern(std::uint32_t stream, std::uint64_t iteration) noexcept
-    : seed_(ucs::sys::mix(ucs::sys::mix(iteration + 1) + stream)) {}
+    : seed_(mix(mix(iteration + 1) + stream)) {}
 
 std::uint64_t pattern::word(std::size_t index) const noexcept {
-    return ucs::sys::mix(seed_ + index * ucs::sys::golden_ratio);
+    return mix(seed_ + index * 0x9e3779b97f4a7c15U);
 }
 
 std::byte pattern::at(std::size_t offset) const noexcept {
