@@ -1,7 +1,6 @@
 # hawser_python_test(name script [ARGUMENTS class...] LABELS label... [TIMEOUT seconds] [ENVIRONMENT NAME=value...]): a
 # test of ctest that runs a script. The script finds the programs of the build in its environment, and can import the
 # modules that scripts share.
-include_guard(GLOBAL)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 function(hawser_python_test name script)

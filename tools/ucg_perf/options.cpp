@@ -24,7 +24,7 @@ constexpr std::uint64_t largest_by_default = std::uint64_t{16} << 20U;
 template<class Enum>
 one_of names(std::string_view kind, Enum count, const char* (*name)(Enum)) {
     one_of parser{{}, kind};
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < static_cast<int>(count); ++i)
         parser.names.emplace_back(name(static_cast<Enum>(i)));
     return parser;
 }

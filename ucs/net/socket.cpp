@@ -31,9 +31,10 @@ unique_fd open_stream(int family) noexcept {
 unique_fd listen_at(const socket_address& address, bool takes_ipv4) noexcept {
     const int family = address.data()->sa_family;
     unique_fd socket = open_stream(family);
-    if (!socket || !set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1)) return {};
+    if (!socket) return {};
     if (takes_ipv4 && family == AF_INET6) set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (::bind(socket.get(), address.data(), address.size()) == 0 &&
+    if (set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1) &&
+        ::bind(socket.get(), address.data(), address.size()) == 0 &&
         ::listen(socket.get(), SOMAXCONN) == 0)
         return socket;
     const int error = errno;  // closing the socket may change it

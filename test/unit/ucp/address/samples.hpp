@@ -20,7 +20,7 @@ inline ucp::address::entry make_entry(std::string transport, std::string device,
     made.bandwidth = quantise(bandwidth);
     made.overhead = quantise(1e-8F);
     for (std::size_t i = 0; i < address_length; ++i)
-        made.iface_address.push_back(static_cast<std::byte>(17 * i + transport.size()));
+        made.iface_address.push_back(static_cast<std::byte>(17 * i + made.transport.size()));
     return made;
 }
 
