@@ -11,13 +11,14 @@
 namespace ucs::arch {
 namespace {
 
-// Parses the kernel's form of a cache size, "48K".
+// Parses the kernel's form of a cache size, "48K" or "60M".
 std::optional<std::size_t> bytes_of(const std::string& text) noexcept {
-    std::size_t kilobytes = 0;
+    std::size_t number = 0;
     const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, kilobytes);
-    if (error != std::errc{} || std::string_view(rest, end) != "K") return std::nullopt;
-    return kilobytes * 1024;
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit(rest, end);
+    if (error != std::errc{} || (unit != "K" && unit != "M")) return std::nullopt;
+    return number * (unit == "K" ? 1024U : 1024U * 1024U);
 }
 
 }  // namespace
