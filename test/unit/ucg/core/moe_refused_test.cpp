@@ -158,9 +158,15 @@ TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.route = static_cast<ucg_moe_route_t>(7); });
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.channels = 100'000; });
     with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 1U << 20U; });
-    table<std::int64_t> unknown(4, job::k, test_job.experts());
-    with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = unknown.tensor(); });
-    CHECK(log.count("token 0 chose expert 8 at place 0") == 1);
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.topk.type = UCG_TYPE_FP32; });
+    for (const std::int64_t expert :
+         {std::int64_t{-2}, std::int64_t{test_job.experts()}, std::int64_t{1} << 40U}) {
+        table<std::int64_t> unknown(4, job::k, 1);
+        unknown.at(2, 1) = expert;
+        with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = unknown.tensor(); });
+        const std::string line = "token 2 chose expert " + std::to_string(expert) + " at place 1";
+        CHECK(log.count(line, ucs::log::level::error) == 1);
+    }
     test_job.notify();  // the group still serves
 }
 
@@ -262,13 +268,17 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
         out.emplace_back(test_job.attr(rank).rows, job::hidden);
         out_weights.emplace_back(test_job.attr(rank).rows, job::k);
     }
+    const auto args_of = [&](std::uint32_t rank) {
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = test_job.x[rank].tensor();
+        args.weights = test_job.weights[rank].tensor();
+        args.out_x = out[rank].tensor();
+        args.out_weights = out_weights[rank].tensor();
+        return args;
+    };
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-            args.x = test_job.x[rank].tensor();
-            args.weights = test_job.weights[rank].tensor();
-            args.out_x = out[rank].tensor();
-            args.out_weights = out_weights[rank].tensor();
+            ucg_moe_dispatch_args_t args = args_of(rank);
             if (rank == 2) spoil(args);
             return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
         });
@@ -279,12 +289,22 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
         with(each.status, [&](auto& args) { each.spoil(args.out_x); });
         with(each.status, [&](auto& args) { each.spoil(args.out_weights); });
     }
+    using dispatch_args = ucg_moe_dispatch_args_t;
+    const std::vector<std::pair<ucs_status_t, std::function<void(dispatch_args&)>>> wrong = {
+        {UCS_ERR_BUFFER_TOO_SMALL, [](dispatch_args& args) { --args.x.dims[0]; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.x.data = nullptr; }},
+        {UCS_ERR_INVALID_PARAM,
+         [](dispatch_args& args) { args.x.data = static_cast<char*>(args.x.data) + 1; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.scales = args.x; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.weights = args.x; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.out_x.data = nullptr; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.out_x.dims[1] = 3; }},
+        {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.out_x.type = UCG_TYPE_BF16; }},
+        {UCS_ERR_UNSUPPORTED, [](dispatch_args& args) { args.flags = 2; }},
+    };
+    for (const auto& [status, spoil] : wrong)
+        with(status, spoil);
     with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[0]; });
-    with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.x.dims[0]; });
-    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.out_x.dims[1] = 3; });
-    with(UCS_ERR_INVALID_PARAM,
-         [](auto& args) { args.x.data = static_cast<char*>(args.x.data) + 1; });
-    with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 2; });
     table<std::int32_t> chosen(100, job::k);
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.out_topk = args.x; });
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) {
@@ -301,6 +321,27 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
     ucg_moe_expansion_release(expansion);
     for (const ucg_moe_handle_h each : before)
         ucg_moe_handle_release(each);
+
+    // With the notify the init refuses them too: the request would otherwise fail at its start.
+    const auto with_notify = [&](ucs_status_t wanted, std::uint32_t alignment, const auto& spoil) {
+        const ucg_moe_notify_args_t routing = test_job.routing(2);
+        ucg_moe_dispatch_args_t args = args_of(2);
+        spoil(args);
+        ucg_request_h request = nullptr;
+        CHECK(ucg_moe_notify_dispatch_init(test_job.teams[2], &routing, &args, alignment,
+                                           &request) == wanted);
+        CHECK(ucg_request_free(request) == UCS_OK);
+    };
+    with_notify(UCS_OK, 0, [](auto&) {});
+    for (const auto& [status, spoil] : wrong)
+        with_notify(status, 0, spoil);
+    // With a row for each choice there is no output of chosen experts.
+    for (const bool is_given : {false, true})
+        with_notify(is_given ? UCS_ERR_INVALID_PARAM : UCS_OK, 4, [&](auto& args) {
+            args.weights = UCG_MOE_TENSOR_INIT;
+            args.out_weights = UCG_MOE_TENSOR_INIT;
+            if (is_given) args.out_topk = chosen.tensor();
+        });
 }
 
 TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
@@ -333,6 +374,12 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
             with(each.status, [&](auto& args) { each.spoil(args.bias[0]); });
     }
     with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[0]; });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.type = UCG_TYPE_FP8_E4M3; });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) {
+        args.x.strides[0] = std::int64_t{2 * sizeof(float)} * job::hidden;
+        args.x.strides[1] = 2 * sizeof(float);
+    });
+    CHECK(log.count("the x has elements at distances of 8 bytes: give rows that are dense") == 1);
 }
 
 TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks") {
@@ -353,6 +400,7 @@ TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks")
 
     test_job.notify();
     CHECK(ucg_moe_expand(test_job.handles[0], 0, &expansion) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_expand(test_job.handles[0], 1U << 31U, &expansion) == UCS_ERR_EXCEEDS_LIMIT);
     REQUIRE(ucg_moe_expand(test_job.handles[2], 4, &expansion) == UCS_OK);
     expect_refused(test_job, UCS_ERR_INVALID_PARAM,
                    [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -400,6 +448,10 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { --args.out_x.dims[0]; });
     with(UCS_ERR_INVALID_PARAM,
          [](auto& args) { args.scaling = static_cast<ucg_moe_scaling_t>(-3); });
+    table<std::int64_t> twice(test_job.x[2].rows, job::k, -1);
+    twice.at(1, 0) = twice.at(1, 2) = 2;
+    with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = twice.tensor(); });
+    CHECK(log.count("token 1 chose expert 2 twice") == 1);
 
     std::vector<ucg_moe_slots_h> slots(test_job.ranks());
     batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {

@@ -564,29 +564,3 @@ TEST_CASE("moe: casting with power-of-two scales rounds the exact scale up", "[m
         CHECK(scales.real(0, 0) == wanted);
     }
 }
-
-TEST_CASE("moe: low latency refuses a token that chose an expert twice", "[moe]") {
-    const test::log_capture log;
-    scenario setup;
-    setup.tokens = 6;
-    world all(setup);
-    std::vector<std::int64_t> topk = {0, 1, 2, 3, -1, -1};
-    own_matrix x(3, setup.hidden, element::bf16);
-    own_matrix values(std::uint64_t{2} * 16 * setup.ranks, setup.hidden, element::bf16);
-    const auto init = [&] {
-        low_latency_dispatch one;
-        ucg::moe::stack into{values.view(), 0};
-        into.first.rows = std::uint64_t{16} * setup.ranks;
-        into.expert_stride = into.first.row_stride * static_cast<std::ptrdiff_t>(into.first.rows);
-        const const_matrix choices = ucg::moe::dense_matrix(
-            reinterpret_cast<const std::byte*>(topk.data()), 3, 2, element::int64);
-        return one.init(all.team(0), {16, false, scaling::exact}, choices,
-                        {x.view(), into, {}, {}});
-    };
-    CHECK(init() == UCS_OK);
-    topk[3] = 2;
-    CHECK(init() == UCS_ERR_INVALID_PARAM);
-    CHECK(log.count("token 1 chose expert 2 twice") == 1);
-    topk[3] = 0;  // the same expert as another token
-    CHECK(init() == UCS_OK);
-}
