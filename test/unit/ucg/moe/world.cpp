@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -259,57 +260,53 @@ float own_matrix::real(std::uint64_t row, std::uint32_t element) const {
     return widened(type_, all.row(row) + element * all.element_stride);
 }
 
+namespace {
+
+// A floating-point format with a sign, an exponent and a mantissa.
+struct format {
+    int mantissa;  // bits
+    int least;     // exponent of the smallest normal number
+    std::uint32_t sign;
+};
+
+format format_of(reduce::element type) {
+    if (type == reduce::element::bf16) return {7, -126, 0x8000};
+    if (type == reduce::element::fp16) return {10, -14, 0x8000};
+    return {3, -6, 0x80};  // fp8_e4m3
+}
+
+}  // namespace
+
 float widened(reduce::element type, const std::byte* from) {
-    if (type == reduce::element::fp32) {
-        float value;
-        std::memcpy(&value, from, 4);
-        return value;
-    }
-    std::uint16_t bits;
-    std::memcpy(&bits, from, 2);
-    if (type == reduce::element::bf16) {
-        const std::uint32_t wide = std::uint32_t{bits} << 16U;
-        float value;
-        std::memcpy(&value, &wide, 4);
-        return value;
-    }
-    const int exponent = (bits >> 10U) & 31;
-    const int fraction = bits & 1023;
+    const std::size_t bytes = reduce::size_of(type);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, from, bytes);
+    if (type == reduce::element::fp32 || type == reduce::element::bf16)
+        return std::bit_cast<float>(bits << (32 - 8 * bytes));
+    const format form = format_of(type);
+    const auto number = static_cast<int>(bits & (form.sign - 1));
+    const int power = std::max(number >> form.mantissa, 1) - 1;
     const double size =
-        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
-    return static_cast<float>((bits & 0x8000U) != 0 ? -size : size);
+        std::ldexp(number - (power << form.mantissa), power + form.least - form.mantissa);
+    return static_cast<float>((bits & form.sign) != 0 ? -size : size);
 }
 
 // Rounds to nearest, ties to even. Does not handle infinities and NaNs.
 void put_rounded(reduce::element type, float value, std::byte* into) {
-    if (type == reduce::element::fp32) {
-        std::memcpy(into, &value, 4);
-        return;
+    auto bits = std::bit_cast<std::uint32_t>(value);
+    if (type != reduce::element::fp32) {
+        const format form = format_of(type);
+        const double size = std::fabs(static_cast<double>(value));
+        int exponent = form.least;
+        if (size != 0) (void)std::frexp(size, &exponent);
+        const int power = std::max(exponent - 1 - form.least, 0);
+        // A mantissa that is rounded up to the next power of two carries into the exponent.
+        const int number =
+            (power << form.mantissa) +
+            static_cast<int>(std::nearbyint(std::ldexp(size, form.mantissa - form.least - power)));
+        bits = static_cast<std::uint32_t>(number) | (std::signbit(value) ? form.sign : 0);
     }
-    const int bits =
-        type == reduce::element::bf16 ? 8 : 11;  // mantissa bits, including the implicit one
-    const int least = type == reduce::element::bf16 ? -126 : -14;
-    int exponent = 0;
-    (void)std::frexp(value, &exponent);
-    const int unit = std::max(exponent - 1, least) - (bits - 1);
-    const double rounded = std::nearbyint(std::ldexp(static_cast<double>(value), -unit));
-    const double result = std::ldexp(rounded, unit);
-    std::uint16_t made = std::signbit(value) ? 0x8000 : 0;
-    if (type == reduce::element::bf16) {
-        const auto narrow = static_cast<float>(result);
-        std::uint32_t wide;
-        std::memcpy(&wide, &narrow, 4);
-        made = static_cast<std::uint16_t>(wide >> 16U);
-    } else if (result != 0) {
-        int top = 0;
-        const double fraction = std::frexp(std::fabs(result), &top);
-        const unsigned number = top - 1 < -14
-                                    ? static_cast<unsigned>(std::ldexp(std::fabs(result), 24))
-                                    : (static_cast<unsigned>(top + 14) << 10U) +
-                                          static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U;
-        made = static_cast<std::uint16_t>(made | number);
-    }
-    std::memcpy(into, &made, 2);
+    std::memcpy(into, &bits, reduce::size_of(type));
 }
 
 }  // namespace test::moe
