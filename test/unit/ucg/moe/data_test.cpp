@@ -86,10 +86,7 @@ public:
     }
 
     void dispatch_all(std::uint64_t round) {
-        std::deque<dispatch> all(all_.setup().ranks);
-        std::vector<ucg::schedule::program*> programs(all_.setup().ranks);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
+        const on_all<dispatch> all(all_, [&](dispatch& made, rank_t rank) {
             rank_data& data = data_[rank];
             ucg::moe::dispatch_tensors tensors;
             tensors.from = {data.weight.view(), data.scale.view(), data.x.view()};
@@ -97,14 +94,13 @@ public:
             tensors.into.chosen = data.chosen.view();
             tensors.into.expanded = data.expanded.get();
             tensors.zero_padding = true;
-            REQUIRE(all[rank].init(plans_[rank], tensors) == UCS_OK);
-            programs[rank] = &all[rank];
-        }
+            return made.init(plans_[rank], tensors);
+        });
         for (unsigned start = 0; start < variation_.starts; ++start) {
             fill_tokens(round + 1000 * start);
-            all_.run_well(programs);
-            for (rank_t rank = 0; rank < all_.setup().ranks; ++rank)
-                if (all_.lives(rank)) check_dispatch(rank);
+            all_.run_well(all.programs);
+            for (const rank_t rank : all_.living())
+                check_dispatch(rank);
         }
     }
 
@@ -133,10 +129,7 @@ public:
     }
 
     void combine_all(std::uint64_t round) {
-        std::deque<combine> all(all_.setup().ranks);
-        std::vector<ucg::schedule::program*> programs(all_.setup().ranks);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
+        const on_all<combine> all(all_, [&](combine& made, rank_t rank) {
             rank_data& data = data_[rank];
             ucg::moe::combine_tensors tensors;
             tensors.from[weights] = data.y_weight.view();
@@ -145,23 +138,20 @@ public:
             tensors.into[weights] = data.sum_weight.view();
             tensors.into[values] = data.sum.view();
             tensors.bias = {data.bias[0].view(), data.bias[1].view()};
-            REQUIRE(all[rank].init(plans_[rank], tensors) == UCS_OK);
-            programs[rank] = &all[rank];
-        }
+            return made.init(plans_[rank], tensors);
+        });
         for (unsigned start = 0; start < variation_.starts; ++start) {
             fill_results(round + 1000 * start);
-            all_.run_well(programs);
-            for (rank_t rank = 0; rank < all_.setup().ranks; ++rank)
-                if (all_.lives(rank)) check_combine(rank);
+            all_.run_well(all.programs);
+            for (const rank_t rank : all_.living())
+                check_combine(rank);
         }
     }
 
     // Notify and dispatch in one operation, into outputs with the maximum number of rows.
     void dispatch_unseen() {
-        std::deque<ucg::moe::routed_dispatch> all(all_.setup().ranks);
-        std::vector<ucg::schedule::program*> programs(all_.setup().ranks);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
+        using ucg::moe::routed_dispatch;
+        const on_all<routed_dispatch> all(all_, [&](routed_dispatch& made, rank_t rank) {
             rank_data& data = data_[rank];
             const auto most = ucg::moe::max_rows(*all_.team(rank), all_.setup().k,
                                                  all_.setup().tokens, variation_.alignment);
@@ -175,15 +165,13 @@ public:
             tensors.into.into = {data.out_weight.view(), {}, data.out_x.view()};
             tensors.into.chosen = data.chosen.view();
             tensors.zero_padding = true;
-            REQUIRE(all[rank].init(all_.team(rank), all_.topk(rank), all_.setup().settings, tensors,
-                                   variation_.alignment) == UCS_OK);
-            programs[rank] = &all[rank];
-        }
+            return made.init(all_.team(rank), all_.topk(rank), all_.setup().settings, tensors,
+                             variation_.alignment);
+        });
         fill_tokens(0);
-        all_.run_well(programs);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
-            CHECK(all[rank].made()->receives.counts == plans_[rank]->receives.counts);
+        all_.run_well(all.programs);
+        for (const rank_t rank : all_.living()) {
+            CHECK(all.each[rank].made()->receives.counts == plans_[rank]->receives.counts);
             check_dispatch(rank);
         }
     }
@@ -470,12 +458,7 @@ TEST_CASE("moe: dispatch and combine with any number of ranks on a node, any gat
 }
 
 TEST_CASE("moe: nodes of different sizes, out of order, under random delays", "[moe]") {
-    scenario setup;
-    setup.ranks = 9;
-    setup.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
-    setup.experts = 27;
-    setup.k = 4;
-    setup.disorder = true;
+    scenario setup = on_scattered_nodes({});
     for (setup.seed = 1; setup.seed <= 20; ++setup.seed) {
         variant variation;
         variation.alignment = setup.seed % 2 == 0 ? 4 : 0;
@@ -552,15 +535,8 @@ TEST_CASE("moe: rows of one rank are added up in the order of the choices", "[mo
 }
 
 TEST_CASE("moe: masked ranks get nothing and are not waited for", "[moe]") {
-    scenario setup;
-    setup.ranks = 8;
-    setup.ranks_per_node = 4;
-    setup.experts = 16;
-    setup.k = 4;
-    setup.masked = {0, 1, 0, 0, 1, 0, 0, 0};
-    check(setup, {});
-    setup.masked = {1, 1, 1, 1, 0, 0, 1, 0};
-    check(setup, {});
+    for (const scenario& setup : with_masks({}))
+        check(setup, {});
 }
 
 namespace {

@@ -152,8 +152,7 @@ void check_every_matrix(const scenario& setup) {
     world all(setup);
     const auto plans = all.plans();
     const table among = setup.settings.all_counts ? received_by_all(all) : table{};
-    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-        if (!all.lives(rank)) continue;
+    for (const rank_t rank : all.living()) {
         INFO("rank " << rank);
         check_sent(all, rank, *plans[rank]);
         check_relayed(all, rank, *plans[rank]);

@@ -105,15 +105,10 @@ TEST_CASE("moe: team refuses a rank that is not there, and a mask of another gro
 TEST_CASE("moe: a notify that is started again ends with an error", "[moe]") {
     const test::log_capture log;
     world all(small());
-    std::deque<notify> each(6);
-    std::vector<program*> programs;
-    for (rank_t rank = 0; rank < 6; ++rank) {
-        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.setup().settings) == UCS_OK);
-        programs.push_back(&each[rank]);
-    }
-    all.run_well(programs);
-    expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
-    for (notify& one : each)
+    on_all<notify> routing = notify_on_all(all);
+    all.run_well(routing.programs);
+    expect_all(all.run(routing.programs), UCS_ERR_INVALID_PARAM);
+    for (notify& one : routing.each)
         CHECK(one.take() != nullptr);
 }
 
@@ -140,11 +135,11 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
 TEST_CASE("moe: an operation reports the ranks that it waits for", "[moe]") {
     const test::log_capture log;
     world all(small());
-    std::deque<notify> each(6);
+    on_all<notify> routing = notify_on_all(all);
     std::deque<ucg::schedule::operation> operations;
     for (rank_t rank = 0; rank < 6; ++rank) {
-        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.setup().settings) == UCS_OK);
-        operations.emplace_back(all.net().fabric(rank), all.net().frames()).init(each[rank]);
+        operations.emplace_back(all.net().fabric(rank), all.net().frames())
+            .init(routing.each[rank]);
         if (rank != 4) operations.back().start();
     }
     all.net().run();
@@ -162,19 +157,16 @@ TEST_CASE("moe: notify and dispatch in one operation fail if the output has too 
     const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
-    std::deque<ucg::moe::routed_dispatch> each(6);
+    using ucg::moe::routed_dispatch;
     std::deque<own_matrix> memory;
-    std::vector<program*> programs;
-    for (rank_t rank = 0; rank < 6; ++rank) {
+    const on_all<routed_dispatch> each(all, [&](routed_dispatch& one, rank_t rank) {
         const std::uint32_t rows = plans[rank]->receives.rows - (rank == 4 ? 1 : 0);
         ucg::moe::dispatch_tensors tensors;
         tensors.from[values] = memory.emplace_back(all.tokens(rank), 16, element::bf16).view();
         tensors.into.into[values] = memory.emplace_back(rows, 16, element::bf16).view();
-        CHECK(each[rank].init(all.team(rank), all.topk(rank), all.setup().settings, tensors, 0) ==
-              UCS_OK);
-        programs.push_back(&each[rank]);
-    }
-    expect_all(all.run(programs), UCS_ERR_BUFFER_TOO_SMALL);
+        return one.init(all.team(rank), all.topk(rank), all.setup().settings, tensors, 0);
+    });
+    expect_all(all.run(each.programs), UCS_ERR_BUFFER_TOO_SMALL);
 }
 
 TEST_CASE("moe: low latency refuses unaligned distances between experts", "[moe]") {
@@ -231,19 +223,14 @@ TEST_CASE("moe: corrupted messages of notify make no rank crash or hang", "[moe]
         setup.seed = seed;
         setup.settings.all_counts = setup.settings.holders = seed % 2 == 0;
         world all(setup);
-        std::deque<notify> each(setup.ranks);
-        std::vector<program*> programs;
-        for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-            REQUIRE(each[rank].init(all.team(rank), all.topk(rank), setup.settings) == UCS_OK);
-            programs.push_back(&each[rank]);
-        }
-        const std::vector<ucs_status_t> ends = run_with_corruption(all, programs, seed);
+        on_all<notify> routing = notify_on_all(all);
+        const std::vector<ucs_status_t> ends = run_with_corruption(all, routing.programs, seed);
         refused += errors(ends);
         if (!setup.settings.all_counts) continue;
         // The group-wide counts agree with the rows that the rank receives.
         for (rank_t rank = 0; rank < setup.ranks; ++rank) {
             if (ends[rank] != UCS_OK) continue;
-            const auto plan = each[rank].take();
+            const auto plan = routing.each[rank].take();
             const ucg::moe::table sums = ucg::moe::received_by_all(*plan);
             const ucg::moe::table own = ucg::moe::received(*plan);
             for (rank_t source = 0; source < setup.ranks; ++source, ++compared)
@@ -267,10 +254,8 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
         setup.hidden = seed % 2 == 0 ? 8 : 128;
         world all(setup);
         const std::uint32_t capacity = most * setup.ranks;
-        std::deque<low_latency_dispatch> each(setup.ranks);
         std::deque<own_matrix> memory;
         std::vector<own_matrix*> token_numbers;
-        std::vector<program*> programs;
         const ucg::moe::slot_settings options{most, setup.hidden == 128, ucg::moe::scaling::exact};
         const auto stacked = [&](std::uint32_t elements, element type) {
             ucg::moe::stack made{memory.emplace_back(2 * capacity, elements, type).view(), 0};
@@ -278,7 +263,7 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
             made.expert_stride = made.first.row_stride * std::ptrdiff_t{capacity};
             return made;
         };
-        for (rank_t rank = 0; rank < setup.ranks; ++rank) {
+        const on_all<low_latency_dispatch> all_of(all, [&](low_latency_dispatch& one, rank_t rank) {
             ucg::moe::low_latency_dispatch_tensors tensors;
             tensors.x = memory.emplace_back(all.tokens(rank), setup.hidden, element::bf16).view();
             tensors.values =
@@ -286,12 +271,11 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
             if (options.cast) tensors.scales = stacked(1, element::fp32);
             token_numbers.push_back(&memory.emplace_back(2, capacity, element::int32));
             tensors.token_numbers = token_numbers.back()->view();
-            REQUIRE(each[rank].init(all.team(rank), options, all.topk(rank), tensors) == UCS_OK);
-            programs.push_back(&each[rank]);
-        }
-        refused += errors(run_with_corruption(all, programs, seed));
+            return one.init(all.team(rank), options, all.topk(rank), tensors);
+        });
+        refused += errors(run_with_corruption(all, all_of.programs, seed));
         for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-            const auto made = each[rank].made();
+            const auto made = all_of.each[rank].made();
             for (std::uint32_t e = 0; made != nullptr && e < 2; ++e) {
                 REQUIRE(made->counts[e] <= capacity);
                 for (std::uint32_t row = 0; row < made->counts[e]; ++row, ++compared) {
@@ -311,13 +295,8 @@ TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
     setup.tokens = 30;
     world all(setup);
     all.net().kill(2, 0);
-    std::deque<notify> each(setup.ranks);
-    std::vector<program*> programs;
-    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), setup.settings) == UCS_OK);
-        programs.push_back(&each[rank]);
-    }
-    const std::vector<ucs_status_t> ends = all.run(programs);
+    const on_all<notify> first = notify_on_all(all);
+    const std::vector<ucs_status_t> ends = all.run(first.programs);
     // Its messages to the other node arrived before it died.
     for (const rank_t rank : {0U, 1U})
         CHECK(ends[rank] == UCS_ERR_ENDPOINT_TIMEOUT);
@@ -328,17 +307,12 @@ TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
     without.masked = {0, 0, 1, 0, 0, 0};
     world living(without);  // for comparison: a network without dead ranks
     const auto wanted = living.plans();
-    std::deque<notify> again(setup.ranks);
-    programs.assign(setup.ranks, nullptr);
-    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-        if (rank == 2) continue;
-        REQUIRE(again[rank].init(living.team(rank), all.topk(rank), setup.settings) == UCS_OK);
-        programs[rank] = &again[rank];
-    }
-    all.run_well(programs);
-    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-        if (rank == 2) continue;
-        const auto made = again[rank].take();
+    on_all<notify> again(living, [&](notify& one, rank_t rank) {
+        return one.init(living.team(rank), all.topk(rank), setup.settings);
+    });
+    all.run_well(again.programs);
+    for (const rank_t rank : living.living()) {
+        const auto made = again.each[rank].take();
         CHECK(made->receives.rows == wanted[rank]->receives.rows);
         CHECK(made->receives.counts == wanted[rank]->receives.counts);
         CHECK(made->receives.chosen == wanted[rank]->receives.chosen);

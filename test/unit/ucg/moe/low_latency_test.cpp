@@ -81,10 +81,7 @@ public:
     }
 
     void run() {
-        std::deque<low_latency_dispatch> all(all_.setup().ranks);
-        std::vector<ucg::schedule::program*> programs(all_.setup().ranks);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
+        const on_all<low_latency_dispatch> all(all_, [&](low_latency_dispatch& one, rank_t rank) {
             rank_data& data = data_[rank];
             const auto place = [&](own_matrix& m) {
                 ucg::moe::stack made{m.view(), 0};
@@ -94,9 +91,8 @@ public:
             };
             const ucg::moe::low_latency_dispatch_tensors tensors{
                 data.x.view(), place(data.values), place(data.scales), data.token_numbers.view()};
-            REQUIRE(all[rank].init(all_.team(rank), settings_, all_.topk(rank), tensors) == UCS_OK);
-            programs[rank] = &all[rank];
-        }
+            return one.init(all_.team(rank), settings_, all_.topk(rank), tensors);
+        });
         for (std::uint64_t start = 0; start < 4; ++start) {  // each start has other tokens
             for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
                 rank_data& data = data_[rank];
@@ -106,11 +102,10 @@ public:
                 data.scales.spoil();
                 data.token_numbers.spoil();
             }
-            all_.run_well(programs);
-            for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-                if (!all_.lives(rank)) continue;
+            all_.run_well(all.programs);
+            for (const rank_t rank : all_.living()) {
                 // If the caller keeps the handle of a start, the next start uses other memory.
-                const auto before = std::exchange(handles_[rank], all[rank].made());
+                const auto before = std::exchange(handles_[rank], all.each[rank].made());
                 CHECK(before != handles_[rank]);
                 check_dispatch(rank);
             }
@@ -120,18 +115,14 @@ public:
 
 private:
     void combine() {
-        std::deque<low_latency_combine> all(all_.setup().ranks);
-        std::vector<ucg::schedule::program*> programs(all_.setup().ranks);
-        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
-            if (!all_.lives(rank)) continue;
+        const on_all<low_latency_combine> all(all_, [&](low_latency_combine& one, rank_t rank) {
             rank_data& data = data_[rank];
             ucg::moe::const_stack values{std::as_const(data.y).view(), 0};
             values.first.rows = capacity_;
             values.expert_stride = values.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
-            REQUIRE(all[rank].init(handles_[rank], {values, data.weights.view(), data.sum.view(),
-                                                    transfer_}) == UCS_OK);
-            programs[rank] = &all[rank];
-        }
+            return one.init(handles_[rank],
+                            {values, data.weights.view(), data.sum.view(), transfer_});
+        });
         for (std::uint64_t start = 0; start < 2; ++start) {
             for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
                 rank_data& data = data_[rank];
@@ -141,9 +132,9 @@ private:
                 data.weights.fill(mix(all_.setup().seed, rank, 3 * start + 2));
                 data.sum.spoil();
             }
-            all_.run_well(programs);
-            for (rank_t rank = 0; rank < all_.setup().ranks; ++rank)
-                if (all_.lives(rank)) check_combine(rank);
+            all_.run_well(all.programs);
+            for (const rank_t rank : all_.living())
+                check_combine(rank);
         }
     }
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <deque>
 #include <fstream>
 #include <sstream>
 
@@ -72,17 +71,14 @@ std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
 }
 
 std::vector<std::shared_ptr<const ucg::moe::plan>> plans_of_example(world& all) {
-    std::deque<ucg::moe::notify> each(4);
-    std::vector<ucg::schedule::program*> programs;
-    for (rank_t rank = 0; rank < 4; ++rank) {
+    on_all<ucg::moe::notify> routing(all, [&](ucg::moe::notify& one, rank_t rank) {
         const const_matrix topk = ucg::moe::dense_matrix(
             reinterpret_cast<const std::byte*>(example[rank].data()), 4, 2, reduce::element::int32);
-        REQUIRE(each[rank].init(all.team(rank), topk, all.setup().settings) == UCS_OK);
-        programs.push_back(&each[rank]);
-    }
-    all.run_well(programs);
+        return one.init(all.team(rank), topk, all.setup().settings);
+    });
+    all.run_well(routing.programs);
     std::vector<std::shared_ptr<const ucg::moe::plan>> made;
-    for (ucg::moe::notify& one : each)
+    for (ucg::moe::notify& one : routing.each)
         made.push_back(one.take());
     return made;
 }

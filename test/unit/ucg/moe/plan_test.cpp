@@ -137,8 +137,7 @@ void check_plans(const scenario& setup) {
     INFO(text(setup));
     world all(setup);
     const auto plans = all.plans();
-    for (rank_t rank = 0; rank < setup.ranks; ++rank) {
-        if (!all.lives(rank)) continue;
+    for (const rank_t rank : all.living()) {
         INFO("rank " << rank);
         check_receive_plan(all, rank, *plans[rank]);
         check_relay_plan(all, rank, *plans[rank]);

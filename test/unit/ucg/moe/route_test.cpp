@@ -33,10 +33,8 @@ scenario wide(gate kind, route route) {
 // Returns the virtual time of a dispatch in picoseconds.
 ucg::sim::time_t time_of(world& all,
                          const std::vector<std::shared_ptr<const ucg::moe::plan>>& plans) {
-    std::deque<dispatch> each(all.setup().ranks);
     std::deque<own_matrix> memory;
-    std::vector<ucg::schedule::program*> programs;
-    for (rank_t rank = 0; rank < all.setup().ranks; ++rank) {
+    const on_all<dispatch> each(all, [&](dispatch& one, rank_t rank) {
         ucg::moe::dispatch_tensors tensors;
         tensors.from[values] =
             memory.emplace_back(all.tokens(rank), all.setup().hidden, reduce::element::bf16).view();
@@ -44,12 +42,11 @@ ucg::sim::time_t time_of(world& all,
             memory
                 .emplace_back(plans[rank]->receives.rows, all.setup().hidden, reduce::element::bf16)
                 .view();
-        REQUIRE(each[rank].init(plans[rank], tensors) == UCS_OK);
-        programs.push_back(&each[rank]);
-    }
+        return one.init(plans[rank], tensors);
+    });
     all.net().align();
     const ucg::sim::time_t begin = all.net().fabric(0).clock();
-    all.run_well(programs);
+    all.run_well(each.programs);
     ucg::sim::time_t end = begin;
     for (rank_t rank = 0; rank < all.setup().ranks; ++rank)
         end = std::max(end, all.net().fabric(rank).clock());

@@ -126,6 +126,13 @@ std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
     return token / length;
 }
 
+std::vector<rank_t> world::living() const {
+    std::vector<rank_t> made;
+    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
+        if (lives(rank)) made.push_back(rank);
+    return made;
+}
+
 std::vector<rank_t> world::living_on(rank_t node) const {
     std::vector<rank_t> made;
     for (const rank_t rank : placement_.ranks_on(node))
@@ -174,18 +181,18 @@ void world::run_well(const std::vector<schedule::program*>& programs) {
 }
 
 std::vector<std::shared_ptr<const ucg::moe::plan>> world::plans() {
-    std::deque<ucg::moe::notify> all(setup_.ranks);
-    std::vector<schedule::program*> programs(setup_.ranks);
-    for (rank_t rank = 0; rank < setup_.ranks; ++rank) {
-        if (!lives(rank)) continue;
-        REQUIRE(all[rank].init(teams_[rank], topk(rank), setup_.settings) == UCS_OK);
-        programs[rank] = &all[rank];
-    }
-    run_well(programs);
-    std::vector<std::shared_ptr<const ucg::moe::plan>> made;
-    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
-        made.push_back(lives(rank) ? all[rank].take() : nullptr);
+    on_all<ucg::moe::notify> all = notify_on_all(*this);
+    run_well(all.programs);
+    std::vector<std::shared_ptr<const ucg::moe::plan>> made(setup_.ranks);
+    for (const rank_t rank : living())
+        made[rank] = all.each[rank].take();
     return made;
+}
+
+on_all<ucg::moe::notify> notify_on_all(const world& all) {
+    return {all, [&](ucg::moe::notify& made, rank_t rank) {
+                return made.init(all.team(rank), all.topk(rank), all.setup().settings);
+            }};
 }
 
 own_matrix::own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::element type,

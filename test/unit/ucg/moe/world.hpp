@@ -85,7 +85,9 @@ public:
         return gates_.goes({source, token}, to);
     }
     [[nodiscard]] std::uint32_t channel_of(rank_t source, std::uint32_t token) const;
-    // The ranks of a node that are not masked.
+    // The ranks that are not masked.
+    [[nodiscard]] std::vector<rank_t> living() const;
+    // Those of them on a node.
     [[nodiscard]] std::vector<rank_t> living_on(rank_t node) const;
     // The relay of a rank on another node, or itself.
     [[nodiscard]] rank_t relay_of(rank_t source, rank_t node) const;
@@ -114,6 +116,25 @@ private:
     // Operations of dead ranks never end. All operations are destroyed before the network.
     std::deque<std::deque<ucg::schedule::operation>> rounds_;
 };
+
+// A program of each rank that is not masked.
+template<class Program>
+struct on_all {
+    std::deque<Program> each;
+    std::vector<ucg::schedule::program*> programs;  // null for masked ranks
+
+    // Calls init(program, rank), which must return UCS_OK.
+    template<class Init>
+    on_all(const world& all, const Init& init) : each(all.setup().ranks), programs(each.size()) {
+        for (const rank_t rank : all.living()) {
+            REQUIRE(init(each[rank], rank) == UCS_OK);
+            programs[rank] = &each[rank];
+        }
+    }
+};
+
+// The notify of each rank, with its own choices.
+[[nodiscard]] on_all<ucg::moe::notify> notify_on_all(const world& all);
 
 // A matrix that owns its memory, with chosen strides.
 class own_matrix {
