@@ -44,8 +44,10 @@ void choose_gates(random& dice, exchange_plan& made, std::uint32_t ranks) {
             std::ranges::copy(choose_experts(dice, made, bound, nothing),
                               std::back_inserter(choices));
     }
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         made.arriving.push_back(made.gates.rows_of(rank));
+        made.expanded.push_back(made.gates.expanded_rows(rank));
+    }
     made.places = made.gates.places();
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/moe_gating.hpp"
+#include "test/support/moe_reference.hpp"
 #include "ucs/random/seeded.hpp"
 
 namespace group_sim {
@@ -34,10 +34,11 @@ struct exchange_plan {
     std::size_t group = 0;
     bool low_latency = false;
     test::moe::gating gates;
-    std::vector<std::vector<test::moe::row>> arriving;  // rows of each rank, in order
-    std::vector<std::vector<std::uint32_t>> places;     // rows of each rank's choices at their
-                                                        // experts
-    std::uint32_t most_tokens = 1;                      // maximum of a rank
+    std::vector<std::vector<test::moe::row>> arriving;           // rows of each rank, in order
+    std::vector<std::vector<test::moe::expanded_row>> expanded;  // the same, a row for each choice
+    std::vector<std::vector<std::uint32_t>> places;  // rows of each rank's choices at their
+                                                     // experts
+    std::uint32_t most_tokens = 1;                   // maximum of a rank
     std::uint32_t hidden = 1;
     bool wide = false;  // choices are int64
     ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;

@@ -6,8 +6,6 @@ namespace group_sim {
 
 namespace {
 
-using test::moe::row;
-
 constexpr std::uint64_t token_bits = 4;  // `purpose` of bits()
 
 // Returns the number of output rows of each expert: one for each token that a rank may send.
@@ -45,18 +43,12 @@ void low_latency_dispatch_part::prepare(unsigned start, ucg_request_h) {
             x_.put_bits(t, h, bits(start, token_bits, rank_, t, h));
     out_x_.spoil();
     out_tokens_.spoil();
-    for (const row each : plan_.arriving[rank_]) {
-        for (std::uint32_t j = 0; j < gates_.k; ++j) {
-            const std::int64_t expert = gates_.choice_at(rank_, each, j);
-            if (expert < 0) continue;
-            const auto row_index =
-                static_cast<std::uint64_t>(expert) * capacity(plan_) + place(each, j);
-            for (std::uint32_t h = 0; h < plan_.hidden; ++h)
-                out_x_.expect_bits(row_index, h,
-                                   bits(start, token_bits, each.source, each.token, h));
-            if (step_.origins)
-                out_tokens_.expect(static_cast<std::uint64_t>(expert), place(each, j), each.token);
-        }
+    for (const test::moe::expanded_row& each : plan_.expanded[rank_]) {
+        const auto [source, token] = each.token;
+        const std::uint64_t row_index = each.expert * capacity(plan_) + each.place;
+        for (std::uint32_t h = 0; h < plan_.hidden; ++h)
+            out_x_.expect_bits(row_index, h, bits(start, token_bits, source, token, h));
+        if (step_.origins) out_tokens_.expect(each.expert, each.place, token);
     }
 }
 
@@ -68,11 +60,7 @@ std::string low_latency_dispatch_part::take_slots(ucg_request_h request) {
         return "there are no slots";
     ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
     static_cast<void>(ucg_moe_slots_query(exchange_.slots, &attr));
-    std::vector<std::uint32_t> counts(std::size_t{gates_.local()} * gates_.ranks());
-    for (const row each : plan_.arriving[rank_])
-        for (std::uint32_t j = 0; j < gates_.k; ++j)
-            if (const std::int64_t expert = gates_.choice_at(rank_, each, j); expert >= 0)
-                ++counts[static_cast<std::size_t>(expert) * gates_.ranks() + each.source];
+    const std::vector<std::uint32_t> counts = gates_.counts_by_source(rank_);
     for (std::uint32_t e = 0; e < gates_.local(); ++e) {
         std::uint32_t rows = 0;
         for (std::uint32_t source = 0; source < gates_.ranks(); ++source) {

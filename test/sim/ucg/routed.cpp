@@ -166,15 +166,11 @@ void dispatch_part::put_row(unsigned start, std::uint32_t index, test::moe::row 
 
 void dispatch_part::put_expanded(unsigned start) {
     if ((step_.flags & UCG_MOE_DISPATCH_ZERO_PADDING) != 0) put_zeros();
-    for (const row each : plan_.arriving[rank_]) {
-        for (std::uint32_t j = 0; j < gates_.k; ++j) {
-            const std::int64_t expert = gates_.choice_at(rank_, each, j);
-            if (expert < 0) continue;
-            const std::uint32_t index = row_at(rank_, each, j, expert);
-            put_row(start, index, each);
-            if (step_.weights)
-                out_weights_.expect(index, 0, weight(start, each.source, each.token, j));
-        }
+    for (const test::moe::expanded_row& each : plan_.expanded[rank_]) {
+        const auto [source, token] = each.token;
+        const std::uint32_t index = begins_[rank_][each.expert] + each.place;
+        put_row(start, index, each.token);
+        if (step_.weights) out_weights_.expect(index, 0, weight(start, source, token, each.choice));
     }
 }
 

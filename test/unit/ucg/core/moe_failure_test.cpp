@@ -61,7 +61,8 @@ TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, 
     for (const std::uint32_t rank : {0U, 2U})
         for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
             for (std::uint32_t j = 0; j < job::k; ++j)
-                test_job.topk[rank].at(t, j) = static_cast<std::int64_t>((2 - rank) * job::local);
+                test_job.gates.topk[rank][t * job::k + j] =
+                    static_cast<std::int64_t>((2 - rank) * job::local);
     test_job.notify();
     std::vector<table<float>> in, out;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -111,7 +112,7 @@ TEST_CASE("moe in C: the living go on in the same group without a rank that died
         CHECK(ucg_request_free(late) == UCS_OK);
     }
     test_job.destroy_teams();
-    test_job.masked = {0, 0, 1, 0};
+    test_job.gates.masked = {0, 0, 1, 0};
     test_job.make_teams();
     run_flat(test_job);
 }

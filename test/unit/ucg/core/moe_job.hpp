@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "test/support/moe_reference.hpp"
+#include "test/support/moe_tensor.h"
 #include "test/unit/ucg/core/world.hpp"
 
 namespace test::moe {
@@ -32,13 +34,7 @@ struct table {
     T& at(std::uint64_t row, std::uint64_t column) { return all[row * columns + column]; }
 
     ucg_moe_tensor_t tensor(ucg_type_t type = type_of<T>) {
-        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-        made.data = all.data();
-        made.type = type;
-        made.ndims = 2;
-        made.dims[0] = rows;
-        made.dims[1] = columns;
-        return made;
+        return tensor_of(all.data(), type, rows, columns);
     }
     // The rows divided among a number of experts.
     ucg_moe_tensor_t stack(std::uint64_t experts, ucg_type_t type = type_of<T>) {
@@ -123,24 +119,23 @@ public:
 
     explicit job(const std::vector<std::string>& nodes,
                  const std::vector<std::uint8_t>& who_is_masked = {})
-        : in(nodes), masked(who_is_masked) {
+        : in(nodes), gates{local * in.size(), k, {}, who_is_masked} {
         for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
             const std::uint64_t tokens = rank == 1 ? 0 : 3 + rank * 5 % 7;
             x.emplace_back(tokens, hidden);
             weights.emplace_back(tokens, k);
-            topk.emplace_back(tokens, k, -1);
+            std::vector<std::int64_t>& chosen = gates.topk.emplace_back(tokens * k, -1);
             for (std::uint64_t t = 0; t < tokens; ++t) {
                 for (std::uint32_t h = 0; h < hidden; ++h)
                     x[rank].at(t, h) = static_cast<float>(rank * 100 + t * 10 + h % 7);
                 for (std::uint32_t j = 0; j < k; ++j) {
                     weights[rank].at(t, j) = static_cast<float>(1 + (rank + t + j) % 4);
                     // Different experts, and sometimes none.
-                    const std::uint64_t e = (rank + t * 3 + j * (t % 2 + 1)) % experts();
-                    const std::int64_t* const mine = &topk[rank].at(t, 0);
-                    const bool taken =
-                        std::find(mine, mine + j, static_cast<std::int64_t>(e)) != mine + j;
-                    if ((t + j + rank) % 5 != 0 && !taken)
-                        topk[rank].at(t, j) = static_cast<std::int64_t>(e);
+                    const auto e =
+                        static_cast<std::int64_t>((rank + t * 3 + j * (t % 2 + 1)) % experts());
+                    std::int64_t* const mine = &chosen[t * k];
+                    const bool taken = std::find(mine, mine + j, e) != mine + j;
+                    if ((t + j + rank) % 5 != 0 && !taken) mine[j] = e;
                 }
             }
         }
@@ -152,13 +147,13 @@ public:
         release_handles();
         destroy_teams();
     }
-    // Makes a team for each living rank, as `masked` says.
+    // Makes a team for each living rank of the gates.
     void make_teams() {
         teams.assign(ranks(), nullptr);
-        for (const std::uint32_t rank : living()) {
+        for (const std::uint32_t rank : gates.living()) {
             ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
             params.experts = experts();
-            params.masked = masked.empty() ? nullptr : masked.data();
+            params.masked = gates.masked.empty() ? nullptr : gates.masked.data();
             REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &teams[rank]) == UCS_OK);
         }
     }
@@ -172,45 +167,19 @@ public:
     }
 
     [[nodiscard]] std::uint32_t ranks() const { return in.size(); }
-    [[nodiscard]] std::uint32_t experts() const { return local * ranks(); }
-    [[nodiscard]] bool lives(std::uint32_t rank) const { return masked.empty() || !masked[rank]; }
-    [[nodiscard]] std::vector<std::uint32_t> living() const {
-        std::vector<std::uint32_t> made;
-        for (std::uint32_t rank = 0; rank < ranks(); ++rank)
-            if (lives(rank)) made.push_back(rank);
-        return made;
+    [[nodiscard]] std::uint32_t experts() const { return gates.experts; }
+    [[nodiscard]] ucg_moe_tensor_t topk(std::uint32_t rank) {
+        return tensor_of(gates.topk[rank].data(), UCG_TYPE_INT64, gates.tokens(rank), k);
     }
-    // The expert of a choice; -1: none, also where its rank is masked.
-    [[nodiscard]] std::int64_t choice(std::uint32_t rank, std::uint64_t t, std::uint32_t j) {
-        const std::int64_t e = topk[rank].at(t, j);
-        return e >= 0 && lives(static_cast<std::uint32_t>(e) / local) ? e : -1;
-    }
-    [[nodiscard]] bool goes(std::uint32_t rank, std::uint64_t t, std::uint32_t to) {
-        for (std::uint32_t j = 0; j < k; ++j)
-            if (const std::int64_t e = choice(rank, t, j);
-                e >= 0 && static_cast<std::uint32_t>(e) / local == to)
-                return true;
-        return false;
-    }
-
-    struct origin {
-        std::uint32_t rank;
-        std::uint64_t token;
-    };
-    // Returns the rows that a rank gets, in order.
-    [[nodiscard]] std::vector<origin> arriving(std::uint32_t to) {
-        std::vector<origin> made;
-        for (const std::uint32_t rank : living())
-            for (std::uint64_t t = 0; t < x[rank].rows; ++t)
-                if (goes(rank, t, to)) made.push_back({rank, t});
-        return made;
+    [[nodiscard]] bool goes(std::uint32_t rank, std::uint64_t t, std::uint32_t to) const {
+        return gates.goes({rank, static_cast<std::uint32_t>(t)}, to);
     }
     // Returns the expected result of a token.
     [[nodiscard]] float result(std::uint32_t rank, std::uint64_t t, std::uint32_t h,
                                bool weighted = false) {
         float sum = 0;
         for (std::uint32_t j = 0; j < k; ++j)
-            if (const std::int64_t e = choice(rank, t, j); e >= 0)
+            if (const std::int64_t e = gates.living_choice(rank, t, j); e >= 0)
                 sum += static_cast<float>(e + 1) * x[rank].at(t, h) *
                        (weighted ? weights[rank].at(t, j) : 1);
         return sum;
@@ -218,7 +187,7 @@ public:
 
     [[nodiscard]] ucg_moe_notify_args_t routing(std::uint32_t rank) {
         ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
-        args.topk = topk[rank].tensor();
+        args.topk = topk(rank);
         args.channels = 3;
         args.channel_tokens = 1;
         args.route = route;
@@ -230,7 +199,7 @@ public:
                                                    const ucg_moe_tensor_t& slots) {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
         args.max_tokens = most;
-        args.topk = topk[rank].tensor();
+        args.topk = topk(rank);
         args.x = x[rank].tensor();
         args.out_x = slots;
         return args;
@@ -251,13 +220,13 @@ public:
                 const ucg_moe_notify_args_t args = routing(rank);
                 return ucg_moe_notify_init(teams[rank], &args, request_p);
             },
-            masked);
+            gates.masked);
         REQUIRE(all.run());
         take_handles(all);
     }
     void take_handles(const batch& requests) {
         handles.resize(ranks());
-        for (const std::uint32_t rank : living())
+        for (const std::uint32_t rank : gates.living())
             REQUIRE(ucg_moe_notify_handle(requests.request(rank), &handles[rank]) == UCS_OK);
     }
     [[nodiscard]] ucg_moe_handle_attr_t attr(std::uint32_t rank) const {
@@ -267,9 +236,8 @@ public:
     }
 
     world in;
-    std::vector<std::uint8_t> masked;
+    gating gates;
     std::vector<table<float>> x, weights;
-    std::vector<table<std::int64_t>> topk;
     std::vector<ucg_moe_team_h> teams;
     std::vector<ucg_moe_handle_h> handles;
     ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;

@@ -24,7 +24,7 @@ struct moved {
     void make_room(job& test_job, const std::function<std::uint64_t(std::uint32_t)>& rows,
                    std::uint32_t columns) {
         for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-            const std::uint64_t count = test_job.lives(rank) ? rows(rank) : 0;
+            const std::uint64_t count = test_job.gates.lives(rank) ? rows(rank) : 0;
             out.emplace_back(count, job::hidden, -7.0F);
             out_weights.emplace_back(count, columns, -7.0F);
             out_topk.emplace_back(count, job::k, -7);
@@ -57,18 +57,17 @@ struct moved {
     }
     // For rows of one token each: the received data, and the results of the experts.
     void check_rows_and_work(job& test_job, std::uint32_t rank) {
-        const auto wanted = test_job.arriving(rank);
+        const auto wanted = test_job.gates.rows_of(rank);
         REQUIRE(out[rank].rows >= wanted.size());
         for (std::uint64_t row = 0; row < wanted.size(); ++row) {
             const auto [source, token] = wanted[row];
             float factor = 0;
             for (std::uint32_t j = 0; j < job::k; ++j) {
-                const std::int64_t e = test_job.choice(source, token, j);
-                const bool mine = e >= 0 && e / job::local == rank;
-                REQUIRE(out_topk[rank].at(row, j) == (mine ? e % job::local : -1));
+                const std::int64_t e = test_job.gates.choice_at(rank, wanted[row], j);
+                REQUIRE(out_topk[rank].at(row, j) == e);
                 REQUIRE(out_weights[rank].at(row, j) ==
-                        (mine ? test_job.weights[source].at(token, j) : 0));
-                if (mine) factor += static_cast<float>(e + 1);
+                        (e >= 0 ? test_job.weights[source].at(token, j) : 0));
+                if (e >= 0) factor += static_cast<float>(rank * job::local + e + 1);
             }
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                 REQUIRE(out[rank].at(row, h) == test_job.x[source].at(token, h));
@@ -83,8 +82,9 @@ struct moved {
             for (std::uint32_t h = 0; h < job::hidden; ++h)
                 REQUIRE(sums[rank].at(t, h) == test_job.result(rank, t, h) + 0.5F);
             for (std::uint32_t j = 0; j < job::k; ++j)
-                REQUIRE(weight_sums[rank].at(t, j) ==
-                        (test_job.choice(rank, t, j) >= 0 ? test_job.weights[rank].at(t, j) : 0));
+                REQUIRE(weight_sums[rank].at(t, j) == (test_job.gates.living_choice(rank, t, j) >= 0
+                                                           ? test_job.weights[rank].at(t, j)
+                                                           : 0));
         }
     }
 };
@@ -102,14 +102,14 @@ inline void run_flat(job& test_job) {
             args.out_topk = data.out_topk[rank].tensor();
             return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
         },
-        test_job.masked);
+        test_job.gates.masked);
     batch back(
         test_job.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
             const ucg_moe_combine_args_t args = data.combine(rank);
             return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
         },
-        test_job.masked);
+        test_job.gates.masked);
     test_job.release_handles();
     test_job.destroy_teams();
     for (unsigned start = 0; start < 2; ++start) {
@@ -118,10 +118,10 @@ inline void run_flat(job& test_job) {
                 number += static_cast<float>(start);
         data.poison();
         REQUIRE(there.run());
-        for (const std::uint32_t rank : test_job.living())
+        for (const std::uint32_t rank : test_job.gates.living())
             data.check_rows_and_work(test_job, rank);
         REQUIRE(back.run());
-        for (const std::uint32_t rank : test_job.living())
+        for (const std::uint32_t rank : test_job.gates.living())
             data.check_sums(test_job, rank);
     }
 }

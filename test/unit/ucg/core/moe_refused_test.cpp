@@ -534,11 +534,11 @@ TEST_CASE("moe in C: casts to fp8 and layouts that are refused") {
     ucg_moe_layout_t layout = UCG_MOE_LAYOUT_INIT;
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
-        ucg_moe_tensor_t topk = test_job.topk[0].tensor();
+        ucg_moe_tensor_t topk = test_job.topk(0);
         each.spoil(topk);
         CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, &layout) == each.status);
     }
-    const ucg_moe_tensor_t topk = test_job.topk[0].tensor();
+    const ucg_moe_tensor_t topk = test_job.topk(0);
     CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, &layout) == UCS_OK);
     CHECK(ucg_moe_get_layout(test_job.teams[0], &topk, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_get_layout(nullptr, &topk, &layout) == UCS_ERR_INVALID_PARAM);
@@ -676,7 +676,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     SECTION("low-latency dispatch") {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
         args.max_tokens = most;
-        args.topk = test_job.topk[me].tensor();
+        args.topk = test_job.topk(me);
         args.x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
         args.out_x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
         args.out_tokens = shaped(UCG_TYPE_INT32, job::local, capacity);
@@ -764,11 +764,11 @@ TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
     });
     REQUIRE(all.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-        const std::vector<job::origin> came = test_job.arriving(rank);
-        for (std::uint64_t row = 0; row < came.size(); ++row)
-            CHECK(std::equal(&both[rank].at(row, job::hidden),
-                             &both[rank].at(row, job::hidden) + job::hidden,
-                             &test_job.x[came[row].rank].at(came[row].token, 0)));
+        const std::vector<row> came = test_job.gates.rows_of(rank);
+        for (std::uint64_t i = 0; i < came.size(); ++i)
+            CHECK(std::equal(&both[rank].at(i, job::hidden),
+                             &both[rank].at(i, job::hidden) + job::hidden,
+                             &test_job.x[came[i].source].at(came[i].token, 0)));
     }
 
     // One column too far to the left, and one that goes round into the next row.

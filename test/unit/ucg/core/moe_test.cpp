@@ -21,29 +21,28 @@ void check_expanded_and_work(job& test_job, moved& data, std::uint32_t rank,
                              bool zero_padding) {
     ucg_moe_expansion_attr_t attr = UCG_MOE_EXPANSION_ATTR_INIT;
     REQUIRE(ucg_moe_expansion_query(expansion, &attr) == UCS_OK);
-    const auto wanted = test_job.arriving(rank);
-    std::uint32_t row = 0;
-    for (std::uint32_t e = 0; e < job::local; ++e) {
-        REQUIRE(attr.begins[e] == row);
-        for (std::uint64_t i = 0; i < wanted.size(); ++i) {
-            const auto [source, token] = wanted[i];
-            for (std::uint32_t j = 0; j < job::k; ++j) {
-                if (test_job.choice(source, token, j) != rank * job::local + e) continue;
-                REQUIRE(attr.row_of[i * job::k + j] == row);
-                REQUIRE(data.out_weights[rank].at(row, 0) == test_job.weights[source].at(token, j));
-                for (std::uint32_t h = 0; h < job::hidden; ++h) {
-                    REQUIRE(data.out[rank].at(row, h) == test_job.x[source].at(token, h));
-                    data.out[rank].at(row, h) *= static_cast<float>(rank * job::local + e + 1);
-                }
-                ++row;
-            }
+    const std::vector<std::uint32_t> begins = test_job.gates.begins(rank, alignment);
+    REQUIRE(std::equal(begins.begin(), begins.end(), attr.begins));
+    REQUIRE(attr.rows == begins.back());
+    std::vector<std::uint32_t> counts(job::local);
+    for (const expanded_row& each : test_job.gates.expanded_rows(rank)) {
+        const auto [source, token] = each.token;
+        const std::uint32_t index = begins[each.expert] + each.place;
+        REQUIRE(attr.row_of[each.received * job::k + each.choice] == index);
+        REQUIRE(data.out_weights[rank].at(index, 0) ==
+                test_job.weights[source].at(token, each.choice));
+        for (std::uint32_t h = 0; h < job::hidden; ++h) {
+            REQUIRE(data.out[rank].at(index, h) == test_job.x[source].at(token, h));
+            data.out[rank].at(index, h) *= static_cast<float>(rank * job::local + each.expert + 1);
         }
-        REQUIRE(attr.counts[e] == row - attr.begins[e]);
-        for (; row % alignment != 0; ++row)
-            if (zero_padding) REQUIRE(data.out[rank].at(row, 5) == 0);
+        ++counts[each.expert];
     }
-    REQUIRE(attr.begins[job::local] == row);
-    REQUIRE(attr.rows == row);
+    for (std::uint32_t e = 0; e < job::local; ++e) {
+        REQUIRE(attr.counts[e] == counts[e]);
+        for (std::uint32_t index = begins[e] + counts[e]; zero_padding && index < begins[e + 1];
+             ++index)
+            REQUIRE(data.out[rank].at(index, 5) == 0);
+    }
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         layout.per_node = per_node.data();
         layout.per_expert = per_expert.data();
         layout.in_rank = in_rank.data();
-        const ucg_moe_tensor_t topk = test_job.topk[rank].tensor();
+        const ucg_moe_tensor_t topk = test_job.topk(rank);
         REQUIRE(ucg_moe_get_layout(test_job.teams[rank], &topk, &layout) == UCS_OK);
         std::vector<std::int32_t> ranks_wanted(test_job.ranks()),
             experts_wanted(test_job.experts());
@@ -74,14 +73,15 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
                 ranks_wanted[to] += test_job.goes(rank, t, to) ? 1 : 0;
             }
             for (std::uint32_t j = 0; j < job::k; ++j)
-                if (test_job.choice(rank, t, j) >= 0)
-                    ++experts_wanted[static_cast<std::size_t>(test_job.choice(rank, t, j))];
+                if (test_job.gates.living_choice(rank, t, j) >= 0)
+                    ++experts_wanted[static_cast<std::size_t>(
+                        test_job.gates.living_choice(rank, t, j))];
         }
         CHECK(per_rank == ranks_wanted);
         CHECK(per_expert == experts_wanted);
 
         const ucg_moe_handle_attr_t attr = test_job.attr(rank);
-        const auto wanted = test_job.arriving(rank);
+        const auto wanted = test_job.gates.rows_of(rank);
         CHECK(attr.tokens == tokens);
         CHECK(attr.k == job::k);
         CHECK(attr.channels == 3);
@@ -89,13 +89,12 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         REQUIRE(attr.rows == wanted.size());
         std::vector<std::uint32_t> counts(job::local);
         for (std::uint64_t row = 0; row < wanted.size(); ++row) {
-            CHECK(attr.origins[2 * row] == wanted[row].rank);
+            CHECK(attr.origins[2 * row] == wanted[row].source);
             CHECK(attr.origins[2 * row + 1] == wanted[row].token);
             for (std::uint32_t j = 0; j < job::k; ++j) {
-                const std::int64_t e = test_job.choice(wanted[row].rank, wanted[row].token, j);
-                const bool mine = e >= 0 && e / job::local == rank;
-                CHECK(attr.chosen[row * job::k + j] == (mine ? e % job::local : -1));
-                if (mine) ++counts[static_cast<std::size_t>(e % job::local)];
+                const std::int64_t e = test_job.gates.choice_at(rank, wanted[row], j);
+                CHECK(attr.chosen[row * job::k + j] == e);
+                if (e >= 0) ++counts[static_cast<std::size_t>(e)];
             }
         }
         CHECK(std::equal(counts.begin(), counts.end(), attr.per_expert));
@@ -154,14 +153,14 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         for (std::uint64_t row = 0; row < wanted.size(); ++row) {
             CHECK(source_token[row] == static_cast<std::int32_t>(wanted[row].token));
             ucg_group_attr_t source = UCG_GROUP_ATTR_INIT;
-            REQUIRE(ucg_group_query(test_job.in.groups[wanted[row].rank], &source) == UCS_OK);
+            REQUIRE(ucg_group_query(test_job.in.groups[wanted[row].source], &source) == UCS_OK);
             CHECK(source_node[row] == static_cast<std::int32_t>(source.node));
             for (std::uint32_t other = 0; other < test_job.ranks(); ++other) {
                 ucg_group_attr_t there = UCG_GROUP_ATTR_INIT;
                 REQUIRE(ucg_group_query(test_job.in.groups[other], &there) == UCS_OK);
                 if (there.node != place.node) continue;
                 CHECK((holders[row * place.node_size + there.node_rank] != 0) ==
-                      test_job.goes(wanted[row].rank, wanted[row].token, other));
+                      test_job.goes(wanted[row].source, wanted[row].token, other));
             }
         }
         CHECK(received.back() == static_cast<std::int32_t>(attr.rows));
@@ -307,7 +306,7 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
             args.out_tokens = tokens[rank].tensor();
             return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         },
-        test_job.masked);
+        test_job.gates.masked);
     CHECK(ucg_moe_low_latency_handle(there.request(0), &slots[0]) == UCS_ERR_NO_ELEM);
     for (unsigned start = 0; start < 3; ++start) {
         for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
@@ -317,29 +316,28 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
             std::ranges::fill(tokens[rank].all, -9);
         }
         REQUIRE(there.run());
-        for (const std::uint32_t rank : test_job.living()) {
+        for (const std::uint32_t rank : test_job.gates.living()) {
             REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
             ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
             REQUIRE(ucg_moe_slots_query(slots[rank], &attr) == UCS_OK);
+            for (const expanded_row& each : test_job.gates.expanded_rows(rank)) {
+                const auto [source, token] = each.token;
+                REQUIRE(tokens[rank].at(each.expert, each.place) ==
+                        static_cast<std::int32_t>(token));
+                for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                    float& number = out[rank].at(each.expert * capacity + each.place, h);
+                    REQUIRE(number == test_job.x[source].at(token, h));
+                    number *= static_cast<float>(rank * job::local + each.expert + 1);
+                }
+            }
+            const std::vector<std::uint32_t> counts = test_job.gates.counts_by_source(rank);
             for (std::uint32_t e = 0; e < job::local; ++e) {
                 std::uint32_t row = 0;
                 for (std::uint32_t source = 0; source < test_job.ranks(); ++source) {
                     const ucg_moe_range_t range = attr.ranges[e * test_job.ranks() + source];
                     REQUIRE(range.begin == row);
-                    for (std::uint64_t t = 0; test_job.lives(source) && t < test_job.x[source].rows;
-                         ++t) {
-                        for (std::uint32_t j = 0; j < job::k; ++j) {
-                            if (test_job.choice(source, t, j) != rank * job::local + e) continue;
-                            REQUIRE(tokens[rank].at(e, row) == static_cast<std::int32_t>(t));
-                            for (std::uint32_t h = 0; h < job::hidden; ++h) {
-                                float& number = out[rank].at(e * capacity + row, h);
-                                REQUIRE(number == test_job.x[source].at(t, h));
-                                number *= static_cast<float>(rank * job::local + e + 1);
-                            }
-                            ++row;
-                        }
-                    }
-                    REQUIRE(range.count == row - range.begin);
+                    REQUIRE(range.count == counts[e * test_job.ranks() + source]);
+                    row += range.count;
                 }
                 REQUIRE(attr.counts[e] == row);
             }
@@ -354,7 +352,7 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
                     test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                 return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
             },
-            test_job.masked);
+            test_job.gates.masked);
         for (ucg_moe_slots_h& each : slots)
             ucg_moe_slots_release(std::exchange(each, nullptr));
         for (unsigned again = 0; again < 2; ++again) {
@@ -366,7 +364,7 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
                         number *= 2;
             }
             REQUIRE(back.run());
-            for (const std::uint32_t rank : test_job.living())
+            for (const std::uint32_t rank : test_job.gates.living())
                 for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
                     for (std::uint32_t h = 0; h < job::hidden; ++h)
                         REQUIRE(sums[rank].at(t, h) ==
@@ -419,7 +417,7 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                 float wanted = 0;
                 for (std::uint32_t j = 0; j < job::k; ++j)
-                    if (const std::int64_t e = test_job.choice(rank, t, j); e >= 0)
+                    if (const std::int64_t e = test_job.gates.living_choice(rank, t, j); e >= 0)
                         wanted += static_cast<float>(e + 1) * test_job.weights[rank].at(t, j);
                 REQUIRE(sums[rank].at(t, h) == bf16(h % 3 == 0 && wanted != 0 ? -wanted : wanted));
             }
@@ -443,32 +441,28 @@ TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
         return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
+    std::vector<table<std::uint8_t>> casts;
+    std::vector<table<float>> cast_scales;
+    for (table<float>& each : test_job.x) {
+        const ucg_moe_tensor_t x = each.tensor();
+        ucg_moe_tensor_t into =
+            casts.emplace_back(each.rows, job::hidden).tensor(UCG_TYPE_FP8_E4M3);
+        ucg_moe_tensor_t factors = cast_scales.emplace_back(each.rows, 1).tensor(scale_type);
+        REQUIRE(ucg_moe_cast_fp8(&x, scaling, &into, &factors) == UCS_OK);
+    }
     std::uint64_t compared = 0;
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         const auto* const found = reinterpret_cast<const std::byte*>(scales[rank].all.data());
-        for (std::uint32_t e = 0; e < job::local; ++e) {
-            std::uint64_t row = e * capacity;
-            for (std::uint32_t source = 0; source < test_job.ranks(); ++source) {
-                table<std::uint8_t> cast(test_job.x[source].rows, job::hidden);
-                table<float> cast_scales(test_job.x[source].rows, 1);
-                const ucg_moe_tensor_t x = test_job.x[source].tensor();
-                ucg_moe_tensor_t into = cast.tensor(UCG_TYPE_FP8_E4M3);
-                ucg_moe_tensor_t factors = cast_scales.tensor(scale_type);
-                REQUIRE(ucg_moe_cast_fp8(&x, scaling, &into, &factors) == UCS_OK);
-                const auto* const wanted =
-                    reinterpret_cast<const std::byte*>(cast_scales.all.data());
-                for (std::uint64_t t = 0; t < test_job.x[source].rows; ++t) {
-                    for (std::uint32_t j = 0; j < job::k; ++j) {
-                        if (test_job.choice(source, t, j) != rank * job::local + e) continue;
-                        REQUIRE(std::equal(&cast.at(t, 0), &cast.at(t, 0) + job::hidden,
-                                           &out[rank].at(row, 0)));
-                        REQUIRE(std::equal(wanted + t * size, wanted + (t + 1) * size,
-                                           found + row * size));
-                        ++row;
-                        ++compared;
-                    }
-                }
-            }
+        for (const expanded_row& each : test_job.gates.expanded_rows(rank)) {
+            const auto [source, token] = each.token;
+            const std::uint64_t index = each.expert * capacity + each.place;
+            const std::uint8_t* const cast = &casts[source].at(token, 0);
+            REQUIRE(std::equal(cast, cast + job::hidden, &out[rank].at(index, 0)));
+            const auto* const wanted =
+                reinterpret_cast<const std::byte*>(cast_scales[source].all.data());
+            REQUIRE(std::equal(wanted + token * size, wanted + (token + 1) * size,
+                               found + index * size));
+            ++compared;
         }
     }
     CHECK(compared > 20);

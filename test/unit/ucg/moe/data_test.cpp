@@ -229,15 +229,11 @@ private:
             same = same && same_rows(data.out_x, i, from.x, token) &&
                    same_rows(data.out_scale, i, from.scale, token);
             for (std::uint32_t j = 0; j < all_.setup().k; ++j) {
-                const expert_t expert = all_.choice(source, token, j);
-                const bool is_local = expert >= 0 && all_.rank_of(expert) == rank;
-                const std::uint32_t local = all_.setup().experts / all_.setup().ranks;
-                const std::int64_t wanted =
-                    is_local ? expert % static_cast<std::int64_t>(local) : -1;
+                const std::int64_t wanted = all_.gates().choice_at(rank, rows_[rank][i], j);
                 same = same && integer_at(data.chosen.view(), i, j) == wanted;
                 if (variation_.with_weights)
                     same = same && data.out_weight.real(i, j) ==
-                                       (is_local ? from.weight.real(token, j) : 0.0F);
+                                       (wanted >= 0 ? from.weight.real(token, j) : 0.0F);
             }
         }
         for (std::uint64_t i = rows_[rank].size(); i < rows_[rank].size() + variation_.spare; ++i)
@@ -246,7 +242,7 @@ private:
         CHECK(same);
     }
 
-    // Calls each(choice, expert of the rank, row of the expanded layout) for a token's choices.
+    // Calls each(choice, row of the expanded layout) for a token's choices.
     template<class Each>
     void for_each_choice(rank_t rank, row token_row, const Each& each) const {
         for (std::uint32_t j = 0; j < all_.setup().k; ++j) {
@@ -255,7 +251,7 @@ private:
             const auto expert = static_cast<std::uint32_t>(local);
             const std::uint32_t place =
                 places_[token_row.source][std::size_t{token_row.token} * all_.setup().k + j];
-            each(j, expert, begins_[rank][expert] + place);
+            each(j, begins_[rank][expert] + place);
         }
     }
 
@@ -264,16 +260,16 @@ private:
         std::vector<bool> is_token(begins_[rank].back());
         std::vector<std::uint32_t> counts(begins_[rank].size() - 1);
         bool same = true;
-        for (const row each : rows_[rank]) {
-            const rank_data& from = data_[each.source];
-            for_each_choice(rank, each, [&](std::uint32_t j, std::uint32_t e, std::uint32_t i) {
-                same = same && same_rows(data.out_x, i, from.x, each.token) &&
-                       same_rows(data.out_scale, i, from.scale, each.token);
-                if (variation_.with_weights)
-                    same = same && data.out_weight.real(i, 0) == from.weight.real(each.token, j);
-                is_token[i] = true;
-                ++counts[e];
-            });
+        for (const expanded_row& each : all_.gates().expanded_rows(rank)) {
+            const auto [source, token] = each.token;
+            const rank_data& from = data_[source];
+            const std::uint32_t i = begins_[rank][each.expert] + each.place;
+            same = same && same_rows(data.out_x, i, from.x, token) &&
+                   same_rows(data.out_scale, i, from.scale, token);
+            if (variation_.with_weights)
+                same = same && data.out_weight.real(i, 0) == from.weight.real(token, each.choice);
+            is_token[i] = true;
+            ++counts[each.expert];
         }
         for (std::uint32_t e = 0; e < counts.size(); ++e)
             same = same && data.expanded->begin(e) == begins_[rank][e] &&
@@ -294,16 +290,9 @@ private:
         std::vector<holder> holders;
     };
     std::vector<addend> addends_of(row token_row) const {
-        std::vector<rank_t> ranks;
-        for (std::uint32_t j = 0; j < all_.setup().k; ++j) {
-            const expert_t expert = all_.choice(token_row.source, token_row.token, j);
-            if (expert >= 0 && all_.lives(all_.rank_of(expert)))
-                ranks.push_back(all_.rank_of(expert));
-        }
-        std::ranges::sort(ranks);
-        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
         std::vector<addend> made;
-        for (const rank_t rank : ranks) {
+        for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
+            if (!all_.gates().goes(token_row, rank)) continue;
             const rank_t node = all_.node_placement().node_of(rank);
             const bool relayed = plans_[token_row.source]->sends.relayed[node] != 0;
             const rank_t order = relayed ? all_.node_placement().at(node, 0) : rank;
@@ -342,9 +331,7 @@ private:
             if (variation_.alignment != 0) {
                 from.clear();
                 for_each_choice(rank, rows_[rank][i],
-                                [&](std::uint32_t, std::uint32_t, std::uint32_t expanded_row) {
-                                    from.push_back(expanded_row);
-                                });
+                                [&](std::uint32_t, std::uint32_t index) { from.push_back(index); });
             }
             for (std::uint32_t h = 0; h < hidden; ++h) {
                 float sum = y.real(from[0], h);
@@ -386,7 +373,7 @@ private:
     float weight_at(holder from, row token_row, std::uint32_t choice) const {
         if (variation_.alignment == 0) return data_[from.rank].y_weight.real(from.received, choice);
         float found = 0;
-        for_each_choice(from.rank, token_row, [&](std::uint32_t j, std::uint32_t, std::uint32_t i) {
+        for_each_choice(from.rank, token_row, [&](std::uint32_t j, std::uint32_t i) {
             if (j == choice) found = data_[from.rank].y_weight.real(i, 0);
         });
         return found;

@@ -96,9 +96,8 @@ void check_received(const world& all, rank_t rank, const plan& made) {
     const rank_t ranks = all.setup().ranks;
     const std::uint32_t channels = all.setup().settings.channels;
     const std::vector<rank_t> local_ranks = all.living_on(all.node_placement().node_of(rank));
-    const std::size_t local = all.setup().experts / ranks;
     grid counts(ranks, channels), sums(ranks, 1), begins(ranks, channels), before(ranks, channels);
-    table tokens, nodes, holders, experts(local);
+    table tokens, nodes, holders, experts(all.gates().local());
     for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t c) {
         if (!all.goes(source, token, rank)) return;
         ++counts.at(source, c);
@@ -108,9 +107,8 @@ void check_received(const world& all, rank_t rank, const plan& made) {
         for (const rank_t other : local_ranks)
             holders.push_back(all.goes(source, token, other) ? 1 : 0);
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
-            const expert_t expert = all.choice(source, token, j);
-            if (expert >= 0 && all.rank_of(expert) == rank)
-                ++experts[static_cast<std::size_t>(expert) % local];
+            const std::int64_t expert = all.gates().choice_at(rank, {source, token}, j);
+            if (expert >= 0) ++experts[static_cast<std::size_t>(expert)];
         }
     });
     std::int32_t row = 0;

@@ -156,28 +156,26 @@ private:
         INFO("rank " << rank);
         const rank_data& data = data_[rank];
         bool same = true;
+        for (const expanded_row& each : all_.gates().expanded_rows(rank))
+            same = same && is_row(data, each);
+        const std::vector<std::uint32_t> counts = all_.gates().counts_by_source(rank);
         for (std::uint32_t e = 0; e < local_; ++e) {
-            const auto expert = static_cast<expert_t>(rank * local_ + e);
             std::uint32_t row = 0;
             for (rank_t source = 0; source < all_.setup().ranks; ++source) {
-                const std::uint32_t begin = row;
-                for (std::uint32_t token = 0; token < all_.tokens(source); ++token)
-                    for (std::uint32_t j = 0; j < all_.setup().k; ++j)
-                        if (all_.choice(source, token, j) == expert)
-                            same = same && is_row(data, e, row++, source, token);
                 const slots::range range = handles_[rank]->range_of(e, source);
-                same = same && range.count == row - begin;
-                same = same && (range.count == 0 || range.begin == begin);
+                same = same && range.count == counts[e * all_.setup().ranks + source];
+                same = same && (range.count == 0 || range.begin == row);
+                row += range.count;
             }
             same = same && handles_[rank]->counts[e] == row;
         }
         CHECK(same);
     }
 
-    bool is_row(const rank_data& data, std::uint32_t e, std::uint32_t row, rank_t source,
-                std::uint32_t token) const {
-        const std::uint64_t i = std::uint64_t{e} * capacity_ + row;
-        if (integer_at(data.token_numbers.view(), e, row) != token) return false;
+    bool is_row(const rank_data& data, const expanded_row& from) const {
+        const auto [source, token] = from.token;
+        const std::uint64_t i = std::uint64_t{from.expert} * capacity_ + from.place;
+        if (integer_at(data.token_numbers.view(), from.expert, from.place) != token) return false;
         if (!settings_.cast) return data.values.row(i) == data_[source].x.row(token);
         for (std::uint32_t group = 0; group < all_.setup().hidden / 128; ++group) {
             const cast_group& wanted =
@@ -202,12 +200,13 @@ private:
         for (std::uint32_t token = 0; token < all_.tokens(rank); ++token) {
             std::vector<float> sum(all_.setup().hidden);
             for (std::uint32_t j = 0; j < all_.setup().k; ++j) {
-                const expert_t expert = all_.choice(rank, token, j);
-                if (expert < 0 || !all_.lives(all_.rank_of(expert))) continue;
+                const std::int64_t expert = all_.gates().living_choice(rank, token, j);
+                if (expert < 0) continue;
                 const std::uint64_t row =
                     std::uint64_t{static_cast<std::uint32_t>(expert) % local_} * capacity_ +
                     places_[rank][std::size_t{token} * all_.setup().k + j];
-                const std::vector<float> received_row = decoded(data_[all_.rank_of(expert)].y, row);
+                const std::vector<float> received_row =
+                    decoded(data_[all_.gates().rank_of(expert)].y, row);
                 for (std::uint32_t i = 0; i < all_.setup().hidden; ++i) {
                     const volatile float product = data.weights.real(token, j) * received_row[i];
                     sum[i] += product;

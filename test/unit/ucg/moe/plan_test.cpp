@@ -27,14 +27,9 @@ void check_receive_plan(const world& all, rank_t rank, const plan& made) {
         ++counts[std::size_t{rows[i].source} * channels +
                  all.channel_of(rows[i].source, rows[i].token)];
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
-            const expert_t expert = all.choice(rows[i].source, rows[i].token, j);
-            const bool is_local = expert >= 0 && all.rank_of(expert) == rank;
-            const auto local =
-                is_local
-                    ? static_cast<expert_t>(static_cast<std::size_t>(expert) % per_expert.size())
-                    : expert_t{-1};
-            same = same && made.receives.chosen[i * all.setup().k + j] == local;
-            if (is_local) ++per_expert[static_cast<std::size_t>(local)];
+            const std::int64_t expert = all.gates().choice_at(rank, rows[i], j);
+            same = same && made.receives.chosen[i * all.setup().k + j] == expert;
+            if (expert >= 0) ++per_expert[static_cast<std::size_t>(expert)];
         }
     }
     CHECK(same);
@@ -111,9 +106,8 @@ void check_layout(const world& all, rank_t rank, const plan& made) {
     bool same = true;
     for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
         for (std::uint32_t j = 0; j < all.setup().k; ++j) {
-            const expert_t expert = all.choice(rank, token, j);
-            if (expert >= 0 && all.lives(all.rank_of(expert)))
-                ++per_expert[static_cast<std::size_t>(expert)];
+            const std::int64_t expert = all.gates().living_choice(rank, token, j);
+            if (expert >= 0) ++per_expert[static_cast<std::size_t>(expert)];
         }
         for (rank_t node = 0; node < all.node_placement().nodes(); ++node) {
             bool any = false;

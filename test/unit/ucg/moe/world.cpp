@@ -126,13 +126,6 @@ std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
     return token / length;
 }
 
-std::vector<rank_t> world::living() const {
-    std::vector<rank_t> made;
-    for (rank_t rank = 0; rank < setup_.ranks; ++rank)
-        if (lives(rank)) made.push_back(rank);
-    return made;
-}
-
 std::vector<rank_t> world::living_on(rank_t node) const {
     std::vector<rank_t> made;
     for (const rank_t rank : placement_.ranks_on(node))

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/moe_gating.hpp"
+#include "test/support/moe_reference.hpp"
 #include "test/support/sanitizer.hpp"
 #include "ucg/moe/normal/notify.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -26,7 +26,6 @@ namespace test::moe {
 
 using ucg::moe::choices;
 using ucg::moe::const_matrix;
-using ucg::moe::expert_t;
 using ucg::moe::matrix;
 using ucg::schedule::placement;
 using ucg::schedule::rank_t;
@@ -77,16 +76,12 @@ public:
     [[nodiscard]] bool lives(rank_t rank) const noexcept { return gates_.lives(rank); }
     [[nodiscard]] const gating& gates() const noexcept { return gates_; }
     [[nodiscard]] std::uint32_t tokens(rank_t rank) const noexcept { return gates_.tokens(rank); }
-    [[nodiscard]] expert_t choice(rank_t rank, std::uint32_t token, std::uint32_t j) const {
-        return static_cast<expert_t>(gates_.choice(rank, token, j));
-    }
-    [[nodiscard]] rank_t rank_of(expert_t expert) const { return gates_.rank_of(expert); }
     [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const {
         return gates_.goes({source, token}, to);
     }
     [[nodiscard]] std::uint32_t channel_of(rank_t source, std::uint32_t token) const;
     // The ranks that are not masked.
-    [[nodiscard]] std::vector<rank_t> living() const;
+    [[nodiscard]] std::vector<rank_t> living() const { return gates_.living(); }
     // Those of them on a node.
     [[nodiscard]] std::vector<rank_t> living_on(rank_t node) const;
     // The relay of a rank on another node, or itself.
