@@ -166,27 +166,12 @@ TEST_CASE("moe in C: time limits of all exchanges") {
     job test_job({"a", "a", "b"});
     test_job.notify();
     std::vector<table<float>> rows, sums;
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
-    std::vector<table<float>> slots_of(3, {job::local * capacity, job::hidden});
+    auto slots_of = test_job.slotted_rows<float>();
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
         rows.emplace_back(test_job.attr(rank).rows, job::hidden);
         sums.emplace_back(test_job.x[rank].rows, job::hidden);
     }
-    const auto low_latency = [&](std::uint32_t rank, double timeout, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args =
-            test_job.there(rank, most, slots_of[rank].stack(job::local));
-        args.timeout = timeout;
-        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-    };
-    std::vector<ucg_moe_slots_h> slots(3);
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        return low_latency(rank, 0, request_p);
-    });
-    REQUIRE(there.run());
-    for (std::uint32_t rank = 0; rank < 3; ++rank)
-        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
-
+    const slots_of_ranks slots(test_job, slots_of);
     const std::vector<std::pair<std::string, batch::init>> inits = {
         {"moe_notify",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -222,7 +207,10 @@ TEST_CASE("moe in C: time limits of all exchanges") {
          }},
         {"moe_low_latency_dispatch",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
-             return low_latency(rank, 0.1, request_p);
+             ucg_moe_low_latency_args_t args =
+                 test_job.there(rank, slots_of[rank].stack(job::local));
+             args.timeout = 0.1;
+             return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
          }},
         {"moe_low_latency_combine",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -245,8 +233,6 @@ TEST_CASE("moe in C: time limits of all exchanges") {
             REQUIRE(ucg_request_start(all.request(rank)) == UCS_OK);
         all.finish();
     }
-    for (const ucg_moe_slots_h each : slots)
-        ucg_moe_slots_release(each);
 }
 
 TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") {

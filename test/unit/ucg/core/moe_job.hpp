@@ -116,6 +116,7 @@ public:
     static constexpr std::uint32_t hidden = 128;
     static constexpr std::uint32_t k = 3;
     static constexpr std::uint32_t local = 2;  // experts of a rank
+    static constexpr std::uint32_t most = 10;  // tokens of a rank, for low latency
 
     explicit job(const std::vector<std::string>& nodes,
                  const std::vector<std::uint8_t>& who_is_masked = {})
@@ -168,6 +169,12 @@ public:
 
     [[nodiscard]] std::uint32_t ranks() const { return in.size(); }
     [[nodiscard]] std::uint32_t experts() const { return gates.experts; }
+    // Rows of each expert of a rank, for low latency.
+    [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{most} * ranks(); }
+    template<class T>
+    [[nodiscard]] std::vector<table<T>> slotted_rows() const {
+        return std::vector<table<T>>(ranks(), {local * capacity(), hidden});
+    }
     [[nodiscard]] ucg_moe_tensor_t topk(std::uint32_t rank) {
         return tensor_of(gates.topk[rank].data(), UCG_TYPE_INT64, gates.tokens(rank), k);
     }
@@ -195,7 +202,7 @@ public:
         return args;
     }
     // For low latency: the tokens of a rank in slots, and the sums of the results of its choices.
-    [[nodiscard]] ucg_moe_low_latency_args_t there(std::uint32_t rank, std::uint32_t most,
+    [[nodiscard]] ucg_moe_low_latency_args_t there(std::uint32_t rank,
                                                    const ucg_moe_tensor_t& slots) {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
         args.max_tokens = most;
@@ -242,6 +249,34 @@ public:
     std::vector<ucg_moe_handle_h> handles;
     ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;
     std::uint32_t flags = 0;  // of notify
+};
+
+// The slots of each rank after a low-latency dispatch.
+class slots_of_ranks {
+public:
+    // Runs the dispatch into `out`.
+    slots_of_ranks(job& test_job, std::vector<table<float>>& out) : all_(test_job.ranks()) {
+        batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            const ucg_moe_low_latency_args_t args =
+                test_job.there(rank, out[rank].stack(job::local));
+            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
+        });
+        REQUIRE(there.run());
+        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
+            REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &all_[rank]) == UCS_OK);
+    }
+    slots_of_ranks(const slots_of_ranks&) = delete;
+    slots_of_ranks& operator=(const slots_of_ranks&) = delete;
+    ~slots_of_ranks() { release(); }
+
+    [[nodiscard]] ucg_moe_slots_h operator[](std::uint32_t rank) const { return all_[rank]; }
+    void release() {
+        for (ucg_moe_slots_h& each : all_)
+            ucg_moe_slots_release(std::exchange(each, nullptr));
+    }
+
+private:
+    std::vector<ucg_moe_slots_h> all_;
 };
 
 }  // namespace test::moe

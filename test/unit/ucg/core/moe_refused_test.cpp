@@ -197,29 +197,19 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
                                          unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
     job test_job(GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
                           std::vector<std::string>{"a", "a", "b", "b"}));
-    const std::uint64_t capacity = std::uint64_t{10} * test_job.ranks();
-    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<std::uint16_t>> results(test_job.ranks(),
-                                              {job::local * capacity, job::hidden});
+    auto out = test_job.slotted_rows<float>();
+    auto results = test_job.slotted_rows<std::uint16_t>();
     std::vector<table<std::uint16_t>> sums;
-    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
     for (const auto& each : test_job.x)
         sums.emplace_back(each.rows, job::hidden);
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_low_latency_args_t args =
-            test_job.there(rank, 10, out[rank].stack(job::local));
-        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-    });
-    REQUIRE(there.run());
+    slots_of_ranks slots(test_job, out);
     batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
         ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = rank == 2 ? flags : 0;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
     });
-    for (const ucg_moe_slots_h each : slots)
-        ucg_moe_slots_release(each);
+    slots.release();
     back.start();
     back.finish();
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
@@ -423,15 +413,10 @@ TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks")
 TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     const test::log_capture log;
     job test_job({"a", "a", "b", "b"});
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
-    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
-    const auto args_of = [&](std::uint32_t rank) {
-        return test_job.there(rank, most, out[rank].stack(job::local));
-    };
+    auto out = test_job.slotted_rows<float>();
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = args_of(rank);
+            ucg_moe_low_latency_args_t args = test_job.there(rank, out[rank].stack(job::local));
             if (rank == 2) spoil(args);
             return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         });
@@ -453,14 +438,7 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = twice.tensor(); });
     CHECK(log.count("token 1 chose expert 2 twice") == 1);
 
-    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_low_latency_args_t args = args_of(rank);
-        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-    });
-    REQUIRE(there.run());
-    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
-        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
+    const slots_of_ranks slots(test_job, out);
     std::vector<table<float>> sums;
     for (const auto& each : test_job.x)
         sums.emplace_back(each.rows, job::hidden);
@@ -502,8 +480,6 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     attr.struct_size = 0;
     CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_ERR_INVALID_PARAM);
     CHECK(attr.counts == nullptr);
-    for (const ucg_moe_slots_h each : slots)
-        ucg_moe_slots_release(each);
 }
 
 TEST_CASE("moe in C: casts to fp8 and layouts that are refused") {
@@ -671,11 +647,10 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                          return ucg_moe_combine_init(test_job.handles[me], &back, request_p);
                      });
     }
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
+    const std::uint64_t capacity = test_job.capacity();
     SECTION("low-latency dispatch") {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = most;
+        args.max_tokens = job::most;
         args.topk = test_job.topk(me);
         args.x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
         args.out_x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
@@ -694,15 +669,8 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
         expect_apart(log, "low-latency dispatch", all, init);
     }
     SECTION("low-latency combine") {
-        std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
-        batch ran(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            const ucg_moe_low_latency_args_t args =
-                test_job.there(rank, most, out[rank].stack(job::local));
-            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-        });
-        REQUIRE(ran.run());
-        ucg_moe_slots_h slots = nullptr;
-        REQUIRE(ucg_moe_low_latency_handle(ran.request(me), &slots) == UCS_OK);
+        auto out = test_job.slotted_rows<float>();
+        const slots_of_ranks slots(test_job, out);
         ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
         args.x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
         args.weights = shaped(UCG_TYPE_FP32, tokens, job::k);
@@ -712,9 +680,8 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                       {"weights", &args.weights, false},
                       {"output", &args.out_x, true}},
                      [&](ucg_request_h* request_p) {
-                         return ucg_moe_low_latency_combine_init(slots, &args, request_p);
+                         return ucg_moe_low_latency_combine_init(slots[me], &args, request_p);
                      });
-        ucg_moe_slots_release(slots);
     }
     SECTION("a cast") {
         table<float> x(3, 256), scales(3, 2);

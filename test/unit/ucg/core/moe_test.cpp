@@ -293,16 +293,14 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
     const bool some_masked = GENERATE(false, true);
     job test_job(some_masked ? names{"a", "a", "b", "b"} : some_nodes(),
                  some_masked ? std::vector<std::uint8_t>{0, 0, 1, 0} : std::vector<std::uint8_t>{});
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
-    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    const std::uint64_t capacity = test_job.capacity();
+    auto out = test_job.slotted_rows<float>();
     std::vector<table<std::int32_t>> tokens(test_job.ranks(), {job::local, capacity});
     std::vector<ucg_moe_slots_h> slots(test_job.ranks());
     batch there(
         test_job.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args =
-                test_job.there(rank, most, out[rank].stack(job::local));
+            ucg_moe_low_latency_args_t args = test_job.there(rank, out[rank].stack(job::local));
             args.out_tokens = tokens[rank].tensor();
             return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
         },
@@ -378,16 +376,13 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
     const std::uint32_t flags = GENERATE(0U, unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
                                          unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
     job test_job(some_nodes());
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
+    const std::uint64_t capacity = test_job.capacity();
     const auto bf16 = [](float value) {
         return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
     };
-    std::vector<table<float>> out(test_job.ranks(), {job::local * capacity, job::hidden});
-    std::vector<table<std::uint16_t>> results(test_job.ranks(),
-                                              {job::local * capacity, job::hidden});
+    auto out = test_job.slotted_rows<float>();
+    auto results = test_job.slotted_rows<std::uint16_t>();
     std::vector<table<std::uint16_t>> sums;
-    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         sums.emplace_back(test_job.x[rank].rows, job::hidden, 77);
         for (std::uint64_t row = 0; row < job::local * capacity; ++row)
@@ -396,21 +391,14 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
                 results[rank].at(row, h) = bf16(h % 3 == 0 ? -e : e);
             }
     }
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_low_latency_args_t args =
-            test_job.there(rank, most, out[rank].stack(job::local));
-        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-    });
-    REQUIRE(there.run());
+    slots_of_ranks slots(test_job, out);
     batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
         ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = flags;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
     });
-    for (const ucg_moe_slots_h each : slots)
-        ucg_moe_slots_release(each);
+    slots.release();
     REQUIRE(back.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
         for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
@@ -428,13 +416,12 @@ TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
     const auto scaling = GENERATE(UCG_MOE_SCALING_EXACT, UCG_MOE_SCALING_EXPONENT);
     const ucg_type_t scale_type = scaling == UCG_MOE_SCALING_EXACT ? UCG_TYPE_FP32 : UCG_TYPE_UINT8;
     const std::uint64_t size = ucg_type_size(scale_type);
-    constexpr std::uint32_t most = 10;
-    const std::uint64_t capacity = std::uint64_t{most} * test_job.ranks();
-    std::vector<table<std::uint8_t>> out(test_job.ranks(), {job::local * capacity, job::hidden});
+    const std::uint64_t capacity = test_job.capacity();
+    auto out = test_job.slotted_rows<std::uint8_t>();
     std::vector<table<float>> scales(test_job.ranks(), {job::local * capacity, 1});
     batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_low_latency_args_t args =
-            test_job.there(rank, most, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
+            test_job.there(rank, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
         args.cast = 1;
         args.scaling = scaling;
         args.out_scales = scales[rank].stack(job::local, scale_type);
