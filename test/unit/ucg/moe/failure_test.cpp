@@ -173,8 +173,7 @@ TEST_CASE("moe: low latency refuses unaligned distances between experts", "[moe]
     const test::log_capture log;
     world all(small());
     own_matrix x(all.tokens(0), 8, element::bf16), out(2 * 6 * 20 + 1, 8, element::bf16);
-    ucg::moe::low_latency_dispatch_tensors tensors{x.view(), {out.view(), 6 * 20 * 16}, {}, {}};
-    tensors.values.first.rows = 6 * 20;
+    ucg::moe::low_latency_dispatch_tensors tensors{x.view(), out.stack(6 * 20), {}, {}};
     const auto init = [&] {
         low_latency_dispatch one;
         return one.init(all.team(0), {20, false, ucg::moe::scaling::exact}, all.topk(0), tensors);
@@ -258,10 +257,7 @@ TEST_CASE("moe: corrupted messages of low latency make no rank crash or hang", "
         std::vector<own_matrix*> token_numbers;
         const ucg::moe::slot_settings options{most, setup.hidden == 128, ucg::moe::scaling::exact};
         const auto stacked = [&](std::uint32_t elements, element type) {
-            ucg::moe::stack made{memory.emplace_back(2 * capacity, elements, type).view(), 0};
-            made.first.rows = capacity;
-            made.expert_stride = made.first.row_stride * std::ptrdiff_t{capacity};
-            return made;
+            return memory.emplace_back(2 * capacity, elements, type).stack(capacity);
         };
         const on_all<low_latency_dispatch> all_of(all, [&](low_latency_dispatch& one, rank_t rank) {
             ucg::moe::low_latency_dispatch_tensors tensors;

@@ -83,14 +83,9 @@ public:
     void run() {
         const on_all<low_latency_dispatch> all(all_, [&](low_latency_dispatch& one, rank_t rank) {
             rank_data& data = data_[rank];
-            const auto place = [&](own_matrix& m) {
-                ucg::moe::stack made{m.view(), 0};
-                made.first.rows = capacity_;
-                made.expert_stride = made.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
-                return made;
-            };
             const ucg::moe::low_latency_dispatch_tensors tensors{
-                data.x.view(), place(data.values), place(data.scales), data.token_numbers.view()};
+                data.x.view(), data.values.stack(capacity_), data.scales.stack(capacity_),
+                data.token_numbers.view()};
             return one.init(all_.team(rank), settings_, all_.topk(rank), tensors);
         });
         for (std::uint64_t start = 0; start < 4; ++start) {  // each start has other tokens
@@ -117,11 +112,8 @@ private:
     void combine() {
         const on_all<low_latency_combine> all(all_, [&](low_latency_combine& one, rank_t rank) {
             rank_data& data = data_[rank];
-            ucg::moe::const_stack values{std::as_const(data.y).view(), 0};
-            values.first.rows = capacity_;
-            values.expert_stride = values.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
-            return one.init(handles_[rank],
-                            {values, data.weights.view(), data.sum.view(), transfer_});
+            return one.init(handles_[rank], {data.y.stack(capacity_), data.weights.view(),
+                                             data.sum.view(), transfer_});
         });
         for (std::uint64_t start = 0; start < 2; ++start) {
             for (rank_t rank = 0; rank < all_.setup().ranks; ++rank) {
@@ -402,16 +394,10 @@ TEST_CASE("moe: low-latency combine refuses tensors that do not fit the transfer
     world all(setup);
     own_matrix x(all.tokens(0), setup.hidden, element::bf16);
     own_matrix values(std::uint64_t{32} * setup.experts, setup.hidden, element::bf16);
-    const auto stack_of = [&](own_matrix& from) {
-        ucg::moe::stack made{from.view(), 0};
-        made.first.rows = 32;
-        made.expert_stride = made.first.row_stride * 32;
-        return made;
-    };
     std::vector<std::vector<std::byte>> sums;
     low_latency_dispatch dispatched;
     REQUIRE(dispatched.init(all.team(0), {32, false, scaling::exact}, all.topk(0),
-                            {x.view(), stack_of(values), {}, {}}) == UCS_OK);
+                            {x.view(), values.stack(32), {}, {}}) == UCS_OK);
     all.run_well({&dispatched});
     const auto init = [&](row_transfer transfer, std::uint32_t hidden, element type,
                           std::uint32_t gap = 0, std::uint32_t apart = 1) {
@@ -425,7 +411,7 @@ TEST_CASE("moe: low-latency combine refuses tensors that do not fit the transfer
         weights.fill(1);
         low_latency_combine back;
         const ucs_status_t status =
-            back.init(dispatched.made(), {stack_of(y), weights.view(), sum.view(), transfer});
+            back.init(dispatched.made(), {y.stack(32), weights.view(), sum.view(), transfer});
         if (status != UCS_OK) return status;
         all.run_well({&back});
         sums.clear();

@@ -245,6 +245,13 @@ const_matrix own_matrix::view() const noexcept {
     return const_cast<own_matrix*>(this)->view();
 }
 
+ucg::moe::stack own_matrix::stack(std::uint64_t rows_of_expert) noexcept {
+    ucg::moe::stack made{view(), 0};
+    made.first.rows = rows_of_expert;
+    made.expert_stride = made.first.row_stride * static_cast<std::ptrdiff_t>(rows_of_expert);
+    return made;
+}
+
 std::vector<std::byte> own_matrix::row(std::uint64_t i) const {
     const const_matrix all = view();
     std::vector<std::byte> made;

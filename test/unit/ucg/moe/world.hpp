@@ -145,6 +145,8 @@ public:
     void spoil();
     [[nodiscard]] matrix view() noexcept;
     [[nodiscard]] const_matrix view() const noexcept;
+    // The rows divided among experts.
+    [[nodiscard]] ucg::moe::stack stack(std::uint64_t rows_of_expert) noexcept;
     // Returns the bytes of a row without the gaps between elements.
     [[nodiscard]] std::vector<std::byte> row(std::uint64_t i) const;
     [[nodiscard]] float real(std::uint64_t row, std::uint32_t element) const;
