@@ -297,8 +297,8 @@ CONFORMANCE_CASE(
             REQUIRE(made.ok());
             return std::move(*made);
         };
-        uct::shared_memory exposed = expose();
-        const auto there = claimed(in.a, exposed.key, page);
+        uct::shared_memory lent = expose();
+        const auto there = claimed(in.a, lent.key, page);
         const auto begin = reinterpret_cast<std::uint64_t>(in.block().data());
         in.local.fill(std::byte{0x5a});
         CHECK(in.attempt(operation, {begin, there.get()}, length) == UCS_OK);
@@ -306,11 +306,11 @@ CONFORMANCE_CASE(
         in.check_refused(operation, {begin - 1, there.get()});
         in.check_refused(operation, {begin + 1, there.get()});
         in.check_refused(other, {begin, there.get()});
-        exposed = {};
+        lent = {};
         in.check_refused(operation, {begin, there.get()});
-        exposed = expose();
+        lent = expose();
         in.check_refused(operation, {begin, there.get()});
-        const auto again = claimed(in.a, exposed.key, page);
+        const auto again = claimed(in.a, lent.key, page);
         in.local.fill(std::byte{0x5a});
         CHECK(in.attempt(operation, {begin, again.get()}, length) == UCS_OK);
     }
