@@ -45,12 +45,17 @@ void collective_memory::fill(std::uint64_t round) {
 }
 
 std::string collective_memory::wrong() const {
-    for (std::size_t i = 0; i < source_bytes_; ++i)
-        if (source_[i] != source_before_[i])
-            return fmt::format("the source was changed at byte {}", i);
-    for (std::size_t i = 0; i < target_bytes_; ++i)
-        if (!may_change_[i / element_] && target_[i] != untouched)
-            return fmt::format("byte {} of the target, outside of blocks, was changed", i);
+    const std::byte* const source = source_.get();
+    const auto changed =
+        std::mismatch(source, source + source_bytes_, source_before_.begin()).first;
+    if (changed != source + source_bytes_)
+        return fmt::format("the source was changed at byte {}", changed - source);
+    for (std::size_t element = 0; element < may_change_.size(); ++element) {
+        if (may_change_[element]) continue;
+        for (std::size_t i = element * element_; i < (element + 1) * element_; ++i)
+            if (target_[i] != untouched)
+                return fmt::format("byte {} of the target, outside of blocks, was changed", i);
+    }
     return content_.find_error(target_.get(), round_).value_or("");
 }
 

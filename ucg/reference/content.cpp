@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace ucg::reference {
 namespace {
@@ -41,18 +42,20 @@ std::optional<std::string> content::error_of(const void* got, const block& part,
         return fmt::format("is {} ({}) and should be {} ({})", is.value, is.second, wanted.value,
                            wanted.second);
     }
-    std::array<std::byte, most_bytes> wanted{}, next{};
+    std::array<std::byte, most_bytes> one{}, other{};
+    std::byte* wanted = one.data();
     if (layout_.reduces) {
-        write_words(wanted.data(), index, round, 0);
+        std::byte* next = other.data();
+        write_words(wanted, index, round, 0);
         for (rank_t rank = 1; rank < layout_.reduced; ++rank) {
-            write_words(next.data(), index, round, rank);
-            like_.user.combine(wanted.data(), next.data(), 1);
-            wanted.swap(next);
+            write_words(next, index, round, rank);
+            like_.user.combine(wanted, next, 1);
+            std::swap(wanted, next);
         }
     } else {
-        write_element(wanted.data(), part, index, round);
+        write_element(wanted, part, index, round);
     }
-    if (std::memcmp(got, wanted.data(), like_.bytes) == 0) return std::nullopt;
+    if (std::memcmp(got, wanted, like_.bytes) == 0) return std::nullopt;
     if (layout_.reduces) return fmt::format("is not the reduction of {} ranks", layout_.reduced);
     return fmt::format("is not what rank {} sent as its number {}", part.source, index);
 }
