@@ -55,7 +55,7 @@ function(hawser_unit_test name)
       set(cases ${ARG_THREADED})
     endif()
     add_test(NAME ${name} COMMAND ${name} ${cases})
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 600)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 1800)
   else()
     catch_discover_tests(${name} TEST_PREFIX "${name}: "
       PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
