@@ -1,6 +1,7 @@
 // Messages in fragments as a feature of ucp/features.
 #pragma once
 
+#include "ucp/core/ep.hpp"
 #include "ucp/core/events.hpp"
 #include "ucp/eager/assembler.hpp"
 
