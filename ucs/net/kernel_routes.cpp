@@ -13,6 +13,7 @@
 
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace ucs::net {
 
@@ -21,11 +22,6 @@ namespace {
 constinit log::component self{"ucs.net"};
 
 constexpr std::size_t longest_reply = 4096;
-
-const char* error_text(int error) noexcept {
-    const char* text = ::strerrordesc_np(error);
-    return text == nullptr ? "unknown error" : text;
-}
 
 struct request {
     nlmsghdr head;
