@@ -42,8 +42,5 @@ struct header_form {
 [[nodiscard]] constexpr std::size_t header_bytes(const header_form& form) noexcept {
     return header_bytes(form.channels + form.targets);
 }
-[[nodiscard]] constexpr std::size_t record_bytes(std::uint32_t k) noexcept {
-    return (std::size_t{k} + 1) * sizeof(std::uint32_t);
-}
 
 }  // namespace ucg::moe

@@ -59,7 +59,6 @@ public:
     [[nodiscard]] bool force_immediate() const noexcept {
         return has(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
     }
-    [[nodiscard]] bool fast_completion() const noexcept { return has(UCP_OP_ATTR_FLAG_FAST_CMPL); }
 
 private:
     [[nodiscard]] bool has(std::uint32_t bit) const noexcept {

@@ -150,6 +150,4 @@ struct welcome {
     friend bool operator==(const welcome&, const welcome&) = default;
 };
 
-inline constexpr std::size_t longest_body = hello::size;  // except data
-
 }  // namespace uct::ud::wire
