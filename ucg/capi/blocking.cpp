@@ -41,7 +41,7 @@ ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& ar
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& self = from(handle);
     collective_request* request = nullptr;
-    ucs_status_t status = guarded(self.get_context(), [&] {
+    ucs_status_t status = with_lock(self.get_context(), [&] {
         request = &take(self, args);
         return request->start();
     });

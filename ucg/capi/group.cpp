@@ -49,7 +49,7 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
     if (oob.size == 0 || oob.size > net::max_ranks || oob.rank >= oob.size)
         return refuse(call, "params.oob: the rank is not below the size, or there are too many");
     if (!(all.timeout >= 0)) return refuse(call, "params.timeout is negative");
-    return guarded(from(context), [&] {
+    return with_lock(from(context), [&] {
         *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(oob),
                                      {0, 0, deadline_after(all.timeout), all.siblings}));
         return UCS_OK;
@@ -63,7 +63,7 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
     if (group_p == nullptr) return refuse(call, "group_p is NULL");
     static_assert(UCG_SPLIT_NONE == group_wireup::no_color);
     group& self = from(parent);
-    return guarded(self.get_context(), [&] {
+    return with_lock(self.get_context(), [&] {
         if (self.splits() != 0)
             return refuse(call, "another split of this group is not ready", UCS_ERR_BUSY);
         *group_p = handle(*new group(self.get_context(), std::make_unique<group_exchange>(self),
@@ -77,7 +77,7 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     if (sibling_p == nullptr) return refuse(call, "sibling_p is NULL");
     group& first = from(handle);
-    return guarded(first.get_context(), [&] {
+    return with_lock(first.get_context(), [&] {
         if (first.siblings_left() == 0) return UCS_ERR_NO_RESOURCE;
         auto made = first.make_sibling();
         if (!made) return made.status();
@@ -88,7 +88,7 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
 
 ucs_status_t ucg_group_test(ucg_group_h group) {
     if (group == nullptr) return refuse("ucg_group_test", "the group is NULL");
-    return guarded(from(group).get_context(), [&] {
+    return with_lock(from(group).get_context(), [&] {
         if (from(group).state() == UCS_INPROGRESS)
             static_cast<void>(from(group).get_context().progress());
         return from(group).state();

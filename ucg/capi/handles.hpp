@@ -4,11 +4,11 @@
 #include <ucg/api/ucg.h>
 
 #include <mutex>
-#include <new>
 
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
 #include "ucg/core/request.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/type/handle.hpp"
 
 namespace ucg::capi {
@@ -36,14 +36,12 @@ inline ucs_status_t check_usable(const char* call, ucg_group_h handle) noexcept 
 
 // Runs the body of a C function under the context's lock, and catches its exceptions.
 template<class Body>
-ucs_status_t guarded(context& owner, Body&& body) noexcept try {
-    const std::lock_guard guard(owner.lock());
-    return body();
-} catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
-} catch (const std::exception& error) {
-    ucs::log::error(core_log, "unexpected: {}", error.what());
-    return UCS_ERR_IO_ERROR;
+ucs_status_t with_lock(context& owner, Body&& body,
+                       const char* call = __builtin_FUNCTION()) noexcept {
+    return ucs::boundary(core_log, call, [&] {
+        const std::lock_guard guard(owner.lock());
+        return body();
+    });
 }
 
 // Copies the members that the caller's version of the struct has, except the size.

@@ -43,7 +43,7 @@ ucs_status_t ucg_moe_notify_handle(ucg_request_h request, ucg_moe_handle_h* hand
         return refuse(call, "the request or handle_p is NULL");
     *handle_p = nullptr;
     class request& self = from(request);
-    return guarded(self.get_group().get_context(), [&] {
+    return with_lock(self.get_group().get_context(), [&] {
         auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{self.get_group(), nullptr});
         made->plan = plan_of(self);
         if (made->plan == nullptr)
@@ -87,7 +87,7 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
         (all.holders != nullptr && !settings.holders))
         return refuse(call, "the notify had no flag for received_by_all or holders",
                       UCS_ERR_NO_ELEM);
-    return guarded(handle->group.get_context(), [&] {
+    return with_lock(handle->group.get_context(), [&] {
         const moe::plan& plan = *handle->plan;
         const auto fill = [&](std::int32_t* into, moe::table (*make)(const moe::plan&)) {
             if (into != nullptr) std::ranges::copy(make(plan), into);
@@ -118,7 +118,7 @@ ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
     if (handle == nullptr || expansion_p == nullptr)
         return refuse(call, "the handle or expansion_p is NULL");
     *expansion_p = nullptr;
-    return guarded(handle->group.get_context(), [&] {
+    return with_lock(handle->group.get_context(), [&] {
         ucs::result<moe::expansion> made = moe::expansion::make(handle->plan->receives, alignment);
         if (!made) return made.status();
         *expansion_p = new ucg_moe_expansion{

@@ -111,7 +111,7 @@ ucs_status_t make_request(const init_call<Handle, Args>& init, Args all, Prepare
     if (const ucs_status_t status = read_args(init.call, init.args, all); status != UCS_OK)
         return status;
     group& self = init.source->group;
-    return guarded(self.get_context(), [&] {
+    return with_lock(self.get_context(), [&] {
         auto made = std::make_unique<kept_exchange<Exchange>>();
         const ucs_status_t status = prepare(*made, all);
         made->refuse(status);

@@ -75,7 +75,7 @@ ucs_status_t ucg_moe_low_latency_handle(ucg_request_h request, ucg_moe_slots_h* 
         return refuse(call, "the request or slots_p is NULL");
     *slots_p = nullptr;
     class request& self = from(request);
-    return guarded(self.get_group().get_context(), [&] {
+    return with_lock(self.get_group().get_context(), [&] {
         auto* const made = exchange_of<moe::low_latency_dispatch>(self);
         if (made == nullptr || self.status() != UCS_OK || !made->has_result())
             return refuse(call, "there is no handle: this is no dispatch that ended well",

@@ -24,7 +24,7 @@ ucs_status_t ucg_moe_team_create(ucg_group_h group, const ucg_moe_team_params_t*
     ucg_moe_team_params_t all = UCG_MOE_TEAM_PARAMS_INIT;
     if (const ucs_status_t status = read_args(call, params, all); status != UCS_OK) return status;
     class group& self = from(group);
-    return guarded(self.get_context(), [&] {
+    return with_lock(self.get_context(), [&] {
         std::span<const std::uint8_t> masked;
         if (all.masked != nullptr) masked = {all.masked, self.size()};
         ucs::result<moe::team> made =
@@ -57,7 +57,7 @@ ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* top
     if (const ucs_status_t status = read_args<ucg_moe_layout_t>(call, layout, all);
         status != UCS_OK)
         return status;
-    return guarded(team->group.get_context(), [&] {
+    return with_lock(team->group.get_context(), [&] {
         tensor_reader tensors(call);
         const moe::matrix choices = tensors.matrix("topk", *topk);
         if (tensors.status() != UCS_OK) return tensors.status();

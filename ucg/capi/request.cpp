@@ -33,7 +33,7 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
     if (request_p == nullptr) return refuse(call, "request_p is NULL");
     *request_p = nullptr;
     if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
-    return guarded(from(group).get_context(), [&] {
+    return with_lock(from(group).get_context(), [&] {
         const auto values = arguments::copy(args);
         if (!values) return values.status();
         auto made = collective_request::make(from(group), *values);
@@ -46,13 +46,14 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
 
 ucs_status_t ucg_request_start(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_start", "the request is NULL");
-    return guarded(from(request).get_group().get_context(), [&] { return from(request).start(); });
+    return with_lock(from(request).get_group().get_context(),
+                     [&] { return from(request).start(); });
 }
 
 ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, void* dst) {
     if (request == nullptr) return refuse("ucg_request_set_buffers", "the request is NULL");
-    return guarded(from(request).get_group().get_context(),
-                   [&] { return from(request).set_buffers(src, dst); });
+    return with_lock(from(request).get_group().get_context(),
+                     [&] { return from(request).set_buffers(src, dst); });
 }
 
 ucs_status_t ucg_request_test(ucg_request_h request) {
@@ -74,7 +75,7 @@ ucs_status_t ucg_request_wait(ucg_request_h request) {
 
 ucs_status_t ucg_request_cancel(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_cancel", "the request is NULL");
-    return guarded(from(request).get_group().get_context(), [&] {
+    return with_lock(from(request).get_group().get_context(), [&] {
         from(request).fail(UCS_ERR_CANCELED);
         return UCS_OK;
     });
@@ -84,7 +85,7 @@ ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
     constexpr const char* call = "ucg_request_query";
     if (handle == nullptr || attr == nullptr) return refuse(call, "request or attr is NULL");
     const request& self = from(handle);
-    return guarded(self.get_group().get_context(), [&] {
+    return with_lock(self.get_group().get_context(), [&] {
         ucg_request_attr_t values = UCG_REQUEST_ATTR_INIT;
         if (attr->struct_size >= sizeof values) {
             const std::vector<schedule::rank_t> missing = self.missing();

@@ -1,7 +1,6 @@
 // Implementation of the C API in ucg_oob.h.
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "ucg/api/ucg_oob.h"
 #include "ucg/oob/directory.hpp"
@@ -10,6 +9,7 @@
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/pmix.hpp"
 #include "ucg/oob/tcp.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace {
 
@@ -58,17 +58,6 @@ ucs_status_t refuse(const char* call, const char* reason) noexcept {
     return UCS_ERR_INVALID_PARAM;
 }
 
-// Catches exceptions, so that none leaves the C API.
-template<class Body>
-ucs_status_t guarded(const char* call, const Body& body) noexcept {
-    try {
-        return body();
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(oob_log, "{}: out of memory", call);
-        return UCS_ERR_NO_MEMORY;
-    }
-}
-
 std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
     auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{
         sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr, publish,
@@ -109,7 +98,7 @@ ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** 
     rank_params self{values.rank, values.size, 0};
     status = self.check(call, values.timeout);
     if (status != UCS_OK) return status;
-    return guarded(call, [&] {
+    return ucs::boundary(oob_log, call, [&] {
         return return_object(
             make_tcp(self, {text_or_empty(values.host), values.port}, text_or_empty(values.job)),
             oob_p);
@@ -124,7 +113,7 @@ ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, 
     rank_params self{values.rank, values.size, 0};
     status = self.check(call, values.timeout);
     if (status != UCS_OK) return status;
-    return guarded(call, [&] {
+    return ucs::boundary(oob_log, call, [&] {
         return return_object(
             make_directory(self, text_or_empty(values.path), text_or_empty(values.job)), oob_p);
     });
@@ -133,19 +122,20 @@ ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, 
 ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_pmix";
     if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
-    return guarded(call, [&] { return return_object(make_pmix(timeout), oob_p); });
+    return ucs::boundary(oob_log, call, [&] { return return_object(make_pmix(timeout), oob_p); });
 }
 
 ucs_status_t ucg_oob_create_env(ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_env";
     if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
-    return guarded(call, [&] { return return_object(make_from_environment(), oob_p); });
+    return ucs::boundary(oob_log, call,
+                         [&] { return return_object(make_from_environment(), oob_p); });
 }
 
 ucs_status_t ucg_oob_create_local(uint32_t size, ucg_oob_t** all) {
     constexpr const char* call = "ucg_oob_create_local";
     if (all == nullptr) return refuse(call, "all is NULL");
-    return guarded(call, [&]() -> ucs_status_t {
+    return ucs::boundary(oob_log, call, [&]() -> ucs_status_t {
         auto made = make_local(size, 0);
         if (!made) return made.status();
         std::vector<std::unique_ptr<ucg_oob_t>> objects(size);

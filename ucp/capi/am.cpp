@@ -18,7 +18,7 @@ ucs_status_t set_handler(worker& owner, const char* call, unsigned id, const am_
     }
     if (id > largest_id) return refuse(call, "ids of active messages have 16 bits");
     const worker_guard guard(owner.lock());
-    return guarded(call, [&] {
+    return ucs::boundary(core_log, call, [&] {
         slot_of<am_receiver>(owner).set_handler(static_cast<std::uint16_t>(id), handler);
         return UCS_OK;
     });
@@ -88,7 +88,7 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void* header, s
                              count,
                              params.flags()};
     const worker_guard guard(to.owner().lock());
-    return guarded(call, [&] { return am_send(to, message, params); });
+    return ucs::boundary(core_log, call, [&] { return am_send(to, message, params); });
 }
 
 ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep, uint16_t id, const void* buffer, size_t count,
@@ -108,7 +108,7 @@ ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void* data_desc, void
         return refuse_operation(call, param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return guarded(call, [&] {
+    return ucs::boundary(core_log, call, [&] {
         return slot_of<am_receiver>(owner).receive_data(am_block::from_data(data_desc), buffer,
                                                         count, operation(*param));
     });

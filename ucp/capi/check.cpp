@@ -1,8 +1,5 @@
 #include "ucp/capi/check.hpp"
 
-#include <exception>
-#include <new>
-
 namespace ucp::capi {
 
 ucs_status_t refuse_memory(const char* call, ucs_memory_type_t type) noexcept {
@@ -15,20 +12,6 @@ ucs_status_ptr_t refuse_operation(const char* call, const ucp_request_param_t* p
     if (param != nullptr && names_other_memory(*param))
         return UCS_STATUS_PTR(refuse_memory(call, param->memory_type));
     return UCS_STATUS_PTR(refuse(call, "the object, param or param.request is NULL"));
-}
-
-ucs_status_t report_exception(const char* call) noexcept {
-    try {
-        throw;
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(core_log, "{}: out of memory", call);
-        return UCS_ERR_NO_MEMORY;
-    } catch (const std::exception& unexpected) {
-        ucs::log::error(core_log, "{}: {}", call, unexpected.what());
-    } catch (...) {
-        ucs::log::error(core_log, "{}: an exception of an unknown kind", call);
-    }
-    return UCS_ERR_IO_ERROR;
 }
 
 }  // namespace ucp::capi

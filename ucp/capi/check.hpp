@@ -1,13 +1,13 @@
-// Argument checks of the C functions, and the barrier that keeps exceptions inside.
+// Argument checks of the C functions.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <type_traits>
 
 #include "ucp/api/ucp.h"
 #include "ucp/log/log.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/type/status.h"
 
 namespace ucp::capi {
@@ -55,32 +55,6 @@ inline bool is_unusable(const void* handle, const ucp_request_param_t* param) no
 // Refuses an operation whose arguments are unusable or missing; logs the reason.
 [[gnu::cold]] ucs_status_ptr_t refuse_operation(const char* call,
                                                 const ucp_request_param_t* param) noexcept;
-
-// Converts `status` to the return type of a C function that failed.
-template<class Result>
-Result failed_with(ucs_status_t status) noexcept {
-    if constexpr (std::is_same_v<Result, ucs_status_t>) {
-        return status;
-    } else if constexpr (std::is_same_v<Result, ucs_status_ptr_t>) {
-        return UCS_STATUS_PTR(status);
-    } else {
-        return Result();  // nothing found, no event, void
-    }
-}
-
-// Logs the exception that is being handled.
-[[gnu::cold]] ucs_status_t report_exception(const char* call) noexcept;
-
-// Runs the body of a C function, so that no exception crosses the boundary. The body must undo its
-// own work before it throws; an operation that has begun must not throw.
-template<class Body>
-auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
-    try {
-        return body();
-    } catch (...) {
-        return failed_with<decltype(body())>(report_exception(call));
-    }
-}
 
 // Copies a name into a fixed-size field of an attribute struct.
 template<std::size_t Size>

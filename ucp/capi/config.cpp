@@ -29,7 +29,8 @@ extern "C" {
 ucs_status_t ucp_config_read(const char* env_prefix, const char* filename,
                              ucp_config_t** config_p) {
     if (config_p == nullptr) return refuse("ucp_config_read", "config_p is NULL");
-    return guarded("ucp_config_read", [&] { return read(env_prefix, filename, config_p); });
+    return ucs::boundary(core_log, "ucp_config_read",
+                         [&] { return read(env_prefix, filename, config_p); });
 }
 
 void ucp_config_release(ucp_config_t* config) {
@@ -41,7 +42,7 @@ ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const cha
     if (config == nullptr || name == nullptr || value == nullptr) {
         return refuse("ucp_config_modify", "config, name or value is NULL");
     }
-    return guarded("ucp_config_modify", [&] {
+    return ucs::boundary(core_log, "ucp_config_modify", [&] {
         const auto tables = option_tables();
         return ucs::config::modify(config->source, tables, name, value);
     });
@@ -50,7 +51,7 @@ ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const cha
 void ucp_config_print(const ucp_config_t* config, FILE* stream, const char* title,
                       ucs_config_print_flags_t print_flags) {
     if (config == nullptr || stream == nullptr) return;
-    guarded("ucp_config_print", [&] {
+    ucs::boundary(core_log, "ucp_config_print", [&] {
         const auto tables = option_tables();
         const std::string text =
             ucs::config::print(config->source, tables, text_or_empty(title), print_flags);

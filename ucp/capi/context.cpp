@@ -96,7 +96,7 @@ ucs_status_t ucp_init_version(unsigned api_major_version, unsigned api_minor_ver
     }
     if (const ucs_status_t status = check_features(*params); status != UCS_OK) return status;
     check_version(api_major_version, api_minor_version);
-    return guarded("ucp_init", [&] { return create(*params, config, context_p); });
+    return ucs::boundary(core_log, "ucp_init", [&] { return create(*params, config, context_p); });
 }
 
 void ucp_cleanup(ucp_context_h context_p) {
@@ -121,7 +121,8 @@ ucs_status_t ucp_context_query(ucp_context_h context_p, ucp_context_attr_t* attr
 
 void ucp_context_print_info(const ucp_context_h context_p, FILE* stream) {
     if (context_p == nullptr || stream == nullptr) return;
-    guarded("ucp_context_print_info", [&] { std::fputs(from(context_p).info().c_str(), stream); });
+    ucs::boundary(core_log, "ucp_context_print_info",
+                  [&] { std::fputs(from(context_p).info().c_str(), stream); });
 }
 
 }  // extern "C"

@@ -159,7 +159,7 @@ ucs_status_t ucp_ep_create(ucp_worker_h handle, const ucp_ep_params_t* params, u
     }
     worker& owner = from(handle);
     const worker_guard guard(owner.lock());
-    return guarded("ucp_ep_create", [&] { return create(owner, *params, ep_p); });
+    return ucs::boundary(core_log, "ucp_ep_create", [&] { return create(owner, *params, ep_p); });
 }
 
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
@@ -167,7 +167,8 @@ ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* pa
         return refuse_operation("ucp_ep_close_nbx", param);
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    return guarded("ucp_ep_close_nbx", [&] { return close(endpoint, operation(*param)); });
+    return ucs::boundary(core_log, "ucp_ep_close_nbx",
+                         [&] { return close(endpoint, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h handle, unsigned mode) {
@@ -192,7 +193,8 @@ ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* pa
         return refuse_operation("ucp_ep_flush_nbx", param);
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    return guarded("ucp_ep_flush_nbx", [&] { return flush(endpoint, operation(*param), false); });
+    return ucs::boundary(core_log, "ucp_ep_flush_nbx",
+                         [&] { return flush(endpoint, operation(*param), false); });
 }
 
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h handle, unsigned, ucp_send_callback_t cb) {
@@ -228,14 +230,15 @@ void ucp_ep_print_info(ucp_ep_h handle, FILE* stream) {
     if (handle == nullptr || stream == nullptr) return;
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    guarded("ucp_ep_print_info", [&] { std::fputs(endpoint.info().c_str(), stream); });
+    ucs::boundary(core_log, "ucp_ep_print_info",
+                  [&] { std::fputs(endpoint.info().c_str(), stream); });
 }
 
 ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {
     if (handle == nullptr || attr == nullptr) return refuse("ucp_ep_query", "ep or attr is NULL");
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    return guarded("ucp_ep_query", [&] { return query(endpoint, attr); });
+    return ucs::boundary(core_log, "ucp_ep_query", [&] { return query(endpoint, attr); });
 }
 
 ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_param_t* param,

@@ -45,14 +45,16 @@ ucs_status_t ucp_listener_create(ucp_worker_h handle, const ucp_listener_params_
     }
     worker& owner = from(handle);
     const worker_guard guard(owner.lock());
-    return guarded("ucp_listener_create", [&] { return create(owner, read(*params), listener_p); });
+    return ucs::boundary(core_log, "ucp_listener_create",
+                         [&] { return create(owner, read(*params), listener_p); });
 }
 
 void ucp_listener_destroy(ucp_listener_h handle) {
     if (handle == nullptr) return;
     worker& owner = from(handle).owner();
     const worker_guard guard(owner.lock());
-    guarded("ucp_listener_destroy", [&] { cm::manager_of(owner).remove(from(handle)); });
+    ucs::boundary(core_log, "ucp_listener_destroy",
+                  [&] { cm::manager_of(owner).remove(from(handle)); });
 }
 
 ucs_status_t ucp_listener_query(ucp_listener_h handle, ucp_listener_attr_t* attr) {
@@ -72,7 +74,7 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
         return refuse("ucp_listener_reject", "listener or conn_request is NULL");
     }
     const worker_guard guard(from(listener).owner().lock());
-    return guarded("ucp_listener_reject", [&] {
+    return ucs::boundary(core_log, "ucp_listener_reject", [&] {
         cm::manager& manager = cm::manager_of(from(listener).owner());
         cm::conn_request::take_back(from(conn_request))
             ->refuse(cm::wire::reason::rejected, manager);

@@ -133,7 +133,8 @@ ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t* para
     if (context == nullptr || params == nullptr || memh_p == nullptr) {
         return refuse("ucp_mem_map", "context, params or memh_p is NULL");
     }
-    return guarded("ucp_mem_map", [&] { return map(from(context), *params, memh_p); });
+    return ucs::boundary(core_log, "ucp_mem_map",
+                         [&] { return map(from(context), *params, memh_p); });
 }
 
 ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h memh) {
@@ -156,7 +157,7 @@ ucs_status_t ucp_mem_query(const ucp_mem_h memh, ucp_mem_attr_t* attr) {
 
 void ucp_mem_print_info(const char* mem_size, ucp_context_h context, FILE* stream) {
     if (mem_size == nullptr || context == nullptr || stream == nullptr) return;
-    guarded("ucp_mem_print_info", [&] { print(mem_size, from(context), stream); });
+    ucs::boundary(core_log, "ucp_mem_print_info", [&] { print(mem_size, from(context), stream); });
 }
 
 ucs_status_t ucp_mem_advise(ucp_context_h context, ucp_mem_h memh,
@@ -174,8 +175,8 @@ ucs_status_t ucp_memh_pack(ucp_mem_h memh, const ucp_memh_pack_params_t* params,
     }
     const bool exported = (params->field_mask & UCP_MEMH_PACK_PARAM_FIELD_FLAGS) != 0 &&
                           (params->flags & UCP_MEMH_PACK_FLAG_EXPORT) != 0;
-    return guarded("ucp_memh_pack",
-                   [&] { return pack(from(memh), exported, buffer_p, buffer_size_p); });
+    return ucs::boundary(core_log, "ucp_memh_pack",
+                         [&] { return pack(from(memh), exported, buffer_p, buffer_size_p); });
 }
 
 void ucp_memh_buffer_release(void* buffer, const ucp_memh_buffer_release_params_t*) {
@@ -198,7 +199,7 @@ ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h handle_of_ep, const void* rkey_buffer,
     if (handle_of_ep == nullptr || rkey_buffer == nullptr || rkey_p == nullptr) {
         return refuse("ucp_ep_rkey_unpack", "ep, rkey_buffer or rkey_p is NULL");
     }
-    return guarded("ucp_ep_rkey_unpack", [&] {
+    return ucs::boundary(core_log, "ucp_ep_rkey_unpack", [&] {
         auto made = mem::unpack(from(handle_of_ep).owner().owner().memories(),
                                 static_cast<const std::byte*>(rkey_buffer));
         if (!made) return made.status();

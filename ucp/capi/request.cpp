@@ -147,7 +147,7 @@ ucs_status_t ucp_request_query(void* handle, ucp_request_attr_t* attr) {
         attr->debug_string_size == 0) {
         return refuse("ucp_request_query", "debug_string needs debug_string_size");
     }
-    return guarded("ucp_request_query", [&] {
+    return ucs::boundary(core_log, "ucp_request_query", [&] {
         const std::string text = description(object);
         const std::size_t length = std::min(text.size(), attr->debug_string_size - 1);
         std::memcpy(attr->debug_string, text.data(), length);
@@ -160,7 +160,8 @@ void ucp_request_cancel(ucp_worker_h worker, void* handle) {
     if (worker == nullptr || handle == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    guarded("ucp_request_cancel", [&] { slot_of<tag_matcher>(owner).cancel(request::of(handle)); });
+    ucs::boundary(core_log, "ucp_request_cancel",
+                  [&] { slot_of<tag_matcher>(owner).cancel(request::of(handle)); });
 }
 
 void ucp_request_free(void* handle) {

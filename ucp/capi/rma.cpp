@@ -25,7 +25,7 @@ ucs_status_t status_of(ucs_status_ptr_t started) {
 }
 
 ucs_status_t post(ep& to, const uct::atomic_op& op, std::uint64_t address, ucp_rkey_h rkey) {
-    return guarded("ucp_atomic_post", [&] {
+    return ucs::boundary(core_log, "ucp_atomic_post", [&] {
         const worker_guard guard(to.owner().lock());
         const ucs_status_t status =
             status_of(atomic(to, op, nullptr, address, from(rkey), operation(no_params)));
@@ -39,7 +39,7 @@ ucs_status_t post_blocking(ucp_ep_h handle, const uct::atomic_op& op, std::uint6
                            ucp_rkey_h rkey) {
     if (handle == nullptr || rkey == nullptr) return refuse("ucp_atomic_add", "ep or rkey is NULL");
     ep& to = from(handle);
-    const ucs_status_ptr_t started = guarded("ucp_atomic_add", [&] {
+    const ucs_status_ptr_t started = ucs::boundary(core_log, "ucp_atomic_add", [&] {
         const worker_guard guard(to.owner().lock());
         return atomic(to, op, nullptr, address, from(rkey), operation(no_params));
     });
@@ -52,7 +52,7 @@ ucs_status_t fetch(ucp_ep_h handle, const uct::atomic_op& op, void* result, std:
         return refuse("ucp_atomic", "ep, rkey or result is NULL");
     }
     ep& to = from(handle);
-    const ucs_status_ptr_t started = guarded("ucp_atomic", [&] {
+    const ucs_status_ptr_t started = ucs::boundary(core_log, "ucp_atomic", [&] {
         const worker_guard guard(to.owner().lock());
         return atomic(to, op, result, address, from(rkey), operation(no_params));
     });
@@ -137,7 +137,7 @@ ucs_status_ptr_t ucp_put_nbx(ucp_ep_h handle, const void* buffer, size_t count,
         return refuse_operation("ucp_put_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_put_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_put_nbx", [&] {
         return rma_put(to, buffer, count, remote_addr, from(rkey), operation(*param));
     });
 }
@@ -167,7 +167,7 @@ ucs_status_ptr_t ucp_get_nbx(ucp_ep_h handle, void* buffer, size_t count, uint64
         return refuse_operation("ucp_get_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_get_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_get_nbx", [&] {
         return rma_get(to, buffer, count, remote_addr, from(rkey), operation(*param));
     });
 }
@@ -198,7 +198,7 @@ ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h handle, ucp_atomic_op_t opcode, cons
         return refuse_operation("ucp_atomic_op_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_atomic_op_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_atomic_op_nbx", [&] {
         return operate(to, opcode, buffer, count, remote_addr, from(rkey), operation(*param));
     });
 }
@@ -220,7 +220,7 @@ ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h handle, ucp_atomic_fetch_op_t opco
     }
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_atomic_fetch_nb", [&] {
+    return ucs::boundary(core_log, "ucp_atomic_fetch_nb", [&] {
         const std::uint64_t swap =
             opcode == UCP_ATOMIC_FETCH_OP_CSWAP ? read_number(result, op_size) : 0;
         return atomic(to, {fetch_operation(opcode), op_size, value, swap}, result, remote_addr,

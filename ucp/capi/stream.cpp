@@ -36,8 +36,8 @@ ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t cou
         return refuse_operation("ucp_stream_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_stream_send_nbx",
-                   [&] { return stream_send(to, buffer, count, operation(*param)); });
+    return ucs::boundary(core_log, "ucp_stream_send_nbx",
+                         [&] { return stream_send(to, buffer, count, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep, const void* buffer, size_t count,
@@ -55,7 +55,7 @@ ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, si
         return refuse_operation("ucp_stream_recv_nbx", param);
     ucp::ep& endpoint = from(ep);
     const worker_guard guard(endpoint.owner().lock());
-    return guarded("ucp_stream_recv_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_stream_recv_nbx", [&] {
         return stream_of(endpoint).receive(buffer, count, *length, operation(*param));
     });
 }
@@ -77,7 +77,7 @@ ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length) {
     }
     ucp::ep& endpoint = from(ep);
     const worker_guard guard(endpoint.owner().lock());
-    return guarded(call, [&]() -> ucs_status_ptr_t {
+    return ucs::boundary(core_log, call, [&]() -> ucs_status_ptr_t {
         void* const data = stream_of(endpoint).take(*length);
         if (data != nullptr || !endpoint.incoming_over()) return data;
         return UCS_STATUS_PTR(endpoint.failure() != UCS_OK ? endpoint.failure()

@@ -25,8 +25,8 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
         return refuse_operation("ucp_tag_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_tag_send_nbx",
-                   [&] { return tag_send(to, buffer, count, tag, operation(*param)); });
+    return ucs::boundary(core_log, "ucp_tag_send_nbx",
+                         [&] { return tag_send(to, buffer, count, tag, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
@@ -35,7 +35,7 @@ ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t c
         return refuse_operation("ucp_tag_send_sync_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
-    return guarded("ucp_tag_send_sync_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_tag_send_sync_nbx", [&] {
         return tag_send_request(to, buffer, count, tag, true, operation(*param));
     });
 }
@@ -70,7 +70,7 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t coun
         return refuse_operation("ucp_tag_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return guarded("ucp_tag_recv_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_tag_recv_nbx", [&] {
         return slot_of<tag_matcher>(owner).receive(buffer, count, tag, tag_mask, operation(*param));
     });
 }
@@ -102,7 +102,7 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     ucp_tag_recv_info_t unwanted;
-    return guarded("ucp_tag_probe_nb", [&] {
+    return ucs::boundary(core_log, "ucp_tag_probe_nb", [&] {
         return handle(slot_of<tag_matcher>(owner).probe(tag, tag_mask, remove != 0,
                                                         info != nullptr ? *info : unwanted));
     });
@@ -114,7 +114,7 @@ ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t 
         return refuse_operation("ucp_tag_msg_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return guarded("ucp_tag_msg_recv_nbx", [&] {
+    return ucs::boundary(core_log, "ucp_tag_msg_recv_nbx", [&] {
         return slot_of<tag_matcher>(owner).receive_probed(buffer, count, from(message),
                                                           operation(*param));
     });

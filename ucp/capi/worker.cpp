@@ -85,7 +85,8 @@ ucs_status_t copy_address(const worker& object, bool net_only, ucp_address_t** a
 // Wakes other threads that sleep until an event that was handled here.
 unsigned progress_locked(worker& object) {
     const worker_guard guard(object.lock());
-    const unsigned events = guarded("ucp_worker_progress", [&] { return object.progress(); });
+    const unsigned events =
+        ucs::boundary(core_log, "ucp_worker_progress", [&] { return object.progress(); });
     if (events > 0) object.wake_sleepers();
     return events;
 }
@@ -116,8 +117,9 @@ ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t*
     if (context == nullptr || params == nullptr || worker_p == nullptr) {
         return refuse("ucp_worker_create", "context, params or worker_p is NULL");
     }
-    return guarded("ucp_worker_create",
-                   [&] { return create(from(context), read(from(context), *params), worker_p); });
+    return ucs::boundary(core_log, "ucp_worker_create", [&] {
+        return create(from(context), read(from(context), *params), worker_p);
+    });
 }
 
 void ucp_worker_destroy(ucp_worker_h handle) {
@@ -146,7 +148,8 @@ void ucp_worker_print_info(ucp_worker_h handle, FILE* stream) {
     if (handle == nullptr || stream == nullptr) return;
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    guarded("ucp_worker_print_info", [&] { std::fputs(object.info().c_str(), stream); });
+    ucs::boundary(core_log, "ucp_worker_print_info",
+                  [&] { std::fputs(object.info().c_str(), stream); });
 }
 
 ucs_status_t ucp_worker_get_address(ucp_worker_h handle, ucp_address_t** address_p,
@@ -165,7 +168,7 @@ ucs_status_t ucp_worker_address_query(ucp_address_t* address, ucp_worker_address
     if (address == nullptr || attr == nullptr) {
         return refuse("ucp_worker_address_query", "address or attr is NULL");
     }
-    return guarded("ucp_worker_address_query", [&] {
+    return ucs::boundary(core_log, "ucp_worker_address_query", [&] {
         const auto parsed = ucp::address::parse(static_cast<const void*>(address));
         if (!parsed) return parsed.status();
         if ((attr->field_mask & UCP_WORKER_ADDRESS_ATTR_FIELD_UID) != 0) {
@@ -181,7 +184,7 @@ unsigned ucp_worker_progress(ucp_worker_h handle) {
     worker& object = from(handle);
     if (object.lock().enabled()) [[unlikely]]
         return progress_shared(object);
-    return guarded("ucp_worker_progress", [&] { return object.progress(); });
+    return ucs::boundary(core_log, "ucp_worker_progress", [&] { return object.progress(); });
 }
 
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_param_t* param) {
@@ -189,7 +192,8 @@ ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_par
         return refuse_operation("ucp_worker_flush_nbx", param);
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    return guarded("ucp_worker_flush_nbx", [&] { return flush(object, operation(*param)); });
+    return ucs::boundary(core_log, "ucp_worker_flush_nbx",
+                         [&] { return flush(object, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h handle, unsigned, ucp_send_callback_t cb) {

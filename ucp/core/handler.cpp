@@ -46,9 +46,9 @@ const char* name_of(uct::am_id id) noexcept {
     return id < names.size() ? names[id] : "unknown";
 }
 
-void message_lost(worker& owner, wire::id id, std::size_t length) noexcept {
-    owner.rejected().error(proto_log, "out of memory: a message of {} bytes ({}) was dropped",
-                           length, name_of(id));
+void message_lost(worker& owner, wire::id id, std::size_t length, const char* reason) noexcept {
+    owner.rejected().error(proto_log, "{}: a message of {} bytes ({}) was dropped", reason, length,
+                           name_of(id));
 }
 
 void message_malformed(worker& owner, wire::id id, std::size_t length) noexcept {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstring>
-#include <new>
 
 #include "ucp/core/wire.hpp"
+#include "ucs/log/boundary.hpp"
 #include "uct/api/iface.hpp"
 #include "uct/api/peer_bytes.hpp"
 
@@ -24,9 +24,10 @@ worker& worker_of(Part& part) noexcept {
 // Name of a message id for log lines: "stream credit".
 [[nodiscard]] const char* name_of(uct::am_id id) noexcept;
 
-// Logs a message that was dropped for lack of memory. A peer can send any number of such messages
-// meanwhile.
-[[gnu::cold]] void message_lost(worker& owner, wire::id id, std::size_t length) noexcept;
+// Logs a message that was dropped, usually for lack of memory. A peer can send any number of such
+// messages meanwhile.
+[[gnu::cold]] void message_lost(worker& owner, wire::id id, std::size_t length,
+                                const char* reason) noexcept;
 
 // Logs a malformed message of a peer.
 [[gnu::cold]] void message_malformed(worker& owner, wire::id id, std::size_t length) noexcept;
@@ -43,7 +44,7 @@ template<class Header>
     return true;
 }
 
-// Turns functions that may throw std::bad_alloc into handlers of message `Id`. A protocol handles a
+// Turns functions that may throw into handlers of message `Id`. A protocol handles a
 // lack of memory itself where it knows which operation is affected. If it does not, the message is
 // lost and the loss is logged for the worker; the transport's ring or stream stays intact. The
 // handlers' argument is a worker or a part of one. Messages come as bytes that must be copied
@@ -52,20 +53,17 @@ template<wire::id Id>
 struct handler_of {
     template<class Part, void (*Deliver)(void* arg, uct::peer_bytes message)>
     static void deliver(void* arg, void* data, std::size_t length) noexcept {
-        try {
-            Deliver(arg, {data, length});
-        } catch (const std::bad_alloc&) {
-            message_lost(worker_of(*static_cast<Part*>(arg)), Id, length);
-        }
+        ucs::boundary(
+            [&] {
+                Deliver(arg, {data, length});
+            },
+            [&](const ucs::failure& caught) { lose<Part>(arg, length, caught); });
     }
 
     template<class Part, void (*Landed)(void* arg, const void* header, std::size_t payload_length)>
     static void landed(void* arg, const void* header, std::size_t payload_length) noexcept {
-        try {
-            Landed(arg, header, payload_length);
-        } catch (const std::bad_alloc&) {
-            message_lost(worker_of(*static_cast<Part*>(arg)), Id, payload_length);
-        }
+        ucs::boundary([&] { Landed(arg, header, payload_length); },
+                      [&](const ucs::failure& caught) { lose<Part>(arg, payload_length, caught); });
     }
 
     template<void (*Deliver)(void* arg, uct::peer_bytes message), class Part>
@@ -92,6 +90,11 @@ struct handler_of {
     }
 
 private:
+    template<class Part>
+    static void lose(void* arg, std::size_t length, const ucs::failure& caught) noexcept {
+        message_lost(worker_of(*static_cast<Part*>(arg)), Id, length, caught.text);
+    }
+
     template<class Header, void (*Handler)(worker&, const Header&)>
     static void deliver_plain(void* arg, uct::peer_bytes message) {
         worker& owner = *static_cast<worker*>(arg);

@@ -15,7 +15,7 @@
 
 #include "ucs/async/eventfd.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/log/log.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/time/timer_heap.hpp"
 
 namespace ucs::async {
@@ -183,11 +183,7 @@ unsigned event_loop::state::dispatch(const epoll_event& event) {
     if (found == watches.end()) return 0;
     const std::shared_ptr<watch> entry = found->second;
     if (entry->serial != event.data.u64 >> 32) return 0;
-    try {
-        entry->handler(event.events);
-    } catch (const std::bad_alloc&) {
-        log::error(self, "the event on fd {} was not handled: out of memory", fd);
-    }
+    boundary(self, "the handler of an event", [&] { entry->handler(event.events); });
     return 1;
 }
 
@@ -207,11 +203,7 @@ unsigned event_loop::state::run_timers() {
         } else {
             timers.reschedule(id, now + due.interval);
         }
-        try {
-            (*handler)();
-        } catch (const std::bad_alloc&) {
-            log::error(self, "a timer was not handled: out of memory");
-        }
+        boundary(self, "the handler of a timer", *handler);
         ++count;
     }
     return count;

@@ -24,7 +24,7 @@ public:
     ~event_loop();
 
     // Watches fd for `epoll_events` (EPOLLIN, …). Handlers may add, modify and remove any
-    // descriptor, including their own. They do not throw.
+    // descriptor, including their own. If a handler throws, poll() logs it and continues.
     ucs_status_t add(int fd, std::uint32_t epoll_events, fd_handler handler) noexcept;
     ucs_status_t modify(int fd, std::uint32_t epoll_events);
     void remove(int fd) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucs/config/source.hpp"
+#include "ucs/log/boundary.hpp"
 #include "uct/api/component.hpp"
 #include "uct/api/uct.h"
 
@@ -18,6 +19,8 @@ struct uct_md {
 
 namespace uct::capi {
 
+inline constinit ucs::log::component capi_log{"uct.capi"};
+
 // Components are built in and never change, but the C interface has no const handles.
 inline uct_component_h to_handle(const component* object) noexcept {
     return reinterpret_cast<uct_component_h>(const_cast<component*>(object));
@@ -25,16 +28,6 @@ inline uct_component_h to_handle(const component* object) noexcept {
 
 inline const component& from_handle(uct_component_h handle) noexcept {
     return *reinterpret_cast<const component*>(handle);
-}
-
-// Runs `body` and converts exceptions; running out of memory is the only expected one.
-template<class Body>
-ucs_status_t guarded(Body&& body) noexcept {
-    try {
-        return body();
-    } catch (...) {
-        return UCS_ERR_NO_MEMORY;
-    }
 }
 
 // Copies a name into a fixed array, cut to its size and always terminated.

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <new>
 
+#include "ucs/log/boundary.hpp"
 #include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
@@ -77,11 +77,7 @@ void fill_stat(const item& entry, struct stat& into) {
 // No exception may cross libfuse, which is C.
 template<class Function>
 int guarded(Function work) noexcept {
-    try {
-        return work();
-    } catch (const std::bad_alloc&) {
-        return -ENOMEM;
-    }
+    return boundary(work, [](const failure&) { return -ENOMEM; });
 }
 
 void* on_init(fuse_conn_info*, fuse_config* settings) {

@@ -154,8 +154,8 @@ TEST_CASE("unreachable workers are logged less and less often") {
 TEST_CASE("the log line about a lost message names its kind") {
     raw_world in({});
     const test::log_capture log;
-    ucp::message_lost(*in.worker, ucp::wire::stream_credit, 16);
-    ucp::message_lost(*in.worker, ucp::wire::credit_grant, 8);
+    ucp::message_lost(*in.worker, ucp::wire::stream_credit, 16, "out of memory");
+    ucp::message_lost(*in.worker, ucp::wire::credit_grant, 8, "out of memory");
     CHECK(log.count("out of memory: a message of 16 bytes (stream credit) was dropped") == 1);
     CHECK(log.count("out of memory: a message of 8 bytes (grant of credits) was dropped") == 1);
     CHECK(ucp::name_of(255) == std::string("unknown"));
