@@ -69,7 +69,7 @@ void on_credit(worker& owner, const wire::stream_credit_header& header) {
     if (header.limit == wire::no_reader) {
         note_reader_gone(*from);  // also for a stream that has not sent yet
     } else if (opened_stream_of(*from) != nullptr) {
-        opened_stream_of(*from)->raise_limit(header.limit);
+        opened_stream_of(*from)->sends.raise_limit(header.limit);
     }
 }
 

@@ -5,7 +5,6 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/proto/send.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucs/sys/heap_cost.hpp"
 
@@ -19,7 +18,8 @@ constexpr std::size_t smallest_chunk = 4096;
 }  // namespace
 
 stream_channel::stream_channel(ep& endpoint, std::size_t window) noexcept
-    : owner_(endpoint),
+    : sends(endpoint),
+      owner_(endpoint),
       window_(std::max(window, wire::first_stream_window)),
       granted_(wire::first_stream_window) {}
 
@@ -225,54 +225,6 @@ void stream_channel::end_receives(ucs_status_t status) {
         waiting_.pop_front();
         finish(receive, status);
     }
-}
-
-// The new position is nearly always the last, or the first if a send resumes and has to wait again.
-void stream_channel::block(request& send) noexcept {
-    auto behind = blocked_.begin();
-    while (behind != blocked_.end() && request::of(*behind).as<stream_send_state>().number <
-                                           send.as<stream_send_state>().number)
-        ++behind;
-    blocked_.insert(behind, send.pending);
-    send.state.send.blocked = true;
-}
-
-void stream_channel::unblock(request& send) noexcept {
-    if (!std::exchange(send.state.send.blocked, false)) return;
-    blocked_.erase(blocked_.iterator_to(send.pending));
-}
-
-bool stream_channel::reader_gone() const noexcept {
-    return slot_of<ep_stream>(owner_).is_reader_gone ||
-           owner_.connection() == wireup::state::peer_closed;
-}
-
-void stream_channel::resume_first() {
-    request& next = request::of(blocked_.front());
-    unblock(next);
-    defer_callbacks(next);
-    run_send(next);
-    allow_callbacks(next);
-}
-
-bool stream_channel::may_resume() noexcept {
-    return !blocked_.empty() &&
-           has_turn(request::of(blocked_.front()).as<stream_send_state>().number) &&
-           (sent_ < limit_ || reader_gone());
-}
-
-// A send that ends here calls this again, see ep::check_flushes.
-void stream_channel::resume() {
-    if (std::exchange(resuming_, true)) return;
-    while (may_resume())
-        resume_first();
-    resuming_ = false;
-}
-
-void stream_channel::raise_limit(std::uint64_t limit) {
-    if (limit <= limit_) return;
-    limit_ = limit;
-    resume();
 }
 
 }  // namespace ucp

@@ -6,15 +6,10 @@
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/stream/chunk.hpp"
-#include "ucp/stream/wire.hpp"
+#include "ucp/stream/sends.hpp"
 #include "ucs/vfs/directory.hpp"
 
 namespace ucp {
-
-// State of a send on a stream.
-struct stream_send_state : send_state {
-    std::uint64_t number = 0;  // its turn, see stream_channel::next_number; 0: the send is empty
-};
 
 // Either receives or bytes are queued here in order, never both. A sender has at most a window of
 // bytes outstanding that the receiving program has not taken; as it takes bytes, the sender's limit
@@ -26,7 +21,6 @@ public:
     stream_channel(const stream_channel&) = delete;
     stream_channel& operator=(const stream_channel&) = delete;
 
-    // --- receiving ---
     // See ucp_stream_recv_nbx, ucp_stream_recv_data_nb, ucp_stream_data_release.
     ucs_status_ptr_t receive(void* buffer, std::size_t count, std::size_t& length,
                              const operation& params);
@@ -55,31 +49,6 @@ public:
     // still be read.
     void end_receives(ucs_status_t status);
 
-    // --- sending ---
-    // Returns true if `length` bytes may be sent now, ahead of all waiting sends.
-    [[nodiscard]] bool may_send(std::size_t length) const noexcept {
-        return turn_ > last_number_ && length <= limit_ - sent_;
-    }
-    // Returns how many of the `wanted` bytes may be sent now.
-    [[nodiscard]] std::size_t grant(std::size_t wanted) const noexcept {
-        return std::min<std::size_t>(wanted, limit_ - sent_);
-    }
-    void note_sent(std::size_t length) noexcept { sent_ += length; }
-    // Returns the number of the next send that does not complete at once. Some sends wait here for
-    // credits, others wait in the lane for resources, and their order may change. So sends take
-    // turns by number; a send passes its turn on when all its bytes are handed over.
-    [[nodiscard]] std::uint64_t next_number() noexcept { return ++last_number_; }
-    [[nodiscard]] bool has_turn(std::uint64_t number) const noexcept { return number == turn_; }
-    void pass_turn() noexcept { ++turn_; }
-    // Makes `send` wait for its turn and for credits. It then continues by its protocol's progress.
-    void block(request& send) noexcept;
-    // Resumes waiting sends, as far as turns and credits allow.
-    void resume();
-    void unblock(request& send) noexcept;
-    void raise_limit(std::uint64_t limit);
-    // Returns true if the peer's program has closed its endpoint. The limit does not rise any more,
-    // and sends that wait for it fail.
-    [[nodiscard]] bool reader_gone() const noexcept;
     // Returns true if receives wait.
     [[nodiscard]] bool awaits_bytes() const noexcept { return !waiting_.empty(); }
 
@@ -87,6 +56,7 @@ public:
     // the program has made the endpoint and not closed it.
     void show_ready() noexcept;
     ucs::datastruct::auto_unlink_hook ready_hook;
+    stream_sends sends;
     [[nodiscard]] ep& owner() const noexcept { return owner_; }
 
     void describe(ucs::vfs::directory& into) const override;
@@ -104,8 +74,6 @@ private:
     void read_stored(request& receive);
     void drop_front() noexcept;
     void note_taken(std::size_t length);
-    [[nodiscard]] bool may_resume() noexcept;
-    void resume_first();
 
     ep& owner_;
     const std::uint64_t window_;
@@ -116,13 +84,6 @@ private:
     ucs::datastruct::list<request, &request::active_hook> waiting_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> stored_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> handed_out_;
-
-    std::uint64_t sent_ = 0;
-    std::uint64_t limit_ = wire::first_stream_window;
-    ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> blocked_;
-    std::uint64_t last_number_ = 0;
-    std::uint64_t turn_ = 1;
-    bool resuming_ = false;
 };
 
 }  // namespace ucp

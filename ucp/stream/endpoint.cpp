@@ -21,9 +21,14 @@ stream_channel& stream_of(ep& endpoint) {
     return *channel;
 }
 
+bool is_reader_gone(const ep& endpoint) noexcept {
+    return slot_of<ep_stream>(endpoint).is_reader_gone ||
+           endpoint.connection() == wireup::state::peer_closed;
+}
+
 void note_reader_gone(ep& endpoint) {
     slot_of<ep_stream>(endpoint).is_reader_gone = true;
-    if (stream_channel* const opened = opened_stream_of(endpoint)) opened->resume();
+    if (stream_channel* const opened = opened_stream_of(endpoint)) opened->sends.resume();
 }
 
 void stream_receives_ended(ep& endpoint) {

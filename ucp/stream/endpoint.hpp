@@ -44,6 +44,9 @@ struct worker_streams {
 [[nodiscard]] inline stream_channel* opened_stream_of(const ep& endpoint) noexcept {
     return slot_of<ep_stream>(endpoint).channel.get();
 }
+// Returns true if the peer's program has closed its endpoint. The limit does not rise any more, and
+// sends that wait for it fail.
+[[nodiscard]] bool is_reader_gone(const ep& endpoint) noexcept;
 // The peer's program reads the stream no more: sends that wait for its window fail.
 void note_reader_gone(ep& endpoint);
 // Tells the peer that this side reads no more. Before the closing flush has ended, only this

@@ -39,7 +39,7 @@ struct stream_feature {
         if (stream_channel* const opened = opened_stream_of(event.endpoint)) opened->drop_stored();
     }
     static void on(const events::operation_ended& event) {
-        if (stream_channel* const opened = opened_stream_of(event.endpoint)) opened->resume();
+        if (stream_channel* const opened = opened_stream_of(event.endpoint)) opened->sends.resume();
     }
 };
 

@@ -19,34 +19,34 @@ constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_
 // Ends the send when all its bytes are handed over, or when the rest will not be sent. An empty
 // send has no turn to pass.
 void end(request& send, ucs_status_t status) {
-    if (send.state.send.buffer.length() > 0) stream_of(*send.via).pass_turn();
+    if (send.state.send.buffer.length() > 0) stream_of(*send.via).sends.pass_turn();
     end_fragments(send, status);
 }
 
-// Sends as many bytes as the credits allow; the rest waits in the channel.
+// Sends as many bytes as the credits allow; the rest waits in the stream.
 ucs_status_t progress(request& send) {
     auto& state = send.as<stream_send_state>();
-    stream_channel& channel = stream_of(*send.via);
+    stream_sends& stream = stream_of(*send.via).sends;
     const std::size_t length = state.buffer.length();
     if (!std::exchange(state.started, true)) {
         begin_fragments(send, 0, [](request& done) { finish_send(done, UCS_OK); });
     }
     while (state.offset < length) {
-        const std::size_t granted = channel.grant(length - state.offset);
+        const std::size_t granted = stream.grant(length - state.offset);
         // The peer's program has closed, so a send that waits for credits would wait for ever.
-        const bool first = channel.has_turn(state.number);
-        if (first && granted == 0 && channel.reader_gone()) {
+        const bool first = stream.has_turn(state.number);
+        if (first && granted == 0 && is_reader_gone(*send.via)) {
             end(send, UCS_ERR_CONNECTION_RESET);
             return UCS_OK;
         }
         if (!first || granted == 0) {
-            channel.block(send);
+            stream.block(send);
             return UCS_OK;
         }
         const std::size_t before = state.offset;
         state.end = before + granted;
         const ucs_status_t status = send_fragment(send, fragments);
-        channel.note_sent(state.offset - before);
+        stream.note_sent(state.offset - before);
         if (status == UCS_ERR_NO_RESOURCE) return status;
         if (status != UCS_OK) {
             end(send, status);
@@ -58,7 +58,7 @@ ucs_status_t progress(request& send) {
 }
 
 void abandon(request& send) {
-    stream_of(*send.via).unblock(send);
+    stream_of(*send.via).sends.unblock(send);
 }
 
 constinit const protocol stream_fragments{
@@ -77,7 +77,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
     if (status != UCS_OK) return abandon_call(*send, status);
     auto& state = send->as<stream_send_state>();
     state.proto = &stream_fragments;
-    if (state.buffer.length() > 0) state.number = stream_of(to).next_number();
+    if (state.buffer.length() > 0) state.number = stream_of(to).sends.next_number();
     to.submit(*send);
     return end_call(*send, params);
 }
@@ -86,17 +86,17 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
 
 ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
                              const operation& params) {
-    stream_channel& channel = stream_of(to);
+    stream_sends& stream = stream_of(to).sends;
     const ucp_datatype_t datatype = params.datatype();
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
-        to.fits_short(length) && channel.may_send(length) && !params.no_immediate() &&
+        to.fits_short(length) && stream.may_send(length) && !params.no_immediate() &&
         (buffer != nullptr || length == 0)) [[likely]] {
         const ucs_status_t status =
             length == 0 ? UCS_OK
                         : to.lane().am_short(wire::stream_data, to.remote_id(), buffer, length);
         if (status == UCS_OK) [[likely]] {
-            channel.note_sent(length);
+            stream.note_sent(length);
             if (params.has_user_request()) record_success(params.user_request(), to.owner());
             return nullptr;
         }

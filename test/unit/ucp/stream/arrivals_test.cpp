@@ -78,17 +78,17 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a log
 
 TEST_CASE("a credit raises the limit and never lowers it") {
     raw_world in(settings{});
-    ucp::stream_channel& channel = stream_of(in.ep());
-    CHECK(channel.may_send(wire::first_stream_window));
-    CHECK(!channel.may_send(wire::first_stream_window + 1));
+    const ucp::stream_sends& sends = stream_of(in.ep()).sends;
+    CHECK(sends.may_send(wire::first_stream_window));
+    CHECK(!sends.may_send(wire::first_stream_window + 1));
     in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), 100});
     in.settle();
-    CHECK(channel.may_send(wire::first_stream_window));
+    CHECK(sends.may_send(wire::first_stream_window));
     in.peer.send(wire::stream_credit,
                  wire::stream_credit_header{in.ep_id(), wire::first_stream_window + 50});
     in.settle();
-    CHECK(channel.may_send(wire::first_stream_window + 50));
-    CHECK(!channel.may_send(wire::first_stream_window + 51));
+    CHECK(sends.may_send(wire::first_stream_window + 50));
+    CHECK(!sends.may_send(wire::first_stream_window + 51));
 }
 
 TEST_CASE("an endpoint whose bytes a receive has taken is not listed") {
