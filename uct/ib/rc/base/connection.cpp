@@ -2,24 +2,18 @@
 
 #include <arpa/inet.h>
 
-#include <algorithm>
 #include <cstring>
 
 namespace uct::rc {
 
 connection::connection(const setup& with, queue_pair pair) noexcept
-    : shared_(with.shared),
-      ended_(with.ended),
-      slot_(with.slot),
-      pair_(std::move(pair)),
-      credits_(pair_.send_room(), std::max(1U, std::min(with.moderation, pair_.send_room() / 4))),
-      flow_(with.flow) {}
+    : ops(with.ended), flow(with.flow), queue_(with.queue, std::move(pair)) {}
 
 connection::~connection() = default;
 
 ucs_status_t connection::connect(const queue_pair::setup& with, const ib::address& peer,
                                  const wire::connection_data& peer_data) noexcept {
-    const ucs_status_t status = pair_.connect(with, peer, peer_data);
+    const ucs_status_t status = queue_.pair.connect(with, peer, peer_data);
     if (status != UCS_OK) {
         fail(status);
         return status;
@@ -29,30 +23,15 @@ ucs_status_t connection::connect(const queue_pair::setup& with, const ib::addres
 }
 
 void connection::refused(int error) noexcept {
-    ucs::log::error(ib::ib_log, "queue pair {:#x} does not take a work request: {}", pair_.number(),
-                    std::strerror(error));
+    ucs::log::error(ib::ib_log, "queue pair {:#x} does not take a work request: {}",
+                    queue_.pair.number(), std::strerror(error));
     fail(UCS_ERR_IO_ERROR);
 }
 
 bool connection::post_pair(ibv_send_wr& first, ibv_send_wr& second, tx_op& op) noexcept {
-    const auto name_of = [this](std::uint32_t number) {
-        return std::uint64_t{slot_} << 32U | number;
-    };
-    first.wr_id = name_of(credits_.next());
-    first.next = &second;
-    second.wr_id = name_of(credits_.next() + 1);
-    second.send_flags |= IBV_SEND_SIGNALED;
-    ibv_send_wr* bad = nullptr;
-    const int error = ibv_post_send(&pair_.get(), &first, &bad);
-    const unsigned taken = error == 0 ? 2 : bad == &second ? 1 : 0;
-    for (unsigned i = 0; i < taken; ++i) {
-        credits_.post(i == 1);
-        shared_.take();
-    }
-    if (taken > 0) {
-        ++doorbells_;
-        add(op);
-    }
+    int error;
+    const unsigned taken = queue_.post_pair(first, second, error);
+    if (taken > 0) add(op);
     if (error != 0) refused(error);
     return taken > 0;
 }
@@ -72,8 +51,8 @@ bool connection::post_control(std::uint32_t immediate, bool wanted) noexcept {
 
 bool connection::post_grant() noexcept {
     if (!post_control(flow_grant, true)) return false;
-    flow_.granted_alone();
-    grant_ = credits_.newest();
+    flow.granted_alone();
+    grant_ = queue_.credits().newest();
     return true;
 }
 
@@ -84,48 +63,37 @@ bool connection::post_goodbye() noexcept {
 }
 
 bool connection::request_completion() noexcept {
-    wants_completion = credits_.unsignaled() > 0 && connected();
+    wants_completion = queue_.credits().unsignaled() > 0 && connected();
     if (!wants_completion) return true;
-    if (!has_room()) return false;
+    if (!queue_.has_room()) return false;
     wants_completion = false;
     post_empty();
     return true;
 }
 
-void connection::complete(std::uint32_t number, ucs_status_t status) noexcept {
-    shared_.give_back(credits_.complete(number));
-    ++completions_;
-    if (flow_.has_grant_under_way() && credits_.is_complete(grant_)) flow_.grant_acknowledged();
+void connection::complete(std::uint32_t request, ucs_status_t status) noexcept {
+    queue_.complete(request);
+    if (flow.has_grant_under_way() && queue_.credits().is_complete(grant_))
+        flow.grant_acknowledged();
     // From now on each request produces a completion.
     if (status != UCS_OK) [[unlikely]]
         fail(status);
-    if (!ops_.empty()) end_ops(number, status == UCS_OK ? UCS_OK : error_);
-    if (error_ != UCS_OK && idle()) [[unlikely]]
+    ops.end_complete(queue_.credits(), request, status == UCS_OK ? UCS_OK : error_);
+    if (error_ != UCS_OK && queue_.empty()) [[unlikely]]
         state_ = state::failed;
-}
-
-void connection::end_ops(std::uint32_t number, ucs_status_t last) noexcept {
-    while (!ops_.empty()) {
-        tx_op& oldest = ops_.front();
-        if (!credits_.is_complete(oldest.number)) return;
-        ops_.pop_front();
-        // An unsignaled request may have completed before its queue pair failed.
-        oldest.status = oldest.number == number || oldest.for_user ? last : UCS_OK;
-        ended_.push_back(oldest);
-    }
 }
 
 void connection::fail(ucs_status_t status) noexcept {
     if (error_ != UCS_OK) return;
     error_ = status;
-    pair_.fail();
-    state_ = idle() ? state::failed : state::failing;
-    wants_drain = !idle();
+    queue_.pair.fail();
+    state_ = queue_.empty() ? state::failed : state::failing;
+    wants_drain = !queue_.empty();
     if (wants_drain) drain();
 }
 
 bool connection::drain() noexcept {
-    if (!credits_.last() || !shared_.any()) return false;
+    if (!queue_.has_room_for_last()) return false;
     wants_drain = false;
     if (!post_empty()) abandon();
     return true;
@@ -133,30 +101,14 @@ bool connection::drain() noexcept {
 
 void connection::abandon() noexcept {
     wants_drain = false;
-    pair_.destroy();
-    shared_.give_back(credits_.complete(credits_.newest()));
-    end_ops(credits_.newest(), error_);
+    queue_.abandon();
+    ops.end_complete(queue_.credits(), queue_.credits().newest(), error_);
     state_ = state::failed;
 }
 
-bool connection::holds_memory() const noexcept {
-    return std::any_of(ops_.begin(), ops_.end(),
-                       [](const tx_op& each) { return each.holds_memory; });
-}
-
-void connection::cancel(bool all) noexcept {
-    op_queue kept;
-    while (!ops_.empty()) {
-        tx_op& oldest = ops_.front();
-        ops_.pop_front();
-        if (!all && !oldest.for_user) {
-            kept.push_back(oldest);
-            continue;
-        }
-        oldest.status = error_ == UCS_OK ? UCS_ERR_CANCELED : error_;
-        oldest.finish(oldest);
-    }
-    ops_.swap(kept);
+void connection::destroy() noexcept {
+    queue_.pair.destroy();
+    ops.cancel_all(error_);
 }
 
 const char* name(connection::state value) noexcept {

@@ -8,7 +8,8 @@ namespace {
 // A flush. It waits for all work requests that were posted before, and for the multi-step
 // operations that have begun before (stepped_op).
 struct flush_op final : tx_op {
-    flush_op(connection& flushed, completion* waiting) noexcept : begun(flushed.stepped_count()) {
+    flush_op(connection& flushed, completion* waiting) noexcept
+        : begun(flushed.ops.stepped_count()) {
         for_user = true;
         conn = &flushed;
         done = waiting;
@@ -16,7 +17,8 @@ struct flush_op final : tx_op {
     }
     static void go_on(tx_op& self) noexcept {
         auto& op = static_cast<flush_op&>(self);
-        if (op.status == UCS_OK && op.conn->is_stepping(op.begun) && op.conn->endpoint != nullptr)
+        if (op.status == UCS_OK && op.conn->ops.is_stepping(op.begun) &&
+            op.conn->endpoint != nullptr)
             return op.conn->endpoint->owner().retry_later(op);
         const std::unique_ptr<flush_op> ended(&op);
         ended->done->finish(ended->status);
@@ -52,9 +54,9 @@ ucs_status_t ep::connect_to(std::span<const std::byte> peer_data) {
 }
 
 ucs_status_t ep::flush(completion* done) {
-    if (connection_->error() != UCS_OK && connection_->idle()) return connection_->error();
-    const bool idle = connection_->idle();
-    if (idle && !connection_->is_stepping(connection_->stepped_count())) return UCS_OK;
+    if (connection_->error() != UCS_OK && connection_->queue().empty()) return connection_->error();
+    const bool idle = connection_->queue().empty();
+    if (idle && !connection_->ops.is_stepping(connection_->ops.stepped_count())) return UCS_OK;
     if (done != nullptr) {
         auto* const waiting = new (std::nothrow) flush_op(*connection_, done);
         if (waiting == nullptr) return UCS_ERR_NO_MEMORY;
@@ -73,7 +75,7 @@ ucs_status_t ep::flush(completion* done) {
 // completion. So check() makes sure that a signaled request is outstanding.
 void ep::check() noexcept {
     if (!may_access()) return;
-    if (connection_->idle()) {
+    if (connection_->queue().empty()) {
         connection_->post_empty();
     } else if (!connection_->request_completion()) {
         owner().queue_for_send(*connection_);
@@ -98,15 +100,16 @@ std::string ep::peer_name() const {
 void ep::describe(ucs::vfs::directory& into) const {
     base_ep::describe(into);
     const connection& conn = *connection_;
-    into.file("queue_pair", [&conn] { return fmt::format("{:#x}", conn.pair().number()); });
+    into.file("queue_pair", [&conn] { return fmt::format("{:#x}", conn.queue().pair.number()); });
     into.file("state", [&conn] {
         return fmt::format("{}, queue pair {}", name(conn.current_state()),
-                           name(conn.pair().current_state()));
+                           name(conn.queue().pair.current_state()));
     });
-    into.file("send_requests", [&conn] { return std::to_string(conn.credits().outstanding()); });
-    into.file("flow_window", [&conn] { return std::to_string(conn.flow().left()); });
-    into.file("doorbells", [&conn] { return std::to_string(conn.doorbells()); });
-    into.file("completions", [&conn] { return std::to_string(conn.completions()); });
+    into.file("send_requests",
+              [&conn] { return std::to_string(conn.queue().credits().outstanding()); });
+    into.file("flow_window", [&conn] { return std::to_string(conn.flow.left()); });
+    into.file("doorbells", [&conn] { return std::to_string(conn.queue().doorbells()); });
+    into.file("completions", [&conn] { return std::to_string(conn.queue().completions()); });
 }
 
 }  // namespace uct::rc

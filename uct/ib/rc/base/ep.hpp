@@ -12,7 +12,7 @@ public:
     ~ep() override;
 
     void pack_connection(std::span<std::byte> into) const final {
-        connection_->pair().data().pack(into);
+        connection_->queue().pair.data().pack(into);
     }
     ucs_status_t connect_to(std::span<const std::byte> peer_data) final;
     ucs_status_t flush(completion* done) final;
@@ -26,19 +26,18 @@ protected:
     // Returns true if a message may be sent now. If not, `reason_not_to_send` returns the status
     // for the caller.
     [[nodiscard]] bool may_send() const noexcept {
-        return may_access() && connection_->flow().open() && !must_queue();
+        return may_access() && connection_->flow.open() && !must_queue();
     }
     // Returns true if remote memory may be accessed now. Queued messages do not prevent that.
     [[nodiscard]] bool may_access() const noexcept {
-        return connection_->connected() && connection_->has_room();
+        return connection_->connected() && connection_->queue().has_room();
     }
     [[nodiscard]] ucs_status_t reason_not_to_send() const noexcept {
         return connection_->error() == UCS_OK ? UCS_ERR_NO_RESOURCE : connection_->error();
     }
     // Returns the first byte of the next message.
     [[nodiscard]] std::uint8_t header(am_id id) const noexcept {
-        return static_cast<std::uint8_t>(id | connection_->flow().bits_of_next()
-                                                  << wire::flow_shift);
+        return static_cast<std::uint8_t>(id | connection_->flow.bits_of_next() << wire::flow_shift);
     }
     // Posts a request; see connection::post. Returns the endpoint's error.
     ucs_status_t post(ibv_send_wr& request, bool wanted) noexcept {
@@ -52,12 +51,12 @@ protected:
         const bool taken = connection_->post_pair(first, message, op);
         if (connection_->error() != UCS_OK) [[unlikely]]
             owner().handle_failure(*connection_);
-        if (taken) connection_->flow().sent();
+        if (taken) connection_->flow.sent();
         return taken ? UCS_OK : connection_->error();
     }
     ucs_status_t post_message(ibv_send_wr& request, bool wanted) noexcept {
         const ucs_status_t status = post(request, wanted);
-        if (status == UCS_OK) connection_->flow().sent();
+        if (status == UCS_OK) connection_->flow.sent();
         return status;
     }
 

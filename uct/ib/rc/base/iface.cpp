@@ -100,8 +100,7 @@ void iface::close() noexcept {
     }
     while (!lingering_.empty()) {
         forget(*lingering_.back());
-        lingering_.back()->destroy_pair();
-        lingering_.back()->cancel_operations();
+        lingering_.back()->destroy();
         lingering_.pop_back();
     }
     complete_ended();
@@ -220,14 +219,14 @@ std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
         if (before(message.payload(), begin) || !before(message.payload(), begin + each.byte_len))
             continue;
         const connection* const from = find(each.qp_num);
-        return from == nullptr ? 0 : from->number();
+        return from == nullptr ? 0 : from->number;
     }
     return 0;
 }
 
 bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     const auto ended = std::ranges::find_if(
-        by_number_, [number](const auto& each) { return each.second->number() == number; });
+        by_number_, [number](const auto& each) { return each.second->number == number; });
     if (ended == by_number_.end() || ended->second->error() != UCS_OK) return false;
     ended->second->fail(status);
     handle_failure(*ended->second);
@@ -236,7 +235,7 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
 
 void iface::append_connections(std::vector<std::uint64_t>& into) const {
     for (const auto& [qp_number, each] : by_number_)
-        if (each->error() == UCS_OK) into.push_back(each->number());
+        if (each->error() == UCS_OK) into.push_back(each->number);
 }
 
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
@@ -270,8 +269,8 @@ void iface::take_control(std::uint32_t qp_number, std::uint32_t immediate) noexc
 }
 
 void iface::take_flow(connection& from, std::uint8_t bits) noexcept {
-    if (!from.flow().arrived(bits) || !from.connected()) return;
-    if (!from.has_room() || !from.post_grant()) queue_for_send(from);
+    if (!from.flow.arrived(bits) || !from.connected()) return;
+    if (!from.queue().has_room() || !from.post_grant()) queue_for_send(from);
     handle_failure(from);
 }
 
@@ -336,7 +335,7 @@ void iface::send_queued() noexcept {
             send_queue_.push_back(each);
             continue;
         }
-        if (each.must_grant()) done = each.has_room() && each.post_grant();
+        if (each.must_grant()) done = each.queue().has_room() && each.post_grant();
         if (each.wants_completion) done = each.request_completion() && done;
         if (each.wants_goodbye && each.connected()) done = send_goodbye(each) && done;
         if (!done && each.connected()) send_queue_.push_back(each);
@@ -361,7 +360,7 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection() {
     const std::uint32_t slot = free_slots_.back();
     const std::uint32_t number = pair->number();
     auto made = std::make_unique<connection>(
-        connection::setup{credits_, ended_, slot, flow_limits(), options_.tx_moderation},
+        connection::setup{{credits_, slot, options_.tx_moderation}, ended_, flow_limits()},
         std::move(*pair));
     by_number_.insert_or_assign(number, made.get());
     slots_[slot] = made.get();
@@ -381,17 +380,17 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     // memory.
     const ucs::time::nanoseconds end =
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
-    while (left->holds_memory() && left->connected() && ucs::time::now() < end)
+    while (left->ops.hold_memory() && left->connected() && ucs::time::now() < end)
         reap_sends(messages::leave);
-    if (left->holds_memory() && left->connected()) {
+    if (left->ops.hold_memory() && left->connected()) {
         ucs::log::warn(ib::ib_log,
                        "{}: operations on the memory of a closed endpoint are canceled: its peer "
                        "does not take them",
                        where().device);
     }
     complete_operations_of(*left);
-    const bool in_use = left->holds_memory();
-    if (!in_use) left->cancel_flushes();
+    const bool in_use = left->ops.hold_memory();
+    if (!in_use) left->ops.cancel_flushes(left->error());
     if (!in_use && left->connected()) {
         try {
             lingering_.push_back(std::move(left));
@@ -408,26 +407,25 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     }
     forget(*left);
     std::unique_ptr<connection> last = std::move(left);
-    // Destroying the queue pair makes the device release all memory.
-    last->destroy_pair();
-    last->cancel_operations();
+    last->destroy();
 }
 
 void iface::forget(connection& gone) noexcept {
-    doorbells_before_ += gone.doorbells();
+    doorbells_before_ += gone.queue().doorbells();
     // The number of an abandoned queue pair may belong to another one by now.
-    const auto found = by_number_.find(gone.pair().number());
+    const auto found = by_number_.find(gone.queue().pair.number());
     if (found != by_number_.end() && found->second == &gone) by_number_.erase(found);
-    slots_[gone.slot()] = nullptr;
-    if (gone.goodbye_sent() && gone.idle()) --open_goodbyes_;
-    destroyed_.push_back(
-        {gone.slot(), gone.credits().outstanding(), gone.goodbye_sent() && !gone.idle()});
+    slots_[gone.queue().slot] = nullptr;
+    if (gone.goodbye_sent() && gone.queue().empty()) --open_goodbyes_;
+    destroyed_.push_back({gone.queue().slot, gone.queue().credits().outstanding(),
+                          gone.goodbye_sent() && !gone.queue().empty()});
 }
 
 // Returns false if the goodbye must be retried in another progress.
 bool iface::send_goodbye(connection& leaving) noexcept {
     const std::uint32_t most = std::max(1U, credits_.size() / part_for_goodbyes);
-    if (open_goodbyes_ >= most || !leaving.has_room() || !leaving.post_goodbye()) return false;
+    if (open_goodbyes_ >= most || !leaving.queue().has_room() || !leaving.post_goodbye())
+        return false;
     ++open_goodbyes_;
     return true;
 }
@@ -465,7 +463,7 @@ void iface::destroy_oldest_lingering() noexcept {
 void iface::destroy_overdue() noexcept {
     lingering_load load(credits_.size());
     for (const auto& each : lingering_)
-        if (each->has_messages()) load.add(each->credits().outstanding());
+        if (each->has_messages()) load.add(each->queue().credits().outstanding());
     if (!load.is_excessive()) return;
     const ucs::time::nanoseconds now = ucs::time::now();
     const ucs::time::nanoseconds limit = ucs::time::from_seconds(options_.linger.seconds);
@@ -478,10 +476,9 @@ void iface::destroy_overdue() noexcept {
         rejected().warn(ib::ib_log,
                         "{}: messages of a closed endpoint are lost: its peer does not take them",
                         where().device);
-        load.remove(each.credits().outstanding());
+        load.remove(each.queue().credits().outstanding());
         forget(each);
-        each.destroy_pair();
-        each.cancel_operations();
+        each.destroy();
         found = lingering_.erase(found);
     }
 }
@@ -489,7 +486,7 @@ void iface::destroy_overdue() noexcept {
 // Removes lingering connections that have sent everything, and frees the slots of destroyed ones.
 void iface::remove_ended() noexcept {
     std::erase_if(lingering_, [this](const auto& each) {
-        const bool said_all = each->idle() && !each->wants_goodbye;
+        const bool said_all = each->queue().empty() && !each->wants_goodbye;
         const bool over = said_all || each->current_state() == connection::state::failed;
         if (over) forget(*each);
         return over;
@@ -529,7 +526,7 @@ void iface::describe(ucs::vfs::directory& into) const {
     into.file("doorbells", [this] {
         std::uint64_t sum = doorbells_before_;
         for (const auto& [number, each] : by_number_)
-            sum += each->doorbells();
+            sum += each->queue().doorbells();
         return std::to_string(sum);
     });
     into.file("send_requests",

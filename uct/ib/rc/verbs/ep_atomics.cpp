@@ -179,7 +179,7 @@ ucs_status_t verbs_ep::atomic(const atomic_op& change, const remote_place& place
         op->put_back();
         return status;
     }
-    if (!by_device) connection_->add_stepped(*op);
+    if (!by_device) connection_->ops.add_stepped(*op);
     count(change.size);
     return UCS_INPROGRESS;
 }

@@ -110,10 +110,11 @@ ucs_status_t verbs_ep::put_zcopy_and_notify(std::span<const iov> from, const rem
     const iface_attr& limits = owner().attr();
     const std::size_t length = total_length(from);
     if (message.size() > max_notification) return UCS_ERR_INVALID_PARAM;
-    if (from.size() > limits.max_iov || length > limits.max_rma || !connection_->can_hold(2)) {
+    if (from.size() > limits.max_iov || length > limits.max_rma ||
+        !connection_->queue().can_hold(2)) {
         return UCS_ERR_UNSUPPORTED;
     }
-    if (!may_send() || !connection_->has_room(2)) [[unlikely]]
+    if (!may_send() || !connection_->queue().has_room(2)) [[unlikely]]
         return reason_not_to_send();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
