@@ -26,7 +26,7 @@ public:
     sending() : protocol_({{16, 4, {}}, 1000, first}) { protocol_.start(); }
     ~sending() {
         packet_list left;
-        protocol_.window().abandon(left);
+        protocol_.window.abandon(left);
         left.clear();
     }
     void receive(const wire::datagram& message) {
@@ -61,12 +61,12 @@ public:
         protocol_.on_time(now_);
         if (protocol_.can_accept(1) && packets_.size() < 200) {
             packets_.emplace_back();
-            protocol_.window().add(packets_.back());
+            protocol_.window.add(packets_.back());
         }
         if (protocol_.pending_request()) protocol_.request_sent(now_);
-        const send_window& window = protocol_.window();
+        const send_window& window = protocol_.window;
         while (tx_packet* next = protocol_.next_to_send()) {
-            require(window.under_way() < window.allowed());
+            require(window.under_way() < window.congestion.allowed());
             protocol_.note_sent(*next, now_);
         }
         require(window.held() == packets_.size() - acknowledged_);

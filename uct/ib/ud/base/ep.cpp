@@ -18,7 +18,7 @@ ep::~ep() {
 ucs_status_t ep::flush(completion* done) {
     const sender& protocol = connection_->protocol;
     if (protocol.error() != UCS_OK) return protocol.error();
-    if (protocol.window().empty() && connection_->open_operations == 0) return UCS_OK;
+    if (protocol.window.empty() && connection_->open_operations == 0) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
     auto* const waiting = new (std::nothrow) flush_op;
     if (waiting == nullptr) return UCS_ERR_NO_MEMORY;
@@ -47,19 +47,19 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("queue_pair", [&conn] { return fmt::format("{:#x}", conn.to().where.pair); });
     into.file("state", [&protocol] { return std::string(name(protocol.current_state())); });
     into.file("window", [&protocol] {
-        const send_window& window = protocol.window();
+        const send_window& window = protocol.window;
         return fmt::format("{} packets, {} under way of {} allowed", window.held(),
-                           window.under_way(), window.allowed());
+                           window.under_way(), window.congestion.allowed());
     });
     into.file("psn", [&protocol] {
-        const send_window& window = protocol.window();
+        const send_window& window = protocol.window;
         return fmt::format("next {}, oldest {}", window.next().value(), window.oldest().value());
     });
     into.file("retransmissions",
-              [&protocol] { return std::to_string(protocol.window().repeated()); });
+              [&protocol] { return std::to_string(protocol.window.repeated()); });
     into.file("resyncs", [&protocol] { return std::to_string(protocol.resyncs()); });
     into.file("round_trip", [&protocol] {
-        const round_trip& timer = protocol.window().timer();
+        const round_trip& timer = protocol.window.timer;
         return fmt::format("{:.1f} us, timer {:.1f} us",
                            ucs::time::to_seconds(timer.smoothed()) * 1e6,
                            ucs::time::to_seconds(timer.timeout()) * 1e6);

@@ -240,7 +240,7 @@ void iface::describe(ucs::vfs::directory& into) const {
     into.file("retransmissions", [this] {
         std::uint64_t sum = count_.repeated_before;
         const_cast<iface*>(this)->connections_.for_each(
-            [&](std::uint64_t, connection* each) { sum += each->protocol.window().repeated(); });
+            [&](std::uint64_t, connection* each) { sum += each->protocol.window.repeated(); });
         return std::to_string(sum);
     });
     number("datagrams_received", count_.datagrams);

@@ -17,7 +17,7 @@ constexpr ucs::time::nanoseconds device_time = ucs::time::second;
 void iface::leave(std::unique_ptr<connection> left) noexcept {
     left->endpoint = nullptr;
     if (!free_program_memory(*left)) left->protocol.fail(UCS_ERR_NO_MEMORY);
-    end_flushes(*left, left->protocol.window().next(), UCS_ERR_CANCELED);
+    end_flushes(*left, left->protocol.window.next(), UCS_ERR_CANCELED);
     left->protocol.close();
     update(*left);
     // The device must be done with the program's memory before the program reuses it.
@@ -43,7 +43,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
 
 // Copies messages that lie in the program's memory, so that they can be repeated from the copies.
 bool iface::free_program_memory(connection& conn) noexcept {
-    packet_list& window = conn.protocol.window().packets();
+    packet_list& window = conn.protocol.window.packets();
     for (auto it = window.begin(); it != window.end();) {
         auto& each = static_cast<packet&>(*it);
         ++it;
@@ -59,7 +59,7 @@ bool iface::free_program_memory(connection& conn) noexcept {
             copy->length += from.list[i].length;
         }
         copy->conn = &conn;
-        conn.protocol.window().replace(from, *copy);
+        conn.protocol.window.replace(from, *copy);
         from.status = UCS_ERR_CANCELED;
         transmitter_.retire(from);
     }
@@ -95,7 +95,7 @@ void iface::complete_operations_of(connection& conn) noexcept {
 // Removes connections that are closed or have failed.
 void iface::remove_ended_connections() noexcept {
     lingering_.remove_ended([this](connection& each) {
-        count_.repeated_before += each.protocol.window().repeated();
+        count_.repeated_before += each.protocol.window.repeated();
         connections_.remove(each.id);
     });
 }
@@ -106,7 +106,7 @@ void iface::close() noexcept {
     const auto unacknowledged = [this] {
         std::size_t count = 0;
         lingering_.for_each([&count](connection& each) {
-            if (!each.protocol.window().empty()) ++count;
+            if (!each.protocol.window.empty()) ++count;
         });
         return count;
     };

@@ -145,7 +145,7 @@ void iface::take_ended(const wire::datagram& datagram, const arrival& arrived) n
     }
     if (conn == nullptr || conn->protocol.is_ended()) return;
     if ((datagram.head.flags & wire::iface_closes) != 0) {
-        conn->protocol.on_peer_closed();
+        conn->protocol.fail(UCS_ERR_NOT_CONNECTED);
     } else {
         conn->protocol.on_unknown(gone, ucs::time::now());
     }

@@ -15,7 +15,7 @@ void iface::submit(connection& conn, packet& fresh, am_id id, std::uint8_t flags
     head.id = id;
     head.flags = flags;
     fresh.set_head(head);
-    conn.protocol.window().add(fresh);
+    conn.protocol.window.add(fresh);
     if (fresh.from_memory) ++conn.open_operations;
     if (conn.protocol.current_state() == sender::state::idle) [[unlikely]] {
         conn.protocol.start();
@@ -53,7 +53,7 @@ void iface::transmit(connection& conn, packet& packet, ucs::time::nanoseconds no
         head.to = conn.protocol.remote();
         head.number = packet.number.value();
         const bool now_wanted =
-            packet.from_memory || packet.sends > 0 || conn.protocol.window().is_last_allowed();
+            packet.from_memory || packet.sends > 0 || conn.protocol.window.is_last_allowed();
         head.flags = static_cast<std::uint8_t>(now_wanted ? head.flags | wire::ack_now
                                                           : head.flags & ~wire::ack_now);
         fill_acknowledgement(head, conn.to());
@@ -135,7 +135,7 @@ void iface::update(connection& conn, packet_list& done) noexcept {
     }
     lingering_.note(conn);
     if (conn.protocol.current_state() == sender::state::failed) return dismantle(conn);
-    if (!conn.flushes.empty()) end_flushes(conn, conn.protocol.window().oldest(), UCS_OK);
+    if (!conn.flushes.empty()) end_flushes(conn, conn.protocol.window.oldest(), UCS_OK);
     send_now(conn);
     schedule_timer(conn);
 }
@@ -144,14 +144,14 @@ void iface::dismantle(connection& failed) noexcept {
     if (failed.dismantled) return;
     failed.dismantled = true;
     packet_list left;
-    failed.protocol.window().abandon(left);
+    failed.protocol.window.abandon(left);
     while (!left.empty()) {
         auto& each = static_cast<packet&>(left.front());
         left.pop_front();
         if (each.from_memory) static_cast<direct&>(each).status = failed.protocol.error();
         transmitter_.retire(each);
     }
-    end_flushes(failed, failed.protocol.window().next(), failed.protocol.error());
+    end_flushes(failed, failed.protocol.window.next(), failed.protocol.error());
     failed.timer_hook.unlink();
     failed.send_queue_hook.unlink();
     report_if_done(failed);
@@ -166,10 +166,10 @@ void iface::report_if_done(connection& failed) noexcept {
 
 void iface::flush(connection& conn, flush_op& waiting) noexcept {
     waiting.conn = &conn;
-    waiting.last = conn.protocol.window().next();
+    waiting.last = conn.protocol.window.next();
     ++conn.open_operations;
     conn.flushes.push_back(waiting);
-    if (conn.protocol.window().empty()) end_flushes(conn, waiting.last, UCS_OK);
+    if (conn.protocol.window.empty()) end_flushes(conn, waiting.last, UCS_OK);
 }
 
 // Ends all flushes that wait for packets before `before`.
@@ -274,7 +274,7 @@ void iface::send_failed(const ibv_wc& failed) noexcept {
     ucs::log::diag(ib::ib_log, "{}: a datagram could not be sent: {}", where().device,
                    ibv_wc_status_str(failed.status));
     connections_.for_each([&](std::uint64_t, connection* each) {
-        for (const tx_packet& one : each->protocol.window().packets()) {
+        for (const tx_packet& one : each->protocol.window.packets()) {
             const auto& pkt = static_cast<const packet&>(one);
             if (pkt.at_device && pkt.request == request) {
                 return each->protocol.fail(ib::status_of(failed.status));

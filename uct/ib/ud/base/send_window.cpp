@@ -10,12 +10,26 @@ constexpr unsigned mask_bits = 64;
 
 }  // namespace
 
+// The window doubles each round trip at first, and later grows by one.
+void congestion_window::grow(std::uint32_t fresh) noexcept {
+    grown_ += fresh;
+    if (allowed_ < slow_from_) {
+        allowed_ = std::min(allowed_ + grown_, most_);
+        grown_ = 0;
+    } else if (grown_ >= allowed_) {
+        allowed_ = std::min(allowed_ + 1, most_);
+        grown_ = 0;
+    }
+}
+
+void congestion_window::shrink() noexcept {
+    allowed_ = std::max(allowed_ / 2, std::min(least_allowed, most_));
+    slow_from_ = allowed_;
+    grown_ = 0;
+}
+
 send_window::send_window(const limits& with, psn first) noexcept
-    : with_(with),
-      timer_(with.timer),
-      next_(first),
-      allowed_(std::min(with.first, with.size)),
-      slow_from_(with.size) {}
+    : timer(with.timer), congestion(with.first, with.size), with_(with), next_(first) {}
 
 void send_window::add(tx_packet& fresh) noexcept {
     fresh.number = next_;
@@ -28,7 +42,7 @@ void send_window::add(tx_packet& fresh) noexcept {
 }
 
 tx_packet* send_window::next_to_send() noexcept {
-    if (under_way_ >= allowed_) return nullptr;
+    if (under_way_ >= congestion.allowed()) return nullptr;
     if (lost_ > 0) {
         for (tx_packet& each : packets_) {
             if (each.lost) return &each;
@@ -70,23 +84,15 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
             --under_way_;
         }
         // If a packet was sent several times, the acknowledged copy is unknown (Karn's rule).
-        if (first.sends == 1 && !first.arrived) timer_.measured(now - first.sent_at);
+        if (first.sends == 1 && !first.arrived) timer.measured(now - first.sent_at);
         done.push_back(first);
     }
     if (fresh > 0) {
         forgiven_ -= std::min(forgiven_, static_cast<std::uint32_t>(fresh));
         wait_for_first();
         waiting_since_ = now;
-        timer_.reset_backoff();
-        grown_ += static_cast<std::uint32_t>(fresh);
-        // The window doubles each round trip at first, and later grows by one.
-        if (allowed_ < slow_from_) {
-            allowed_ = std::min(allowed_ + grown_, with_.size);
-            grown_ = 0;
-        } else if (grown_ >= allowed_) {
-            allowed_ = std::min(allowed_ + 1, with_.size);
-            grown_ = 0;
-        }
+        timer.reset_backoff();
+        congestion.grow(static_cast<std::uint32_t>(fresh));
     }
     if (beyond != 0) {
         mark_arrived(beyond);
@@ -128,7 +134,7 @@ void send_window::find_lost(ucs::time::nanoseconds now) noexcept {
             continue;
         }
         // A packet that was repeated just now has not had the time to arrive.
-        const bool recent = it->sends > 1 && now - it->sent_at < timer_.smoothed();
+        const bool recent = it->sends > 1 && now - it->sent_at < timer.smoothed();
         if (later < overtakers || it->lost || it->sends == 0 || recent) continue;
         it->lost = true;
         ++lost_;
@@ -139,14 +145,12 @@ void send_window::find_lost(ucs::time::nanoseconds now) noexcept {
 
 void send_window::shrink() noexcept {
     forgiven_ = held_;
-    allowed_ = std::max(allowed_ / 2, std::min(least_allowed, with_.size));
-    slow_from_ = allowed_;
-    grown_ = 0;
+    congestion.shrink();
 }
 
 void send_window::expired() noexcept {
     lose_all();
-    timer_.increase_backoff();
+    timer.increase_backoff();
     shrink();
 }
 

@@ -19,9 +19,28 @@ struct tx_packet {
 };
 using packet_list = ucs::datastruct::list<tx_packet, &tx_packet::hook>;
 
+// The number of packets that may be in flight. It follows what the receiver can take: it grows by
+// one for each acknowledged packet, up to the size of the window, and halves after a loss (as in
+// TCP). Value type.
+class congestion_window {
+public:
+    congestion_window(std::uint32_t first, std::uint32_t most) noexcept
+        : most_(most), allowed_(std::min(first, most)), slow_from_(most) {}
+
+    [[nodiscard]] std::uint32_t allowed() const noexcept { return allowed_; }
+    // So many packets were acknowledged.
+    void grow(std::uint32_t fresh) noexcept;
+    // Packets were lost.
+    void shrink() noexcept;
+
+private:
+    const std::uint32_t most_;
+    std::uint32_t allowed_;
+    std::uint32_t slow_from_;
+    std::uint32_t grown_ = 0;  // acknowledgements towards the next step
+};
+
 // Numbers packets, selects the packet that may be sent next, and handles acknowledgements. The
-// number of packets in flight follows what the receiver can take: it grows by one for each
-// acknowledged packet, up to the size of the window, and halves after a loss (as in TCP). The
 // window has no clock and no network: the caller passes the time in, and sends the packets. Value
 // semantics of a plain object; the caller owns the packets. Owner context.
 class send_window {
@@ -38,13 +57,11 @@ public:
     }
     // Returns true if a packet that is added now is sent at once.
     [[nodiscard]] bool can_send_now() const noexcept {
-        return unsent_ == 0 && lost_ == 0 && under_way_ < allowed_;
+        return unsent_ == 0 && lost_ == 0 && under_way_ < congestion.allowed();
     }
     [[nodiscard]] bool empty() const noexcept { return held_ == 0; }
     [[nodiscard]] std::uint32_t held() const noexcept { return held_; }
     [[nodiscard]] std::uint32_t under_way() const noexcept { return under_way_; }
-    [[nodiscard]] std::uint32_t allowed() const noexcept { return allowed_; }
-    [[nodiscard]] const round_trip& timer() const noexcept { return timer_; }
     // The oldest packet that is not acknowledged, and the number of the next packet that is added.
     [[nodiscard]] psn oldest() const noexcept { return next_ + (0U - held_); }
     [[nodiscard]] psn next() const noexcept { return next_; }
@@ -57,7 +74,7 @@ public:
     void note_sent(tx_packet& packet, ucs::time::nanoseconds now) noexcept;
     // Returns true if no packet may follow the next one before an acknowledgement comes.
     [[nodiscard]] bool is_last_allowed() const noexcept {
-        return under_way_ + 1 >= allowed_ || held_ == with_.size;
+        return under_way_ + 1 >= congestion.allowed() || held_ == with_.size;
     }
 
     // Handles an acknowledgement: all packets before `expected` have arrived, and also the packets
@@ -74,16 +91,12 @@ public:
 
     // The time when all packets in flight count as lost; 0: never.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept {
-        return under_way_ == 0 ? 0 : waiting_since_ + timer_.timeout();
+        return under_way_ == 0 ? 0 : waiting_since_ + timer.timeout();
     }
     // Must be called when the deadline has passed.
     void expired() noexcept;
     // The receiver has lost its state: all packets must be sent again.
     void start_over() noexcept;
-
-    // Replies to other datagrams count for the timer, too.
-    void reset_backoff() noexcept { timer_.reset_backoff(); }
-    void increase_backoff() noexcept { timer_.increase_backoff(); }
 
     // All packets, in order.
     [[nodiscard]] packet_list& packets() noexcept { return packets_; }
@@ -91,6 +104,9 @@ public:
     void replace(tx_packet& old, tx_packet& replacement) noexcept;
     // Moves all packets to `into`, in order. The numbers continue after them.
     void abandon(packet_list& into) noexcept;
+
+    round_trip timer;  // replies to other datagrams count, too
+    congestion_window congestion;
 
 private:
     void lose_all() noexcept;
@@ -100,7 +116,6 @@ private:
     void find_lost(ucs::time::nanoseconds now) noexcept;
 
     const limits with_;
-    round_trip timer_;
     packet_list packets_;
     psn next_;
     std::uint32_t held_ = 0;
@@ -108,9 +123,6 @@ private:
     std::uint32_t unsent_ = 0;    // they are at the end of the list
     std::uint32_t under_way_ = 0;
     std::uint32_t lost_ = 0;
-    std::uint32_t allowed_;
-    std::uint32_t slow_from_;
-    std::uint32_t grown_ = 0;  // acknowledgements towards the next step
     ucs::time::nanoseconds waiting_since_ = 0;
     std::uint64_t repeated_ = 0;
 };

@@ -14,7 +14,7 @@ constexpr unsigned most_goodbyes = 5;
 }  // namespace
 
 sender::sender(const setup& with) noexcept
-    : timeout_(with.timeout), window_(with.window, with.first) {}
+    : window(with.window, with.first), timeout_(with.timeout) {}
 
 void sender::start() noexcept {
     if (state_ != state::idle) return;
@@ -25,17 +25,17 @@ void sender::start() noexcept {
 void sender::close() noexcept {
     closing_ = true;
     if (state_ == state::idle) state_ = state::closed;
-    if (state_ == state::connected && window_.empty()) ask(wire::kind::goodbye);
+    if (state_ == state::connected && window.empty()) ask(wire::kind::goodbye);
 }
 
 void sender::check() noexcept {
-    if (state_ == state::connected && !request_ && window_.empty()) ask(wire::kind::request);
+    if (state_ == state::connected && !request_ && window.empty()) ask(wire::kind::request);
 }
 
 void sender::ask(wire::kind type) noexcept {
     request_ = type;
     ++request_number_;
-    request_oldest_ = window_.oldest();
+    request_oldest_ = window.oldest();
     requested_at_ = 0;
 }
 
@@ -50,7 +50,7 @@ void sender::request_sent(ucs::time::nanoseconds now) noexcept {
 }
 
 void sender::note_sent(tx_packet& note_sent, ucs::time::nanoseconds now) noexcept {
-    window_.note_sent(note_sent, now);
+    window.note_sent(note_sent, now);
     wait_from(now);
 }
 
@@ -60,14 +60,14 @@ void sender::wait_from(ucs::time::nanoseconds now) noexcept {
 
 void sender::heard(ucs::time::nanoseconds now) noexcept {
     expired_timers_ = 0;
-    const bool waits = request_ || window_.under_way() > 0;
+    const bool waits = request_ || window.under_way() > 0;
     silent_since_ = waits ? now : 0;
 }
 
 void sender::request_done() noexcept {
     request_.reset();
     requested_at_ = 0;
-    window_.reset_backoff();
+    window.timer.reset_backoff();
 }
 
 void sender::on_reply(const wire::welcome& welcome, psn expected, ucs::time::nanoseconds now,
@@ -79,33 +79,33 @@ void sender::on_reply(const wire::welcome& welcome, psn expected, ucs::time::nan
     if (forgotten && is_repetition_unsafe(now)) return fail(UCS_ERR_ENDPOINT_TIMEOUT);
     // The expected number must be the oldest unacknowledged one at the time of the request, or a
     // later one.
-    const psn least = forgotten ? window_.oldest() : request_oldest_;
-    const bool possible = expected - least >= 0 && expected - window_.next() <= 0;
+    const psn least = forgotten ? window.oldest() : request_oldest_;
+    const bool possible = expected - least >= 0 && expected - window.next() <= 0;
     request_done();
     remote_ = welcome.connection;
     state_ = state::connected;
     if (!possible) {
         resync();
     } else {
-        if (!was_connected || forgotten) window_.start_over();
-        window_.acknowledge(expected, 0, now, done);
+        if (!was_connected || forgotten) window.start_over();
+        window.acknowledge(expected, 0, now, done);
     }
     heard(now);
-    if (closing_ && state_ == state::connected && window_.empty()) ask(wire::kind::goodbye);
+    if (closing_ && state_ == state::connected && window.empty()) ask(wire::kind::goodbye);
 }
 
 void sender::on_acknowledge(psn expected, std::uint64_t beyond, ucs::time::nanoseconds now,
                             packet_list& done) noexcept {
     if (state_ != state::connected) return;
-    window_.acknowledge(expected, beyond, now, done);
+    window.acknowledge(expected, beyond, now, done);
     heard(now);
-    if (closing_ && window_.empty() && request_ != wire::kind::goodbye) ask(wire::kind::goodbye);
+    if (closing_ && window.empty() && request_ != wire::kind::goodbye) ask(wire::kind::goodbye);
 }
 
 void sender::on_refuse(psn expected, ucs::time::nanoseconds now) noexcept {
     if (state_ != state::connected) return;
     heard(now);
-    if (expected - window_.oldest() >= 0 && expected - window_.next() <= 0) return;
+    if (expected - window.oldest() >= 0 && expected - window.next() <= 0) return;
     // The refusal may be late and its number outdated, so the peer's reply to a request decides. A
     // needless resync would deliver packets in flight twice.
     if (!request_) ask(wire::kind::request);
@@ -127,7 +127,7 @@ void sender::on_unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept {
 // have been delivered, with their acknowledgement lost while this process made no progress. Returns
 // true if there may be such packets.
 bool sender::is_repetition_unsafe(ucs::time::nanoseconds now) const noexcept {
-    return window_.sent_since() != 0 && now - window_.sent_since() >= timeout_;
+    return window.sent_since() != 0 && now - window.sent_since() >= timeout_;
 }
 
 void sender::resync() noexcept {
@@ -139,9 +139,9 @@ void sender::resync() noexcept {
 ucs::time::nanoseconds sender::deadline() const noexcept {
     if (is_ended()) return 0;
     const ucs::time::nanoseconds packet_deadline =
-        state_ == state::connected ? window_.deadline() : 0;
+        state_ == state::connected ? window.deadline() : 0;
     if (requested_at_ == 0) return packet_deadline;
-    const ucs::time::nanoseconds request_deadline = requested_at_ + window_.timer().timeout();
+    const ucs::time::nanoseconds request_deadline = requested_at_ + window.timer.timeout();
     return packet_deadline == 0 ? request_deadline : std::min(packet_deadline, request_deadline);
 }
 
@@ -149,13 +149,13 @@ void sender::on_time(ucs::time::nanoseconds now) noexcept {
     if (deadline() == 0 || now < deadline()) return;
     ++expired_timers_;
     const ucs::time::nanoseconds packet_deadline =
-        state_ == state::connected ? window_.deadline() : 0;
+        state_ == state::connected ? window.deadline() : 0;
     const bool is_request_late =
-        requested_at_ != 0 && now >= requested_at_ + window_.timer().timeout();
+        requested_at_ != 0 && now >= requested_at_ + window.timer.timeout();
     if (packet_deadline != 0 && now >= packet_deadline) {
-        window_.expired();
+        window.expired();
     } else {
-        window_.increase_backoff();
+        window.timer.increase_backoff();
     }
     if (is_request_late) requested_at_ = 0;
     if (request_ == wire::kind::goodbye && expired_timers_ >= most_goodbyes) {

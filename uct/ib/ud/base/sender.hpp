@@ -32,14 +32,12 @@ public:
 
     [[nodiscard]] state current_state() const noexcept { return state_; }
     [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
-    [[nodiscard]] send_window& window() noexcept { return window_; }
-    [[nodiscard]] const send_window& window() const noexcept { return window_; }
     // Returns true if so many packets may be added now. While the connection is established, only
     // packets that can be sent at once are accepted, so that none waits in a process that sleeps
     // until a reply comes.
     [[nodiscard]] bool can_accept(std::uint32_t count) const noexcept {
-        if (!window_.has_room(count)) return false;
-        return state_ == state::connected ? window_.can_send_now()
+        if (!window.has_room(count)) return false;
+        return state_ == state::connected ? window.can_send_now()
                                           : state_ == state::idle || state_ == state::connecting;
     }
     // The peer's id of the connection; 0: unknown.
@@ -65,7 +63,7 @@ public:
     void request_sent(ucs::time::nanoseconds now) noexcept;
     // The packet that must be sent now, or nullptr. Call `note_sent` after sending it.
     [[nodiscard]] tx_packet* next_to_send() noexcept {
-        return state_ == state::connected ? window_.next_to_send() : nullptr;
+        return state_ == state::connected ? window.next_to_send() : nullptr;
     }
     void note_sent(tx_packet& note_sent, ucs::time::nanoseconds now) noexcept;
 
@@ -77,14 +75,14 @@ public:
     void on_refuse(psn expected, ucs::time::nanoseconds now) noexcept;
     // The peer has no connection with that id.
     void on_unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept;
-    // The peer closes.
-    void on_peer_closed() noexcept { fail(UCS_ERR_NOT_CONNECTED); }
 
     // The time when on_time must be called; 0: never.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept;
     void on_time(ucs::time::nanoseconds now) noexcept;
 
     void fail(ucs_status_t status) noexcept;
+
+    send_window window;
 
 private:
     void ask(wire::kind type) noexcept;
@@ -95,7 +93,6 @@ private:
     void request_done() noexcept;
 
     const ucs::time::nanoseconds timeout_;
-    send_window window_;
     std::uint64_t remote_ = 0;
     std::optional<wire::kind> request_;  // sent, or to be sent
     std::uint32_t request_number_ = 0;

@@ -68,7 +68,7 @@ TEST_CASE("packets are sent in order, as many as are allowed") {
     REQUIRE(some.acknowledge(3, 0, 2));
     CHECK(some.ended == numbers{0, 1, 2});
     // The window has grown.
-    CHECK(some.window.allowed() == 11);
+    CHECK(some.window.congestion.allowed() == 11);
     CHECK(some.send(3) == numbers{8, 9});
     REQUIRE(some.acknowledge(10, 0, 4));
     CHECK(some.window.empty());
@@ -106,26 +106,26 @@ TEST_CASE("losses halve the window once for all packets in flight") {
     filled some(8);
     some.send(1);
     REQUIRE(some.acknowledge(0, 0b1110110, 1000));  // 0, 1 and 4 are missing
-    CHECK(some.window.allowed() == 4);
+    CHECK(some.window.congestion.allowed() == 4);
     some.send(1001);
     REQUIRE(some.acknowledge(0, 0b1110110, 100 * millisecond));
-    CHECK(some.window.allowed() == 4);
+    CHECK(some.window.congestion.allowed() == 4);
 }
 
 TEST_CASE("a loss among packets added after a first loss halves the window again") {
     filled some(8);
     some.send(1);
     REQUIRE(some.acknowledge(0, 0b1110, 1000));  // 0 and 1 are missing
-    CHECK(some.window.allowed() == 4);
+    CHECK(some.window.congestion.allowed() == 4);
     some.send(1001);
     REQUIRE(some.acknowledge(8, 0, 2000));
-    CHECK(some.window.allowed() == 5);
+    CHECK(some.window.congestion.allowed() == 5);
     std::vector<tx_packet> more(8);
     for (tx_packet& each : more)
         some.window.add(each);
     some.send(2001);
     REQUIRE(some.acknowledge(8, 0b1110, 3000));
-    CHECK(some.window.allowed() == 2);
+    CHECK(some.window.congestion.allowed() == 2);
     packet_list left;
     some.window.abandon(left);
     left.clear();
@@ -139,7 +139,7 @@ TEST_CASE("when the timer expires, all packets that have not arrived are sent ag
     CHECK(due == 1 + 20 * millisecond);
     some.window.expired();
     CHECK(some.window.deadline() == 0);
-    CHECK(some.window.allowed() == 4);
+    CHECK(some.window.congestion.allowed() == 4);
     CHECK(some.send(due) == numbers{0, 1, 3, 4});
     // The timeout has doubled.
     CHECK(some.window.deadline() == due + 40 * millisecond);
@@ -169,7 +169,7 @@ TEST_CASE("a packet that was sent twice measures no round trip") {
     some.window.expired();
     some.send(100 * millisecond);
     REQUIRE(some.acknowledge(1, 0, 101 * millisecond));
-    CHECK(some.window.timer().smoothed() == 0);
+    CHECK(some.window.timer.smoothed() == 0);
 }
 
 TEST_CASE("a receiver that lost its state gets all packets again") {

@@ -38,7 +38,7 @@ public:
         : protocol(setup_of(patience)), dice_(seed), with_(with) {}
     ~world() {
         packet_list left;
-        protocol.window().abandon(left);
+        protocol.window.abandon(left);
         left.clear();
     }
 
@@ -46,7 +46,7 @@ public:
     void send(std::uint32_t count) { wanted_ += count; }
     bool run(nanoseconds most) {
         const nanoseconds end = now + most;
-        while (now < end && !(accepted_ == wanted_ && protocol.window().empty() &&
+        while (now < end && !(accepted_ == wanted_ && protocol.window.empty() &&
                               (!leaves || protocol.is_ended()))) {
             if (protocol.current_state() == sender::state::failed) return false;
             step();
@@ -54,9 +54,9 @@ public:
         return now < end;
     }
     void step() {
-        while (accepted_ < wanted_ && protocol.window().has_room(1)) {
+        while (accepted_ < wanted_ && protocol.window.has_room(1)) {
             packets_.emplace_back();
-            protocol.window().add(packets_.back());
+            protocol.window.add(packets_.back());
             ++accepted_;
         }
         if (leaves && accepted_ == wanted_ && !left_) {
@@ -220,9 +220,9 @@ TEST_CASE("packets arrive in order, once, and the connection ends") {
     REQUIRE(over.run(10'000 * millisecond));
     check_delivered(over, 1000);
     CHECK(over.protocol.current_state() == sender::state::closed);
-    CHECK(over.protocol.window().repeated() == 0);
-    CHECK(over.protocol.window().timer().smoothed() > 10 * microsecond);
-    CHECK(over.protocol.window().timer().smoothed() < 30 * microsecond);
+    CHECK(over.protocol.window.repeated() == 0);
+    CHECK(over.protocol.window.timer.smoothed() > 10 * microsecond);
+    CHECK(over.protocol.window.timer.smoothed() < 30 * microsecond);
 }
 
 TEST_CASE("no packet is lost or delivered twice in a network that loses, duplicates and reorders") {
@@ -247,7 +247,7 @@ TEST_CASE("lost packets are found before the timer expires") {
     check_delivered(over, 2000);
     // There are about a hundred losses. A timer takes at least a millisecond, so most losses are
     // found without one.
-    CHECK(over.protocol.window().repeated() >= 50);
+    CHECK(over.protocol.window.repeated() >= 50);
     CHECK(over.now - begin < 60 * millisecond);
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("a late reply does not make packets sent before it safe to repeat") {
         tx.request_sent(1);
         tx.on_reply({7, 1}, first_number, 2, done);
         for (tx_packet& each : packets) {
-            tx.window().add(each);
+            tx.window.add(each);
             tx.note_sent(*tx.next_to_send(), 3);
         }
         // This acknowledges the first packet. It was received while this process made no progress.
@@ -331,7 +331,7 @@ TEST_CASE("a late reply does not make packets sent before it safe to repeat") {
         }
         CHECK(tx.error() == UCS_ERR_ENDPOINT_TIMEOUT);
         done.clear();
-        tx.window().abandon(done);
+        tx.window.abandon(done);
         done.clear();
     }
 }
@@ -360,9 +360,9 @@ TEST_CASE("a late refusal leads to a request, and to no resync") {
     REQUIRE(over.run(1000 * millisecond));
     check_delivered(over, 40);
     CHECK(over.protocol.resyncs() == 0);
-    CHECK(over.protocol.window().repeated() == 0);
+    CHECK(over.protocol.window.repeated() == 0);
     // A refusal that names the expected number is late in any case.
-    over.protocol.on_refuse(over.protocol.window().oldest(), over.now);
+    over.protocol.on_refuse(over.protocol.window.oldest(), over.now);
     CHECK_FALSE(over.protocol.pending_request());
 }
 
@@ -375,7 +375,7 @@ TEST_CASE("a resync that is repeated counts once, and earlier packets may be unf
     tx.on_reply({7, tx.pending_request() ? 0U : 1U}, first_number, 2, done);
     REQUIRE(tx.current_state() == sender::state::connected);
     for (tx_packet& each : packets) {
-        tx.window().add(each);
+        tx.window.add(each);
         tx.note_sent(*tx.next_to_send(), 3);
     }
     tx.on_acknowledge(first_number + 1, 0, 4, done);
@@ -388,7 +388,7 @@ TEST_CASE("a resync that is repeated counts once, and earlier packets may be unf
     CHECK(request->type == wire::kind::resync);
     CHECK(request->number == first_number + 1);
     // The resync takes no place in the window, and no packet is sent meanwhile.
-    CHECK(tx.window().held() == 2);
+    CHECK(tx.window.held() == 2);
     CHECK(tx.next_to_send() == nullptr);
     tx.request_sent(6);
     CHECK_FALSE(tx.pending_request());
@@ -405,7 +405,7 @@ TEST_CASE("a resync that is repeated counts once, and earlier packets may be unf
         tx.note_sent(*tx.next_to_send(), 9);
     CHECK(again == 2);
     done.clear();
-    tx.window().abandon(done);
+    tx.window.abandon(done);
     done.clear();
 }
 
@@ -458,7 +458,7 @@ TEST_CASE("a peer that closes ends the connection") {
     world over(1);
     over.send(3);
     REQUIRE(over.run(1000 * millisecond));
-    over.protocol.on_peer_closed();
+    over.protocol.fail(UCS_ERR_NOT_CONNECTED);
     CHECK(over.protocol.current_state() == sender::state::failed);
     CHECK(over.protocol.error() == UCS_ERR_NOT_CONNECTED);
     over.protocol.fail(UCS_ERR_IO_ERROR);
