@@ -12,6 +12,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
+#include "ucp/rma/rma.hpp"
 #include "ucp/rndv/rndv_recv.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/proof.hpp"
@@ -375,7 +376,7 @@ private:
     void remote() {
         const ucp_rkey_h key = ucp::capi::handle(*rkey_);
         const unsigned choice = input_.byte();
-        if (choice == 255) return require(worker_->fence());
+        if (choice == 255) return require(ucp::fence(*worker_));
         const std::uint64_t address = 4096 + choice / 16 * 8;
         operation& fresh = begin(std::max<std::size_t>(size(), 8));
         ucp_request_param_t param = prepare(fresh);

@@ -17,7 +17,7 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
     count("send ids", worker.send_ids().size());
     count("receive ids", worker.recv_ids().size());
     if (with_peers) {
-        count("endpoints", worker.endpoint_count());
+        count("endpoints", worker.endpoints().size());
         count("peers", worker.peers().size());
     }
     count("posted receives", slot_of<ucp::tag_matcher>(worker).expected_count());

@@ -33,7 +33,8 @@ void process::act_on_stream(endpoint_record& endpoint) {
 endpoint_record* process::partner_of(const endpoint_record& which) const {
     process& peer = *all_.processes[which.to];
     if (which.closed || which.failed || peer.worker_ == nullptr) return nullptr;
-    const ucp::ep* const found = peer.worker_->find_ep(ucp::capi::from(which.handle).remote_id());
+    const ucp::ep* const found =
+        peer.worker_->endpoints().find(ucp::capi::from(which.handle).remote_id());
     if (found == nullptr) return nullptr;
     for (const auto& each : peer.endpoints_) {
         const bool same = !each->closed && &ucp::capi::from(each->handle) == found;

@@ -121,7 +121,7 @@ void am_receiver::on_only(const std::byte* data, std::size_t length) {
         log_no_handler(fields, message.rest().size());
         return;
     }
-    ep* const from = reply_id == 0 ? nullptr : owner_.find_ep(reply_id);
+    ep* const from = reply_id == 0 ? nullptr : owner_.endpoints().find(reply_id);
     if ((fields.flags & wire::am_reply) != 0 && is_over(from)) {
         log_dropped("an active message", fields, message.rest().size());
         return;
@@ -175,7 +175,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     }
     const wire::am_fields fields = wire::to_am_fields(header.tag_or_id);
     const std::span<const std::byte> first = message.rest();
-    ep* const from = owner_.find_ep(header.ep);
+    ep* const from = owner_.endpoints().find(header.ep);
     if (is_over(from)) {
         log_dropped("the beginning of an active message", fields, header.total);
         return;
@@ -221,7 +221,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
 void am_receiver::complete(am_block& block) {
     discharge(block);
     const am_handler handler = handlers_.find(block.fields.id);
-    ep* const from = owner_.find_ep(block.from);
+    ep* const from = owner_.endpoints().find(block.from);
     if (!handler.is_set() || is_over(from)) {
         consume(block);
         return;
@@ -238,7 +238,7 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     const wire::am_fields fields = wire::to_am_fields(header.tag_or_id);
-    ep* const from = owner_.find_ep(header.ep);
+    ep* const from = owner_.endpoints().find(header.ep);
     if (is_over(from)) {
         if (from != nullptr) send_ats(*from, header.request, UCS_ERR_CONNECTION_RESET);
         log_dropped("the RTS of an active message", fields, header.total);

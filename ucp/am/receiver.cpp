@@ -71,7 +71,7 @@ void am_receiver::return_block(am_block& kept) noexcept {
 // Reports `status` to the sender of an RTS.
 void am_receiver::refuse(am_block& unwanted, ucs_status_t status) {
     if (unwanted.is_rendezvous() && unwanted.lost_status == UCS_OK) {
-        const ep* from = owner_.find_ep(unwanted.from);
+        const ep* from = owner_.endpoints().find(unwanted.from);
         if (from != nullptr) send_ats(*from, unwanted.rts.request, status);
     }
     return_block(unwanted);
@@ -113,7 +113,7 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
 }
 
 void am_receiver::receive_rendezvous(request& receive, am_block& kept) {
-    ep* const from = kept.lost_status == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
+    ep* const from = kept.lost_status == UCS_OK ? owner_.endpoints().find(kept.from) : nullptr;
     rts_info rts = std::move(kept.rts);
     return_block(kept);
     if (from == nullptr) {

@@ -10,6 +10,8 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/core/flush.hpp"
+#include "ucp/rma/rma.hpp"
 #include "ucp/wakeup/wait.hpp"
 #include "ucs/arch/fence.hpp"
 #include "ucs/sys/process.hpp"
@@ -103,7 +105,7 @@ ucs_status_ptr_t flush(worker& owner, const operation& params) {
     request* group = begin_call(owner, params);
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*group, params);
-    const ucs_status_t status = owner.start_flush(*group);
+    const ucs_status_t status = start_flush(owner, *group);
     if (status != UCS_INPROGRESS) owner.complete_in_order(*group, status);
     return end_call(*group, params);
 }
@@ -206,7 +208,7 @@ ucs_status_t ucp_worker_fence(ucp_worker_h handle) {
     worker& object = from(handle);
     const worker_guard guard(object.lock());
     ucs::arch::full_fence();
-    return object.fence() ? UCS_OK : UCS_ERR_NO_MEMORY;
+    return fence(object) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t ucp_worker_flush(ucp_worker_h handle) {

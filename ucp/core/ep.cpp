@@ -5,6 +5,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/configuration_line.hpp"
 #include "ucp/core/events.hpp"
+#include "ucp/core/flush.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
@@ -21,7 +22,7 @@ using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
     : owner_(owner), window_(&to.credits().window()), remote_(&to), number_(number) {
-    id_ = owner.register_ep(*this);
+    id_ = owner.endpoints().add(*this);
     to.endpoints().attach(*this);
     owner.count(activity::ep_creations);
 }
@@ -31,7 +32,7 @@ void ep::renew_id() noexcept {
     // These messages came by the id that ends here, and nothing more of them arrives.
     abort_messages(UCS_ERR_CONNECTION_RESET);
     if (!wireup::is_waiting(state_)) return;  // the program has ended it meanwhile
-    const std::uint64_t renewed = owner_.renew_ep_id(id_);
+    const std::uint64_t renewed = owner_.endpoints().renew(id_);
     if (renewed != 0) {
         id_ = renewed;
     } else {
@@ -483,7 +484,7 @@ void ep::end_flush(request& flush, ucs_status_t status) {
     const bool close = flush.state.flush.close_after;
     request* group = flush.state.flush.group;
     owner_.complete_in_order(flush, status);
-    if (group != nullptr) owner_.end_part(*group, status);
+    if (group != nullptr) end_part(*group, status);
     if (close) {
         close_pending_ = false;
         close_flushed();

@@ -93,11 +93,11 @@ void worker::end() noexcept {
     view_->queries.close();
     daemon_listener_.reset();
     if (params_.event_fd >= 0) leave_event_set();
-    ep_ids_.for_each([](std::uint64_t, ep* each) {
-        each->detach_user();
-        each->abort_for_destruction();
+    endpoints_.for_each([](ep& each) {
+        each.detach_user();
+        each.abort_for_destruction();
     });
-    ep_ids_.for_each([this](std::uint64_t, ep* each) { destroy_later(*each); });
+    endpoints_.for_each([this](ep& each) { destroy_later(each); });
     run_ended();
     empty_trash();
     publish(events::endpoints_ended{*this});
@@ -296,7 +296,7 @@ void worker::update_protocols() {
         // Outdated tables cost time and nothing else.
         ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
     }
-    ep_ids_.for_each([](std::uint64_t, ep* each) { each->refresh_protocols(); });
+    endpoints_.for_each([](ep& each) { each.refresh_protocols(); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
                     streaming_.used() * 1e-9);
 }
@@ -471,18 +471,6 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     return made;
 }
 
-std::uint64_t worker::register_ep(ep& fresh) {
-    const std::uint64_t id = ep_ids_.add(&fresh);
-    if (id == 0) throw std::bad_alloc();
-    return id;
-}
-
-std::uint64_t worker::renew_ep_id(std::uint64_t id) noexcept {
-    const std::uint64_t renewed = ep_ids_.add(*ep_ids_.find(id));
-    if (renewed != 0) ep_ids_.remove(id);
-    return renewed;
-}
-
 ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
                    std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
@@ -557,7 +545,7 @@ unsigned worker::empty_trash() {
     while (!trash_eps_.empty()) {
         ep* gone = &trash_eps_.front();
         trash_eps_.pop_front();
-        ep_ids_.remove(gone->id());
+        endpoints_.erase(gone->id());
         delete gone;
     }
     while (!trash_peers_.empty()) {
@@ -594,62 +582,13 @@ void worker::resume_later(peer& ready) noexcept {
     note_work();
 }
 
-ucs_status_t worker::start_flush(request& group) {
-    group_state& state = group.start_group();
-    state.left = 1;
-    // All requests are allocated first, so that the flush begins as a whole or not at all.
-    std::size_t needed = 0;
-    ep_ids_.for_each([&needed](std::uint64_t, const ep* each) {
-        if (each->has_unflushed()) ++needed;
-    });
-    ucs::datastruct::list<request, &request::active_hook> parts;
-    for (std::size_t i = 0; i < needed; ++i) {
-        if (request* part = requests_.get(); part != nullptr) {
-            parts.push_back(*part);
-            continue;
-        }
-        parts.clear_and_dispose([this](request* unused) { requests_.put(*unused); });
-        return UCS_ERR_NO_MEMORY;
-    }
-    ep_ids_.for_each([&](std::uint64_t, ep* each) {
-        if (!each->has_unflushed() || parts.empty()) return;
-        request* part = &parts.front();
-        parts.pop_front();
-        part->flags.assign(request_flags::internal);
-        part->status = UCS_INPROGRESS;
-        part->owner = this;
-        part->start_flush().group = &group;
-        const ucs_status_t status = each->start_flush(*part);
-        if (status == UCS_INPROGRESS) {
-            ++state.left;
-        } else {
-            if (state.outcome == UCS_OK) state.outcome = status;
-            requests_.put(*part);
-        }
-    });
-    parts.clear_and_dispose([this](request* unused) { requests_.put(*unused); });
-    return --state.left == 0 ? state.outcome : UCS_INPROGRESS;
-}
-
-bool worker::fence() {
-    bool all = true;
-    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all = each->fence() && all; });
-    return all;
-}
-
-void worker::end_part(request& group, ucs_status_t status) {
-    group_state& state = group.state.group;
-    if (state.outcome == UCS_OK) state.outcome = status;
-    if (--state.left == 0) complete_in_order(group, state.outcome);
-}
-
 std::string worker::info() const {
     std::string text = "#\n# UCP worker ";
     text += fmt::format("'{}'\n#\n", params_.name);
     text += fmt::format("#                 uid: {:x}\n", uid_);
     text += fmt::format("#             address: {} bytes, {} bytes for other hosts\n",
                         full_address_.size(), net_address_.size());
-    text += fmt::format("#           endpoints: {}\n", ep_ids_.size());
+    text += fmt::format("#           endpoints: {}\n", endpoints_.size());
     const auto& resources = context_.resources();
     for (std::size_t i = 0; i < resources.size(); ++i) {
         const uct::resource& where = resources[i].where;
@@ -662,8 +601,8 @@ std::string worker::info() const {
     text += fmt::format("#     answers waiting: {} bytes\n", waiting_.used());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += details;
-    const_cast<worker*>(this)->ep_ids_.for_each(
-        [&text](std::uint64_t, const ep* each) { text += each->line(); });
+    const_cast<worker*>(this)->endpoints_.for_each(
+        [&text](const ep& each) { text += each.line(); });
     text += "#\n";
     return text;
 }

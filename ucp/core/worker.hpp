@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ucp/core/context.hpp"
+#include "ucp/core/endpoint_table.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/keepalive.hpp"
 #include "ucp/core/peer_table.hpp"
@@ -116,18 +117,9 @@ public:
     [[nodiscard]] reuse_history& reuse() noexcept { return reuse_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
-    // Returns the endpoint that a peer named, or nullptr.
-    [[nodiscard]] ep* find_ep(std::uint64_t id) noexcept {
-        ep** found = ep_ids_.find(id);
-        return found == nullptr ? nullptr : *found;
-    }
-
     // --- endpoints and peers ---
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
-    std::uint64_t register_ep(ep& fresh);
-    // Replaces an endpoint's id and returns the new one. Returns 0 if there is no memory: the old
-    // id stays valid.
-    [[nodiscard]] std::uint64_t renew_ep_id(std::uint64_t id) noexcept;
+    [[nodiscard]] endpoint_table& endpoints() noexcept { return endpoints_; }
     [[nodiscard]] wireup::request_order& requests_in_order() noexcept { return request_order_; }
     // Returns the endpoint that belongs to the peer's request, and makes it if there is none.
     // `remote_ep`: the id of the peer's endpoint, which the request hides.
@@ -221,14 +213,6 @@ public:
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return *events_; }
 
     // --- whole worker ---
-    // UCS_OK: everything before is done. UCS_INPROGRESS: `group` completes later, with the first
-    // error of an endpoint that fails meanwhile. An endpoint that failed before is not waited for.
-    ucs_status_t start_flush(request& group);
-    // Fence: later operations on the memory of each peer wait for earlier ones. Returns false if
-    // there is no memory.
-    [[nodiscard]] bool fence();
-    // The flush of one endpoint, a part of the group, ended.
-    void end_part(request& group, ucs_status_t status);
     [[nodiscard]] const std::vector<std::byte>& address(bool net_only) const noexcept {
         return net_only ? net_address_ : full_address_;
     }
@@ -258,7 +242,6 @@ public:
 
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
-    [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
     // Extra latency of the resource's device compared with one at this processor's own NUMA node,
     // in seconds.
     [[nodiscard]] double extra_latency(std::size_t resource) const noexcept {
@@ -340,7 +323,7 @@ private:
     ucs::datastruct::list<request, &request::active_hook> ended_;
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
-    ucs::datastruct::secret_id_table<ep*> ep_ids_;
+    endpoint_table endpoints_;
     wireup::request_order request_order_;
     mem::memory_accessor accessor_;
 

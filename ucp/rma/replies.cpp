@@ -87,7 +87,7 @@ void on_result(worker& owner, const wire::result_header& header) {
 }
 
 void on_confirmed(worker& owner, const wire::confirmed_header& header) {
-    ep* const endpoint = owner.find_ep(header.ep);
+    ep* const endpoint = owner.endpoints().find(header.ep);
     if (endpoint == nullptr) return;
     if (!endpoint->confirm(header.count, wire::known_status(header.status))) {
         owner.rejected().warn(proto_log,

@@ -119,6 +119,12 @@ ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::u
     return begin(from, send_kind::get, buffer, count, address, key, params);
 }
 
+bool fence(worker& owner) {
+    bool all = true;
+    owner.endpoints().for_each([&all](ep& each) { all = each.fence() && all; });
+    return all;
+}
+
 void start_rma(request& started) {
     start_with(started, choose(started));
 }

@@ -50,6 +50,10 @@ inline ucs_status_ptr_t rma_get(ep& from, void* buffer, std::size_t count, std::
     return rma_get_other(from, buffer, count, address, key, params);
 }
 
+// Fence of a worker: later operations on the memory of each peer wait for earlier ones. Returns
+// false if there is no memory.
+[[nodiscard]] bool fence(worker& owner);
+
 // Starts a submitted operation on remote memory. The endpoint is connected, and the operation has
 // nothing to wait for.
 void start_rma(request& started);

@@ -21,7 +21,7 @@ namespace {
 
 // Returns the endpoint to the requester, or nullptr.
 ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
-    ep* const found = owner.find_ep(id);
+    ep* const found = owner.endpoints().find(id);
     return found != nullptr && found->may_answer() ? found : nullptr;
 }
 
@@ -41,7 +41,8 @@ ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
 
 // A reply that `key`, our endpoint, owes has left or is not needed any more.
 void reply_ended(worker& owner, std::uint64_t key, bool /*is_stopped*/) {
-    if (ep* const replying = owner.find_ep(key); replying != nullptr) replying->reply_sent();
+    if (ep* const replying = owner.endpoints().find(key); replying != nullptr)
+        replying->reply_sent();
 }
 
 template<class Header>

@@ -133,7 +133,7 @@ bool is_queued(const request& send) noexcept {
 // must not fail for requests that it has not sent: only few replies wait for one worker, unless the
 // request came over its own connection.
 peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_bytes& message) {
-    const ep* const over = owner.find_ep(asked.ep);
+    const ep* const over = owner.endpoints().find(asked.ep);
     if (over != nullptr) return &over->remote();
     peer* const named =
         owner.peers().find_if(asked.uid, [](const peer& each) { return each.lanes().is_open(); });
@@ -161,7 +161,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
         if (header.address != 0) notify_receive(*receiver, header.reply, UCS_ERR_CANCELED);
         return;
     }
-    if (send->via != owner.find_ep(header.ep) || !send->state.send.proto->rendezvous) {
+    if (send->via != owner.endpoints().find(header.ep) || !send->state.send.proto->rendezvous) {
         reject(owner, "a request for data", header.request, "was not announced on that endpoint");
     } else if (send->state.send.parts.count != 0 || is_queued(*send)) {
         reject(owner, "a request for data", header.request,
@@ -316,7 +316,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
     if (send == nullptr) {  // both sides may end the send at the same time
         // If the endpoint of the send is gone as well, the receiver learns the end of the endpoint.
-        const ep* const over = owner.find_ep(header.ep);
+        const ep* const over = owner.endpoints().find(header.ep);
         if (over == nullptr) return;
         over->remote().kept().release_exposed(header.request);
         if (header.reply != 0) notify_receive(over->remote(), header.reply, UCS_ERR_CANCELED);

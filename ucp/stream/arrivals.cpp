@@ -14,7 +14,7 @@ namespace {
 
 // Returns the endpoint for which the bytes are, or nullptr.
 ep* find_receiver(worker& owner, const wire::stream_data_header& header) noexcept {
-    ep* const found = owner.find_ep(header.ep);
+    ep* const found = owner.endpoints().find(header.ep);
     return found == nullptr || found->incoming_over() ? nullptr : found;
 }
 
@@ -64,7 +64,7 @@ void landed_data(void* arg, const void* header, std::size_t length) {
 }
 
 void on_credit(worker& owner, const wire::stream_credit_header& header) {
-    ep* const from = owner.find_ep(header.ep);
+    ep* const from = owner.endpoints().find(header.ep);
     if (from == nullptr || from->failure() != UCS_OK) return;
     if (header.limit == wire::no_reader) {
         note_reader_gone(*from);  // also for a stream that has not sent yet

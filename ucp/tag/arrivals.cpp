@@ -137,7 +137,7 @@ void tag_matcher::on_eager_first(uct::peer_bytes whole) {
         message_malformed(owner_, wire::eager_first, whole.size());
         return;
     }
-    ep* from = owner_.find_ep(header.ep);
+    ep* from = owner_.endpoints().find(header.ep);
     if (payload < header.total && is_over(from)) {
         // Without an endpoint nothing would end the receive if the rest of the message never comes.
         if (from != nullptr && header.ack != 0) {
@@ -256,7 +256,7 @@ void tag_matcher::on_eager_ack(uct::peer_bytes whole) {
 void tag_matcher::on_rts(uct::peer_bytes whole) {
     wire::rts_header header;
     if (!read_header(owner_, wire::rndv_rts, whole, header)) return;
-    ep* from = owner_.find_ep(header.ep);
+    ep* from = owner_.endpoints().find(header.ep);
     if (is_over(from)) {
         if (from != nullptr) send_ats(*from, header.request, UCS_ERR_CONNECTION_RESET);
         dropped("the RTS of a message", header.tag_or_id, header.total);

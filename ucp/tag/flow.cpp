@@ -22,18 +22,18 @@ void send_credit_message(const ep& endpoint, wire::id id) {
 }
 
 void on_credit_request(worker& owner, const wire::credit_header& header) {
-    ep* const sender = owner.find_ep(header.ep);
+    ep* const sender = owner.endpoints().find(header.ep);
     if (sender != nullptr) slot_of<tag_matcher>(owner).memory().credits_requested(*sender);
 }
 
 void on_credit_grant(worker& owner, const wire::credit_header& header) {
-    ep* const endpoint = owner.find_ep(header.ep);
+    ep* const endpoint = owner.endpoints().find(header.ep);
     if (endpoint != nullptr) endpoint->remote().credits().on_granted(*endpoint);
 }
 
 // Handles a request for more RTS messages; a repeated one changes nothing.
 void on_more_rts(worker& owner, const wire::more_header& header) {
-    ep* const endpoint = owner.find_ep(header.ep);
+    ep* const endpoint = owner.endpoints().find(header.ep);
     if (endpoint != nullptr) endpoint->remote().deferred().on_more_allowed(header.stopped);
 }
 

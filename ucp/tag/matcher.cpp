@@ -156,7 +156,7 @@ ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, me
 
 void tag_matcher::drop(message& taken, ucs_status_t status) {
     if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
-    const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
+    const ep* from = taken.request != 0 ? owner_.endpoints().find(taken.ep) : nullptr;
     if (from != nullptr && taken.type == message::kind::rendezvous) {
         send_ats(*from, taken.request, status);
     } else if (from != nullptr) {
@@ -209,7 +209,7 @@ void tag_matcher::take_eager(request& receive, message& stored) {
 
 void tag_matcher::attach_assembly(request& receive, assembly& more) {
     more.receiver = &receive;
-    ep* from = owner_.find_ep(more.ep);
+    ep* from = owner_.endpoints().find(more.ep);
     receive.via = from;
     if (from != nullptr) from->add_recv(receive);
 }
@@ -365,7 +365,7 @@ void tag_matcher::drop_queued(message& stored) {
 }
 
 void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts) {
-    ep* from = owner_.find_ep(ep_id);
+    ep* from = owner_.endpoints().find(ep_id);
     if (from == nullptr || from->incoming_over()) {
         ucs::log::warn(proto_log,
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
@@ -406,7 +406,7 @@ void tag_matcher::describe(std::string& counts, std::string& details) {
 
 void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request,
                               ucs_status_t status) {
-    const ep* from = owner_.find_ep(ep_id);
+    const ep* from = owner_.endpoints().find(ep_id);
     if (from != nullptr) answer_sync(*from, sender_request, status);
 }
 

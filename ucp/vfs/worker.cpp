@@ -12,7 +12,7 @@
 namespace ucp {
 
 void worker::describe(ucs::vfs::directory& into) const {
-    auto& eps = const_cast<worker*>(this)->ep_ids_;
+    auto& eps = const_cast<worker*>(this)->endpoints_;
     into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
     into.file("info", [this] { return info(); });
     into.file("num_all_eps", [&eps] { return std::to_string(eps.size()); });
@@ -38,19 +38,19 @@ void worker::describe(ucs::vfs::directory& into) const {
         if (const cm::manager* const made = slot_of<cm::connections>(*this).manager.get())
             made->describe_listeners(list);
     });
-    const auto add = [](ucs::vfs::directory& list, std::uint64_t id, const ep& each) {
-        list.folder(fmt::format("{:x}", id), each);
+    const auto add = [](ucs::vfs::directory& list, const ep& each) {
+        list.folder(fmt::format("{:x}", each.id()), each);
     };
     into.folder(
         "ep",
         [&eps, add](ucs::vfs::directory& list) {
-            eps.for_each([&](std::uint64_t id, ep* each) { add(list, id, *each); });
+            eps.for_each([&](const ep& each) { add(list, each); });
         },
         [&eps, add](std::string_view name, ucs::vfs::directory& list) {
             std::uint64_t id = 0;
             const char* const end = name.data() + name.size();
             if (std::from_chars(name.data(), end, id, 16).ptr != end) return;
-            if (ep** found = eps.find(id); found != nullptr) add(list, id, **found);
+            if (const ep* found = eps.find(id)) add(list, *found);
         });
     into.folder("iface", [this](ucs::vfs::directory& list) {
         const auto& resources = context_.resources();

@@ -132,7 +132,7 @@ bool is_of_another(const ep& to, const wireup_header& header) {
 
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              const arrival_facts& facts) {
-    ep* client = owner.find_ep(header.peer_ep_or_number);
+    ep* client = owner.endpoints().find(header.peer_ep_or_number);
     const socket_part* part = client == nullptr ? nullptr : client->socket();
     const bool waits = part != nullptr && part->is_client() && part->token() == header.token() &&
                        client->failure() == UCS_OK;
@@ -317,7 +317,7 @@ verification verify_refusal(worker& owner, const wireup_header& header) {
         const ucs::security::key* const shared = each.identity().shared_key();
         if (shared == nullptr) return false;
         const std::uint64_t id = header.peer_ep_or_number ^ make_ep_mask(*shared, header.receipt);
-        refused = owner.find_ep(id);
+        refused = owner.endpoints().find(id);
         return refused != nullptr && refused->remote().identity().key() == each.identity().key() &&
                holds_receipt(header, *shared, owner, id);
     });
@@ -349,7 +349,7 @@ verification verify_attempt(worker& owner, const wireup_header& header, const wi
 
 // Returns the endpoint that the message names, if it belongs to the sender.
 ep* named(worker& owner, const wireup_header& header) {
-    ep* const found = owner.find_ep(header.peer_ep_or_number);
+    ep* const found = owner.endpoints().find(header.peer_ep_or_number);
     return found != nullptr && expects(*found, header.uid) ? found : nullptr;
 }
 

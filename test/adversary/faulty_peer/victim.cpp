@@ -344,9 +344,10 @@ private:
         ucp_rkey_destroy(rkey_);
         must(!UCS_PTR_IS_PTR(ucp_ep_close_nbx(to_faulty_, &force)), "a forced close waits");
         ucp::worker& victim = ucp::capi::from(victim_);
-        wait("endpoints of the faulty peer go", [&] { return victim.endpoint_count() <= 1; });
+        wait("endpoints of the faulty peer go", [&] { return victim.endpoints().size() <= 1; });
         must(!UCS_PTR_IS_PTR(ucp_ep_close_nbx(to_victim_, &force)), "a forced close waits");
-        wait("the endpoint of the honest peer goes", [&] { return victim.endpoint_count() == 0; });
+        wait("the endpoint of the honest peer goes",
+             [&] { return victim.endpoints().size() == 0; });
         must(memory_->margins_are_untouched(),
              "memory outside of the exposed memory was written to");
         rejected_ = victim.rejected().count();

@@ -300,7 +300,7 @@ TEST_CASE("a peer that blocks memory for active messages fails when others need 
         CHECK(in.ep().failure() == UCS_OK);
         CHECK(limit.used() < 1'000'000);
     }
-    CHECK(in.worker->find_ep(its_ep)->failure() == UCS_OK);
+    CHECK(in.worker->endpoints().find(its_ep)->failure() == UCS_OK);
 }
 
 TEST_CASE_METHOD(receiving,

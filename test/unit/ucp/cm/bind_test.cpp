@@ -62,7 +62,7 @@ struct accepted_client {
 
 TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[cm]") {
     raw_world in({});
-    const std::size_t endpoints = in.worker->endpoint_count();
+    const std::size_t endpoints = in.worker->endpoints().size();
     const bool gone = GENERATE(false, true);
     const std::uint64_t ep = gone ? in.ep_id() + 99 : in.ep_id();
     in.peer.send(
@@ -74,7 +74,7 @@ TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[c
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].peer_ep_or_number == 55);
-    CHECK(in.worker->endpoint_count() == endpoints);
+    CHECK(in.worker->endpoints().size() == endpoints);
     CHECK(in.ep().failure() == UCS_OK);
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") 
 TEST_CASE("an endpoint that the server closed stays for its client when their socket ends",
           "[cm]") {
     raw_world in({});
-    const std::size_t before = in.worker->endpoint_count();
+    const std::size_t before = in.worker->endpoints().size();
     accepted_client client(in);
     const std::uint64_t id = client.made->id();
     ucp_request_param_t force{};
@@ -113,15 +113,15 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     client.socket.reset();
     in.worker->look_everywhere();
     in.settle();
-    CHECK(in.worker->endpoint_count() == before + 1);
+    CHECK(in.worker->endpoints().size() == before + 1);
     send_message(wire::wireup_type::close);
-    CHECK(in.worker->endpoint_count() == before);
+    CHECK(in.worker->endpoints().size() == before);
 }
 
 TEST_CASE("an accepted client that does not answer ends in time, with one line", "[cm]") {
     const test::log_capture log;
     raw_world in({});
-    const std::size_t before = in.worker->endpoint_count();
+    const std::size_t before = in.worker->endpoints().size();
     accepted_client silent(in);
     const std::uint64_t id = silent.made->id();
     // The limit is a minute of this side's own time: a period without progress counts once.
@@ -152,7 +152,7 @@ TEST_CASE("an accepted client that does not answer ends in time, with one line",
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
     REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*silent.made), &force) == nullptr);
     in.settle();
-    CHECK(in.worker->endpoint_count() == before);
+    CHECK(in.worker->endpoints().size() == before);
 }
 
 TEST_CASE("an accepted client that has answered has no further deadline", "[cm]") {

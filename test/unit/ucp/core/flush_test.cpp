@@ -76,7 +76,7 @@ TEST_CASE("a worker's flush neither waits for earlier failures nor reports them 
     in.network.kill(in.peer.uid());
     in.settle();
     CHECK(sent.status != UCS_OK);
-    REQUIRE(in.worker->endpoint_count() == 1);
+    REQUIRE(in.worker->endpoints().size() == 1);
     const ucp_request_param_t none{};
     CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);
     CHECK(UCS_PTR_IS_ERR(ucp_ep_flush_nbx(in.ep_handle(), &none)));

@@ -265,7 +265,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     };
     send_message(wireup_type::request, 0);
     greedy.read(in);
-    const ucp::ep* const made = in.worker->find_ep(greedy.connection_messages().back().ep);
+    const ucp::ep* const made = in.worker->endpoints().find(greedy.connection_messages().back().ep);
     REQUIRE(made != nullptr);
     in.request_credits(greedy, *made, 32);
     REQUIRE(in.worker->waiting().used() > 0);
@@ -274,11 +274,11 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     in.deliver(greedy);
     REQUIRE(slot_of<ucp::worker_streams>(*in.worker).unread.used() > 0);
     send_message(wireup_type::close, made->id());
-    REQUIRE(in.worker->find_ep(made->id()) == made);  // its final message waits
+    REQUIRE(in.worker->endpoints().find(made->id()) == made);  // its final message waits
     CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     const std::uint64_t id = made->id();
     greedy.read(in);
-    CHECK(in.worker->find_ep(id) == nullptr);
+    CHECK(in.worker->endpoints().find(id) == nullptr);
 }
 
 TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
@@ -324,7 +324,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     in.settle();
     CHECK(in.peer.can_send());
     const ucp::ep* const again =
-        in.worker->find_ep(in.peer.received<wireup_header>(wire::wireup).back().ep);
+        in.worker->endpoints().find(in.peer.received<wireup_header>(wire::wireup).back().ep);
     REQUIRE(again != nullptr);
     CHECK(again->failure() == UCS_OK);
 }

@@ -140,7 +140,7 @@ TEST_CASE("an aborted receive ends when the peer writes into it no more") {
     in.close_by_force();
     in.peer_closes();
     CHECK(received.times == 0);
-    CHECK(in.worker->endpoint_count() == 0);
+    CHECK(in.worker->endpoints().size() == 0);
     if (ending == end::it_says_so) {
         in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
     } else {
@@ -205,7 +205,7 @@ TEST_CASE("an endpoint that both sides have closed starts no operation") {
     in.peer.send(wire::rma_get, wire::get_header{made, 1, 2, 0, 10, 3});
     in.handle_arrivals();
     in.settle();
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
     CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).empty());
     CHECK(in.peer.received<wire::result_header>(wire::rma_result).empty());
     CHECK(received.times == 0);

@@ -69,5 +69,5 @@ TEST_CASE("an endpoint with a private connection does not end with those of the 
     paired_world::close(first, true, last);
     REQUIRE(in.driver.run_until_quiet());
     for (const auto& each : in.workers)
-        CHECK(each->endpoint_count() == 0);
+        CHECK(each->endpoints().size() == 0);
 }

@@ -446,7 +446,7 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
     CHECK(in.worker->uninvited().size() == 1);
     CHECK(in.worker->peers().size() == 1);
-    CHECK(in.worker->find_ep(answers[0].ep) != nullptr);
+    CHECK(in.worker->endpoints().find(answers[0].ep) != nullptr);
 }
 
 TEST_CASE("given up: paired lanes count once, and not when the program uses the peer") {

@@ -47,7 +47,7 @@ struct lone_world : raw_world {
         peer_closes();
         close_by_force();
         settle();
-        REQUIRE(worker->endpoint_count() == 0);
+        REQUIRE(worker->endpoints().size() == 0);
         REQUIRE(worker->peers().size() == 0);
     }
 
@@ -170,13 +170,13 @@ TEST_CASE("a client's claim of a worker's identity does not keep the program fro
     }
     SECTION("and after") {
         in.check_connects();
-        const std::size_t endpoints = in.worker->endpoint_count();
+        const std::size_t endpoints = in.worker->endpoints().size();
         const auto served = in.accept_claim(in.peer.uid(), claimed);
         REQUIRE(served.ok());
         raw_world::close_by_force(ucp::capi::handle(**served));
         in.settle();
         in.check_connects();
-        CHECK(in.worker->endpoint_count() >= endpoints);
+        CHECK(in.worker->endpoints().size() >= endpoints);
     }
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
     CHECK_FALSE(served.ok());
     CHECK(log.count("", ucs::log::level::warn) == 1);
     CHECK(in.worker->peers().size() == 0);
-    CHECK(in.worker->endpoint_count() == 0);
+    CHECK(in.worker->endpoints().size() == 0);
 }
 
 TEST_CASE("a client that claims the server's own key with another address is refused", "[cm]") {

@@ -39,7 +39,7 @@ TEST_CASE("an endpoint that the peer's request made ends when the peer refuses t
     in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
-    REQUIRE(in.worker->endpoint_count() == 2);
+    REQUIRE(in.worker->endpoints().size() == 2);
     in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
                                                    {},
                                                    in.peer.uid(),
@@ -48,7 +48,7 @@ TEST_CASE("an endpoint that the peer's request made ends when the peer refuses t
                                                    answers[1].ep,
                                                    answers[1].receipt});
     in.settle();
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
 }
 
 TEST_CASE(
@@ -66,7 +66,7 @@ TEST_CASE(
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == asked);
     CHECK(answers[1].peer_ep_or_number == 66);
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
 }
 
 TEST_CASE("a send to a worker that is not there any more fails when it is refused") {
@@ -125,7 +125,7 @@ TEST_CASE(
     CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == 1);
     in.close_by_force();
     in.settle();
-    CHECK(in.worker->endpoint_count() == 0);
+    CHECK(in.worker->endpoints().size() == 0);
 }
 
 TEST_CASE("a connection message lost for lack of memory fails the peer's endpoint as well") {
@@ -151,7 +151,7 @@ TEST_CASE(
     REQUIRE(messages.size() == 3);
     CHECK(messages[1].type == wire::wireup_type::close);
     CHECK(messages[2].type == wire::wireup_type::failed);
-    CHECK(in.worker->endpoint_count() == 0);
+    CHECK(in.worker->endpoints().size() == 0);
 }
 
 TEST_CASE("the final message of an endpoint waits for room, and the endpoint waits for it") {
@@ -180,7 +180,7 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
         in.worker.reset();
         return;
     }
-    CHECK(in.worker->endpoint_count() == 0);
+    CHECK(in.worker->endpoints().size() == 0);
 }
 
 TEST_CASE("an unanswered connection request is repeated once per interval") {
@@ -278,7 +278,7 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
     raw_world in({});
     in.close_by_force();
     in.settle();
-    REQUIRE(in.worker->endpoint_count() == 1);  // until the peer has closed as well
+    REQUIRE(in.worker->endpoints().size() == 1);  // until the peer has closed as well
     const auto before = in.peer.received<wire::wireup_header>(wire::wireup).size();
     in.peer.send(
         wire::wireup,
@@ -286,7 +286,7 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
             wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
         in.peer.address());
     in.settle();
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
     CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == before);
 }
 

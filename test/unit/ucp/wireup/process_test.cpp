@@ -103,7 +103,7 @@ TEST_CASE("single copies are not used for a peer whose process is unknown") {
                  address);
     in.settle();
     const auto replies = in.peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
-    const ucp::ep* const served = in.worker->find_ep(replies.back().ep);
+    const ucp::ep* const served = in.worker->endpoints().find(replies.back().ep);
     REQUIRE(served != nullptr);
     for (const auto& each : ucp::wireup::lanes_in_use(served->remote()))
         CHECK(each.where->transport != "cma");

@@ -51,7 +51,7 @@ struct asking_world : raw_world {
         CHECK(asking().failure() == UCS_OK);
         CHECK(ep().connection() == state::ready);
         CHECK(ep().failure() == UCS_OK);
-        CHECK(worker->endpoint_count() == 2);
+        CHECK(worker->endpoints().size() == 2);
         CHECK(message_count() == count_before);
     }
 
@@ -142,7 +142,7 @@ TEST_CASE("a proven reply counts once, and has no effect when repeated") {
         CHECK(in.asking().connection() == state::ready);
         CHECK(in.asking().remote_id() == 88);
     }
-    CHECK(in.worker->endpoint_count() == 2);
+    CHECK(in.worker->endpoints().size() == 2);
     CHECK(log.size() == 0);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a repeated request does not disturb the connection that it has made")
         in.settle();
         CHECK(in.ep().connection() == state::ready);
         CHECK(in.ep().remote_id() == raw_world::peer_ep);
-        CHECK(in.worker->endpoint_count() == 1);
+        CHECK(in.worker->endpoints().size() == 1);
     }
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
         in.settle();
     };
     const wireup_header recorded = request(raw_world::peer_ep, 0);
-    REQUIRE(in.worker->endpoint_count() == 1);
+    REQUIRE(in.worker->endpoints().size() == 1);
     if (cause == end::failed_here) {
         // The peer sends no message about that.
         in.ep().handle(ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
@@ -197,7 +197,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
     }
     in.close_by_force();
     in.settle();
-    REQUIRE(in.worker->endpoint_count() == 0);
+    REQUIRE(in.worker->endpoints().size() == 0);
 
     ucp::ep& waiting = ucp::capi::from(in.make_ep());
     REQUIRE(waiting.number() == recorded.peer_ep_or_number);
@@ -205,11 +205,11 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
     in.settle();
     CHECK(waiting.connection() == state::idle);
     CHECK(waiting.failure() == UCS_OK);
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
     // A new endpoint of the same worker is served.
     request(raw_world::peer_ep + 1, waiting.number());
     CHECK(waiting.remote_id() == raw_world::peer_ep + 1);
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
 }
 
 TEST_CASE("a request older than another one of its sender takes no endpoint") {
@@ -222,14 +222,14 @@ TEST_CASE("a request older than another one of its sender takes no endpoint") {
     const wireup_header held_up = sealed(88, 1);
     in.peer.send_as_it_is(sealed(89, 2), address);
     in.settle();
-    CHECK(in.worker->endpoint_count() == 2);
+    CHECK(in.worker->endpoints().size() == 2);
     in.peer.send_as_it_is(held_up, address);
     in.settle();
-    CHECK(in.worker->endpoint_count() == 2);
+    CHECK(in.worker->endpoints().size() == 2);
     // The sender repeats the request.
     in.peer.send_as_it_is(sealed(88, 1), address);
     in.settle();
-    CHECK(in.worker->endpoint_count() == 3);
+    CHECK(in.worker->endpoints().size() == 3);
 }
 
 TEST_CASE("a worker numbers each request higher, even a repeated one") {
@@ -300,7 +300,7 @@ TEST_CASE("an address with a worker's key does not let its author stand between 
     const test::log_capture log;
     between.send_as_it_is(request, {received.begin() + sizeof request, received.end()});
     in.settle();
-    CHECK(in.victim->endpoint_count() == 0);
+    CHECK(in.victim->endpoints().size() == 0);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
     // The endpoint does not wait for ever.
     CHECK(asking.failure() == UCS_ERR_UNREACHABLE);
@@ -430,14 +430,14 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
     const std::vector<std::byte> own = in.peer.address();
     std::uint64_t asked = 100;
     const auto is_answered = [&](const std::vector<std::byte>& reached) {
-        const std::size_t before = in.worker->endpoint_count();
+        const std::size_t before = in.worker->endpoints().size();
         wireup_header request{wireup_type::request, {},      in.peer.uid(),
                               in.worker->uid(),     ++asked, asked};
         request.set_order(asked);
         request.proof = ucp::wireup::prove(*shared, reached, request, own);
         in.peer.send_as_it_is(request, own);
         in.settle();
-        return in.worker->endpoint_count() > before;
+        return in.worker->endpoints().size() > before;
     };
     CHECK(is_answered(in.worker->address(false)));
     CHECK(is_answered(in.worker->address(true)));
@@ -599,5 +599,5 @@ TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer obj
     CHECK(refusal.receipt == asked.receipt);
     in.settle();
     CHECK(in.worker->peers().size() == peers);
-    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.worker->endpoints().size() == 1);
 }

@@ -84,19 +84,19 @@ TEST_CASE("a peer makes a bounded number of uninvited endpoints") {
     asking_world in;
     in.first.asks_apart = GENERATE(false, true);
     const test::log_capture log;
-    const std::size_t before = in.worker->endpoint_count();
+    const std::size_t before = in.worker->endpoints().size();
     for (std::size_t i = 0; i < most; ++i)
         REQUIRE(in.first.ask().type == wireup_type::reply);
-    CHECK(in.worker->endpoint_count() == before + most);
+    CHECK(in.worker->endpoints().size() == before + most);
     const wireup_header refused = in.first.ask();
     CHECK(refused.type == wireup_type::refuse);
     CHECK(refused.reason() == end_reason::too_many);
-    CHECK(in.worker->endpoint_count() == before + most);
+    CHECK(in.worker->endpoints().size() == before + most);
     CHECK(log.count("exceeds the limit of endpoints") == 1);
     if (in.first.asks_apart) return;
     // The program adopts one of them.
     CHECK(in.make_ep() != nullptr);
-    CHECK(in.worker->endpoint_count() == before + most);
+    CHECK(in.worker->endpoints().size() == before + most);
     CHECK(in.first.ask().type == wireup_type::reply);
     CHECK(in.first.ask().type == wireup_type::refuse);
 }
@@ -116,7 +116,7 @@ TEST_CASE("a new peer is accepted when the limit of uninvited endpoints is reach
         peers.push_back(&in.newcomer());
         REQUIRE(peers.back()->ask().type == wireup_type::reply);
     }
-    const std::size_t endpoints = in.worker->endpoint_count();
+    const std::size_t endpoints = in.worker->endpoints().size();
     const std::size_t known = in.worker->peers().size();
     CHECK(log.count("the program has not asked for") == 0);
 
@@ -124,7 +124,7 @@ TEST_CASE("a new peer is accepted when the limit of uninvited endpoints is reach
         CHECK_FALSE(peers[i]->was_ended(1));
         CHECK(in.newcomer().ask().type == wireup_type::reply);
         CHECK(peers[i]->was_ended(1));
-        CHECK(in.worker->endpoint_count() == endpoints);
+        CHECK(in.worker->endpoints().size() == endpoints);
         CHECK(in.worker->peers().size() == known);
     }
     CHECK(log.count("which is the limit") == 3);
