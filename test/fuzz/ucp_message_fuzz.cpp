@@ -12,6 +12,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
+#include "ucp/proto/request_ids.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rndv/rndv_recv.hpp"
 #include "ucp/stream/wire.hpp"
@@ -442,15 +443,17 @@ private:
         hole().inject(id, bytes);
     }
 
+    ucp::request_ids& ids() { return ucp::slot_of<ucp::request_ids>(*worker_); }
+
     // One of the ids that the worker has sent in requests; 0 if there is none.
     std::uint64_t id_in(ucs::datastruct::secret_id_table<ucp::request*>& table) {
-        std::vector<std::uint64_t> ids;
-        table.for_each([&](std::uint64_t id, ucp::request*) { ids.push_back(id); });
-        return ids.empty() ? 0 : ids[input_.byte() % ids.size()];
+        std::vector<std::uint64_t> all;
+        table.for_each([&](std::uint64_t id, ucp::request*) { all.push_back(id); });
+        return all.empty() ? 0 : all[input_.byte() % all.size()];
     }
     // The offset of the next fragment of a streamed message.
     std::uint64_t next_offset(std::uint64_t reply) {
-        ucp::request** found = worker_->recv_ids().find(reply);
+        ucp::request** found = ids().receives.find(reply);
         return found == nullptr ? 0 : (*found)->as<ucp::rndv_recv>().offset;
     }
 
@@ -475,17 +478,15 @@ private:
                         number % 2 * 4096,
                         number % 3 | number / 2 << 32};
             case wire::rndv_data: {
-                const std::uint64_t reply = id_in(worker_->recv_ids());
+                const std::uint64_t reply = id_in(ids().receives);
                 return {reply, next_offset(reply)};
             }
             case wire::rndv_atp:
-                return {id_in(worker_->recv_ids()), number % 2 == 0 ? 0 : ~0ULL};
+                return {id_in(ids().receives), number % 2 == 0 ? 0 : ~0ULL};
             case wire::rndv_rtr:
-                return {id_in(worker_->send_ids()), number, number % 2 * 4096, number / 2 * 64,
-                        ep_id()};
+                return {id_in(ids().sends), number, number % 2 * 4096, number / 2 * 64, ep_id()};
             case wire::rndv_ats:
-                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL, number % 3,
-                        ep_id()};
+                return {id_in(ids().sends), number % 2 == 0 ? 0 : ~0ULL, number % 3, ep_id()};
             case wire::am_only:
                 return {number | (number % 2) << 16 | (payload / 8 % 4) << 32, ep_id()};
             case wire::am_first:
@@ -513,12 +514,12 @@ private:
                     ep_id(), shared_->owner().id, shared_->owner().secret, shared_address(), size(),
                     number};
             case wire::rma_data: {
-                const std::uint64_t reply = id_in(worker_->send_ids());
-                ucp::request** found = worker_->send_ids().find(reply);
+                const std::uint64_t reply = id_in(ids().sends);
+                ucp::request** found = ids().sends.find(reply);
                 return {reply, found == nullptr ? 0 : (*found)->state.send.offset};
             }
             case wire::rma_result:
-                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL, number};
+                return {id_in(ids().sends), number % 2 == 0 ? 0 : ~0ULL, number};
             case wire::rma_atomic:
                 return {ep_id(),
                         shared_->owner().id,
@@ -533,7 +534,7 @@ private:
             case wire::rma_confirmed:
                 return {ep_id(), number + 1, number % 2 == 0 ? 0 : ~0ULL};
             default:  // acknowledgements
-                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL};
+                return {id_in(ids().sends), number % 2 == 0 ? 0 : ~0ULL};
         }
     }
 

@@ -4,6 +4,7 @@
 
 #include "ucp/am/receiver.hpp"
 #include "ucp/eager/assembler.hpp"
+#include "ucp/proto/request_ids.hpp"
 #include "ucp/tag/matcher.hpp"
 
 namespace sim_test {
@@ -14,8 +15,8 @@ std::string leftovers(ucp::worker& worker, bool with_peers) {
         if (number > 0) text += fmt::format("{} {}, ", number, name);
     };
     count("requests", worker.requests().in_use());
-    count("send ids", worker.send_ids().size());
-    count("receive ids", worker.recv_ids().size());
+    count("send ids", ucp::slot_of<ucp::request_ids>(worker).sends.size());
+    count("receive ids", ucp::slot_of<ucp::request_ids>(worker).receives.size());
     if (with_peers) {
         count("endpoints", worker.endpoints().size());
         count("peers", worker.peers().size());

@@ -57,6 +57,11 @@ struct descriptors_polled {
     unsigned& found;
 };
 
+// Descriptors and all interfaces were polled in progress.
+struct everything_polled {
+    worker& owner;
+};
+
 // A thread is about to sleep. The feature sets `found` if progress has something to do for it.
 struct work_sought {
     const worker& owner;

@@ -71,7 +71,6 @@ worker::worker(const context& parent, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(parent.params().request_area),
       accessor_(parent.memories()),
-      streaming_(parent.costs().copy_cached / 2),
       params_(params),
       identity_(ucs::security::key_pair::random()),
       uid_(address::uid_of(identity_.public_half())),
@@ -225,7 +224,7 @@ unsigned worker::progress_events() {
     unsigned events = events_->poll(0);
     publish(events::descriptors_polled{*this, events});
     events += poll_unused();
-    if (streaming_.outdated()) update_protocols();
+    publish(events::everything_polled{*this});
     return events;
 }
 
@@ -283,22 +282,6 @@ unsigned worker::resume_peers() {
         ++count;
     }
     return count;
-}
-
-void worker::update_protocols() {
-    streaming_.adopt();
-    try {
-        for (table_key& known : tables_) {
-            *known.table = protocol_table(
-                {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
-        }
-    } catch (const std::bad_alloc&) {
-        // Outdated tables cost time and nothing else.
-        ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
-    }
-    endpoints_.for_each([](ep& each) { each.refresh_protocols(); });
-    ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
-                    streaming_.used() * 1e-9);
 }
 
 void worker::complete_in_order(request& done, ucs_status_t status) {
@@ -363,19 +346,6 @@ void worker::pack_addresses() {
     }
     full_address_ = address::pack(address, false);
     net_address_ = address::pack(address, true);
-}
-
-const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::iface_attr* rma) {
-    for (const table_key& known : tables_) {
-        if (known.am == &am && known.rma == rma) return *known.table;
-    }
-    const lane_set lanes{&am, rma, &context_.costs(), &context_.options(), streaming_.used()};
-    tables_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
-    if (context_.options().proto_info == protocol_pages::all) {
-        const std::string text = tables_.back().table->explain(context_.params().features);
-        std::fprintf(stderr, "# protocols of worker %s\n%s", params_.name.c_str(), text.c_str());
-    }
-    return *tables_.back().table;
 }
 
 void worker::track_lane(const uct::ep& lane, std::size_t resource, peer* owner) {

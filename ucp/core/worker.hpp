@@ -18,8 +18,6 @@
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/core/worker_view.hpp"
-#include "ucp/proto/reuse_history.hpp"
-#include "ucp/proto/stream_rate.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/request_order.hpp"
 #include "ucp/wireup/wire.hpp"
@@ -79,8 +77,6 @@ public:
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
     // Returns whether senders get credits for eager messages now.
     [[nodiscard]] bool grants_credits() const noexcept;
-    ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
-    ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // Access to registered memory on behalf of peers.
     [[nodiscard]] mem::memory_accessor& accessor() noexcept { return accessor_; }
 
@@ -114,8 +110,6 @@ public:
     [[nodiscard]] std::uint64_t counted(activity event) const noexcept {
         return view_->counters[event].get();
     }
-    [[nodiscard]] reuse_history& reuse() noexcept { return reuse_; }
-    [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
     // --- endpoints and peers ---
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
@@ -234,8 +228,6 @@ public:
     [[nodiscard]] const std::string& why_not_opened(std::size_t resource) const noexcept {
         return not_opened_[resource];
     }
-    // Returns the protocol table for a pair of lanes; `rma` may be nullptr.
-    const protocol_table& protocols(const uct::iface_attr& am, const uct::iface_attr* rma);
     // Polls the interface regularly from now on: it carries traffic that the slow polls would find
     // too late.
     void activate(std::size_t resource);
@@ -291,7 +283,6 @@ private:
     void wake_up() noexcept;
     [[nodiscard]] ucs_status_t join_event_set() const;
     void leave_event_set() const noexcept;
-    void update_protocols();
     void set_turns();
     [[nodiscard]] bool is_home(std::size_t resource) const noexcept;
     [[nodiscard]] bool is_polled(const uct::iface& iface) const noexcept;
@@ -321,16 +312,12 @@ private:
     ucs::sys::optional_lock lock_;
     request_pool requests_;
     ucs::datastruct::list<request, &request::active_hook> ended_;
-    ucs::datastruct::secret_id_table<request*> send_ids_;
-    ucs::datastruct::secret_id_table<request*> recv_ids_;
     endpoint_table endpoints_;
     wireup::request_order request_order_;
     mem::memory_accessor accessor_;
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
-    reuse_history reuse_;
-    stream_rate streaming_;
     const worker_params params_;
     const ucs::security::key_pair identity_;
     struct agreement {
@@ -360,12 +347,6 @@ private:
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // the worker is being destroyed
-    struct table_key {
-        const uct::iface_attr* am;
-        const uct::iface_attr* rma;
-        std::unique_ptr<protocol_table> table;
-    };
-    std::vector<table_key> tables_;
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> trash_eps_;
     ucs::datastruct::auto_list<peer, &peer::trash_hook> trash_peers_;
     ucs::datastruct::auto_list<peer, &peer::failing_hook> failing_peers_;

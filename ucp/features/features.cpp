@@ -86,6 +86,8 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template request_ids& slot_of(const worker&) noexcept;
+template protocol_tables& slot_of(const worker&) noexcept;
 template rndv_rates& slot_of(const worker&) noexcept;
 template assembler& slot_of(const worker&) noexcept;
 template tag_matcher& slot_of(const worker&) noexcept;
@@ -113,6 +115,7 @@ template void publish(const events::credits_sought&);
 template void publish(const events::credits_requested&);
 template void publish(const events::sends_deferred&);
 template void publish(const events::descriptors_polled&);
+template void publish(const events::everything_polled&);
 template void publish(const events::work_sought&);
 template void publish(const events::endpoints_ended&);
 template void publish(const events::worker_idle&);

@@ -4,6 +4,7 @@
 #include "ucp/am/feature.hpp"
 #include "ucp/cm/feature.hpp"
 #include "ucp/eager/feature.hpp"
+#include "ucp/proto/feature.hpp"
 #include "ucp/rma/feature.hpp"
 #include "ucp/rndv/feature.hpp"
 #include "ucp/stream/feature.hpp"
@@ -16,13 +17,13 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<eager_feature, rndv_feature, rma_feature, tag_feature, am_feature, stream_feature,
-                 cm::feature, wakeup::feature>;
+using all = list<proto_feature, eager_feature, rndv_feature, rma_feature, tag_feature, am_feature,
+                 stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
 using slots = list<partial_messages, unexpected_rts_messages, ep_stream, peer_arriving, peer_unread,
-                   assembler, rndv_rates, tag_matcher, am_receiver, worker_streams, cm::connections,
-                   wakeup::idling>;
+                   request_ids, protocol_tables, assembler, rndv_rates, tag_matcher, am_receiver,
+                   worker_streams, cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

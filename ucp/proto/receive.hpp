@@ -3,6 +3,7 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/proto/request_ids.hpp"
 
 namespace ucp {
 
@@ -11,7 +12,7 @@ namespace ucp {
 inline void release_receive_id(request& receive) noexcept {
     recv_state& state = receive.state.recv;
     if (state.local_id != 0) {
-        receive.owner->recv_ids().remove(std::exchange(state.local_id, 0));
+        slot_of<request_ids>(*receive.owner).receives.remove(std::exchange(state.local_id, 0));
     }
 }
 

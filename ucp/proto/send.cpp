@@ -8,6 +8,8 @@
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucp/proto/message_state.hpp"
+#include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/tables.hpp"
 
 namespace ucp {
 
@@ -109,8 +111,9 @@ bool is_prepared(const request& send, std::size_t limit) noexcept {
     uct::memory_domain* const device = send.via->remote().lanes().message.domain();
     if (state.offset > 0 || buffer == nullptr || device == nullptr) return true;
     const std::span bytes(static_cast<const std::byte*>(buffer), state.end);
-    const double price = send.owner->reuse().price_of(
-        device->preparation_of(bytes, uct::memory_access::read, uct::memory_user::own));
+    const double price = slot_of<protocol_tables>(*send.owner)
+                             .reuse.price_of(device->preparation_of(bytes, uct::memory_access::read,
+                                                                    uct::memory_user::own));
     const double copy =
         static_cast<double>(state.end) / send.owner->owner().costs().copy_bandwidth(state.end);
     if (price > copy) return false;
@@ -250,7 +253,7 @@ void abort_send(request& send, ucs_status_t status) {
 
 bool assign_id(request& send) noexcept {
     send_state& state = send.state.send;
-    state.local_id = send.owner->send_ids().add(&send);
+    state.local_id = slot_of<request_ids>(*send.owner).sends.add(&send);
     if (state.local_id != 0) return true;
     ucs::log::error(proto_log, "out of memory: a {} of {} bytes is not sent",
                     traits(state.kind).title, state.buffer.length());
@@ -259,12 +262,12 @@ bool assign_id(request& send) noexcept {
 
 void release_id(request& send) noexcept {
     if (send.state.send.local_id != 0) {
-        send.owner->send_ids().remove(std::exchange(send.state.send.local_id, 0));
+        slot_of<request_ids>(*send.owner).sends.remove(std::exchange(send.state.send.local_id, 0));
     }
 }
 
 request* find_send(worker& owner, std::uint64_t id) noexcept {
-    request** found = owner.send_ids().find(id);
+    request** found = slot_of<request_ids>(owner).sends.find(id);
     return found == nullptr ? nullptr : *found;
 }
 

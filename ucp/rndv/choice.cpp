@@ -6,6 +6,7 @@
 #include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/proto/striped.hpp"
+#include "ucp/proto/tables.hpp"
 
 namespace ucp {
 
@@ -72,7 +73,7 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
     const auto to_be_written = preparation_of(receive, from, uct::memory_user::peer);
     // Registration for writing allows reading as well: if that is known, both are.
     const uct::preparation& least = read ? to_read : to_be_written;
-    const double price = receive.owner->reuse().price_of(least);
+    const double price = slot_of<protocol_tables>(*receive.owner).reuse.price_of(least);
     forecast made;
     if (read) {
         add(made, rndv_method::read, control + read_seconds(lanes, length), to_read, price);
@@ -145,8 +146,10 @@ bool pays_in_place(const request& send, uct::memory_user user) noexcept {
     if (lanes.options->scheme != rndv_scheme::automatic) {
         return lanes.options->scheme != rndv_scheme::put_ppln;
     }
-    const double price = send.owner->reuse().price_of(preparation_for(
-        to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, user));
+    const double price =
+        slot_of<protocol_tables>(*send.owner)
+            .reuse.price_of(preparation_for(to, {const_cast<std::byte*>(buffer), length},
+                                            uct::memory_access::read, user));
     if (price <= 0) return true;
     const double control = control_seconds(lanes);
     const double in_place = user == uct::memory_user::peer

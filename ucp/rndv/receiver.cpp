@@ -7,6 +7,8 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
+#include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/tables.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/read_data.hpp"
 #include "ucs/time/clock.hpp"
@@ -95,7 +97,7 @@ void log_no_memory(const request& receive) noexcept {
 // there is no memory; nothing was requested then.
 bool send_rtr(request& receive, std::uint64_t address, std::uint64_t from) {
     auto& state = receive.as<rndv_recv>();
-    state.local_id = receive.owner->recv_ids().add(&receive);
+    state.local_id = slot_of<request_ids>(*receive.owner).receives.add(&receive);
     if (state.local_id == 0) return false;
     peer& to = receive.via->remote();
     const wire::rtr_header header{state.remote_id,          state.local_id,      address, from,
@@ -184,7 +186,7 @@ double note_rate(const request& receive) {
 
 // Returns the receive that this piece of data belongs to, or nullptr.
 request* find_receive(worker& owner, const wire::data_header& header, std::size_t length) {
-    request** found = owner.recv_ids().find(header.reply);
+    request** found = slot_of<request_ids>(owner).receives.find(header.reply);
     if (found == nullptr) return nullptr;
     const auto& state = (*found)->as<rndv_recv>();
     if (state.awaits != rndv_reply::none) return nullptr;
@@ -200,7 +202,8 @@ void data_arrived(request& receive, std::size_t length) {
     const bool in_host = from.lanes().is_open() && from.lanes().am_attr().reach == uct::scope::host;
     if (state.outcome == UCS_OK && state.started != 0) {
         const double took = note_rate(receive);
-        if (in_host) receive.owner->streaming().observe(state.info.length, took);
+        if (in_host)
+            slot_of<protocol_tables>(*receive.owner).streaming.observe(state.info.length, took);
     }
     finish_receive(receive, state.outcome);
 }
@@ -307,7 +310,7 @@ void end_read(request& receive, ucs_status_t status) {
 void confirm_read(request& receive, ucs_status_t status) {
     auto& state = receive.as<rndv_recv>();
     if (state.confirm) {
-        state.local_id = receive.owner->recv_ids().add(&receive);
+        state.local_id = slot_of<request_ids>(*receive.owner).receives.add(&receive);
         if (state.local_id != 0) {
             state.outcome = status;
             state.awaits = rndv_reply::confirmed;
@@ -355,7 +358,7 @@ void on_confirmed(request& receive, ucs_status_t status) {
 }
 
 void on_atp(worker& owner, const wire::atp_header& header) {
-    request** found = owner.recv_ids().find(header.reply);
+    request** found = slot_of<request_ids>(owner).receives.find(header.reply);
     const rndv_reply awaited =
         found == nullptr ? rndv_reply::none : (*found)->as<rndv_recv>().awaits;
     const ucs_status_t status = wire::known_status(header.status);
@@ -413,7 +416,7 @@ void rndv_abandon(request& receive) {
 }
 
 void rndv_request_ended(worker& owner, std::uint64_t reply, bool is_stopped) {
-    request** const found = is_stopped ? owner.recv_ids().find(reply) : nullptr;
+    request** const found = is_stopped ? slot_of<request_ids>(owner).receives.find(reply) : nullptr;
     if (found == nullptr || (*found)->as<rndv_recv>().awaits != rndv_reply::written) return;
     request& receive = **found;
     if (receive.state.recv.holds != nullptr) {

@@ -10,6 +10,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/proto/tables.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/tag/matcher.hpp"
@@ -233,7 +234,7 @@ void tag_matcher::finish_assembly(const assembly& done) {
         receiver->via->remote().lanes().is_open() &&
         receiver->via->remote().lanes().am_attr().reach == uct::scope::host) {
         const double took = static_cast<double>(ucs::time::now() - done.started) * 1e-9;
-        owner_.streaming().observe(done.total - done.first, took);
+        slot_of<protocol_tables>(owner_).streaming.observe(done.total - done.first, took);
     }
     if (done.stored != nullptr) done.stored->unfinished = nullptr;
     if (receiver != nullptr) finish_receive(*receiver, receiver->state.recv.outcome);

@@ -7,6 +7,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/tables.hpp"
 #include "ucp/wireup/explain.hpp"
 
 namespace ucp::wireup {
@@ -135,8 +136,8 @@ lane_selection lane_setup::select(const address::worker_address& remote,
 
 void lane_setup::choose_protocols() {
     const peer_lanes& lanes = peer_.lanes();
-    protocols_ = &peer_.owner().protocols(lanes.am_attr(),
-                                          lanes.rma() != nullptr ? &lanes.rma_attr() : nullptr);
+    protocols_ = &slot_of<protocol_tables>(peer_.owner())
+                      .find(lanes.am_attr(), lanes.rma() != nullptr ? &lanes.rma_attr() : nullptr);
 }
 
 void lane_setup::choose_protocols_again() noexcept {

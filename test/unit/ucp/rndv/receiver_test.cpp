@@ -6,6 +6,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/proto/request_ids.hpp"
 #include "ucp/rma/wire.hpp"
 
 namespace {
@@ -149,7 +150,7 @@ TEST_CASE("an aborted receive ends when the peer writes into it no more") {
     in.settle();
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_CANCELED);
-    CHECK(in.worker->recv_ids().size() == 0);
+    CHECK(ucp::slot_of<ucp::request_ids>(*in.worker).receives.size() == 0);
     CHECK(in.worker->peers().size() == 0);
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("a receive waits for confirmation if the memory that it read may have 
     const std::array statuses{UCS_OK, UCS_ERR_CONNECTION_RESET, UCS_ERR_CANCELED};
     CHECK(received.status == statuses[static_cast<std::size_t>(ending)]);
     CHECK(into == from);
-    CHECK(in.worker->recv_ids().size() == 0);
+    CHECK(ucp::slot_of<ucp::request_ids>(*in.worker).receives.size() == 0);
 }
 
 TEST_CASE("a part that the sender could not write is read, and later messages are read as well") {

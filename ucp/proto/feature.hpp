@@ -1,0 +1,17 @@
+// The choice of protocols as a feature of ucp/features.
+#pragma once
+
+#include "ucp/core/events.hpp"
+#include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/tables.hpp"
+
+namespace ucp {
+
+// Reactions to events of the core.
+struct proto_feature {
+    static void on(const events::everything_polled& event) {
+        slot_of<protocol_tables>(event.owner).update_if_outdated();
+    }
+};
+
+}  // namespace ucp

@@ -1,0 +1,47 @@
+#include "ucp/proto/tables.hpp"
+
+#include <cstdio>
+#include <new>
+
+#include "ucp/core/worker.hpp"
+#include "ucp/log/log.hpp"
+
+namespace ucp {
+
+protocol_tables::protocol_tables(worker& owner) noexcept
+    : streaming(owner.owner().costs().copy_cached / 2), owner_(owner) {}
+
+const protocol_table& protocol_tables::find(const uct::iface_attr& am, const uct::iface_attr* rma) {
+    for (const known_table& known : all_) {
+        if (known.am == &am && known.rma == rma) return *known.table;
+    }
+    const context& owner = owner_.owner();
+    const lane_set lanes{&am, rma, &owner.costs(), &owner.options(), streaming.used()};
+    all_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
+    if (owner.options().proto_info == protocol_pages::all) {
+        const std::string text = all_.back().table->explain(owner.params().features);
+        std::fprintf(stderr, "# protocols of worker %s\n%s", owner_.params().name.c_str(),
+                     text.c_str());
+    }
+    return *all_.back().table;
+}
+
+void protocol_tables::update_if_outdated() {
+    if (!streaming.outdated()) return;
+    streaming.adopt();
+    const context& owner = owner_.owner();
+    try {
+        for (known_table& known : all_) {
+            *known.table = protocol_table(
+                {known.am, known.rma, &owner.costs(), &owner.options(), streaming.used()});
+        }
+    } catch (const std::bad_alloc&) {
+        // Outdated tables cost time and nothing else.
+        ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
+    }
+    owner_.endpoints().for_each([](ep& each) { each.refresh_protocols(); });
+    ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
+                    streaming.used() * 1e-9);
+}
+
+}  // namespace ucp

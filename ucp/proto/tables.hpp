@@ -1,0 +1,39 @@
+// The protocol tables of a worker.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ucp/core/slots.hpp"
+#include "ucp/proto/reuse_history.hpp"
+#include "ucp/proto/selection.hpp"
+#include "ucp/proto/stream_rate.hpp"
+
+namespace ucp {
+
+// Slot of a worker: one table for each pair of lanes, and what was observed for the choice of
+// protocols. Owner context.
+class protocol_tables {
+public:
+    explicit protocol_tables(worker& owner) noexcept;
+
+    // Returns the table for a pair of lanes; `rma` may be nullptr.
+    const protocol_table& find(const uct::iface_attr& am, const uct::iface_attr* rma);
+    // Makes all tables anew if `streaming` has changed much.
+    void update_if_outdated();
+
+    reuse_history reuse;
+    stream_rate streaming;
+
+private:
+    struct known_table {
+        const uct::iface_attr* am;
+        const uct::iface_attr* rma;
+        std::unique_ptr<protocol_table> table;
+    };
+
+    worker& owner_;
+    std::vector<known_table> all_;
+};
+
+}  // namespace ucp
