@@ -39,12 +39,15 @@ struct entry {
 // prove that a number is its own, and cannot make a key for the number of another worker.
 [[nodiscard]] std::uint64_t uid_of(const ucs::security::public_key& identity) noexcept;
 
+// Flag of an address: its network interfaces without paired lanes serve connection data only.
+inline constexpr std::uint32_t network_only_connects = 1U << 0;
+
 // All information that an address gives to a peer. Plain value.
 struct worker_address {
     // Key by which connection messages from and to the worker are authenticated, see
     // ucp/wireup/proof.hpp.
     ucs::security::public_key identity{};
-    std::uint32_t flags = 0;  // defined by wireup; transmitted unchanged
+    std::uint32_t flags = 0;
     std::string name;
     std::vector<entry> entries;
 

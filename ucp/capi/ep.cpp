@@ -6,6 +6,7 @@
 #include "ucp/capi/private_flags.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/arch/fence.hpp"
 
@@ -66,7 +67,7 @@ ucs::result<ep*> make(worker& owner, const ucp_ep_params_t& params) {
     if (!has(UCP_EP_PARAM_FIELD_REMOTE_ADDRESS) || params.address == nullptr) {
         return refuse("ucp_ep_create", "params.address is missing");
     }
-    return owner.create_ep(params.address, read(params));
+    return wireup::create_ep(owner, params.address, read(params));
 }
 
 ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {

@@ -6,6 +6,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -404,7 +405,9 @@ void ep_part::on_state(wireup::state now) noexcept {
 
 ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params& params) {
     manager& parent = manager_of(owner);
-    peer& nobody = owner.add_unknown_peer();
+    // A client does not know its server's worker yet. The placeholder's public key is all zeros,
+    // which no worker has.
+    peer& nobody = owner.peers().add_passing({}, {});
     const peer_use kept(nobody);
     ep* made = &ep::make(owner, nobody, parent.next_number());
     made->adopt(params, std::string(params.name));
@@ -430,7 +433,7 @@ std::optional<ucs::security::public_key> claimed_identity(worker& owner, const c
     if (!address) return std::nullopt;
     const auto packed =
         std::span<const std::byte>(request.address).first(*address::packed_length(request.address));
-    if (owner.is_false_own_address(address->identity, packed)) {
+    if (wireup::is_false_own_address(owner, address->identity, packed)) {
         owner.rejected().warn(wireup_log,
                               "a client at {} came with this worker's own key and an address that "
                               "is neither of its two: refused",

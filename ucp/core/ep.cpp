@@ -13,6 +13,7 @@
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucp/wireup/requests.hpp"
 
 namespace ucp {
 
@@ -262,7 +263,7 @@ void ep::connect() {
     if (!ensure_lanes(wireup::pairs::allowed)) return;
     if (socket_ == nullptr && remote_->identity().is_self() && !no_loopback_) {
         remote_id_ = id_;
-        if (!owner_.grants_credits()) remote_->credits().begin_without();
+        if (!wireup::grants_credits(owner_)) remote_->credits().begin_without();
         enter(state::ready);
         become_ready();
         return;
@@ -271,7 +272,7 @@ void ep::connect() {
 }
 
 void ep::ask_for_connection() {
-    owner_.repeater().add(*this);
+    slot_of<wireup::requests>(owner_).repeater.add(*this);
     if (socket_ == nullptr) {
         wireup::send_request(*this);
     } else {
@@ -288,7 +289,7 @@ void ep::connect_again() {
 
 void ep::repeat_request() {
     if (!remote_->pairing().is_open() && state_ == state::requested) {
-        owner_.repeater().add(*this);
+        slot_of<wireup::requests>(owner_).repeater.add(*this);
         remote_->pairing().repeat_request();
     } else {
         connect_again();

@@ -6,8 +6,9 @@
 #include "ucs/type/status.h"
 
 namespace uct {
+class ep;
 class iface;
-}
+}  // namespace uct
 
 namespace ucp {
 
@@ -29,9 +30,10 @@ struct interface_opened {
     uct::iface& iface;
 };
 
-// All interfaces of the worker are open.
+// All interfaces of the worker are open. The feature sets the status if the worker cannot use them.
 struct worker_opened {
     worker& owner;
+    ucs_status_t& status;
 };
 
 // Begin and end of the part of progress that not every call runs. The feature sets `again` if the
@@ -83,6 +85,29 @@ struct worker_idle {
 struct limits_checked {
     worker& owner;
     unsigned& failed;
+};
+
+// An interface has lost a lane to the peer.
+struct lane_failed {
+    peer& to;
+    uct::ep& lane;
+    ucs_status_t status;
+};
+
+// Sends that waited for the peer may continue, see worker::resume_later.
+struct peer_resumed {
+    peer& ready;
+};
+
+// Nothing uses the peer object any more. The feature sets `is_needed` if it must stay.
+struct peer_unused {
+    peer& unused;
+    bool& is_needed;
+};
+
+// A peer object that nothing used was destroyed, and the worker lives on.
+struct peer_destroyed {
+    worker& owner;
 };
 
 // The program has taken over the endpoint or given it up, or an endpoint that it has not asked for

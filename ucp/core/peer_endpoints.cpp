@@ -27,20 +27,6 @@ ep* peer_endpoints::first_unowned() noexcept {
     return nullptr;
 }
 
-ep* peer_endpoints::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept {
-    ep* found = nullptr;
-    const auto [first, last] = all_.equal_range(number);
-    for (auto each = first; each != last; ++each) {
-        const wireup::state current = each->connection();
-        // The request is a repeated one: the peer changed its lane, or had no reply for long. An
-        // endpoint that was closed meanwhile has replied already.
-        const bool answered = current == wireup::state::ready || current == wireup::state::closing;
-        if (answered && each->remote_id() == remote_ep) return &*each;
-        if (wireup::is_waiting(current) && found == nullptr) found = &*each;
-    }
-    return found;
-}
-
 // Endpoints that are over need no lane, although they may wait for room for their final message.
 bool peer_endpoints::is_any_wanted() const noexcept {
     return std::any_of(all_.begin(), all_.end(),

@@ -29,10 +29,10 @@ public:
     // nullptr.
     [[nodiscard]] ep* first_unowned() noexcept;
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
-    // Returns our endpoint that a request of the peer belongs to: the one with the same number that
-    // is not connected yet, or the one that an earlier copy of the request made. nullptr: a new
-    // endpoint is needed.
-    [[nodiscard]] ep* find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept;
+    // Returns the first and the last of the endpoints with this number.
+    [[nodiscard]] auto with_number(std::uint64_t number) noexcept {
+        return all_.equal_range(number);
+    }
     // Returns whether an endpoint needs lanes.
     [[nodiscard]] bool is_any_wanted() const noexcept;
     [[nodiscard]] bool is_any_established() const noexcept;

@@ -9,7 +9,6 @@
 #include "ucp/core/distance.hpp"
 #include "ucp/core/events.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/wireup/messages.hpp"
 
 namespace ucp {
 
@@ -23,46 +22,11 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& parent,
         if (const ucs_status_t status = made->join_event_set(); status != UCS_OK) return status;
     }
     made->pack_addresses();
-    if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
-    publish(events::worker_opened{*made});
+    ucs_status_t usable = UCS_OK;
+    publish(events::worker_opened{*made, usable});
+    if (usable != UCS_OK) return usable;
     made->show();
     return made;
-}
-
-// Checks that connection messages fit into one message of each transport, so that no state is kept
-// for them.
-ucs_status_t worker::check_message_sizes() {
-    const std::size_t needed =
-        sizeof(wire::wireup_header) + full_address_.size() + longest_pair_request();
-    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
-        if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
-            continue;
-        const std::size_t longest = interfaces_[i]->attr().max_bcopy;
-        if (longest >= needed) continue;
-        const uct::resource& where = context_.resources()[i].where;
-        ucs::log::error(
-            core_log,
-            "messages of {}/{} are too short to connect: {} bytes, {} are needed; use a "
-            "larger segment size",
-            where.transport, where.device, longest, needed);
-        return UCS_ERR_INVALID_PARAM;
-    }
-    return UCS_OK;
-}
-
-// Returns the longest description of lanes in a pair request.
-std::size_t worker::longest_pair_request() const {
-    constexpr std::size_t lengths = 6;
-    std::size_t longest = 0;
-    std::size_t lanes = 0;
-    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
-        if (interfaces_[i] == nullptr || interfaces_[i]->attr().connection_length == 0) continue;
-        const uct::iface_attr& attr = interfaces_[i]->attr();
-        ++lanes;
-        longest = std::max(longest, lengths + context_.resources()[i].where.transport.size() +
-                                        2 * attr.address_length + attr.connection_length);
-    }
-    return longest * std::min(lanes, context_.options().rails());
 }
 
 worker::worker(const context& parent, const worker_params& params,
@@ -76,7 +40,6 @@ worker::worker(const context& parent, const worker_params& params,
       uid_(address::uid_of(identity_.public_half())),
       events_(std::move(events)),
       keepalive_(*events_, parent.options()),
-      repeater_(*events_, keepalive_.interval()),
       view_(std::make_shared<worker_view>(params.name, params.thread_mode,
                                           [loop = events_.get()] { loop->wake(); })) {}
 
@@ -146,15 +109,15 @@ ucs_status_t worker::open_interfaces() {
         uct::iface& fresh = *interfaces_[i];
         extra_latencies_[i] += connection_fetch_seconds(fresh.attr().connections_at_hand,
                                                         context_.params().estimated_eps);
-        wireup::listen(*this, fresh);
         publish(events::interface_opened{*this, fresh});
-        fresh.set_error_handler({[](void* arg, uct::ep& failed, ucs_status_t status) {
-                                     auto& self = *static_cast<worker*>(arg);
-                                     const auto found = self.lanes_.find(&failed);
-                                     if (found != self.lanes_.end())
-                                         found->second->setup().lane_failed(failed, status);
-                                 },
-                                 this});
+        fresh.set_error_handler(
+            {[](void* arg, uct::ep& failed, ucs_status_t status) {
+                 auto& self = *static_cast<worker*>(arg);
+                 const auto found = self.lanes_.find(&failed);
+                 if (found != self.lanes_.end())
+                     publish(events::lane_failed{*found->second, failed, status});
+             },
+             this});
         if (is_home(i)) activate(i);
         ++opened;
     }
@@ -264,21 +227,12 @@ unsigned worker::fail_for_limit(const shared_limit& limit, peer_table::share_get
     return 1;
 }
 
-bool worker::grants_credits() const noexcept {
-    bool granted = true;
-    publish(events::credits_sought{*this, granted});
-    return granted;
-}
-
 unsigned worker::resume_peers() {
     unsigned count = 0;
     while (!resuming_peers_.empty()) {
         peer& ready = resuming_peers_.front();
         resuming_peers_.pop_front();
-        for (auto next = ready.striped.begin(); next != ready.striped.end();)
-            (next++)->resume();
-        ready.deferred().resume();
-        ready.setup().connect_handed_over();
+        publish(events::peer_resumed{ready});
         ++count;
     }
     return count;
@@ -329,7 +283,7 @@ void worker::pack_addresses() {
     const auto& resources = context_.resources();
     if (std::any_of(resources.begin(), resources.end(),
                     [](const usable_resource& each) { return each.only_connects; })) {
-        address.flags |= wireup::network_only_connects;
+        address.flags |= address::network_only_connects;
     }
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr) continue;
@@ -384,12 +338,6 @@ std::vector<std::uint64_t> worker::living_connections() const {
     return all;
 }
 
-std::string worker::sender_behind(std::uint64_t connection) const {
-    const peer* const known = peers_.find_behind(connection);
-    if (known == nullptr) return fmt::format("the sender of connection {}", connection);
-    return fmt::format("worker {:x} ({})", known->uid(), known->lanes().peer_name());
-}
-
 void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
     for (const auto& each : interfaces_)
         if (each != nullptr && each->end_connection(connection, status)) break;
@@ -398,103 +346,6 @@ void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
         behind->connection = 0;
         behind->fail_alive(status);
     }
-}
-
-peer& worker::intern_asking(const ucs::security::public_key& identity,
-                            std::span<const std::byte> packed) {
-    const bool is_new = peers_.find(identity, packed) == nullptr;
-    if (is_new) make_room_for_uninvited();
-    peer& asking = peers_.intern(identity, peer_identity::source::given, packed);
-    if (is_new) asking.uninvited.set_stranger(true);
-    return asking;
-}
-
-bool worker::is_false_own_address(const ucs::security::public_key& identity,
-                                  std::span<const std::byte> packed) const noexcept {
-    return identity == identity_.public_half() && !std::ranges::equal(packed, full_address_) &&
-           !std::ranges::equal(packed, net_address_);
-}
-
-ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
-    const auto length = address::packed_length(packed_address);
-    if (!length) return length.status();
-    const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
-    const auto parsed = address::parse(bytes);
-    if (!parsed) return parsed.status();
-    if (is_false_own_address(parsed->identity, bytes)) {
-        unreachable_.error(wireup_log,
-                           "an address with this worker's own key is neither of its two addresses: "
-                           "it was modified");
-        return UCS_ERR_INVALID_ADDR;
-    }
-    std::string name(params.name);
-    peer* to = &peers_.intern(parsed->identity, peer_identity::source::given, bytes);
-    const peer_use kept(*to);
-    ep* made = params.apart ? nullptr : to->endpoints().first_unowned();
-    if (made == nullptr || to->identity().is_self()) {
-        const std::uint64_t number = params.apart
-                                         ? peer_endpoints::first_apart_number | 2 * apart_numbers_++
-                                         : to->endpoints().next_number();
-        made = &ep::make(*this, *to, number);
-    }
-    made->adopt(params, std::move(name));
-    return made;
-}
-
-ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
-                   std::span<const std::byte> address) {
-    const auto parsed = address::parse(address, &rejected_);
-    if (!parsed) return nullptr;
-    if (parsed->uid() != request.uid) {
-        rejected_.warn(wireup_log,
-                       "a connection request of worker {:x} with the address of worker {:x} was "
-                       "dropped",
-                       request.uid, parsed->uid());
-        return nullptr;
-    }
-    if (request.peer_ep_or_number >= peer_endpoints::first_socket_number) {
-        rejected_.warn(wireup_log,
-                       "worker {:x} asked for an endpoint that belongs to a client by socket "
-                       "address: the request was dropped",
-                       request.uid);
-        return nullptr;
-    }
-    if (!request_order_.take(parsed->identity, request.order())) {
-        // The sender repeats the request with a new number if it still waits.
-        ucs::log::debug(wireup_log,
-                        "a connection request of worker {:x} that is older than its last one was "
-                        "dropped",
-                        request.uid);
-        return nullptr;
-    }
-    // Two endpoints of one worker that connect to each other (NO_LOOPBACK) pair up.
-    const bool is_apart = peer_endpoints::is_apart(request.peer_ep_or_number);
-    const std::uint64_t number =
-        request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
-    peer* from = &intern_asking(parsed->identity, address);
-    const peer_use kept(*from);
-    ep* accepted = from->endpoints().find_for_request(number, remote_ep);
-    if (accepted == nullptr) {
-        if (!may_have_one_more(*from)) {
-            refuse(evidence::proof, request, address, wire::end_reason::too_many);
-            return nullptr;
-        }
-        make_room_for_endpoint(*from);
-        accepted = &ep::make(*this, *from, number);
-        accepted->mark_uninvited();
-        if (!is_apart) from->endpoints().offer(*accepted);
-    }
-    // ep::ensure_lanes is not used here: an endpoint of the program does not fail because of a
-    // request, but tries again when it is used. The peer's request came without paired lanes, so
-    // the reply uses none.
-    if (accepted->connection() == wireup::state::idle &&
-        from->setup().connect(wireup::pairs::excluded) != UCS_OK) {
-        // A repeated request must not find this endpoint any more.
-        if (!accepted->owned_by_user()) accepted->handle(wireup::event::local_close);
-        return nullptr;
-    }
-    from->setup().note_lanes();
-    return accepted;
 }
 
 void worker::destroy_later(ep& done) {
@@ -521,23 +372,13 @@ unsigned worker::empty_trash() {
     while (!trash_peers_.empty()) {
         peer* gone = &trash_peers_.front();
         trash_peers_.pop_front();
-        if (gone->is_held() || gone->pairing().notify_before_destruction())
-            continue;  // the peer is in use again
-        const std::unique_ptr<wireup::postponed_request> postponed =
-            gone->pairing().take_postponed();
+        bool is_needed = gone->is_held();  // the peer is in use again
+        if (!is_needed) publish(events::peer_unused{*gone, is_needed});
+        if (is_needed) continue;
         peers_.erase(*gone);
-        if (postponed != nullptr && !ending_) answer_postponed(*postponed);
+        if (!ending_) publish(events::peer_destroyed{*this});
     }
     return 0;
-}
-
-void worker::answer_postponed(const wireup::postponed_request& postponed) noexcept {
-    try {
-        wireup::take_pair_request(*this, postponed.header, postponed.body);
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
-                        postponed.header.uid);
-    }
 }
 
 void worker::fail_later(peer& failing) noexcept {

@@ -18,9 +18,6 @@
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/core/worker_view.hpp"
-#include "ucp/wireup/repeater.hpp"
-#include "ucp/wireup/request_order.hpp"
-#include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
 #include "ucs/log/throttle.hpp"
@@ -75,8 +72,6 @@ public:
     }
     void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
-    // Returns whether senders get credits for eager messages now.
-    [[nodiscard]] bool grants_credits() const noexcept;
     // Access to registered memory on behalf of peers.
     [[nodiscard]] mem::memory_accessor& accessor() noexcept { return accessor_; }
 
@@ -112,21 +107,7 @@ public:
     }
 
     // --- endpoints and peers ---
-    ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
     [[nodiscard]] endpoint_table& endpoints() noexcept { return endpoints_; }
-    [[nodiscard]] wireup::request_order& requests_in_order() noexcept { return request_order_; }
-    // Returns the endpoint that belongs to the peer's request, and makes it if there is none.
-    // `remote_ep`: the id of the peer's endpoint, which the request hides.
-    ep* accept(const wire::wireup_header& request, std::uint64_t remote_ep,
-               std::span<const std::byte> address);
-    // Refuses a message. The sender of a request, reply or bind learns that its endpoint has no
-    // counterpart at this worker; the sender of a pair request, that the worker is not here. Any
-    // process may send such messages, so only few senders are refused at the same time; the others
-    // repeat their request (worker_refusals.cpp).
-    enum class evidence : std::uint8_t { none, proof };  // that the sender made the message
-    void refuse(evidence from, const wire::wireup_header& unwanted,
-                std::span<const std::byte> address,
-                wire::end_reason reason = wire::end_reason::unspecified);
     // Destroys an endpoint or peer at the end of the current progress, because callers may still
     // use it.
     void destroy_later(ep& done);
@@ -136,40 +117,20 @@ public:
     // Continues deferred sends to the peer with the next progress, see
     // ucp/proto/deferred_sends.cpp.
     void resume_later(peer& ready) noexcept;
-    // Serves a pair request that a peer object had postponed.
-    void answer_postponed(const wireup::postponed_request& postponed) noexcept;
     // Registers the peer that a lane belongs to; nullptr: the lane is being closed.
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
-    [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // The peers by public key and address.
     [[nodiscard]] peer_table& peers() noexcept { return peers_; }
-    // Returns the peer that sent a proven request, see peer_table::intern. If the peer is new,
-    // others may have to make room for it.
-    peer& intern_asking(const ucs::security::public_key& identity,
-                        std::span<const std::byte> packed);
-    // Returns whether the key is this worker's own but the address is none of its two. No peer
-    // proves an address to the worker itself, so the worker compares it.
-    [[nodiscard]] bool is_false_own_address(const ucs::security::public_key& identity,
-                                            std::span<const std::byte> packed) const noexcept;
     // --- connections of interfaces, see uct::iface::connection_of ---
     // Returns the connection of a message that is being delivered; 0: not known.
     [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
     // Returns the open connections of all interfaces, sorted. May throw std::bad_alloc.
     [[nodiscard]] std::vector<std::uint64_t> living_connections() const;
-    // Name of the sender, for display.
-    [[nodiscard]] std::string sender_behind(std::uint64_t connection) const;
     // Ends a connection: nothing more is received over it, and the endpoints to its sender fail.
     // Must not be called within the progress of an interface.
     void end_connection(std::uint64_t connection, ucs_status_t status);
 
-    // --- listeners and endpoints by socket address (ucp/cm) ---
-    // Makes the placeholder peer of a client that does not know its server's worker yet.
-    [[nodiscard]] peer& add_unknown_peer();
-    // Handles a server's bind at its client: the client has the server's worker as its peer from
-    // then on. Makes no lanes. Returns false if the client failed, because the address is malformed
-    // or another worker's.
-    bool bind(ep& client, const wire::wireup_header& header, std::span<const std::byte> address);
     // Makes the next progress look everywhere and wakes a sleeping thread.
     void request_full_progress() noexcept {
         look_everywhere();
@@ -247,24 +208,12 @@ protected:
     void end() noexcept;
 
 private:
-    // Returns whether the limit for one peer allows its requests to make another endpoint.
-    [[nodiscard]] bool may_have_one_more(const peer& asking) noexcept;
-    // Ends endpoints of other peers if all peers together have too many. For a new peer, room for
-    // its first endpoint was made when the peer came.
-    void make_room_for_endpoint(const peer& asking) noexcept;
-    void make_room_for_uninvited() noexcept;
-    void end_one_uninvited(bool only_with_descriptor) noexcept;
-    // Returns the temporary peer for refusing a worker that is not known otherwise. nullptr: the
-    // limit of workers that are being refused is reached.
-    [[nodiscard]] peer* passing_peer(evidence from, const ucs::security::public_key& identity,
-                                     std::span<const std::byte> packed);
     // Makes a worker with the slots of all features (ucp/features).
     static std::unique_ptr<worker> make(const context& parent, const worker_params& params,
                                         std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
     void show();
-    [[nodiscard]] ucs_status_t check_message_sizes();
     // Not inlined, to keep calls that find nothing short. `found` is the number of events that this
     // call of progress has found already.
     [[gnu::noinline]] unsigned progress_slow(unsigned found);
@@ -286,7 +235,6 @@ private:
     void set_turns();
     [[nodiscard]] bool is_home(std::size_t resource) const noexcept;
     [[nodiscard]] bool is_polled(const uct::iface& iface) const noexcept;
-    [[nodiscard]] std::size_t longest_pair_request() const;
 
     // The event loop (new connections, liveness) is polled once in so many calls of progress.
     static constexpr unsigned event_turns = 128;
@@ -298,9 +246,8 @@ private:
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
     bool memory_lanes_ = false;  // lanes that are polled by memory loads are in use
-    std::uint64_t apart_numbers_ = 0;
-    bool asleep_ = false;    // since arm(), until the first event
-    unsigned sleepers_ = 0;  // threads in ucp/wakeup
+    bool asleep_ = false;        // since arm(), until the first event
+    unsigned sleepers_ = 0;      // threads in ucp/wakeup
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
     unsigned slow_turn_ = 1;
@@ -313,7 +260,6 @@ private:
     request_pool requests_;
     ucs::datastruct::list<request, &request::active_hook> ended_;
     endpoint_table endpoints_;
-    wireup::request_order request_order_;
     mem::memory_accessor accessor_;
 
     ucs::log::throttle rejected_;
@@ -328,7 +274,6 @@ private:
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
     keepalive keepalive_;
-    wireup::request_repeater repeater_;
     const std::shared_ptr<worker_view> view_;
     std::unique_ptr<ucs::vfs::daemon_listener> daemon_listener_;
     std::vector<std::unique_ptr<uct::iface>>
@@ -338,11 +283,6 @@ private:
     std::vector<std::byte> net_address_;
     uninvited_peers uninvited_{uninvited_limits::of_process()};
     peer_table peers_{*this};
-    // Temporary peers for refusing unknown workers, the oldest first: index 0 for senders without
-    // proof, 1 for those with.
-    using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
-    std::array<refused_list, 2> refused_peers_;
-    ucs::log::throttle dropped_refusals_;
     shared_limit waiting_{ucs::sys::peer_memory_limit()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource

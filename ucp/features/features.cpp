@@ -86,6 +86,8 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
+template wireup::requests& slot_of(const worker&) noexcept;
+template wireup::refusals& slot_of(const worker&) noexcept;
 template request_ids& slot_of(const worker&) noexcept;
 template protocol_tables& slot_of(const worker&) noexcept;
 template rndv_rates& slot_of(const worker&) noexcept;
@@ -116,6 +118,10 @@ template void publish(const events::credits_requested&);
 template void publish(const events::sends_deferred&);
 template void publish(const events::descriptors_polled&);
 template void publish(const events::everything_polled&);
+template void publish(const events::lane_failed&);
+template void publish(const events::peer_resumed&);
+template void publish(const events::peer_unused&);
+template void publish(const events::peer_destroyed&);
 template void publish(const events::work_sought&);
 template void publish(const events::endpoints_ended&);
 template void publish(const events::worker_idle&);

@@ -10,6 +10,7 @@
 #include "ucp/stream/feature.hpp"
 #include "ucp/tag/feature.hpp"
 #include "ucp/wakeup/feature.hpp"
+#include "ucp/wireup/feature.hpp"
 
 namespace ucp::features {
 
@@ -17,13 +18,14 @@ template<class... Each>
 struct list {};
 
 // Features in the order in which events are delivered.
-using all = list<proto_feature, eager_feature, rndv_feature, rma_feature, tag_feature, am_feature,
-                 stream_feature, cm::feature, wakeup::feature>;
+using all = list<proto_feature, wireup::feature, eager_feature, rndv_feature, rma_feature,
+                 tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<partial_messages, unexpected_rts_messages, ep_stream, peer_arriving, peer_unread,
-                   request_ids, protocol_tables, assembler, rndv_rates, tag_matcher, am_receiver,
-                   worker_streams, cm::connections, wakeup::idling>;
+using slots =
+    list<partial_messages, unexpected_rts_messages, ep_stream, peer_arriving, peer_unread,
+         request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
+         tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

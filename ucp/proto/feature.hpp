@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucp/core/events.hpp"
+#include "ucp/core/peer.hpp"
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/proto/tables.hpp"
 
@@ -11,6 +12,12 @@ namespace ucp {
 struct proto_feature {
     static void on(const events::everything_polled& event) {
         slot_of<protocol_tables>(event.owner).update_if_outdated();
+    }
+    static void on(const events::peer_resumed& event) {
+        auto& striped = event.ready.striped;
+        for (auto next = striped.begin(); next != striped.end();)
+            (next++)->resume();
+        event.ready.deferred().resume();
     }
 };
 

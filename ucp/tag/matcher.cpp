@@ -329,10 +329,21 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         dropped, before - memory_.kept());
 }
 
+namespace {
+
+// Returns the name of the sender, for display.
+std::string sender_behind(worker& owner, std::uint64_t connection) {
+    const peer* const known = owner.peers().find_behind(connection);
+    if (known == nullptr) return fmt::format("the sender of connection {}", connection);
+    return fmt::format("worker {:x} ({})", known->uid(), known->lanes().peer_name());
+}
+
+}  // namespace
+
 // The messages are dropped first. A send that waits for a reply gets none, because its sender
 // learns that the connection ends.
 void tag_matcher::cut_off(const connection_shares::share& worst) {
-    const std::string sender = owner_.sender_behind(worst.connection);
+    const std::string sender = sender_behind(owner_, worst.connection);
     memory_.shares().forget(worst.connection);
     const std::size_t dropped = drop_stored_from(worst.connection);
     owner_.rejected().error(

@@ -5,12 +5,16 @@
 #include <optional>
 #include <vector>
 
+#include "ucp/core/events.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/proof.hpp"
+#include "ucp/wireup/refusals.hpp"
+#include "ucp/wireup/requests.hpp"
 #include "ucp/wireup/wire.hpp"
 
 namespace ucp::wireup {
@@ -79,7 +83,7 @@ wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     type = with_flag(type, wire::over_pair,
                      connects(type) && in_pairs(from.remote().pairing().state()));
     // The peer starts to send as soon as it has this message.
-    type = with_flag(type, wire::no_credits, !from.owner().grants_credits());
+    type = with_flag(type, wire::no_credits, !grants_credits(from.owner()));
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 
@@ -95,7 +99,7 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
                           "worker {:x} asked for worker {:x}, which is not here any more: refused",
                           header.uid, header.peer_uid);
     if (const auto address = address_in(header.type, body))
-        owner.refuse(worker::evidence::none, header, *address);
+        slot_of<refusals>(owner).refuse(evidence::none, header, *address);
 }
 
 // A message that connects makes its endpoint ready, and a ready endpoint needs lanes. Its peer
@@ -109,7 +113,7 @@ bool ensure_lanes(ep& about) {
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
-    ep* accepted = owner.accept(header, facts.ep, address);
+    ep* accepted = accept(owner, header, facts.ep, address);
     if (accepted == nullptr || !ensure_lanes(*accepted)) return;
     accepted->set_remote_id(facts.ep);
     note(*accepted, facts);
@@ -143,11 +147,11 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     // have arrived.
     if (!waits && again && !is_over(client->connection())) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
-        owner.refuse(worker::evidence::proof, header, address);
+        slot_of<refusals>(owner).refuse(evidence::proof, header, address);
         return;
     }
     if (!again) {
-        if (!owner.bind(*client, header, address)) return;
+        if (!bind(owner, *client, header, address)) return;
         client->set_remote_id(facts.ep);
     }
     if (!ensure_lanes(*client)) return;
@@ -170,7 +174,7 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
                           "the connection ends",
                           header.uid);
     served.handle(event::failure, UCS_ERR_REJECTED);
-    owner.refuse(worker::evidence::proof, header, address);
+    slot_of<refusals>(owner).refuse(evidence::proof, header, address);
     return false;
 }
 
@@ -181,7 +185,7 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
     if (gone || (known && answered->remote_id() != facts.ep)) {
         // Either our request outlived its connection, or a repeated request arrived after the peer
         // had closed its end: the endpoint that the request made has no other end.
-        owner.refuse(worker::evidence::proof, header, address);
+        slot_of<refusals>(owner).refuse(evidence::proof, header, address);
         return;
     }
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
@@ -427,7 +431,7 @@ bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) 
 void refuse_unproven(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
     if (header.type != wireup_type::request && header.type != wireup_type::pair) return;
     if (const auto address = address_in(header.type, body))
-        owner.refuse(worker::evidence::none, header, *address);
+        slot_of<refusals>(owner).refuse(evidence::none, header, *address);
 }
 
 // Makes the lanes to the sender anew if an address with its key led them to another process.
@@ -526,6 +530,22 @@ void on_message(void* arg, uct::peer_bytes message) {
                           static_cast<unsigned>(header.type));
 }
 
+// Returns the longest description of lanes in a pair request.
+std::size_t longest_pair_request(const worker& owner) {
+    constexpr std::size_t lengths = 6;
+    std::size_t longest = 0;
+    std::size_t lanes = 0;
+    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
+        if (owner.interface(i) == nullptr || owner.interface(i)->attr().connection_length == 0)
+            continue;
+        const uct::iface_attr& attr = owner.interface(i)->attr();
+        ++lanes;
+        longest = std::max(longest, lengths + owner.owner().resources()[i].where.transport.size() +
+                                        2 * attr.address_length + attr.connection_length);
+    }
+    return longest * std::min(lanes, owner.owner().options().rails());
+}
+
 }  // namespace
 
 void take_pair_request(worker& owner, const wireup_header& header,
@@ -541,10 +561,44 @@ void take_pair_request(worker& owner, const wireup_header& header,
         drop_malformed(owner, header);
         return;
     }
-    peer& from = owner.intern_asking(parsed->identity, request->address);
+    peer& from = intern_asking(owner, parsed->identity, request->address);
     const peer_use kept(from);
     from.pairing().on_request(header, *request, body);
     from.setup().note_lanes();
+}
+
+void answer_postponed(worker& owner, const postponed_request& postponed) noexcept {
+    try {
+        take_pair_request(owner, postponed.header, postponed.body);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
+                        postponed.header.uid);
+    }
+}
+
+bool grants_credits(const worker& owner) noexcept {
+    bool granted = true;
+    publish(events::credits_sought{owner, granted});
+    return granted;
+}
+
+ucs_status_t check_message_sizes(const worker& owner) {
+    const std::size_t needed =
+        sizeof(wireup_header) + owner.address(false).size() + longest_pair_request(owner);
+    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
+        if (owner.interface(i) == nullptr || !owner.interface(i)->attr().ops.has(uct::op::am_bcopy))
+            continue;
+        const std::size_t longest = owner.interface(i)->attr().max_bcopy;
+        if (longest >= needed) continue;
+        const uct::resource& where = owner.owner().resources()[i].where;
+        ucs::log::error(
+            core_log,
+            "messages of {}/{} are too short to connect: {} bytes, {} are needed; use a "
+            "larger segment size",
+            where.transport, where.device, longest, needed);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK;
 }
 
 void log_unreachable(worker& owner, peer& refusing) noexcept {
@@ -562,7 +616,7 @@ void log_unreachable(worker& owner, peer& refusing) noexcept {
 
 void send_request(ep& from) {
     wireup_header header = header_of(from, wireup_type::request, from.number());
-    header.set_order(from.owner().requests_in_order().next());
+    header.set_order(slot_of<requests>(from.owner()).order.next());
     send(from, header, from.owner().address(false));
 }
 

@@ -12,6 +12,8 @@ class worker;
 
 namespace ucp::wireup {
 
+struct postponed_request;
+
 // Sends a connection request: our endpoint and our worker's address.
 void send_request(ep& from);
 // Replies to a request.
@@ -32,6 +34,16 @@ void send_refusal(peer& to, const wire::wireup_header& unwanted, wire::end_reaso
 // Handles a pair request (ucp/wireup/pairing.hpp). Everything in it may be wrong.
 void take_pair_request(worker& owner, const wire::wireup_header& header,
                        std::span<const std::byte> body);
+
+// Serves a pair request that a peer object had postponed.
+void answer_postponed(worker& owner, const postponed_request& postponed) noexcept;
+
+// Returns whether senders get credits for eager messages now.
+[[nodiscard]] bool grants_credits(const worker& owner) noexcept;
+
+// Checks that connection messages fit into one message of each transport, so that no state is kept
+// for them.
+[[nodiscard]] ucs_status_t check_message_sizes(const worker& owner);
 
 // Logs that the process at the peer's address is not the requested worker, or refuses.
 void log_unreachable(worker& owner, peer& refusing) noexcept;

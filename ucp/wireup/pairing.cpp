@@ -395,7 +395,7 @@ void pairing::leave() noexcept {
     owner.peers().forget(peer_);
     const auto postponed = take_postponed();
     const bool has_new_request = postponed != nullptr;
-    if (has_new_request) owner.answer_postponed(*postponed);
+    if (has_new_request) answer_postponed(owner, *postponed);
     try {
         peer* fresh = nullptr;
         const peer_identity& identity = peer_.identity();

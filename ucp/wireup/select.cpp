@@ -61,7 +61,7 @@ const address::entry* reachable_entry(const local_interface& local,
 class selection {
 public:
     selection(const address::worker_address& remote, pairs allowed_pairs)
-        : remote_only_connects_((remote.flags & network_only_connects) != 0),
+        : remote_only_connects_((remote.flags & address::network_only_connects) != 0),
           pairs_(allowed_pairs) {}
 
     void consider(const candidate& each) {

@@ -21,9 +21,6 @@ struct local_interface {
     double extra_latency = 0;    // seconds, see ucp/core/distance.hpp
 };
 
-// Flag of an address: its network interfaces without paired lanes serve connection data only.
-inline constexpr std::uint32_t network_only_connects = 1U << 0;
-
 // Allows or excludes paired lanes, which require an exchange of connection data.
 enum class pairs : std::uint8_t { allowed, excluded };
 

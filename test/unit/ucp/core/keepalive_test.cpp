@@ -4,6 +4,7 @@
 #include "test/support/virtual_time.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
 #include "uct/sim/component.hpp"
@@ -28,8 +29,10 @@ TEST_CASE("the keepalive also watches a peer that connected first") {
     const auto peer_worker = std::move(*ucp::worker::create(*context, {}));
     ucp::ep_params params;
     params.error_mode = GENERATE(UCP_ERR_HANDLING_MODE_PEER, UCP_ERR_HANDLING_MODE_NONE);
-    ucp::ep* const our_ep = *worker->create_ep(peer_worker->address(false).data(), params);
-    ucp::ep* const their_ep = *peer_worker->create_ep(worker->address(false).data(), {});
+    ucp::ep* const our_ep =
+        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
+    ucp::ep* const their_ep =
+        *ucp::wireup::create_ep(*peer_worker, worker->address(false).data(), {});
     CHECK_FALSE(our_ep->remote().watched_hook.is_linked());
     their_ep->handle(ucp::wireup::event::use);
     while (our_ep->connection() != ucp::wireup::state::ready) {
@@ -48,7 +51,8 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     const auto peer_worker = std::move(*ucp::worker::create(*context, {}));
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
-    ucp::ep* const our_ep = *worker->create_ep(peer_worker->address(false).data(), params);
+    ucp::ep* const our_ep =
+        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
     const ucp::peer& remote = our_ep->remote();
     our_ep->handle(ucp::wireup::event::use);
     REQUIRE(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"));
@@ -77,7 +81,8 @@ TEST_CASE("the object tree shows how many peers the keepalive watches, and for h
     };
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
-    ucp::ep* const our_ep = *worker->create_ep(peer_worker->address(false).data(), params);
+    ucp::ep* const our_ep =
+        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
     our_ep->handle(ucp::wireup::event::use);
     while (our_ep->connection() != ucp::wireup::state::ready) {
         worker->progress();

@@ -15,6 +15,7 @@
 #include "ucp/cm/manager.hpp"
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/stream/channel.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucs/vfs/walk.hpp"
 
 namespace {
@@ -76,7 +77,7 @@ TEST_CASE("a peer's name is shown without terminal control characters") {
         "e\xc2\x9b"
         "2J\xe4";
     const std::vector<std::byte> address = ucp::address::pack(named, false);
-    const ucp::ep& made = **in.worker->create_ep(address.data(), {});
+    const ucp::ep& made = **ucp::wireup::create_ep(*in.worker, address.data(), {});
     const std::string shown =
         "gr\xc3\xb6\xc3\x9f"
         "e\\xc2\\x9b2J\\xe4";

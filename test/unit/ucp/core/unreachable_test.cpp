@@ -5,6 +5,7 @@
 #include "test/support/log_capture.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "uct/sim/component.hpp"
 
 namespace {
@@ -55,7 +56,7 @@ TEST_CASE("the line about an unreachable worker lists every transport with its r
     ucp::address::worker_address nowhere;
     nowhere.identity[1] = std::byte{0x90};  // uid 9000
     nowhere.name = "far away";
-    auto ep = (*worker)->create_ep(ucp::address::pack(nowhere, false).data(), {});
+    auto ep = ucp::wireup::create_ep(**worker, ucp::address::pack(nowhere, false).data(), {});
     REQUIRE(ep);
     CHECK((*ep)->remote().setup().connect() == UCS_ERR_UNREACHABLE);
     INFO(log.text());

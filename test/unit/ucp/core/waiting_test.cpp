@@ -9,6 +9,8 @@
 #include "ucp/rma/wire.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/refusals.hpp"
 
 namespace {
 
@@ -70,7 +72,7 @@ struct waiting_world : raw_world {
             to.address());
         settle();
         to.read(*this);
-        ucp::ep& made = **worker->create_ep(to.address().data(), {});
+        ucp::ep& made = **ucp::wireup::create_ep(*worker, to.address().data(), {});
         REQUIRE(made.connection() == ucp::wireup::state::ready);
         REQUIRE(made.id() == to.connection_messages().back().ep);
         return made;
@@ -238,7 +240,8 @@ TEST_CASE("the peer object of a refused worker that does not read goes when too 
         const wireup_header unwanted{wireup_type::request, {},  greedy.sender.uid(),
                                      in.worker->uid() + 1, 100, 0};
         for (unsigned i = 0; i < times; ++i)
-            in.worker->refuse(ucp::worker::evidence::none, unwanted, greedy.address());
+            ucp::slot_of<ucp::wireup::refusals>(*in.worker)
+                .refuse(ucp::wireup::evidence::none, unwanted, greedy.address());
         in.settle();
     };
     refuse(100);

@@ -4,6 +4,7 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/proof.hpp"
 
 namespace ucp_test {
@@ -204,7 +205,7 @@ void raw_world::close_by_force(ucp_ep_h endpoint) {
 }
 
 ucp_ep_h raw_world::make_ep() const {
-    return ucp::capi::handle(**worker->create_ep(peer.address().data(), {}));
+    return ucp::capi::handle(**ucp::wireup::create_ep(*worker, peer.address().data(), {}));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "ucp/tag/matcher.hpp"
+#include "ucp/wireup/accept.hpp"
 
 namespace {
 
@@ -83,7 +84,7 @@ ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HAN
     ucp::ep_params params;
     params.error_mode = mode;
     const ucp_ep_h other =
-        ucp::capi::handle(**in.worker->create_ep(in.peer.address().data(), params));
+        ucp::capi::handle(**ucp::wireup::create_ep(*in.worker, in.peer.address().data(), params));
     const ucp_request_param_t plain{};
     const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(other, &plain);
     if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);

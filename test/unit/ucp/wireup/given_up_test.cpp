@@ -10,6 +10,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/rndv/rts.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "uct/sim/paired_component.hpp"
 
@@ -183,7 +184,9 @@ struct world {
         settle();
     }
     // Makes an endpoint of the worker to the peer.
-    [[nodiscard]] ucp::ep& make_ep() { return **worker->create_ep(address().data(), {}); }
+    [[nodiscard]] ucp::ep& make_ep() {
+        return **ucp::wireup::create_ep(*worker, address().data(), {});
+    }
     // Returns the attempt of the worker's pair request, the last message that the peer has
     // received.
     [[nodiscard]] std::uint64_t requested_attempt() const {

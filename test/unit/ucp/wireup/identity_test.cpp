@@ -14,6 +14,7 @@
 #include "ucp/cm/connect.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/stream/wire.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -52,7 +53,7 @@ struct lone_world : raw_world {
     }
 
     [[nodiscard]] ucp::ep& make_ep_to(const bytes& address) const {
-        return **worker->create_ep(address.data(), {});
+        return **ucp::wireup::create_ep(*worker, address.data(), {});
     }
     // The endpoint sends a connection request. Returns the newest request that the peer has
     // received.
@@ -143,7 +144,8 @@ TEST_CASE("a worker is reached after an endpoint was made from its uid with anot
 TEST_CASE(
     "an endpoint with a worker's uid and another key does not disturb the worker's own endpoint") {
     raw_world in({});
-    ucp::ep& wrong = **in.worker->create_ep(with_another_key(in.peer.address()).data(), {});
+    ucp::ep& wrong =
+        **ucp::wireup::create_ep(*in.worker, with_another_key(in.peer.address()).data(), {});
     CHECK(&wrong.remote() != &in.ep().remote());
     wrong.handle(ucp::wireup::event::use);
     in.settle();

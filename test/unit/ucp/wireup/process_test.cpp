@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/base/host.hpp"
@@ -44,7 +45,7 @@ struct two_workers {
 
     // Connects `near` to `far` by this address of `far`.
     ucp::ep& connect(const bytes& address) const {
-        ucp::ep& made = **near->create_ep(address.data(), {});
+        ucp::ep& made = **ucp::wireup::create_ep(*near, address.data(), {});
         made.handle(ucp::wireup::event::use);
         while (made.connection() == state::requested) {
             near->progress();
@@ -60,7 +61,7 @@ struct two_workers {
 TEST_CASE("single copies are used once the kernel has shown the peer's process") {
     if (!cma_works_here()) return;
     const two_workers in;
-    ucp::ep& made = **in.near->create_ep(in.far->address(false).data(), {});
+    ucp::ep& made = **ucp::wireup::create_ep(*in.near, in.far->address(false).data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(made.remote().lanes().rma() == nullptr);
     const ucp::ep& connected = in.connect(in.far->address(false));
@@ -72,7 +73,7 @@ TEST_CASE("an address that names another process leads to no single copy") {
     if (!cma_works_here()) return;
     const two_workers in;
     const bytes address = naming_process(in.far->address(false), ::getppid());
-    ucp::ep& made = **in.near->create_ep(address.data(), {});
+    ucp::ep& made = **ucp::wireup::create_ep(*in.near, address.data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(ucp::wireup::explain(made.remote()).find("it has not shown yet") != std::string::npos);
     made.remote().setup().learn_process({::getpid(), *ucs::sys::start_time(::getpid())});

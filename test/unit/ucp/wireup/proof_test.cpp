@@ -11,6 +11,7 @@
 #include "ucp/address/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/tag/matcher.hpp"
+#include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
 namespace {
@@ -288,7 +289,8 @@ TEST_CASE("an address with a worker's key does not let its author stand between 
     between.reach(*in.victim);
 
     auto mixed = in.mixed_address();
-    ucp::ep& asking = **in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
+    ucp::ep& asking =
+        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {});
     asking.handle(ucp::wireup::event::use);
     in.settle();
     // The peer passes the request on unchanged.
@@ -313,11 +315,13 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
     auto mixed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     mixed.identity = in.worker->identity().public_half();
     const test::log_capture log;
-    const auto made = in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
+    const auto made =
+        ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {});
     CHECK(made.status() == UCS_ERR_INVALID_ADDR);
     CHECK(log.count("this worker's own key", ucs::log::level::error) == 1);
     for (const bool net_only : {false, true}) {
-        const auto own = in.worker->create_ep(in.worker->address(net_only).data(), {});
+        const auto own =
+            ucp::wireup::create_ep(*in.worker, in.worker->address(net_only).data(), {});
         REQUIRE(own.ok());
         (*own)->handle(ucp::wireup::event::use);
         CHECK((*own)->connection() == state::ready);
@@ -335,11 +339,12 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     const raw_peer silent(in.network);
     auto wrong = *ucp::address::parse(std::span<const std::byte>(silent.address()));
     wrong.identity = wanted->identity().public_half();
-    ucp::ep& first = **in.worker->create_ep(ucp::address::pack(wrong, false).data(), {});
+    ucp::ep& first =
+        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(wrong, false).data(), {});
     first.handle(ucp::wireup::event::use);
     in.settle();
     CHECK(first.connection() == state::requested);
-    const ucp::ep& second = **in.worker->create_ep(wanted->address(false).data(), {});
+    const ucp::ep& second = **ucp::wireup::create_ep(*in.worker, wanted->address(false).data(), {});
     CHECK(&second.remote() == &first.remote());
     in.settle();
     CHECK(first.connection() == state::ready);
@@ -356,8 +361,8 @@ TEST_CASE("a peer without lanes is reached by the interfaces that its full addre
     const auto context = make_context({&in.component}, {});
     const auto wanted = make_worker(*context);
     in.drive([&wanted] { return wanted->progress(); });
-    ucp::ep& first = **in.worker->create_ep(wanted->address(true).data(), {});
-    const ucp::ep& second = **in.worker->create_ep(wanted->address(false).data(), {});
+    ucp::ep& first = **ucp::wireup::create_ep(*in.worker, wanted->address(true).data(), {});
+    const ucp::ep& second = **ucp::wireup::create_ep(*in.worker, wanted->address(false).data(), {});
     REQUIRE(&second.remote() == &first.remote());
     first.handle(ucp::wireup::event::use);
     in.settle();
@@ -372,7 +377,8 @@ TEST_CASE("every message that starts a connection corrects a wrong address of it
     const raw_peer elsewhere(in.network);
     auto wrong = *ucp::address::parse(std::span<const std::byte>(elsewhere.address()));
     wrong.identity = *ucp::address::identity_in(wanted.address());
-    const ucp::ep& made = **in.worker->create_ep(ucp::address::pack(wrong, false).data(), {});
+    const ucp::ep& made =
+        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(wrong, false).data(), {});
     const std::vector<std::byte> own = wanted.address();
     const test::log_capture log;
     // The message names an endpoint that is not here, so it has no other effect.
@@ -399,13 +405,14 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
         mixed.entries.front().latency = 0;
         mixed.entries.push_back(own.entries.front());
     }
-    ucp_ep_h handle =
-        ucp::capi::handle(**in.worker->create_ep(ucp::address::pack(mixed, false).data(), {}));
+    ucp_ep_h handle = ucp::capi::handle(
+        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {}));
     // The wrong lanes may exist already, with requests waiting on them.
     const auto has_asked = GENERATE(true, false);
     if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
     in.settle();
-    ucp::ep& victims_ep = **in.victim->create_ep(in.worker->address(false).data(), {});
+    ucp::ep& victims_ep =
+        **ucp::wireup::create_ep(*in.victim, in.worker->address(false).data(), {});
     victims_ep.handle(ucp::wireup::event::use);
     in.settle();
     CHECK(victims_ep.connection() == state::ready);
@@ -539,7 +546,7 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
     in.drive([&] { return sender.progress(); });
     sender.reach(*in.worker);
     const std::vector<std::byte> own = sender.address();
-    const ucp::ep& made = **in.worker->create_ep(own.data(), {});
+    const ucp::ep& made = **ucp::wireup::create_ep(*in.worker, own.data(), {});
     const test::log_capture log;
     for (std::uint64_t i = 0; i < 1000; ++i) {
         const std::vector<std::byte> bad = lengthened(own, static_cast<std::byte>(i));
