@@ -5,8 +5,6 @@
 #ifndef HAWSER_TEST_BENCH_H
 #define HAWSER_TEST_BENCH_H
 
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

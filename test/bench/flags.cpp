@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "tools/common/start_barrier.hpp"
-#include "tools/common/ticks.hpp"
 
 namespace {
 

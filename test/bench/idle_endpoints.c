@@ -1,7 +1,6 @@
 /* Measures the resident memory that idle endpoints add to a process. Each endpoint has a peer of
  * its own in another process. idle_endpoints COUNT PROCESSES */
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "bench.h"
 

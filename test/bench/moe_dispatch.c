@@ -10,7 +10,6 @@
  *   copies              alltoallv; the time includes packing the rows
  *   copies in place     alltoallv of rows that are packed already
  */
-#include <ucg/api/ucg_moe.h>
 
 #include "test/bench/moe_bench.h"
 #include "test/support/moe_tensor.h"

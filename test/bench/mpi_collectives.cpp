@@ -12,7 +12,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +19,6 @@
 #include <vector>
 
 #include "tools/common/start_barrier.hpp"
-#include "tools/common/ticks.hpp"
 
 namespace {
 

@@ -1,5 +1,4 @@
 // Conformance: atomic operations change the right word exactly once, with concurrent users.
-#include <algorithm>
 #include <atomic>
 #include <thread>
 

@@ -1,7 +1,6 @@
 // Conformance: endpoints are created and destroyed at any moment.
 #include <malloc.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "test/conformance/support/suite.hpp"

@@ -1,6 +1,4 @@
 // Conformance: peers vanish, and interfaces close in any order.
-#include <algorithm>
-#include <map>
 
 #include "test/conformance/support/suite.hpp"
 

@@ -1,7 +1,5 @@
 // Conformance: access to memory by keys. Each violation ends its own operation and its own
 // endpoint, changes nothing, and affects no other endpoint.
-#include <algorithm>
-#include <array>
 
 #include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"

@@ -1,9 +1,6 @@
 // Conformance: get_zcopy and put_zcopy move the right bytes and no others.
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <array>
-
 #include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "ucs/memory/mapped.hpp"

@@ -1,6 +1,5 @@
 // Feeds arbitrary bytes to the parser of worker addresses. The first input byte chooses whether
 // header check and checksum are corrected, so that the fuzzer reaches the code behind them.
-#include <algorithm>
 #include <vector>
 
 #include "test/fuzz/program.hpp"

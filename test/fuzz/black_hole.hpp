@@ -2,10 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
-#include <vector>
 
 #include "uct/api/component.hpp"
 #include "uct/base/base_ep.hpp"

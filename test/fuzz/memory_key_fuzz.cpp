@@ -1,5 +1,4 @@
 // Feeds arbitrary bytes to the parser of packed keys, and looks up keys that it accepts.
-#include <algorithm>
 
 #include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"

@@ -1,7 +1,6 @@
 // A hostile client or server of ucx_perftest: arbitrary bytes over the control connection. The
 // first input byte chooses the type of a frame whose content is the rest, or makes the rest a
 // stream of frames.
-#include <algorithm>
 
 #include "test/fuzz/program.hpp"
 #include "tools/common/failure.hpp"

@@ -1,7 +1,6 @@
 // Arbitrary bytes as the address of an RDMA port, as connection data or as a memory key: the
 // parsers must refuse them, or packing must return the same bytes. The first input byte chooses the
 // parser.
-#include <algorithm>
 #include <vector>
 
 #include "test/fuzz/program.hpp"

@@ -2,9 +2,6 @@
 // departures, waits-for replies) while the ranks run barriers. The input is a program of such
 // messages and of calls. The ranks must always be able to cancel, and to destroy their groups.
 #include <cstring>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"

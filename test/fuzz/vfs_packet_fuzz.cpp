@@ -1,6 +1,5 @@
 // Any bytes as a packet between ucx_vfs and a process: first as they come, then behind a right
 // header, of a kind that the first byte chooses.
-#include <algorithm>
 #include <vector>
 
 #include "test/fuzz/program.hpp"

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "test/sim/process.hpp"
 #include "ucp/capi/handles.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <set>
 
 #include "test/sim/model.hpp"
 

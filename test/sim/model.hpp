@@ -1,14 +1,10 @@
 // Records the operations of the simulated programs and checks the library's results.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "test/sim/memory.hpp"
 #include "test/sim/payload.hpp"

@@ -1,11 +1,6 @@
 // One simulated process: a worker, its endpoints, and the program that uses them.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <memory>
-#include <vector>
-
 #include "test/sim/model.hpp"
 #include "test/sim/scenario.hpp"
 #include "test/sim/sockets.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "test/sim/process.hpp"
-#include "test/sim/scenario.hpp"
 #include "test/sim/seeds.hpp"
 #include "test/sim/transports.hpp"
 #include "test/support/identities.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "test/sim/process.hpp"
 #include "ucp/capi/handles.hpp"

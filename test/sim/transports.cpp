@@ -1,7 +1,6 @@
 #include "test/sim/transports.hpp"
 
 #include <span>
-#include <utility>
 
 namespace sim_test {
 

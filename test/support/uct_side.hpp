@@ -1,13 +1,9 @@
 // A worker in a test of a transport: its event loop, its interface, and what arrives there.
 #pragma once
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "uct/api/component.hpp"
 

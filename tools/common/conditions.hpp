@@ -1,9 +1,6 @@
 // The conditions of a measurement, which a reader needs to reproduce it.
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/common/json_writer.hpp"

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <string_view>
 
 #include "tools/common/conditions.hpp"
-#include "tools/common/json_writer.hpp"
 
 namespace tools {
 

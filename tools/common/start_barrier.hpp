@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 #include "tools/common/ticks.hpp"
 #include "ucs/sys/pause.hpp"

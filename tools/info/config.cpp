@@ -1,7 +1,4 @@
 #include <fmt/format.h>
-#include <ucp/api/ucp.h>
-
-#include <string>
 
 #include "tools/common/failure.hpp"
 #include "tools/info/config_filter.hpp"

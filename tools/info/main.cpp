@@ -5,7 +5,6 @@
 
 #include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
-#include "tools/info/options.hpp"
 #include "tools/info/pages.hpp"
 
 namespace {

@@ -4,7 +4,6 @@
 #include <ucp/api/ucp.h>
 
 #include <limits>
-#include <string_view>
 
 #include "tools/common/failure.hpp"
 

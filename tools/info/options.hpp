@@ -1,11 +1,6 @@
 // The command line of ucx_info.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tools/common/command_line.hpp"
 
 namespace tools::info {

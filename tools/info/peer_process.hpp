@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <vector>
 
 #include "tools/info/options.hpp"
 #include "ucs/type/unique_fd.hpp"

@@ -1,10 +1,6 @@
 // Lists of transports, in the form of UCX_TLS.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "tools/info/options.hpp"
 
 namespace tools::info {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <ucp/api/ucp.h>
 
-#include <string_view>
-
 #include "tools/info/pages.hpp"
 #include "uct/api/iface.hpp"
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <ucp/api/ucp.h>
 
 #include <cstdio>
 #include <memory>

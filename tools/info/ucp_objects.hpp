@@ -4,8 +4,6 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "tools/info/options.hpp"
 

@@ -3,9 +3,7 @@
 
 #include <cstdlib>
 
-#include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
-#include "tools/perf/core/program_options.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/session.hpp"
 

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "tools/common/json_report.hpp"
 #include "tools/common/row_counter.hpp"
 #include "tools/perf/core/batch.hpp"
 #include "tools/perf/core/meter.hpp"
 #include "tools/perf/core/program_options.hpp"
-#include "tools/perf/core/table.hpp"
 
 namespace tools::perf {
 

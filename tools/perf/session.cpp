@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 
 #include "tools/common/affinity.hpp"
-#include "tools/common/failure.hpp"
-#include "tools/perf/core/batch.hpp"
 #include "tools/perf/net/handshake.hpp"
 #include "tools/perf/net/peer_watch.hpp"
 #include "tools/perf/net/request.hpp"
-#include "tools/perf/net/socket.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"
 #include "tools/perf/uct/run.hpp"

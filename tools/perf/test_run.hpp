@@ -2,12 +2,7 @@
 #pragma once
 
 #include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "tools/perf/core/team.hpp"
-#include "tools/perf/core/workload.hpp"
 #include "tools/perf/net/runnable.hpp"
 #include "tools/perf/ucp/objects.hpp"
 

@@ -3,12 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <vector>
-
-#include "tools/common/failure.hpp"
 #include "tools/common/nearest.hpp"
-#include "tools/perf/core/workload.hpp"
 #include "tools/perf/ucp/am.hpp"
 #include "tools/perf/ucp/rma.hpp"
 #include "tools/perf/ucp/stream.hpp"

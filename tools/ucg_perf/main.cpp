@@ -5,18 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/common/json_report.hpp"
 #include "tools/common/row_counter.hpp"
-#include "tools/common/version.hpp"
-#include "tools/ucg_perf/job.hpp"
 #include "tools/ucg_perf/local_ranks.hpp"
-#include "tools/ucg_perf/options.hpp"
 #include "tools/ucg_perf/report.hpp"
 #include "tools/ucg_perf/trial.hpp"
 

@@ -4,7 +4,6 @@
 #include <ucg/api/ucg_info.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/nearest.hpp"

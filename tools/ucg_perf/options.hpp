@@ -3,12 +3,6 @@
 
 #include <ucg/api/ucg.h>
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "tools/common/command_line.hpp"
 
 namespace tools::ucg_perf {

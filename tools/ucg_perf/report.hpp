@@ -1,10 +1,6 @@
 // The output of ucg_perf: text table, CSV and JSON rows.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "tools/common/json_writer.hpp"
 #include "tools/ucg_perf/options.hpp"
 

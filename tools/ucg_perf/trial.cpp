@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "tools/common/failure.hpp"
-#include "tools/common/ticks.hpp"
 
 namespace tools::ucg_perf {
 namespace {

@@ -1,10 +1,6 @@
 // Measures one row of ucg_perf's table: a collective with one size.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tools/ucg_perf/buffers.hpp"
 #include "tools/ucg_perf/job.hpp"
 #include "tools/ucg_perf/layout.hpp"

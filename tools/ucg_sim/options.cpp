@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <limits>
 #include <numeric>
-#include <string_view>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/nearest.hpp"

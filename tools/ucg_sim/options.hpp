@@ -1,10 +1,6 @@
 // The command line of ucg_sim.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "tools/common/command_line.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/sim/machine.hpp"

@@ -1,9 +1,6 @@
 // The output of ucg_sim: text table, CSV and JSON rows.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "tools/common/json_writer.hpp"
 #include "ucg/sim/experiment.hpp"
 

@@ -1,9 +1,6 @@
 // Times of several algorithms over sizes of messages or of groups.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tools/ucg_sim/svg.hpp"
 
 namespace tools::ucg_sim {

@@ -1,14 +1,8 @@
 // The daemon that mounts the object trees of processes.
 #pragma once
 
-#include <sys/types.h>
-
-#include <string>
-#include <vector>
-
 #include "tools/vfs/known_listeners.hpp"
 #include "tools/vfs/mounts.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace tools::vfs {
 

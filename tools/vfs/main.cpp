@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <string>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/version.hpp"

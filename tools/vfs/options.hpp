@@ -1,9 +1,6 @@
 // The command line of ucx_vfs.
 #pragma once
 
-#include <span>
-#include <string>
-
 #include "tools/common/command_line.hpp"
 
 namespace tools::vfs {

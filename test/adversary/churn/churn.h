@@ -4,8 +4,6 @@
 #define HAWSER_CHURN_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sys/wait.h>
 #include <ucg/api/ucg.h>
-#include <ucg/api/ucg_oob.h>
 #include <unistd.h>
 
 #include "churn.h"

@@ -1,9 +1,7 @@
 // Transports that change the messages that they send, so that the peer receives altered messages.
 #pragma once
 
-#include <memory>
 #include <random>
-#include <vector>
 
 #include "uct/api/component.hpp"
 

@@ -8,8 +8,6 @@
 // engine of the node.
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <ucg/api/ucg.h>
-#include <ucg/api/ucg_moe.h>
 #include <unistd.h>
 
 #include <algorithm>

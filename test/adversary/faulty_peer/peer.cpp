@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <memory>
-#include <random>
 #include <thread>
 
 #include "test/adversary/faulty_peer/mutating_transport.hpp"

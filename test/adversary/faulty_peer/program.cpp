@@ -1,7 +1,6 @@
 #include "test/adversary/faulty_peer/program.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace adversary {
 

@@ -1,9 +1,6 @@
 // Objects of ucp that both processes create.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "test/adversary/faulty_peer/pipe.hpp"
 #include "ucp/api/ucp.h"
 

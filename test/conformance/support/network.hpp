@@ -1,8 +1,6 @@
 // The sides of a conformance test and the loop that drives them.
 #pragma once
 
-#include <functional>
-
 #include "test/conformance/support/side.hpp"
 
 namespace conformance {

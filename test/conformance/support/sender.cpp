@@ -1,7 +1,5 @@
 #include "test/conformance/support/sender.hpp"
 
-#include <algorithm>
-
 namespace conformance {
 
 namespace {

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "test/conformance/support/network.hpp"
 

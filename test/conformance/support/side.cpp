@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "ucs/security/job_key.hpp"

@@ -2,8 +2,6 @@
 // CONFORMANCE_CASE(name, "what holds", needs::...) { ... a.connect(b) ... }
 #pragma once
 
-#include <catch2/catch.hpp>
-
 #include "test/conformance/support/sender.hpp"
 
 namespace conformance {

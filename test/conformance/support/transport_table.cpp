@@ -1,5 +1,4 @@
 // Table of all transports that the suite runs on. A new transport adds its rows here.
-#include <array>
 
 #include "test/conformance/support/environment.hpp"
 #include "uct/components/components.hpp"

@@ -1,7 +1,5 @@
 // Atomic operations, and the order of operations on remote memory.
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <cstring>
 #include <thread>
 
 #include "test/integration/api/remote.hpp"

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
-#include <sstream>
 
 #include "test/integration/api/world.hpp"
 #include "test/support/environment.hpp"

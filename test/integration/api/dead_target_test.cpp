@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
-#include <cstring>
 #include <span>
 
 #include "test/integration/api/remote.hpp"

@@ -1,7 +1,4 @@
 // Buffers in memory that the library cannot access. Each call refuses them.
-#include <catch2/catch.hpp>
-#include <cstdint>
-#include <string>
 
 #include "test/integration/api/memory.hpp"
 

@@ -1,7 +1,5 @@
 // Put and get, with every access to a peer's memory.
 #include <algorithm>
-#include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/integration/api/remote.hpp"
 

@@ -1,5 +1,4 @@
 // Byte streams: order, granularity, windows, and the functions that take bytes.
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
 

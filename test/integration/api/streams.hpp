@@ -2,8 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <utility>
-#include <vector>
 
 #include "test/integration/api/world.hpp"
 

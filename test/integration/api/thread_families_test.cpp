@@ -2,8 +2,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <cstring>
 #include <thread>
 
 #include "test/integration/api/remote.hpp"

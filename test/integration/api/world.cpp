@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ucs/type/status.h"
-
 namespace api {
 
 void record_send(void* request, ucs_status_t status, void* user_data) {

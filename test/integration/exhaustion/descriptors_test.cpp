@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <string>
 #include <vector>
 
 #include "test/integration/exhaustion/log_file.hpp"

@@ -1,7 +1,6 @@
 // Memory runs out while memory is being mapped.
 #include <catch2/catch.hpp>
 #include <fstream>
-#include <string>
 
 #include "test/integration/exhaustion/allocations.hpp"
 #include "test/integration/exhaustion/log_file.hpp"

@@ -1,7 +1,6 @@
 // Memory runs out at every allocation in the life of two workers that exchange messages.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <string>
 #include <string_view>
 
 #include "test/integration/exhaustion/allocations.hpp"

@@ -2,7 +2,6 @@
  * Every basic collective, blocking and non-blocking, in place too, from every root, at counts that
  * make Open MPI's tuned component change its algorithm; results are compared with closed formulas.
  */
-#include <stdbool.h>
 
 #include "check.h"
 

@@ -2,7 +2,6 @@
  * declares that it reports unmapped memory, and tests whether this works. Then it reports all
  * unmapped memory of the process, and libucm calls the handlers. Without these hooks libucm
  * installs its own, as soon as a handler needs them. Messages are sent meanwhile. */
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <ucm/api/ucm.h>
 #include <unistd.h>

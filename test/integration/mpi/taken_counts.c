@@ -1,8 +1,6 @@
 /* Counts and types whose bytes overflow a number, or are negative: such calls must reach the MPI
  * unchanged. The program interposes itself between libucg_mpi and the MPI and does not forward
  * them, because the MPI's behaviour is undefined. It needs libucg_mpi. */
-#include <dlfcn.h>
-#include <limits.h>
 
 #include "check.h"
 

@@ -3,7 +3,6 @@
  * all kinds of communicators. Also calls that libucg_mpi must hand over. It is a plain MPI
  * program and runs with and without libucg_mpi. */
 #include <sched.h>
-#include <stdbool.h>
 
 #include "check.h"
 #include "persistent.h"

@@ -2,7 +2,6 @@
  * one rank cannot attach it to the communicator, or a rank makes progress on the group before
  * the ranks have agreed. The program interposes some functions between libucg_mpi and libucg or
  * the MPI. Without libucg_mpi it is a plain MPI program. */
-#include <dlfcn.h>
 #include <ucg/api/ucg.h>
 
 #include "check.h"

@@ -3,7 +3,6 @@
  * written behind the buffer, and the same pair of ranks works on afterwards. Posted first and
  * unexpected, contiguous and strided, eager and rendezvous, matched probe included.
  */
-#include <stdbool.h>
 
 #include "check.h"
 

@@ -3,7 +3,6 @@
  * wildcard receives whose outcome is compared with a model of the matching rules, posted early and
  * posted late.
  */
-#include <stdbool.h>
 
 #include "check.h"
 

@@ -1,7 +1,6 @@
 /* A server whose clients know its port, and such a client; both on loopback. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

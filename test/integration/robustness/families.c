@@ -1,6 +1,5 @@
 /* Operations of every family to a peer that does not make progress, so that they are in flight
  * when the peer fails. Each may end once; operations in flight and their statuses are counted. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

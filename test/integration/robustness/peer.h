@@ -4,7 +4,6 @@
 #define ROBUSTNESS_PEER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <ucp/api/ucp.h>
 
 enum { max_endpoints = 64, max_channels = 64, max_window = 64 };

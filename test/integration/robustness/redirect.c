@@ -2,7 +2,6 @@
  * on the path. The peers' addresses that the process knows stay unchanged. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucg/api/ucg_moe.h>
 
 #include "test/support/moe_tensor.h"
 

@@ -1,9 +1,6 @@
 // One rank's request and memory in a collective.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "test/sim/ucg/part.hpp"
 #include "test/sim/ucg/plan.hpp"
 #include "test/support/collective_memory.hpp"

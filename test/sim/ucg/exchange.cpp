@@ -1,10 +1,7 @@
 #include "test/sim/ucg/exchange.hpp"
 
-#include <algorithm>
-
 #include "test/sim/ucg/low_latency.hpp"
 #include "test/sim/ucg/routed.hpp"
-#include "ucs/random/seeded.hpp"
 
 namespace group_sim {
 

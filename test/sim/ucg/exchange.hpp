@@ -1,9 +1,6 @@
 // One rank's requests and memory in the operations of a MoE exchange.
 #pragma once
 
-#include <memory>
-#include <utility>
-
 #include "test/sim/ucg/exchange_plan.hpp"
 #include "test/sim/ucg/part.hpp"
 #include "test/sim/ucg/tensor.hpp"

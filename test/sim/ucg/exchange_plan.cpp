@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "test/sim/choices.hpp"
 
 namespace group_sim {

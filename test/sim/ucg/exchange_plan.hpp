@@ -3,9 +3,7 @@
 
 #include <ucg/api/ucg_moe.h>
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "test/support/moe_reference.hpp"
 #include "ucs/random/seeded.hpp"

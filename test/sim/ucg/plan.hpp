@@ -1,12 +1,7 @@
 // The plan of a run, generated from a seed: network, options, groups and the ranks' program.
 #pragma once
 
-#include <ucg/api/ucg.h>
-
-#include <cstdint>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "test/sim/choices.hpp"
 #include "test/sim/ucg/exchange_plan.hpp"

@@ -1,6 +1,5 @@
 #include "test/sim/ucg/rank.hpp"
 
-#include <algorithm>
 #include <deque>
 
 #include "test/sim/leftovers.hpp"

@@ -1,14 +1,7 @@
 // One rank of a run: its worker, its context, and its position in the program.
 #pragma once
 
-#include <ucg/api/ucg.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "test/sim/ucg/exchange.hpp"
-#include "test/sim/ucg/part.hpp"
 #include "test/sim/ucg/world.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"

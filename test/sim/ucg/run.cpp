@@ -1,5 +1,4 @@
 // Test of groups on the simulated transport: runs the plans of many seeds.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

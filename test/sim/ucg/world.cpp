@@ -1,9 +1,5 @@
 #include "test/sim/ucg/world.hpp"
 
-#include <algorithm>
-
-#include "ucs/random/seeded.hpp"
-
 namespace group_sim {
 
 namespace {

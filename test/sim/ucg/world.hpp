@@ -5,8 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "test/sim/ucg/plan.hpp"
 #include "test/support/oob_board.hpp"

@@ -1,6 +1,5 @@
 // Tests which options the help text of each tool lists.
 #include <catch2/catch.hpp>
-#include <string>
 
 #include "tools/common/text.hpp"
 #include "tools/info/options.hpp"

@@ -1,10 +1,6 @@
 // Command lines of tests, written as one text.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "tools/common/text.hpp"
 
 // Returns the words between single blanks; two blanks enclose an empty word.

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/address/samples.hpp"
-#include "ucp/address/address.hpp"
 #include "ucp/cm/wire.hpp"
 #include "ucp/mem/key.hpp"
 #include "ucp/wireup/pair_wire.hpp"

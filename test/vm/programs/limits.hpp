@@ -1,7 +1,6 @@
 // Helpers of programs that test the limits of a transport on the first device.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <thread>
 
 #include "test/conformance/support/accessible_memory.hpp"

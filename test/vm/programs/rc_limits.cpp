@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
 #include "test/support/log_capture.hpp"
 #include "test/vm/programs/limits.hpp"
 #include "ucs/memory/dmabuf.hpp"

@@ -2,8 +2,6 @@
 // among endpoints. The conformance suite tests what all transports have in common.
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "test/support/log_capture.hpp"
 #include "test/vm/programs/datagram_forger.hpp"
 #include "test/vm/programs/limits.hpp"

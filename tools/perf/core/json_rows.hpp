@@ -1,11 +1,8 @@
 // Settings and rows of ucx_perftest in its JSON document.
 #pragma once
 
-#include <string>
-
 #include "tools/common/json_writer.hpp"
 #include "tools/perf/core/batch.hpp"
-#include "tools/perf/core/measurement.hpp"
 #include "tools/perf/core/program_options.hpp"
 
 namespace tools::perf {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "tools/perf/core/workload.hpp"

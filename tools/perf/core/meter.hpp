@@ -1,8 +1,6 @@
 // Measures the time of the iterations of one thread.
 #pragma once
 
-#include <cstdint>
-
 #include "tools/common/ticks.hpp"
 #include "tools/perf/core/measurement.hpp"
 #include "tools/perf/core/sampler.hpp"

@@ -2,12 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "tools/common/command_line.hpp"
 #include "tools/perf/core/table.hpp"
 #include "tools/perf/core/test_params.hpp"
 

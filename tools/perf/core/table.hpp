@@ -1,9 +1,6 @@
 // Formats the result table and its CSV form.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tools/common/command_line.hpp"
 #include "tools/perf/core/measurement.hpp"
 

@@ -1,8 +1,6 @@
 #include "tools/perf/core/team.hpp"
 
-#include <mutex>
 #include <thread>
-#include <vector>
 
 namespace tools::perf {
 

@@ -1,8 +1,6 @@
 // Runs the threads of one side of a test.
 #pragma once
 
-#include <atomic>
-#include <exception>
 #include <functional>
 
 #include "tools/perf/core/stop_flag.hpp"

@@ -1,10 +1,6 @@
 // The options that describe a test: on the command line, in batch lines and from client to server.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "tools/common/command_line.hpp"
 #include "tools/perf/core/test_params.hpp"
 

@@ -3,10 +3,8 @@
 
 #include <ucp/api/ucp.h>
 
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "tools/perf/core/meter.hpp"

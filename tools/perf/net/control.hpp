@@ -4,9 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string_view>
 
 #include "tools/perf/net/frame.hpp"
 #include "ucs/type/unique_fd.hpp"

@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <optional>
-
 #include "tools/common/failure.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/net/acceptor.hpp"

@@ -1,9 +1,6 @@
 // The start of the control connection: both sides prove the job key, then send a hello.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "tools/perf/net/control.hpp"
 #include "tools/perf/net/socket.hpp"
 #include "ucs/security/key.hpp"

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

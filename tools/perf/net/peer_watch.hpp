@@ -5,7 +5,6 @@
 
 #include "tools/perf/core/stop_flag.hpp"
 #include "tools/perf/net/control.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace tools::perf {
 

@@ -1,10 +1,7 @@
 // The request of a client to a server: the content of a test frame.
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "tools/perf/core/test_params.hpp"
 

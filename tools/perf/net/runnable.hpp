@@ -1,9 +1,6 @@
 // The environment and the outcome of one test, for tests of any layer.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tools/perf/core/team.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/net/control.hpp"

@@ -1,9 +1,6 @@
 // Sends and receives the numbered messages of one thread as active messages.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "tools/perf/ucp/channel.hpp"
 
 namespace tools::perf {

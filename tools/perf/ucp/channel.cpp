@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "tools/common/failure.hpp"
 
 namespace tools::perf {

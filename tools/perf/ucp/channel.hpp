@@ -2,13 +2,6 @@
 // UCP functions (tag, active message, stream).
 #pragma once
 
-#include <ucp/api/ucp.h>
-
-#include <atomic>
-#include <mutex>
-#include <string>
-#include <vector>
-
 #include "tools/perf/core/in_flight.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/ucp/message_memory.hpp"

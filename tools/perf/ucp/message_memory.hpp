@@ -3,11 +3,6 @@
 
 #include <ucp/api/ucp.h>
 
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "tools/perf/core/pattern.hpp"
 #include "tools/perf/core/test_params.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <ucp/api/ucp.h>
 
-#include <atomic>
 #include <memory>
 
 #include "tools/perf/core/stop_flag.hpp"

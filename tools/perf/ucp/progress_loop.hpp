@@ -3,8 +3,6 @@
 
 #include <ucp/api/ucp.h>
 
-#include <cstdint>
-
 #include "tools/perf/core/stop_flag.hpp"
 #include "tools/perf/core/test_params.hpp"
 

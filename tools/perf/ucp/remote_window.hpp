@@ -1,11 +1,6 @@
 // Memory of both sides of a test that the respective peer accesses.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
-#include <cstddef>
-#include <cstdint>
-
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"
 

@@ -1,8 +1,6 @@
 #include "tools/perf/ucp/rma.hpp"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/supported_options.hpp"

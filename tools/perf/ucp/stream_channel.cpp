@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tools/common/failure.hpp"
 
 namespace tools::perf {

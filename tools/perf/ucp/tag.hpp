@@ -1,8 +1,6 @@
 // The tests of the tag matching functions.
 #pragma once
 
-#include <memory>
-
 #include "tools/perf/core/workload.hpp"
 
 namespace tools::perf {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <limits>
-
 #include "tools/perf/core/memory_limit.hpp"
 #include "tools/perf/uct/operations.hpp"
 

@@ -1,9 +1,6 @@
 // Sends and receives the numbered messages of a transport test as active messages.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tools/perf/core/in_flight.hpp"
 #include "tools/perf/uct/connection.hpp"
 

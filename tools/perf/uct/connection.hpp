@@ -1,8 +1,6 @@
 // The objects of the transport layer that its tests use.
 #pragma once
 
-#include <span>
-
 #include "tools/perf/core/pattern.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/uct/link.hpp"

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <cstring>
-
 namespace tools::perf {
 
 transport_link::transport_link(const test_params& params, const stop_flag& stop)

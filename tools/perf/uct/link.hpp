@@ -1,9 +1,6 @@
 // An interface of the transport layer, and its endpoint to the interface of the peer.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "tools/perf/core/stop_flag.hpp"
 #include "tools/perf/core/test_params.hpp"
 #include "tools/perf/net/frame.hpp"

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <cstring>
-#include <vector>
-
 #include "tools/perf/core/in_flight.hpp"
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"

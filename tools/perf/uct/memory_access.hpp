@@ -1,8 +1,6 @@
 // Tests of access to the peer's memory, directly over a transport.
 #pragma once
 
-#include <memory>
-
 #include "tools/perf/uct/connection.hpp"
 
 namespace tools::perf {

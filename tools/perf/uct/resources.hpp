@@ -1,14 +1,9 @@
 // Finds the transport and device that the options -x and -d of ucx_perftest name.
 #pragma once
 
-#include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "tools/common/failure.hpp"
-#include "ucs/async/event_loop.hpp"
-#include "ucs/config/source.hpp"
 #include "uct/api/component.hpp"
 
 namespace tools::perf {

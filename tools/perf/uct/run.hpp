@@ -1,9 +1,6 @@
 // Runs one side of a test of a transport, from opening the interface to closing it.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "tools/perf/net/runnable.hpp"
 #include "tools/perf/uct/connection.hpp"
 

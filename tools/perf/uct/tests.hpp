@@ -1,9 +1,6 @@
 // The functions of transport tests for the list of tests.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "tools/perf/uct/connection.hpp"
 
 namespace tools::perf {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <string>
 #include <vector>
 
 #include "test/support/temp_dir.hpp"

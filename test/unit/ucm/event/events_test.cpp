@@ -9,7 +9,6 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <thread>
-#include <vector>
 
 #include "test/unit/ucm/event/recorder.hpp"
 

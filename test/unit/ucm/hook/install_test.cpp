@@ -7,13 +7,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <vector>

@@ -5,12 +5,9 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>

@@ -8,7 +8,6 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

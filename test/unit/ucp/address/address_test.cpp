@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <memory>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/address/samples.hpp"

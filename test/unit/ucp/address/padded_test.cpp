@@ -1,7 +1,6 @@
 // Addresses of peers that claim a wrong length.
 #include "ucp/address/padded.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 

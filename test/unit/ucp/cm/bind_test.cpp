@@ -1,15 +1,11 @@
 // Tests of binds that no client requested, and of answers to our own binds.
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <deque>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/am/receiver.hpp"
-#include "ucp/capi/handles.hpp"
 #include "ucp/cm/endpoint.hpp"
 
 using namespace ucp_test;

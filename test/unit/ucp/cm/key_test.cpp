@@ -1,14 +1,10 @@
 // Tests of listeners and clients with and without a job key, each against a raw socket.
-#include <netinet/in.h>
-#include <sys/socket.h>
 
-#include <catch2/catch.hpp>
 #include <deque>
 #include <filesystem>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
-#include "ucp/capi/handles.hpp"
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/connect.hpp"
 

@@ -2,7 +2,6 @@
 #include "ucp/core/config.hpp"
 
 #include <catch2/catch.hpp>
-#include <string>
 
 #include "test/support/log_capture.hpp"
 #include "ucp/core/context.hpp"

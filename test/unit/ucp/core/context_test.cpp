@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
-#include "uct/api/component.hpp"
 
 namespace {
 

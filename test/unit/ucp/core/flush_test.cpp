@@ -1,8 +1,6 @@
 // Tests of flushes that cover several sends or endpoints, and of their result when one of these
 // fails.
 #include <catch2/catch.hpp>
-#include <string>
-#include <vector>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/eager/wire.hpp"

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"

@@ -1,6 +1,5 @@
 // Tests that a peer which keeps sending invalid messages does not fill the log.
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"

@@ -1,5 +1,4 @@
 // Tests of the limits on replies that wait for peers which do not read.
-#include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/paired_world.hpp"
@@ -7,7 +6,6 @@
 #include "ucp/mem/map.hpp"
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/rma/wire.hpp"
-#include "ucp/rndv/wire.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/refusals.hpp"

@@ -1,8 +1,5 @@
 #include "ucp/mem/key.hpp"
 
-#include <catch2/catch.hpp>
-#include <vector>
-
 #include "test/support/parsing.hpp"
 
 using namespace ucp::mem;

@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "ucp/mem/map.hpp"

@@ -1,8 +1,6 @@
 // Transfers over several rails: all rails carry a part, a failed rail is replaced by the others,
 // and the data is always right.
 #include <algorithm>
-#include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/paired_world.hpp"

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <memory>
-#include <utility>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/mem/map.hpp"

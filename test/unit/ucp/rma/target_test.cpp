@@ -1,13 +1,9 @@
 // Peers that access memory without a key, send unrequested replies, or go away.
 #include "ucp/rma/target.hpp"
 
-#include <catch2/catch.hpp>
-#include <vector>
-
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/rma/fixture.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
 
 namespace {

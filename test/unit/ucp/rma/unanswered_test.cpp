@@ -1,11 +1,8 @@
 // Limits on operations that wait for replies, on both sides.
-#include <catch2/catch.hpp>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/rma/fixture.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
 
 namespace {

@@ -3,7 +3,6 @@
 #include "ucp/rndv/choice.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/paired_world.hpp"
 #include "ucp/core/activity.hpp"

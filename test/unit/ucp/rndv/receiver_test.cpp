@@ -1,7 +1,6 @@
 // Tests of rendezvous with a peer that aborts it at any point, or sends invalid requests.
 #include "ucp/rndv/receiver.hpp"
 
-#include <array>
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"

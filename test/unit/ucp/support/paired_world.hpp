@@ -2,9 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "test/support/identities.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"

@@ -1,6 +1,5 @@
 // Tests of endpoints with a private connection, which are never paired with an endpoint that the
 // peer's program made.
-#include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/paired_world.hpp"
 #include "ucp/capi/private_flags.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/support/identities.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"

@@ -1,8 +1,5 @@
 #include "ucp/wireup/pair_wire.hpp"
 
-#include <algorithm>
-#include <catch2/catch.hpp>
-
 #include "test/support/parsing.hpp"
 
 using namespace ucp::wireup;

@@ -1,7 +1,6 @@
 // Tests of paired lanes: in spite of failures while lanes are made, messages arrive over the
 // remaining transports, and no side keeps lanes that the other does not use.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/paired_world.hpp"

@@ -3,7 +3,6 @@
 #include "ucp/wireup/proof.hpp"
 
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"

@@ -4,10 +4,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <memory>
-#include <thread>
 
 #include "tools/common/failure.hpp"
 #include "tools/perf/net/peer_watch.hpp"

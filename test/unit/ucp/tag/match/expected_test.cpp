@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <list>
-#include <memory>
 #include <random>
 #include <set>
-#include <vector>
 
 using ucp::tag::expected_entry;
 using ucp::tag::expected_queue;

@@ -4,8 +4,6 @@
 #include <functional>
 #include <vector>
 
-#include "ucs/random/siphash.hpp"
-
 namespace {
 
 struct item {
