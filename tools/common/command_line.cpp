@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "tools/common/failure.hpp"
-#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
 
 namespace tools {

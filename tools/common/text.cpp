@@ -1,7 +1,11 @@
 #include "tools/common/text.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
+
+#include "ucs/config/edit_distance.hpp"
 
 namespace tools {
 namespace {
@@ -85,6 +89,23 @@ std::string with_thousands(std::uint64_t value) {
         position -= 3;
         text.insert(position, 1, ',');
     }
+    return text;
+}
+
+std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
+    ucs::config::nearest_match match(name);
+    for (const std::string_view each : candidates)
+        match.consider(each);
+    return match.found();
+}
+
+std::string none_of(std::string_view name, std::span<const std::string_view> candidates) {
+    std::string text =
+        candidates.size() == 2
+            ? fmt::format("\"{}\" is neither {}", name, fmt::join(candidates, " nor "))
+            : fmt::format("\"{}\" is none of: {}", name, fmt::join(candidates, ", "));
+    const std::string_view close = nearest(name, candidates);
+    if (!close.empty()) text += fmt::format("; did you mean \"{}\"?", close);
     return text;
 }
 

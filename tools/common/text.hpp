@@ -1,8 +1,9 @@
-// Parses numbers and lists of command lines and files.
+// Parses numbers and lists of command lines and files, and finds the names that mistyped ones mean.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,14 @@ namespace tools {
 
 // 1234567 gives "1,234,567".
 [[nodiscard]] std::string with_thousands(std::uint64_t value);
+
+// Returns the candidate that differs least from `name`; empty if a third of the letters or more
+// differ, because that is another word and not a typing error.
+[[nodiscard]] std::string_view nearest(std::string_view name,
+                                       std::span<const std::string_view> candidates);
+
+// `"rign" is none of: ring, tree, star; did you mean "ring"?`; "neither ring nor tree" for two.
+[[nodiscard]] std::string none_of(std::string_view name,
+                                  std::span<const std::string_view> candidates);
 
 }  // namespace tools

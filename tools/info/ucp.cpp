@@ -6,7 +6,6 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
 #include "tools/info/pages.hpp"
-#include "tools/info/peer_process.hpp"
 #include "tools/info/ucp_objects.hpp"
 
 namespace tools::info {

@@ -6,8 +6,16 @@
 #include <cstddef>
 
 #include "tools/info/options.hpp"
+#include "ucs/type/unique_fd.hpp"
 
 namespace tools::info {
+
+// Returns the output of ucp_config_print(). Throws failure if there is no memory.
+[[nodiscard]] std::string printed_config(const ucp_config_t* config, const char* title,
+                                         unsigned flags);
+
+// Returns the value of one option ("UCX_TLS"); empty if the library does not print it.
+[[nodiscard]] std::string printed_value(const ucp_config_t* config, std::string_view name);
 
 // The cost of creating an object.
 struct cost {
@@ -42,6 +50,24 @@ private:
     std::string restriction_;
     cost context_cost_;
     cost worker_cost_;
+};
+
+// A child that creates a context and a worker according to the options, sends its address, and
+// progresses until it is released. Forked before this process creates objects of the library. Main
+// thread.
+class peer_process {
+public:
+    explicit peer_process(const options& opts);
+    ~peer_process();
+    peer_process(const peer_process&) = delete;
+    peer_process& operator=(const peer_process&) = delete;
+
+    // Waits for the child's worker and returns its address. Throws failure if it has none.
+    [[nodiscard]] std::vector<std::byte> address() const;
+
+private:
+    ucs::unique_fd channel_;
+    pid_t child_ = -1;
 };
 
 }  // namespace tools::info

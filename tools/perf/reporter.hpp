@@ -6,10 +6,18 @@
 #include "tools/common/json_report.hpp"
 #include "tools/common/row_counter.hpp"
 #include "tools/perf/core/batch.hpp"
-#include "tools/perf/core/meter.hpp"
 #include "tools/perf/core/program_options.hpp"
 
 namespace tools::perf {
+
+// Writes the conditions of the run: the role of this process, the peer, and the threads'
+// processors.
+void write_settings(json_writer& into, const program_options& options);
+
+// Writes one test: its names in the batch files, its options as words, and its results. With
+// several threads, percentile and averages are null.
+void write_row(json_writer& into, const test_case& test, const measurement& result,
+               const std::string& extra_info);
 
 // Prints whole lines to stdout and flushes them. Owned by the client. Any thread may report rows.
 class reporter final : public row_sink {

@@ -6,7 +6,6 @@
 
 #include "tools/common/affinity.hpp"
 #include "tools/perf/net/handshake.hpp"
-#include "tools/perf/net/peer_watch.hpp"
 #include "tools/perf/net/request.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"

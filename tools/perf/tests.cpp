@@ -1,76 +1,68 @@
-// The list of tests. A new test is one file beside tag.cpp, and one row here.
+// The list of tests. A new test of messages is one row here.
 #include "tools/perf/uct/tests.hpp"
 
 #include <fmt/format.h>
 
-#include "tools/common/nearest.hpp"
-#include "tools/perf/ucp/am.hpp"
+#include <array>
+
+#include "tools/common/text.hpp"
+#include "tools/perf/core/message_workloads.hpp"
+#include "tools/perf/core/test_options.hpp"
+#include "tools/perf/ucp/am_channel.hpp"
 #include "tools/perf/ucp/rma.hpp"
-#include "tools/perf/ucp/stream.hpp"
-#include "tools/perf/ucp/tag.hpp"
-#include "tools/perf/uct/atomic.hpp"
-#include "tools/perf/uct/memory_access.hpp"
+#include "tools/perf/ucp/stream_channel.hpp"
+#include "tools/perf/ucp/tag_channel.hpp"
 
 namespace tools::perf {
+namespace {
 
-std::span<const test_row> all_tests() noexcept {
-    // These tests also need tagged messages, which carry the keys.
-    constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
-    constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
-    static constexpr std::array<test_row, 26> rows{{
-        {"tag_lat", "tag match latency", quantity::latency, UCP_FEATURE_TAG, &make_tag_latency,
-         &check_tag_options},
-        {"tag_bw", "tag match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG, &make_tag_bandwidth,
-         &check_tag_options},
+void check_tag(const test_params& params) {
+    refuse_unsupported(params, {.matching = true});
+}
+
+void check_am(const test_params& params) {
+    refuse_unsupported(params, {.header = true, .extra_copy = true, .receive_modes = true});
+}
+
+void check_stream(const test_params& params) {
+    refuse_unsupported(params, {.receive_modes = true});
+    if (params.message_size() == 0) {
+        throw usage_error("-s: nothing of an empty message arrives in a stream");
+    }
+}
+
+std::span<const test_row> message_tests() noexcept {
+    static constexpr std::array<test_row, 8> rows{{
+        {"tag_lat", "tag match latency", quantity::latency, UCP_FEATURE_TAG,
+         &make_ping_pong<tag_channel, tag_send::standard>, &check_tag},
+        {"tag_bw", "tag match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG,
+         &make_one_way<tag_channel, tag_send::standard>, &check_tag},
         {"tag_sync_lat", "tag sync match latency", quantity::latency, UCP_FEATURE_TAG,
-         &make_tag_sync_latency, &check_tag_options},
+         &make_ping_pong<tag_channel, tag_send::sync>, &check_tag},
         {"tag_sync_bw", "tag sync match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG,
-         &make_tag_sync_bandwidth, &check_tag_options},
-        {"ucp_am_lat", "am latency", quantity::latency, UCP_FEATURE_AM, &make_am_latency,
-         &check_am_options},
+         &make_one_way<tag_channel, tag_send::sync>, &check_tag},
+        {"ucp_am_lat", "am latency", quantity::latency, UCP_FEATURE_AM, &make_ping_pong<am_channel>,
+         &check_am},
         {"ucp_am_bw", "am bandwidth / message rate", quantity::bandwidth, UCP_FEATURE_AM,
-         &make_am_bandwidth, &check_am_options},
+         &make_one_way<am_channel>, &check_am},
         {"stream_lat", "stream latency", quantity::latency, UCP_FEATURE_STREAM,
-         &make_stream_latency, &check_stream_options},
+         &make_ping_pong<stream_channel>, &check_stream},
         {"stream_bw", "stream bandwidth", quantity::bandwidth, UCP_FEATURE_STREAM,
-         &make_stream_bandwidth, &check_stream_options},
-        {"ucp_put_lat", "put latency", quantity::latency, rma, &make_put_latency,
-         &check_rma_options},
-        {"ucp_put_bw", "put bandwidth", quantity::bandwidth, rma, &make_put_bandwidth,
-         &check_rma_options},
-        {"ucp_get", "get latency / bandwidth / message rate", quantity::operation, rma, &make_get,
-         &check_rma_options},
-        {"ucp_add", "atomic add bandwidth / message rate", quantity::bandwidth, amo,
-         &make_atomic_add, &check_atomic_options},
-        {"ucp_fadd", "atomic fetch-and-add latency / rate", quantity::operation, amo,
-         &make_atomic_fetch_add, &check_atomic_options},
-        {"ucp_swap", "atomic swap latency / rate", quantity::operation, amo, &make_atomic_swap,
-         &check_atomic_options},
-        {"ucp_cswap", "atomic compare-and-swap latency / rate", quantity::operation, amo,
-         &make_atomic_compare_swap, &check_atomic_options},
-        {"am_lat", "active message latency", quantity::latency, 0, nullptr,
-         &check_transport_messages, &make_transport_am_latency},
-        {"am_bw", "active message bandwidth / message rate", quantity::bandwidth, 0, nullptr,
-         &check_transport_messages, &make_transport_am_bandwidth},
-        {"put_lat", "put latency", quantity::latency, 0, nullptr, &check_transport_put,
-         &make_put_latency},
-        {"put_bw", "put bandwidth / message rate", quantity::bandwidth, 0, nullptr,
-         &check_transport_put, &make_put_bandwidth},
-        {"get", "get latency / bandwidth / message rate", quantity::operation, 0, nullptr,
-         &check_transport_get, &make_get},
-        {"get_bw", "get bandwidth / message rate", quantity::bandwidth, 0, nullptr,
-         &check_transport_get, &make_get_bandwidth},
-        {"add_lat", "atomic add latency", quantity::latency, 0, nullptr, &check_transport_post,
-         &make_add_latency, true},
-        {"add_mr", "atomic add message rate", quantity::bandwidth, 0, nullptr,
-         &check_transport_post, &make_add_rate, true},
-        {"fadd", "atomic fetch-and-add latency / rate", quantity::operation, 0, nullptr,
-         &check_transport_fetch_add, &make_fetch_add, true},
-        {"swap", "atomic swap latency / rate", quantity::operation, 0, nullptr,
-         &check_transport_swap, &make_swap, true},
-        {"cswap", "atomic compare-and-swap latency / rate", quantity::operation, 0, nullptr,
-         &check_transport_compare_swap, &make_compare_swap, true},
+         &make_one_way<stream_channel>, &check_stream},
     }};
+    return rows;
+}
+
+}  // namespace
+
+std::span<const test_row> all_tests() {
+    static const std::vector<test_row> rows = [] {
+        std::vector<test_row> all;
+        for (const auto& some : {message_tests(), remote_memory_tests(), transport_message_tests(),
+                                 transport_memory_tests(), transport_atomic_tests()})
+            all.insert(all.end(), some.begin(), some.end());
+        return all;
+    }();
     return rows;
 }
 

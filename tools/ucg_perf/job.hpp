@@ -1,9 +1,10 @@
 // The ranks that measure together: context and group of this process, and a barrier before each
-// measured call.
+// measured call. Local ranks are forked by this program.
 #pragma once
 
 #include <ucg/api/ucg.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -69,5 +70,12 @@ private:
     request barrier_;
     mutable tools::start_barrier start_;
 };
+
+// Forks `count` processes. Each runs `body` with its rank and out-of-band allgather, and exits with
+// the value that `body` returns. Waits for all processes. Returns the exit status of the first
+// process that failed, or 0. If a process has failed, the others get `limit` seconds (at least 1
+// and at most 30; 0 means 30) to notice that and exit, before they are killed. Throws failure.
+[[nodiscard]] int run_local_ranks(std::uint32_t count, double limit,
+                                  const std::function<int(std::uint32_t, ucg_oob_t*)>& body);
 
 }  // namespace tools::ucg_perf

@@ -10,7 +10,6 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/json_report.hpp"
 #include "tools/common/row_counter.hpp"
-#include "tools/ucg_perf/local_ranks.hpp"
 #include "tools/ucg_perf/report.hpp"
 #include "tools/ucg_perf/trial.hpp"
 

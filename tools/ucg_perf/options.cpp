@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "tools/common/failure.hpp"
-#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
-#include "tools/ucg_perf/layout.hpp"
+#include "tools/ucg_perf/buffers.hpp"
 
 namespace tools::ucg_perf {
 namespace {

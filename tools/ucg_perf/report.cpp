@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/ucg_perf/layout.hpp"
+#include "tools/ucg_perf/buffers.hpp"
 
 namespace tools::ucg_perf {
 namespace {

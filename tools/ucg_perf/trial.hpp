@@ -3,7 +3,6 @@
 
 #include "tools/ucg_perf/buffers.hpp"
 #include "tools/ucg_perf/job.hpp"
-#include "tools/ucg_perf/layout.hpp"
 #include "tools/ucg_perf/options.hpp"
 #include "ucg/reference/content.hpp"
 

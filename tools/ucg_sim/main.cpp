@@ -8,12 +8,9 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/common/json_report.hpp"
-#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
 #include "tools/ucg_sim/options.hpp"
-#include "tools/ucg_sim/ports.hpp"
 #include "tools/ucg_sim/report.hpp"
-#include "tools/ucg_sim/steps.hpp"
 #include "tools/ucg_sim/sweep.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucs/sys/trusted_file.hpp"

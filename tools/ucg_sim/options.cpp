@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "tools/common/failure.hpp"
-#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
 
 namespace tools::ucg_sim {

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "tools/common/failure.hpp"
-#include "tools/vfs/listening_names.hpp"
 #include "ucs/descriptor/close_in_background.hpp"
 #include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"

@@ -1,4 +1,4 @@
-// Selects the listening sockets to which the daemon still has to connect.
+// Finds the listening sockets, and selects those to which the daemon still has to connect.
 #pragma once
 
 #include <sys/types.h>
@@ -39,5 +39,10 @@ private:
     std::set<std::string> foreign_;
     std::minstd_rand random_{std::random_device{}()};
 };
+
+// Returns the abstract names with this prefix at which a socket listens. `table`: the text of
+// /proc/net/unix.
+[[nodiscard]] std::vector<std::string> listening_names(const std::string& table,
+                                                       const std::string& prefix);
 
 }  // namespace tools::vfs

@@ -12,7 +12,6 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/version.hpp"
 #include "tools/vfs/daemon.hpp"
-#include "tools/vfs/module.hpp"
 #include "tools/vfs/options.hpp"
 
 namespace {

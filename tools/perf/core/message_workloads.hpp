@@ -135,14 +135,14 @@ private:
 
 // Make the two workloads over a channel that is constructed from the connection, the window and
 // `more`.
-template<message_channel Channel, class Connection, class... More>
-std::unique_ptr<workload> make_ping_pong(const Connection& conn, More... more) {
+template<message_channel Channel, auto... more>
+std::unique_ptr<workload> make_ping_pong(const auto& conn) {
     const unsigned window = window_of(conn.params, latency_window);
     return std::make_unique<ping_pong<Channel>>(conn.part, window, conn, window, more...);
 }
 
-template<message_channel Channel, class Connection, class... More>
-std::unique_ptr<workload> make_one_way(const Connection& conn, More... more) {
+template<message_channel Channel, auto... more>
+std::unique_ptr<workload> make_one_way(const auto& conn) {
     const unsigned window = window_of(conn.params, bandwidth_window);
     return std::make_unique<one_way<Channel>>(conn.part, window, conn, window, more...);
 }

@@ -1,11 +1,70 @@
-// Measures the time of the iterations of one thread.
+// Measures the time of the iterations of one thread, samples it, and computes the results.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "tools/common/ticks.hpp"
-#include "tools/perf/core/measurement.hpp"
-#include "tools/perf/core/sampler.hpp"
 
 namespace tools::perf {
+
+// Keeps every k-th duration of the run. k doubles each time the array is full, so runs of any
+// length are sampled evenly, and add() costs a mask and a rare store. One thread.
+class sampler {
+public:
+    static constexpr std::size_t capacity = 16384;
+
+    void add(std::uint64_t ticks) noexcept {
+        if ((seen_++ & skip_mask_) != 0) return;
+        samples_[used_++] = ticks;
+        if (used_ == capacity) thin_out();
+    }
+
+    void clear() noexcept;
+
+    // Returns the smallest kept duration that is at least as long as `rank` percent of the kept
+    // ones; 0 if empty.
+    [[nodiscard]] std::uint64_t percentile(double rank) const;
+
+    [[nodiscard]] std::size_t size() const noexcept { return used_; }
+
+private:
+    void thin_out() noexcept;
+
+    std::uint64_t seen_ = 0;
+    std::uint64_t skip_mask_ = 0;
+    std::size_t used_ = 0;
+    std::array<std::uint64_t, capacity> samples_{};
+};
+
+// The quantity that a test reports per iteration: half a round trip, the time of an operation with
+// a reply, or the time per message.
+enum class quantity : std::uint8_t { latency, operation, bandwidth };
+
+// Iterations and the time they took.
+struct span_of_work {
+    std::uint64_t iterations = 0;
+    double seconds = 0;
+};
+
+// Times in microseconds, bandwidth in units of 2^20 bytes per second, rates in messages per second.
+// "average" covers the time since the previous row, "overall" the whole run.
+struct measurement {
+    std::uint64_t iterations = 0;
+    double percentile = 0;
+    double average = 0;
+    double overall = 0;
+    double average_bandwidth = 0;
+    double overall_bandwidth = 0;
+    double average_rate = 0;
+    double overall_rate = 0;
+};
+
+// Each of `threads` threads did `overall.iterations`. `sampled_seconds` is the percentile of the
+// duration of an iteration.
+[[nodiscard]] measurement measure(quantity measured, std::size_t message_size, unsigned threads,
+                                  span_of_work since_last, span_of_work overall,
+                                  double sampled_seconds) noexcept;
 
 // The parameters of a meter: quantity to compute, and whether to report during the run.
 struct meter_setup {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tools/common/command_line.hpp"
-#include "tools/perf/core/measurement.hpp"
+#include "tools/perf/core/meter.hpp"
 
 namespace tools::perf {
 

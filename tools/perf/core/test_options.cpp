@@ -7,9 +7,60 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/common/text.hpp"
-#include "tools/perf/core/size_list.hpp"
 
 namespace tools::perf {
+namespace {
+
+struct run_of_sizes {
+    std::size_t size;
+    std::size_t count;
+};
+
+run_of_sizes parse_piece(std::string_view piece) {
+    const std::size_t colon = piece.find(':');
+    const auto size = parse_size(piece.substr(0, colon));
+    auto count = std::optional<std::uint64_t>(1);
+    if (colon != std::string_view::npos) count = parse_count(piece.substr(colon + 1));
+    if (!size || !count || *count == 0) {
+        throw usage_error(fmt::format(
+            "-s: \"{}\" is not a size (bytes with k, m or g behind, and :N for N pieces)", piece));
+    }
+    return {*size, *count};
+}
+
+}  // namespace
+
+std::vector<std::size_t> parse_size_list(std::string_view text) {
+    std::vector<std::size_t> sizes;
+    std::size_t total = 0;
+    for (const std::string_view piece : split(text, ',')) {
+        const auto [size, count] = parse_piece(piece);
+        if (count > max_pieces - sizes.size()) {
+            throw usage_error(fmt::format("-s: more than {} pieces", max_pieces));
+        }
+        if (size > max_message || size * count > max_message - total) {
+            throw usage_error(fmt::format("-s: a message of more than {} bytes", max_message));
+        }
+        total += size * count;
+        sizes.insert(sizes.end(), count, size);
+    }
+    return sizes;
+}
+
+std::string print_size_list(const std::vector<std::size_t>& sizes) {
+    std::string text;
+    for (std::size_t index = 0; index < sizes.size();) {
+        std::size_t count = 1;
+        while (index + count < sizes.size() && sizes[index + count] == sizes[index])
+            ++count;
+        if (index != 0) text += ',';
+        text += std::to_string(sizes[index]);
+        if (count > 1) text += ':' + std::to_string(count);
+        index += count;
+    }
+    return text;
+}
+
 namespace {
 
 constexpr std::uint32_t max_threads = 1024;
@@ -185,6 +236,41 @@ void check(const test_params& params) {
         throw usage_error(fmt::format("-i: {} pieces at distance {} are too far apart",
                                       params.pieces.size(), params.stride));
     }
+}
+
+namespace {
+
+void refuse(bool given, bool is_accepted, std::string_view option, std::string_view meant_for,
+            const test_params& params) {
+    if (!given || is_accepted) return;
+    throw usage_error(fmt::format("{} is for {}, not for {}", option, meant_for, params.test));
+}
+
+}  // namespace
+
+void refuse_unsupported(const test_params& params, const accepted_options& accepted) {
+    refuse(params.wildcard, accepted.matching, "-C", "tag tests", params);
+    refuse(params.unexpected, accepted.matching, "-U", "tag tests", params);
+    refuse(params.header.has_value(), accepted.header, "-H", "active message tests", params);
+    refuse(params.extra_copy, accepted.extra_copy, "-y", "ucp_am tests", params);
+    refuse(params.receive == receive_mode::recv_data, accepted.receive_modes, "-r recv_data",
+           "stream and ucp_am tests", params);
+    refuse(params.memory_handles, accepted.handles && accepted.protocol, "-z",
+           "messages, put and get of the protocol layer", params);
+    constexpr std::string_view transport_tests = "tests of a transport";
+    refuse(!params.transport.empty(), accepted.transport, "-x", transport_tests, params);
+    refuse(!params.device.empty(), accepted.transport, "-d", transport_tests, params);
+    refuse(params.operation.has_value(), accepted.transport, "-D short, bcopy or zcopy",
+           transport_tests, params);
+    refuse(params.flow_window != test_params{}.flow_window, accepted.transport, "-W",
+           transport_tests, params);
+    constexpr std::string_view protocol_tests = "tests of the protocol layer";
+    const bool pieces = params.send_layout == layout::iov || params.recv_layout == layout::iov;
+    refuse(params.threads > 1, accepted.protocol, "-T", protocol_tests, params);
+    refuse(params.threading != thread_mode::single, accepted.protocol, "-M", protocol_tests,
+           params);
+    refuse(params.errors == error_handling::peer, accepted.protocol, "-e", protocol_tests, params);
+    refuse(pieces, accepted.protocol, "-D iov", protocol_tests, params);
 }
 
 }  // namespace tools::perf

@@ -1,11 +1,23 @@
-// The start of the control connection: both sides prove the job key, then send a hello.
+// The start of the control connection: its sockets, and the handshake, in which both sides prove
+// the job key and send a hello.
 #pragma once
 
 #include "tools/perf/net/control.hpp"
-#include "tools/perf/net/socket.hpp"
 #include "ucs/security/key.hpp"
 
 namespace tools::perf {
+
+struct accepted {
+    ucs::unique_fd fd;
+    std::string peer;  // "127.0.0.1:40000"
+};
+
+// Each function throws failure with the system's reason. Sockets are non-blocking, detect a dead
+// peer by keepalive within about 15 seconds, and send small frames at once.
+[[nodiscard]] ucs::unique_fd listen_on(std::uint16_t port, bool ipv6);
+// Prepares a socket that accept() returned.
+void make_control_socket(int fd);
+[[nodiscard]] ucs::unique_fd connect_to(const std::string& host, std::uint16_t port, bool ipv6);
 
 // The purpose of the connection for the handshake (ucs/security/key_handshake.hpp).
 inline constexpr std::string_view handshake_purpose = "ucx_perftest";

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/memory_limit.hpp"
-#include "tools/perf/core/size_list.hpp"
+#include "tools/perf/core/test_options.hpp"
 
 namespace tools::perf {
 namespace {

@@ -2,7 +2,6 @@
 // UCP functions (tag, active message, stream).
 #pragma once
 
-#include "tools/perf/core/in_flight.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/ucp/message_memory.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/memory_limit.hpp"
 
 namespace tools::perf {
 namespace {

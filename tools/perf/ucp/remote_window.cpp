@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/memory_limit.hpp"
 #include "ucp/mem/wire.hpp"
 
 namespace tools::perf {

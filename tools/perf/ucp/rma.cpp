@@ -1,9 +1,7 @@
 #include "tools/perf/ucp/rma.hpp"
 
-#include <utility>
-
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/supported_options.hpp"
+#include "tools/perf/core/test_options.hpp"
 #include "tools/perf/ucp/remote_window.hpp"
 
 namespace tools::perf {
@@ -165,44 +163,42 @@ void check_one_sided(const test_params& params, const accepted_options& takes) {
     if (params.message_size() == 0) throw usage_error("-s: remote memory of no size");
 }
 
-}  // namespace
-
-void check_rma_options(const test_params& params) {
+void check_rma(const test_params& params) {
     check_one_sided(params, {});
 }
 
-void check_atomic_options(const test_params& params) {
+void check_atomic(const test_params& params) {
     check_one_sided(params, {.handles = false});
     const std::size_t size = params.message_size();
     if (size != 4 && size != 8) throw usage_error("-s: atomic operations have 4 or 8 bytes");
 }
 
-std::unique_ptr<workload> make_put_latency(const connection& conn) {
-    return std::make_unique<put_latency>(conn);
+template<class Test, auto... more>
+std::unique_ptr<workload> make(const connection& conn) {
+    return std::make_unique<Test>(conn, more...);
 }
 
-std::unique_ptr<workload> make_put_bandwidth(const connection& conn) {
-    return std::make_unique<put_bandwidth>(conn);
-}
+}  // namespace
 
-std::unique_ptr<workload> make_get(const connection& conn) {
-    return std::make_unique<get>(conn);
-}
-
-std::unique_ptr<workload> make_atomic_add(const connection& conn) {
-    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_ADD, false);
-}
-
-std::unique_ptr<workload> make_atomic_fetch_add(const connection& conn) {
-    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_ADD, true);
-}
-
-std::unique_ptr<workload> make_atomic_swap(const connection& conn) {
-    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_SWAP, true);
-}
-
-std::unique_ptr<workload> make_atomic_compare_swap(const connection& conn) {
-    return std::make_unique<atomic>(conn, UCP_ATOMIC_OP_CSWAP, true);
+std::span<const test_row> remote_memory_tests() noexcept {
+    // These tests also need tagged messages, which carry the keys.
+    constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
+    constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
+    static constexpr std::array<test_row, 7> rows{{
+        {"ucp_put_lat", "put latency", quantity::latency, rma, &make<put_latency>, &check_rma},
+        {"ucp_put_bw", "put bandwidth", quantity::bandwidth, rma, &make<put_bandwidth>, &check_rma},
+        {"ucp_get", "get latency / bandwidth / message rate", quantity::operation, rma, &make<get>,
+         &check_rma},
+        {"ucp_add", "atomic add bandwidth / message rate", quantity::bandwidth, amo,
+         &make<atomic, UCP_ATOMIC_OP_ADD, false>, &check_atomic},
+        {"ucp_fadd", "atomic fetch-and-add latency / rate", quantity::operation, amo,
+         &make<atomic, UCP_ATOMIC_OP_ADD, true>, &check_atomic},
+        {"ucp_swap", "atomic swap latency / rate", quantity::operation, amo,
+         &make<atomic, UCP_ATOMIC_OP_SWAP, true>, &check_atomic},
+        {"ucp_cswap", "atomic compare-and-swap latency / rate", quantity::operation, amo,
+         &make<atomic, UCP_ATOMIC_OP_CSWAP, true>, &check_atomic},
+    }};
+    return rows;
 }
 
 }  // namespace tools::perf

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tools/perf/core/memory_limit.hpp"
 #include "tools/perf/uct/operations.hpp"
 
 namespace tools::perf {

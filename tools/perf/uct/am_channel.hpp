@@ -1,10 +1,24 @@
 // Sends and receives the numbered messages of a transport test as active messages.
 #pragma once
 
-#include "tools/perf/core/in_flight.hpp"
-#include "tools/perf/uct/connection.hpp"
+#include "tools/perf/core/pattern.hpp"
+#include "tools/perf/core/workload.hpp"
+#include "tools/perf/uct/link.hpp"
 
 namespace tools::perf {
+
+// Not owned; outlives the workload. `exposed` is this side's memory that the peer may access.
+struct transport_connection {
+    transport_link& link;
+    const test_params& params;
+    side part;
+    std::span<std::byte> exposed;
+};
+
+// The content of memory that a test writes or reads, depending on its writer.
+[[nodiscard]] inline pattern memory_content(side writer) noexcept {
+    return {writer == side::responder ? 1U : 0U, 0};
+}
 
 // One thread. The first -H bytes of a message are its header, the others its payload. With flow
 // control the receiver acknowledges after half a window (-W), and the sender is never more than a

@@ -1,8 +1,10 @@
-#include "tools/perf/uct/atomic.hpp"
-
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tools/perf/core/message_workloads.hpp"
+#include "tools/perf/uct/operations.hpp"
+#include "tools/perf/uct/tests.hpp"
 
 namespace tools::perf {
 namespace {
@@ -156,31 +158,30 @@ private:
     std::uint64_t number_ = 0;
 };
 
-std::unique_ptr<workload> make_rate(const transport_connection& conn, uct::atomic_kind kind,
-                                    bool fetches, unsigned window) {
-    return std::make_unique<atomic_rate>(conn, kind, fetches, window_of(conn.params, window));
+template<uct::atomic_kind kind, bool fetches>
+void check(const test_params& params) {
+    check_transport_test(params, [&](const uct::iface_attr& attr) {
+        return mistake_in_atomic(params, kind, fetches, attr);
+    });
 }
 
 }  // namespace
 
-std::unique_ptr<workload> make_add_latency(const transport_connection& conn) {
-    return std::make_unique<add_latency>(conn, window_of(conn.params, latency_window));
-}
-
-std::unique_ptr<workload> make_add_rate(const transport_connection& conn) {
-    return make_rate(conn, uct::atomic_kind::add, false, bandwidth_window);
-}
-
-std::unique_ptr<workload> make_fetch_add(const transport_connection& conn) {
-    return make_rate(conn, uct::atomic_kind::add, true, latency_window);
-}
-
-std::unique_ptr<workload> make_swap(const transport_connection& conn) {
-    return make_rate(conn, uct::atomic_kind::swap, true, latency_window);
-}
-
-std::unique_ptr<workload> make_compare_swap(const transport_connection& conn) {
-    return make_rate(conn, uct::atomic_kind::cswap, true, latency_window);
+std::span<const test_row> transport_atomic_tests() noexcept {
+    using enum uct::atomic_kind;
+    static constexpr std::array<test_row, 5> rows{{
+        {"add_lat", "atomic add latency", quantity::latency, 0, nullptr, &check<add, false>,
+         &make_windowed<add_latency, latency_window>, true},
+        {"add_mr", "atomic add message rate", quantity::bandwidth, 0, nullptr, &check<add, false>,
+         &make_windowed<atomic_rate, bandwidth_window, add, false>, true},
+        {"fadd", "atomic fetch-and-add latency / rate", quantity::operation, 0, nullptr,
+         &check<add, true>, &make_windowed<atomic_rate, latency_window, add, true>, true},
+        {"swap", "atomic swap latency / rate", quantity::operation, 0, nullptr, &check<swap, true>,
+         &make_windowed<atomic_rate, latency_window, swap, true>, true},
+        {"cswap", "atomic compare-and-swap latency / rate", quantity::operation, 0, nullptr,
+         &check<cswap, true>, &make_windowed<atomic_rate, latency_window, cswap, true>, true},
+    }};
+    return rows;
 }
 
 }  // namespace tools::perf

@@ -1,10 +1,10 @@
-#include "tools/perf/uct/memory_access.hpp"
-
 #include <fmt/format.h>
 
-#include "tools/perf/core/in_flight.hpp"
+#include <array>
+
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"
+#include "tools/perf/uct/tests.hpp"
 
 namespace tools::perf {
 namespace {
@@ -177,25 +177,28 @@ private:
     std::uint64_t number_ = 0;
 };
 
+template<remote_access access>
+void check(const test_params& params) {
+    check_transport_test(params, [&](const uct::iface_attr& attr) {
+        return mistake_in_memory_access(params, access, attr);
+    });
+}
+
 }  // namespace
 
-std::unique_ptr<workload> make_put_latency(const transport_connection& conn) {
-    return std::make_unique<put_latency>(conn, window_of(conn.params, latency_window));
-}
-
-std::unique_ptr<workload> make_put_bandwidth(const transport_connection& conn) {
-    return std::make_unique<memory_bandwidth>(conn, remote_access::put,
-                                              window_of(conn.params, bandwidth_window));
-}
-
-std::unique_ptr<workload> make_get(const transport_connection& conn) {
-    return std::make_unique<memory_bandwidth>(conn, remote_access::get,
-                                              window_of(conn.params, latency_window));
-}
-
-std::unique_ptr<workload> make_get_bandwidth(const transport_connection& conn) {
-    return std::make_unique<memory_bandwidth>(conn, remote_access::get,
-                                              window_of(conn.params, bandwidth_window));
+std::span<const test_row> transport_memory_tests() noexcept {
+    using enum remote_access;
+    static constexpr std::array<test_row, 4> rows{{
+        {"put_lat", "put latency", quantity::latency, 0, nullptr, &check<put>,
+         &make_windowed<put_latency, latency_window>},
+        {"put_bw", "put bandwidth / message rate", quantity::bandwidth, 0, nullptr, &check<put>,
+         &make_windowed<memory_bandwidth, bandwidth_window, put>},
+        {"get", "get latency / bandwidth / message rate", quantity::operation, 0, nullptr,
+         &check<get>, &make_windowed<memory_bandwidth, latency_window, get>},
+        {"get_bw", "get bandwidth / message rate", quantity::bandwidth, 0, nullptr, &check<get>,
+         &make_windowed<memory_bandwidth, bandwidth_window, get>},
+    }};
+    return rows;
 }
 
 }  // namespace tools::perf

@@ -1,7 +1,6 @@
 #include "tools/perf/uct/run.hpp"
 
 #include "tools/common/affinity.hpp"
-#include "tools/perf/core/memory_limit.hpp"
 
 namespace tools::perf {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tools/perf/net/runnable.hpp"
-#include "tools/perf/uct/connection.hpp"
+#include "tools/perf/uct/am_channel.hpp"
 
 namespace tools::perf {
 

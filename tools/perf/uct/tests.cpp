@@ -2,69 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tools/perf/core/message_workloads.hpp"
-#include "tools/perf/core/supported_options.hpp"
-#include "tools/perf/uct/am_channel.hpp"
+#include "tools/perf/core/test_options.hpp"
 #include "tools/perf/uct/operations.hpp"
 
 namespace tools::perf {
-namespace {
 
-using flow = transport_am_channel::flow;
-
-void require_memory_access(const test_params& params, remote_access access) {
-    refuse_unsupported(params, {.transport = true, .protocol = false});
+void check_transport_test(
+    const test_params& params,
+    const std::function<std::string(const uct::iface_attr& attr)>& find_mistake,
+    bool takes_header) {
+    refuse_unsupported(params, {.header = takes_header, .transport = true, .protocol = false});
     const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_memory_access(params, access, opened.iface->attr());
+    const std::string mistake = find_mistake(opened.iface->attr());
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
 }
 
-void require_atomic(const test_params& params, uct::atomic_kind kind, bool fetches) {
-    refuse_unsupported(params, {.transport = true, .protocol = false});
-    const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_atomic(params, kind, fetches, opened.iface->attr());
-    if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
-}
-
-}  // namespace
-
-void check_transport_messages(const test_params& params) {
-    refuse_unsupported(params, {.header = true, .transport = true, .protocol = false});
-    const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_messages(params, opened.iface->attr());
-    if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
-}
-
-void check_transport_put(const test_params& params) {
-    require_memory_access(params, remote_access::put);
-}
-
-void check_transport_get(const test_params& params) {
-    require_memory_access(params, remote_access::get);
-}
-
-void check_transport_post(const test_params& params) {
-    require_atomic(params, uct::atomic_kind::add, false);
-}
-
-void check_transport_fetch_add(const test_params& params) {
-    require_atomic(params, uct::atomic_kind::add, true);
-}
-
-void check_transport_swap(const test_params& params) {
-    require_atomic(params, uct::atomic_kind::swap, true);
-}
-
-void check_transport_compare_swap(const test_params& params) {
-    require_atomic(params, uct::atomic_kind::cswap, true);
-}
-
-std::unique_ptr<workload> make_transport_am_latency(const transport_connection& conn) {
-    return make_ping_pong<transport_am_channel>(conn, flow::free);
-}
-
-std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& conn) {
-    return make_one_way<transport_am_channel>(conn, flow::controlled);
+std::span<const test_row> transport_message_tests() noexcept {
+    using flow = transport_am_channel::flow;
+    static constexpr auto check = [](const test_params& params) {
+        const auto find_mistake = [&](const uct::iface_attr& attr) {
+            return mistake_in_messages(params, attr);
+        };
+        check_transport_test(params, find_mistake, true);
+    };
+    static constexpr std::array<test_row, 2> rows{{
+        {"am_lat", "active message latency", quantity::latency, 0, nullptr, check,
+         &make_ping_pong<transport_am_channel, flow::free>},
+        {"am_bw", "active message bandwidth / message rate", quantity::bandwidth, 0, nullptr, check,
+         &make_one_way<transport_am_channel, flow::controlled>},
+    }};
+    return rows;
 }
 
 std::string layout_name(const test_params& params) {

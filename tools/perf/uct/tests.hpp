@@ -1,23 +1,30 @@
-// The functions of transport tests for the list of tests.
+// The tests of transports.
 #pragma once
 
-#include "tools/perf/uct/connection.hpp"
+#include <functional>
+
+#include "tools/perf/uct/am_channel.hpp"
 
 namespace tools::perf {
 
-// Each throws usage_error for unsupported options, and not_offered for features that this machine
-// or the transport does not have.
-void check_transport_messages(const test_params& params);
-void check_transport_put(const test_params& params);
-void check_transport_get(const test_params& params);
-void check_transport_post(const test_params& params);
-void check_transport_fetch_add(const test_params& params);
-void check_transport_swap(const test_params& params);
-void check_transport_compare_swap(const test_params& params);
+[[nodiscard]] std::span<const test_row> transport_message_tests() noexcept;
+[[nodiscard]] std::span<const test_row> transport_memory_tests() noexcept;
+[[nodiscard]] std::span<const test_row> transport_atomic_tests() noexcept;
 
-[[nodiscard]] std::unique_ptr<workload> make_transport_am_latency(const transport_connection& conn);
-[[nodiscard]] std::unique_ptr<workload> make_transport_am_bandwidth(
-    const transport_connection& conn);
+// Throws usage_error for unsupported options, and not_offered for features that this machine or the
+// transport does not have. `find_mistake` returns the reason why the interface cannot run the test,
+// or an empty text.
+void check_transport_test(
+    const test_params& params,
+    const std::function<std::string(const uct::iface_attr& attr)>& find_mistake,
+    bool takes_header = false);
+
+// Makes a test whose constructor's last argument is the most operations in flight.
+template<class Test, unsigned window, auto... more>
+[[nodiscard]] std::unique_ptr<workload> make_windowed(const transport_connection& conn) {
+    return std::make_unique<Test>(conn, more...,
+                                  conn.params.outstanding == 0 ? window : conn.params.outstanding);
+}
 
 // Returns the name of the layout for the output, as in -D: "short".
 [[nodiscard]] std::string layout_name(const test_params& params);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tools/common/conditions.hpp"
+#include "tools/common/json_report.hpp"
 
 using tools::json_writer;
 

@@ -1,5 +1,6 @@
 #include "tools/common/text.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 
 using namespace tools;
@@ -48,4 +49,27 @@ TEST_CASE("thousands are separated") {
     CHECK(with_thousands(999) == "999");
     CHECK(with_thousands(1000) == "1,000");
     CHECK(with_thousands(1234567) == "1,234,567");
+}
+
+using namespace tools;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> names{"ring", "tag_lat", "tag_bw"};
+
+}  // namespace
+
+TEST_CASE("a typing error is distinguished from another word") {
+    CHECK(nearest("rign", names) == "ring");
+    CHECK(nearest("tag_lta", names) == "tag_lat");
+    CHECK(nearest("nonsense", names).empty());
+    CHECK(nearest("", names).empty());
+    CHECK(nearest("ring", {}).empty());
+}
+
+TEST_CASE("the error for a wrong name lists the valid names") {
+    CHECK(none_of("rign", names) ==
+          "\"rign\" is none of: ring, tag_lat, tag_bw; did you mean \"ring\"?");
+    CHECK(none_of("tree", std::span(names).first(2)) == "\"tree\" is neither ring nor tag_lat");
+    CHECK(none_of("magic", names) == "\"magic\" is none of: ring, tag_lat, tag_bw");
 }

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "tools/ucg_perf/layout.hpp"
+#include "tools/ucg_perf/buffers.hpp"
 
 using namespace tools::ucg_perf;
 

@@ -3,9 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "tools/ucg_sim/ports.hpp"
-#include "tools/ucg_sim/steps.hpp"
-
 using namespace tools::ucg_sim;
 using ucg::sim::trace_kind;
 using ucg::sim::trace_step;

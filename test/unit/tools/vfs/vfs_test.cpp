@@ -5,7 +5,7 @@
 
 #include "test/unit/tools/words_of.hpp"
 #include "tools/common/failure.hpp"
-#include "tools/vfs/listening_names.hpp"
+#include "tools/vfs/known_listeners.hpp"
 #include "tools/vfs/mounts.hpp"
 #include "tools/vfs/options.hpp"
 

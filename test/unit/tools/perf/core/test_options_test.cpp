@@ -121,3 +121,76 @@ TEST_CASE("message size, extent and warm-up follow from the parameters") {
     CHECK(params.warmup_iterations() == 3);
     CHECK(parse("-n 1000000").warmup_iterations() == 10000);
 }
+
+TEST_CASE("options that a test does not support are refused by name") {
+    test_params params;
+    params.test = "stream_lat";
+    CHECK_NOTHROW(refuse_unsupported(params, {}));
+    params.receive = receive_mode::recv_data;
+    CHECK_NOTHROW(refuse_unsupported(params, {.receive_modes = true}));
+    CHECK_THROWS_WITH(refuse_unsupported(params, {}), Catch::Contains("-r recv_data"));
+    CHECK_THROWS_WITH(refuse_unsupported(params, {}), Catch::Contains("stream_lat"));
+}
+
+TEST_CASE("each option has its own permission") {
+    const std::pair<const char*, accepted_options> rows[] = {
+        {"-C", {.matching = true}},
+        {"-U", {.matching = true}},
+        {"-H 0", {.header = true}},
+        {"-y", {.extra_copy = true}},
+        {"-x tcp", {.transport = true}},
+        {"-d lo", {.transport = true}},
+        {"-D bcopy", {.transport = true}},
+        {"-W 5", {.transport = true}},
+        {"-r recv_data", {.receive_modes = true}}};
+    for (const auto& [line, accepted] : rows) {
+        const test_params params = parse(line);
+        CHECK_NOTHROW(refuse_unsupported(params, accepted));
+        CHECK_THROWS_AS(refuse_unsupported(params, {}), tools::usage_error);
+    }
+}
+
+TEST_CASE("memory handles are only for tests of registered memory") {
+    test_params params;
+    params.memory_handles = true;
+    CHECK_NOTHROW(refuse_unsupported(params, {}));
+    CHECK_THROWS_WITH(refuse_unsupported(params, {.handles = false}), Catch::Contains("-z"));
+    CHECK_THROWS_WITH(refuse_unsupported(params, {.transport = true, .protocol = false}),
+                      Catch::Contains("-z"));
+}
+
+TEST_CASE("tests of a transport refuse options of the protocol layer") {
+    for (const char* const line : {"-T 2", "-M multi", "-e", "-D iov"}) {
+        const test_params params = parse(line);
+        CHECK_NOTHROW(refuse_unsupported(params, {}));
+        CHECK_THROWS_AS(refuse_unsupported(params, {.protocol = false}), tools::usage_error);
+    }
+}
+
+using sizes = std::vector<std::size_t>;
+
+TEST_CASE("size lists have units and repetitions") {
+    CHECK(parse_size_list("8") == sizes{8});
+    CHECK(parse_size_list("0") == sizes{0});
+    CHECK(parse_size_list("16,1k,14") == sizes{16, 1024, 14});
+    CHECK(parse_size_list("1024:3,8") == sizes{1024, 1024, 1024, 8});
+}
+
+TEST_CASE("wrong size lists are usage errors") {
+    for (const char* wrong :
+         {"", "abc", "8,", ",8", "8:0", "8:", "8:x", ":4", "-1", "8:5000", "2t", "1t,1"}) {
+        INFO(wrong);
+        CHECK_THROWS_AS(parse_size_list(wrong), tools::usage_error);
+    }
+}
+
+TEST_CASE("the total of a size list cannot overflow") {
+    CHECK_THROWS_AS(parse_size_list("512g:4096"), tools::usage_error);
+    CHECK(parse_size_list("256m:4096").size() == 4096);
+}
+
+TEST_CASE("size lists survive printing") {
+    for (const char* text : {"8", "16,48,8192:2,14", "1024:16", "0:2,1"}) {
+        CHECK(print_size_list(parse_size_list(text)) == text);
+    }
+}

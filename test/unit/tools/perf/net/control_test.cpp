@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/net/peer_watch.hpp"
 
 using namespace tools::perf;
 

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/size_list.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/net/frame.hpp"
 

@@ -1,4 +1,4 @@
-#include "tools/perf/core/memory_limit.hpp"
+#include "tools/perf/core/test_params.hpp"
 
 #include <catch2/catch.hpp>
 

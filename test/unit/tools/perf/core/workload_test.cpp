@@ -1,4 +1,4 @@
-#include "tools/perf/core/in_flight.hpp"
+#include "tools/perf/core/workload.hpp"
 
 #include <catch2/catch.hpp>
 

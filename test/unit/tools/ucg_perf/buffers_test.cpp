@@ -1,10 +1,9 @@
 // Tests the sizes of blocks in ucg_perf, and how it fills its buffers.
-#include "tools/ucg_perf/layout.hpp"
+
+#include "tools/ucg_perf/buffers.hpp"
 
 #include <catch2/catch.hpp>
 #include <numeric>
-
-#include "tools/ucg_perf/buffers.hpp"
 
 using namespace tools::ucg_perf;
 
