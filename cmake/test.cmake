@@ -31,9 +31,17 @@ function(hawser_link_layers target)
   endwhile()
 endfunction()
 
+# FOLDERS: all sources of these folders and of those below them, except the files of EXCEPT.
 # THREADED: names of the test cases with threads; ThreadSanitizer builds run only these.
 function(hawser_unit_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;THREADED" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;THREADED" "FOLDERS;EXCEPT;SOURCES;USES" ${ARGN})
+  foreach(folder IN LISTS ARG_FOLDERS)
+    file(GLOB_RECURSE found RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${folder}/*.cpp")
+    list(APPEND ARG_SOURCES ${found})
+  endforeach()
+  foreach(file IN LISTS ARG_EXCEPT)
+    list(REMOVE_ITEM ARG_SOURCES "${file}")
+  endforeach()
   if(NOT ARG_SOURCES OR ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${name}: no sources, or unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
