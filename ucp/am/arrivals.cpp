@@ -378,7 +378,7 @@ void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
     state.begin_transfer();
     charge(*block, from.remote(), cost);
     receive->via = &from;
-    from.add_recv(*receive);
+    from.operations().add_receive(*receive);
     rndv_receive(*receive, from, std::move(rts));
 }
 

@@ -22,7 +22,7 @@ struct am_feature {
         am_receiver& receiver = slot_of<am_receiver>(event.endpoint.owner());
         for (const assembly& each : slot_of<partial_messages>(event.endpoint).list)
             receiver.charge_to(event.to, each);
-        for (const request& each : event.endpoint.recvs())
+        for (const request& each : event.endpoint.operations().receives())
             receiver.charge_to(event.to, each);
     }
 };

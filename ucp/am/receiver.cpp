@@ -121,7 +121,7 @@ void am_receiver::receive_rendezvous(request& receive, am_block& kept) {
         return;
     }
     receive.via = from;
-    from->add_recv(receive);
+    from->operations().add_receive(receive);
     rndv_receive(receive, *from, std::move(rts));
 }
 

@@ -69,7 +69,7 @@ ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation
     state.kind = kind_of(message, state.buffer.length());
     state.header = message.header;
     state.header_length = message.header_length;
-    to.submit(*send);
+    submit(to, *send);
     const bool goes_on = !send->flags.has(request_flags::ended);
     if (goes_on && (message.flags & UCP_AM_SEND_FLAG_COPY_HEADER) != 0 && state.header_length > 0 &&
         !state.header_sent) {

@@ -69,7 +69,7 @@ std::size_t pack(void* arg, void* into, std::size_t) {
 ucs_status_t progress(request& send) {
     const bool fetches = send.state.send.buffer.length() > 0;
     if (fetches) return request_from_owner(send, wire::rma_atomic, pack);
-    send.via->note_posted();
+    note_posted(*send.via);
     const ssize_t sent = send.via->lane().am_bcopy(wire::rma_atomic, pack, &send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
     finish_send(send, sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent));

@@ -4,6 +4,7 @@
 #include "ucp/core/ep.hpp"
 #include "ucp/core/operation.hpp"
 #include "ucp/mem/rkey.hpp"
+#include "ucp/rma/order.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 
 namespace ucp {
@@ -19,7 +20,7 @@ ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, st
 inline ucs_status_ptr_t atomic(ep& to, const uct::atomic_op& op, void* result,
                                std::uint64_t address, const mem::rkey& key,
                                const operation& params) {
-    if (params.is_plain() && to.reaches_directly() && op.possible() && address % op.size == 0 &&
+    if (params.is_plain() && reaches_directly(to) && op.possible() && address % op.size == 0 &&
         (result != nullptr || !op.must_fetch())) [[likely]] {
         if (std::byte* target = key.changeable(address, op.size); target != nullptr) [[likely]] {
             const std::uint64_t before = uct::sm::apply_atomic(target, op);

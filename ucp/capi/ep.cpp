@@ -90,7 +90,7 @@ ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) 
     }
     set_send_callback(*waiting, params);
     waiting->start_flush().close_after = close_after;
-    const ucs_status_t status = endpoint.start_flush(*waiting);
+    const ucs_status_t status = endpoint.operations().start_flush(*waiting);
     if (status != UCS_INPROGRESS) {
         // This comes before any callback, because a callback may ask for an endpoint to the same
         // peer.
@@ -124,8 +124,8 @@ ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
             attr->remote_sockaddr = part->remote().storage();
         }
     }
-    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, endpoint.name());
-    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = endpoint.user_data();
+    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, endpoint.program().name());
+    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = endpoint.program().user_data();
     if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
     ucp_transports_t& list = attr->transports;
     if (list.num_entries > 0 &&
@@ -222,8 +222,8 @@ ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h handle, const ucp_ep_params_t* params
             refuse("ucp_ep_modify_nb", "only the error handler and the user data can change"));
     }
     const auto has = [params](std::uint64_t bit) { return (params->field_mask & bit) != 0; };
-    endpoint.modify(has(UCP_EP_PARAM_FIELD_ERR_HANDLER) ? &params->err_handler : nullptr,
-                    has(UCP_EP_PARAM_FIELD_USER_DATA) ? &params->user_data : nullptr);
+    endpoint.program().modify(has(UCP_EP_PARAM_FIELD_ERR_HANDLER) ? &params->err_handler : nullptr,
+                              has(UCP_EP_PARAM_FIELD_USER_DATA) ? &params->user_data : nullptr);
     return nullptr;
 }
 

@@ -20,7 +20,7 @@ std::size_t list_ready(worker& owner, ucp_stream_poll_ep_t* entries, std::size_t
         ready.pop_front();
         shown.push_back(next);
         ucp::ep& endpoint = next.owner();
-        entries[count++] = {handle(endpoint), endpoint.user_data(), 0, {}};
+        entries[count++] = {handle(endpoint), endpoint.program().user_data(), 0, {}};
     }
     ready.splice(ready.end(), shown);
     return count;

@@ -80,7 +80,7 @@ inline void allow_callbacks(request& busy) {
     if (!busy.flags.has(request_flags::ended)) return;
     ep* via = busy.via;
     busy.owner->complete_later(busy);
-    if (via != nullptr) via->check_flushes();  // flushes complete after this request
+    if (via != nullptr) via->operations().check_flushes();  // flushes complete after this request
 }
 
 // Returns the request for an operation that starts now: the program's memory or one from the pool.

@@ -9,7 +9,6 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/messages.hpp"
@@ -22,7 +21,7 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : owner_(owner), window_(&to.credits().window()), remote_(&to), number_(number) {
+    : number_(number), owner_(owner), remote_(&to), window_(&to.credits().window()) {
     id_ = owner.endpoints().add(*this);
     to.endpoints().attach(*this);
     owner.count(activity::ep_creations);
@@ -73,54 +72,16 @@ void ep::end_for_limit() noexcept {
 }
 
 void ep::adopt(const ep_params& params, std::string name) noexcept {
-    user_owned_ = true;
+    program_.take(params, std::move(name));
     end_uninvited();
     remote_->uninvited.set_stranger(false);
     unwanted_hook.unlink();
-    error_mode_ = params.error_mode;
-    error_handler_ = params.error_handler;
-    user_data_ = params.user_data;
-    no_loopback_ = params.no_loopback;
-    name_ = std::move(name);
     publish(events::ownership_changed{*this});
     watch_peer();
 }
 
-void ep::modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept {
-    if (handler != nullptr) error_handler_ = *handler;
-    if (user_data != nullptr) user_data_ = *user_data;
-}
-
-void ep::submit(request& send) {
-    add_send(send);
-    if (failure_ != UCS_OK) {
-        finish_send(send, failure_);
-        return;
-    }
-    if (lane_ != nullptr && !draining_) [[likely]] {
-        start_send(send);
-        return;
-    }
-    // Sends that wait for the connection have no transport yet: they stay in sends_ and are
-    // started in order by become_ready.
-    send.pending.progress = nullptr;
-    handle(event::use);
-}
-
-void ep::add_send(request& send) noexcept {
-    send.via = this;
-    send.sequence = sequence_++;
-    sends_.push_back(send);
-}
-
 const uct::iface_attr& ep::lane_attr() const noexcept {
     return remote_->lanes().am_attr();
-}
-
-void ep::unqueue(request& send) {
-    if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    (send.state.send.proto->memory_lane ? remote_->lanes().rma_lane() : *lane_)
-        .pending_remove(send.pending);
 }
 
 void ep::handle(event input, ucs_status_t status) {
@@ -235,7 +196,7 @@ void ep::move_to(peer& to) noexcept {
     remote_ = &to;
     window_ = &to.credits().window();
     to.endpoints().attach(*this);
-    if (user_owned_) to.uninvited.set_stranger(false);
+    if (program_.is_owner()) to.uninvited.set_stranger(false);
 }
 
 void ep::forget_lane() noexcept {
@@ -244,7 +205,7 @@ void ep::forget_lane() noexcept {
 }
 
 void ep::watch_peer() noexcept {
-    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || !remote_->lanes().is_open()) return;
+    if (!program_.handles_errors() || !remote_->lanes().is_open()) return;
     if (remote_->lanes().am_attr().needs_check) owner_.watch().add(*remote_);
 }
 
@@ -261,7 +222,7 @@ bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
 void ep::connect() {
     if (socket_ != nullptr && socket_->waits_for_bind()) return;
     if (!ensure_lanes(wireup::pairs::allowed)) return;
-    if (socket_ == nullptr && remote_->identity().is_self() && !no_loopback_) {
+    if (socket_ == nullptr && remote_->identity().is_self() && program_.allows_loopback()) {
         remote_id_ = id_;
         if (!wireup::grants_credits(owner_)) remote_->credits().begin_without();
         enter(state::ready);
@@ -302,13 +263,11 @@ void ep::become_ready() {
     protocols_ = remote_->setup().protocols();
     log_configuration_once(*remote_);
     remote_->credits().request(*this);
-    draining_ = true;
-    run_waiting();
-    draining_ = false;
-    if (close_pending_) publish(events::closing_flush_began{*this});
+    start_waiting(*this);
+    if (operations_.closes_after_flush()) publish(events::closing_flush_began{*this});
     // The short path opens last: a send must not overtake those that waited.
     allow_short();
-    check_flushes();
+    operations_.check_flushes();
 }
 
 void ep::allow_short() noexcept {
@@ -323,7 +282,7 @@ void ep::on_window_spent() {
 void ep::credits_changed() noexcept {
     // An endpoint that never became ready has a lane only to reply.
     const bool sends = lane_ != nullptr && protocols_ != nullptr;
-    if (sends && failure_ == UCS_OK && !draining_) allow_short();
+    if (sends && failure_ == UCS_OK && !operations_.is_starting) allow_short();
 }
 
 void ep::refresh_protocols() noexcept {
@@ -332,35 +291,15 @@ void ep::refresh_protocols() noexcept {
     allow_short();
 }
 
-void ep::run_waiting() {
-    // A send that ends at once leaves the list; callbacks of the program run later.
-    for (auto next = sends_.begin(); next != sends_.end();) {
-        request& waiting = *next++;
-        if (waiting.pending.progress != nullptr) continue;
-        if (!is_behind_fence(waiting)) run(waiting);
-    }
-}
-
-void ep::run(request& waiting) {
-    const bool in_call = waiting.flags.has(request_flags::starting);
-    defer_callbacks(waiting);
-    if (is_remote(waiting.state.send.kind)) {
-        start_rma(waiting);
-    } else {
-        start_send(waiting);
-    }
-    if (!in_call) allow_callbacks(waiting);
-}
-
 void ep::peer_closed() {
     abort_incoming(UCS_ERR_CONNECTION_RESET);
-    if (!user_owned_ && !close_pending_) {
+    if (!program_.is_owner() && !operations_.closes_after_flush()) {
         close_unowned();
         return;
     }
     publish(events::peer_closed{*this});
     // A closing flush continues: the peer still answers what it was sent before.
-    if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
+    if (!program_.is_owner() || !program_.handles_errors()) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);
@@ -368,7 +307,7 @@ void ep::peer_closed() {
     // The program may take long to close: the peer need not wait for the rest of partial messages.
     // The close message is sent again when the program closes, which has no effect then.
     wireup::send_close(*this);
-    notify_user(failure_);
+    program_.notify(*this, failure_);
 }
 
 void ep::fail(ucs_status_t status, bool notify_peer) {
@@ -378,8 +317,8 @@ void ep::fail(ucs_status_t status, bool notify_peer) {
     abort_all(status);
     remote_->credits().request_again(*this);
     if (notify_peer) wireup::send_failed(*this);
-    if (user_owned_) {
-        notify_user(status);
+    if (program_.is_owner()) {
+        program_.notify(*this, status);
     } else {
         close_unowned();
     }
@@ -392,18 +331,10 @@ void ep::close_unowned() noexcept {
     handle(event::local_close);
 }
 
-void ep::notify_user(ucs_status_t status) {
-    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || error_handler_.cb == nullptr) return;
-    const ucp_err_handler_t handler = error_handler_;
-    error_handler_.cb = nullptr;  // the handler is called once
-    void* arg = user_data_ != nullptr ? user_data_ : handler.arg;
-    handler.cb(arg, reinterpret_cast<ucp_ep_h>(this), status);
-}
-
 void ep::abort_messages(ucs_status_t status) {
     publish(events::messages_lost{*this});
-    while (!recvs_.empty())
-        abort_receive(recvs_.front(), status);
+    while (!operations_.receives().empty())
+        abort_receive(operations_.receives().front(), status);
 }
 
 void ep::abort_incoming(ucs_status_t status) {
@@ -412,89 +343,16 @@ void ep::abort_incoming(ucs_status_t status) {
 }
 
 void ep::abort_all(ucs_status_t status) {
-    // Hidden from check_flushes: aborted operations do not count as flushed.
-    operations waiting;
-    waiting.swap(flushes_);
-    const bool unconfirmed = !all_confirmed();
-    forget_remote();
-    const std::uint64_t first_aborted = sends_.empty() ? sequence_ : sends_.front().sequence;
-    while (!sends_.empty())
-        abort_send(sends_.front(), status);
+    running_operations::aborted_flushes flushes;
+    operations_.take_flushes(flushes);
+    while (!operations_.sends().empty())
+        abort_send(operations_.sends().front(), status);
     abort_incoming(status);
-    while (!waiting.empty()) {
-        request& flush = waiting.front();
-        waiting.pop_front();
-        // Closing succeeds in any case, and a worker's flush fails only if a send did.
-        const flush_state& state = flush.state.flush;
-        const bool lost = state.group == nullptr || unconfirmed || first_aborted < state.until;
-        end_flush(flush, lost && !state.close_after ? status : UCS_OK);
-    }
-    // Callbacks may have started other flushes, which waited for the aborted operations.
-    if (!flushes_.empty()) check_flushes();
-}
-
-// Direct loads and stores need no connection, and operations that need one are among the sends.
-// Programs flush an endpoint by socket address to learn that the server accepted it.
-bool ep::awaits_connection(bool closes) const noexcept {
-    return state_ == state::requested && (closes || socket_ != nullptr);
-}
-
-ucs_status_t ep::start_flush(request& flush) {
-    flush.via = this;
-    if (!await_copied() && !flush.state.flush.close_after) return UCS_ERR_NO_MEMORY;
-    flush.state.flush.until = sequence_;
-    if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
-    if (flush.state.flush.close_after && state_ == state::ready)
-        publish(events::closing_flush_began{*this});
-    const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
-    // Earlier flushes may be about to end, one after the other: a close in the callback of one must
-    // not overtake the rest.
-    if (!waits && all_confirmed() && flushes_.empty()) return outcome_for(flush.state.flush);
-    flushes_.push_back(flush);
-    close_pending_ = close_pending_ || flush.state.flush.close_after;
-    if (!waits) {
-        static_cast<void>(is_confirmed(flush.state.flush));  // asks the peer to confirm
-    }
-    return UCS_INPROGRESS;
-}
-
-// Ending an operation may call this function again; the outer call then checks once more.
-void ep::check_flushes() {
-    if (is_end_watched_) publish(events::operation_ended{*this});
-    looks_again_ = true;
-    if (checking_) return;
-    checking_ = true;
-    while (std::exchange(looks_again_, false)) {
-        if (fenced_) [[unlikely]]
-            pass_fences();
-        while (!flushes_.empty() && is_reached(flushes_.front().state.flush)) {
-            request& flush = flushes_.front();
-            flushes_.pop_front();
-            end_flush(flush, outcome_for(flush.state.flush));
-        }
-    }
-    checking_ = false;
-}
-
-bool ep::is_reached(flush_state& flush) {
-    const bool pending = !sends_.empty() && sends_.front().sequence < flush.until;
-    return !pending && !awaits_connection(flush.close_after) && is_confirmed(flush);
-}
-
-void ep::end_flush(request& flush, ucs_status_t status) {
-    const bool close = flush.state.flush.close_after;
-    request* group = flush.state.flush.group;
-    owner_.complete_in_order(flush, status);
-    if (group != nullptr) end_part(*group, status);
-    if (close) {
-        close_pending_ = false;
-        close_flushed();
-    }
+    operations_.end_flushes(flushes, status);
 }
 
 void ep::detach_user() noexcept {
-    user_owned_ = false;
-    error_handler_.cb = nullptr;
+    program_.release();
     publish(events::ownership_changed{*this});
 }
 
@@ -513,7 +371,8 @@ void ep::close_forced() {
 
 std::string ep::line() const {
     return fmt::format("#  endpoint {:x}: worker {:x}, {}, {} sends and {} receives running\n", id_,
-                       remote_->uid(), wireup::name(state_), sends_.size(), recvs_.size());
+                       remote_->uid(), wireup::name(state_), operations_.sends().size(),
+                       operations_.receives().size());
 }
 
 std::string ep::info() const {
@@ -521,8 +380,7 @@ std::string ep::info() const {
     text += fmt::format("#               peer: worker {:x} ({}), {}\n", remote_->uid(),
                         remote_->identity().worker_name(), remote_->lanes().peer_name());
     text += fmt::format("#              state: {}\n", wireup::name(state_));
-    text += fmt::format("#     error handling: {}\n",
-                        error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
+    text += fmt::format("#     error handling: {}\n", program_.handles_errors() ? "peer" : "none");
     text += wireup::explain(*remote_);
     return text;
 }

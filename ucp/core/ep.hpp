@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "ucp/core/request.hpp"
+#include "ucp/core/operations.hpp"
+#include "ucp/core/program_side.hpp"
 #include "ucp/core/socket_part.hpp"
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/proto/selection.hpp"
-#include "ucp/rma/tracker.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -20,16 +20,6 @@ class peer;
 namespace wireup {
 enum class pairs : std::uint8_t;
 }
-
-// Parameters of ucp_ep_create with defaults. The address itself goes to the peer object.
-struct ep_params {
-    ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
-    ucp_err_handler_t error_handler{nullptr, nullptr};
-    void* user_data = nullptr;
-    bool no_loopback = false;
-    bool apart = false;  // see ucp/capi/private_flags.hpp
-    std::string_view name;
-};
 
 // One endpoint. Owned by the worker, which destroys it when neither the program nor the peer needs
 // it any more. All endpoints to the same worker share the peer object. Kept small: nothing is set
@@ -46,9 +36,6 @@ public:
     // Returns whether am_short carries an eager message of this length; false while the endpoint is
     // not ready. This is the only check of the send path.
     [[nodiscard]] bool fits_short(std::size_t length) const noexcept { return length < short_end_; }
-    // Returns whether mapped memory of the peer may be loaded from and stored to directly. This is
-    // the only check of puts, gets and atomics.
-    [[nodiscard]] bool reaches_directly() const noexcept { return direct_; }
     [[nodiscard]] uct::ep& lane() const noexcept { return *lane_; }
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -67,81 +54,19 @@ public:
     // short path.
     void credits_changed() noexcept;
 
-    // Starts a send: at once if the endpoint is ready, otherwise when the connection is
-    // established. The request is already in `starting` state.
-    void submit(request& send);
-
-    // --- operations on the peer's memory, see ucp/rma/order.cpp ---
-    // Makes reaches_directly true if possible: the endpoint works, and nothing has to be waited
-    // for.
-    bool open_directly();
-    // Submits an operation on the peer's memory, as submit does. It starts at once unless it is
-    // behind a fence.
-    void submit_remote(request& operation);
-    // A put message left that the peer does not answer.
-    void note_posted() noexcept;
-    // A put went over the lane by copying, which reports no arrival.
-    void note_copied() noexcept { tracker_->copied = true; }
-    void note_lane_flushed() noexcept { --tracker_->flushing; }
-    // The peer has carried out so many of the unanswered puts. Returns false if it was not asked.
-    [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
-    // Returns whether an operation that the peer answers may be sent now. If not, it is held until
-    // replies to others arrive, and its protocol's progress is called again.
-    [[nodiscard]] bool can_request(request& operation) noexcept;
-    void request_sent() noexcept { ++tracker_->unanswered; }
-    void release_hold(request& operation) noexcept;
-    // The peer has answered an operation, which ends with that.
-    void end_answered(request& operation, ucs_status_t status);
-    // An operation that could not be sent ends.
-    void end_unrequested(request& operation, ucs_status_t status);
-    // Counts a reply that the peer has not taken yet. Returns false if the peer requests more than
-    // it may.
-    [[nodiscard]] bool add_pending_reply() noexcept;
-    void reply_sent() noexcept { --pending_replies_; }
-    // An operation failed whose request the program has released: the next flush reports the error.
-    void note_lost(ucs_status_t why) noexcept;
-    // Fence: later operations on the peer's memory wait for those under way. Returns false if there
-    // is no memory.
-    [[nodiscard]] bool fence();
-    // An operation of the peer on our memory was refused. The first error since the peer last asked
-    // is kept; returns false if there was one already.
-    bool record_refusal(ucs_status_t status) noexcept {
-        if (refused_ != UCS_OK) return false;
-        refused_ = status;
-        return true;
-    }
-    [[nodiscard]] ucs_status_t take_refused() noexcept { return std::exchange(refused_, UCS_OK); }
     // Returns whether this endpoint can reply to the peer's messages.
     [[nodiscard]] bool is_connected() const noexcept { return lane_ != nullptr; }
-    // Returns whether a flush has anything to wait for or to report.
-    [[nodiscard]] bool has_unflushed() const noexcept;
-
-    // Register and unregister operations that end with this endpoint when it fails.
-    void add_send(request& send) noexcept;
-    void add_recv(request& recv) noexcept { recvs_.push_back(recv); }
-    void remove_send(request& send) noexcept { sends_.erase(sends_.iterator_to(send)); }
-    void check_flushes();
-    // Removes a send from the lane's queue, if it waits there.
-    void unqueue(request& send);
     [[nodiscard]] const uct::iface_attr& lane_attr() const noexcept;
-    void remove_recv(request& recv) noexcept { recvs_.erase(recvs_.iterator_to(recv)); }
 
-    // From now on events::operation_ended is published.
-    void watch_ends() noexcept { is_end_watched_ = true; }
-    // The receives that add_recv has registered.
-    [[nodiscard]] const auto& recvs() const noexcept { return recvs_; }
-    [[nodiscard]] bool has_sends() const noexcept { return !sends_.empty(); }
-    // Returns whether a flush of the program will close the endpoint.
-    [[nodiscard]] bool closes_after_flush() const noexcept { return close_pending_; }
+    [[nodiscard]] running_operations& operations() noexcept { return operations_; }
+    [[nodiscard]] const running_operations& operations() const noexcept { return operations_; }
+    [[nodiscard]] program_side& program() noexcept { return program_; }
+    [[nodiscard]] const program_side& program() const noexcept { return program_; }
 
     // --- control ---
     // Hands the endpoint to the program, maybe one that a peer's request made before the program
     // asked for one.
     void adopt(const ep_params& params, std::string name = {}) noexcept;
-    // Changes the error handler or user data (ucp_ep_modify_nb).
-    void modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept;
-    [[nodiscard]] bool owned_by_user() const noexcept { return user_owned_; }
-
     // Feeds an event into the connection's state machine; see wireup/state.hpp.
     void handle(wireup::event input, ucs_status_t status = UCS_OK);
     [[nodiscard]] wireup::state connection() const noexcept { return state_; }
@@ -174,17 +99,12 @@ public:
     // The peer has no lane any more.
     void forget_lane() noexcept;
 
-    // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is completed later.
-    ucs_status_t start_flush(request& flush);
-
     // Close for the program. Forced: running operations complete with UCS_ERR_CANCELED. The object
     // lives on until the peer has closed as well.
     void close_forced();
     void close_flushed();
     void detach_user() noexcept;
 
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] void* user_data() const noexcept { return user_data_; }
     [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
     // Returns whether nothing more is received: the endpoint failed, was closed by force, or the
     // peer closed. Also true when both closed and the endpoint lives on for its final message only.
@@ -197,7 +117,6 @@ public:
     [[nodiscard]] bool may_answer() const noexcept {
         return is_connected() && !wireup::is_over(state_);
     }
-    [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
     [[nodiscard]] std::string line() const;  // one line of the text about the worker
     void describe(ucs::vfs::directory& into) const override;
@@ -224,7 +143,8 @@ public:
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
     // Returns whether a ucp_ep_create may adopt this endpoint, which a peer's request made.
     [[nodiscard]] bool adoptable() const noexcept {
-        return state_ == wireup::state::ready && failure_ == UCS_OK && !close_pending_;
+        return state_ == wireup::state::ready && failure_ == UCS_OK &&
+               !operations_.closes_after_flush();
     }
     // The lane was replaced before the connection was established: sends the connection request
     // again.
@@ -240,12 +160,13 @@ protected:
     void end() noexcept;
 
 private:
+    friend running_operations;
+
     void end_uninvited() noexcept;
     void close_unowned() noexcept;
     void connect();
     void ask_for_connection();
     void become_ready();
-    void resume_held();
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;
     void peer_closed();
@@ -257,65 +178,43 @@ private:
     // abort_incoming ends receives of the stream as well.
     void abort_messages(ucs_status_t status);
     void abort_incoming(ucs_status_t status);
-    void notify_user(ucs_status_t status);
-    void end_flush(request& flush, ucs_status_t status);
-    [[nodiscard]] bool awaits_connection(bool closes) const noexcept;
-    void run_waiting();
     void on_window_spent();
     void allow_short() noexcept;
-    void run(request& waiting);
-    [[nodiscard]] bool is_fenced() const noexcept;
-    [[nodiscard]] bool is_behind_fence(const request& operation) const noexcept;
-    [[nodiscard]] bool has_remote_before(std::uint64_t sequence) const noexcept;
-    [[nodiscard]] bool all_confirmed() const noexcept;
-    [[nodiscard]] bool is_reached(flush_state& flush);
-    [[nodiscard]] bool is_confirmed(flush_state& flush);
-    [[nodiscard]] ucs_status_t outcome_for(const flush_state& flush) noexcept;
-    void request_confirmation();
-    [[nodiscard]] bool await_copied() noexcept;
-    void pass_fences();
-    void forget_remote() noexcept;
 
-    using operations = ucs::datastruct::list<request, &request::active_hook>;
-
-    worker& owner_;
-    std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
-    eager_window* window_;       // shared by all endpoints to the peer
-    uct::ep* lane_ = nullptr;
-    const protocol_table* protocols_ = nullptr;
-    std::uint64_t id_ = 0;
-    std::uint64_t remote_id_ = 0;
-    std::uint64_t messages_ = 0;
-    std::uint64_t sequence_ = 0;
-    peer* remote_;        // a client by socket address begins with a placeholder
-    operations sends_;    // running, in order of their sequence
-    operations recvs_;    // matched receives that wait for this peer
-    operations flushes_;  // in order of their `until`
+    uct::pending_request final_message_{.progress = progress_final_message, .pending_hook = {}};
+    std::unique_ptr<socket_part> socket_;
     std::uint64_t number_;
+    [[no_unique_address]] program_side program_;
+    ucs_status_t failure_ = UCS_OK;
     wireup::state state_ = wireup::state::idle;
-    bool user_owned_ = false;
     bool uninvited_ = false;
-    bool no_loopback_ = false;
-    bool draining_ = false;  // waiting sends are being started; new ones queue behind them
-    bool checking_ = false;  // inside check_flushes
-    bool looks_again_ = false;
-    bool direct_ = false;  // see reaches_directly
-    bool fenced_ = false;  // there are fences
-    ucs_status_t refused_ = UCS_OK;
     wire::wireup_type final_message_type_{};
     wire::end_reason reason_for_end_{};
-    unsigned pending_replies_ = 0;
-    bool close_pending_ = false;   // a flush will close the endpoint
-    bool is_end_watched_ = false;  // see watch_ends
-    ucs_status_t failure_ = UCS_OK;
-    ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
-    ucp_err_handler_t error_handler_{nullptr, nullptr};
-    void* user_data_ = nullptr;
-    std::unique_ptr<socket_part> socket_;
-    std::string name_;
-    std::unique_ptr<remote_tracker> tracker_;  // nullptr: no operation on the peer's memory yet
-    uct::pending_request final_message_{.progress = progress_final_message, .pending_hook = {}};
+    [[no_unique_address]] running_operations operations_;
+    std::uint64_t messages_ = 0;
+    // Used for each message.
+    worker& owner_;
+    std::uint64_t id_ = 0;
+    std::uint64_t remote_id_ = 0;
+    const protocol_table* protocols_ = nullptr;
+    peer* remote_;  // a client by socket address begins with a placeholder
+    uct::ep* lane_ = nullptr;
+    std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
+    eager_window* window_;       // shared by all endpoints to the peer
 };
+
+inline ep& running_operations::endpoint() noexcept {
+    return *boost::intrusive::get_parent_from_member(this, &ep::operations_);
+}
+inline const ep& running_operations::endpoint() const noexcept {
+    return *boost::intrusive::get_parent_from_member(this, &ep::operations_);
+}
+
+inline void running_operations::add_send(request& send) noexcept {
+    send.via = &endpoint();
+    send.sequence = sequence_++;
+    sends_.push_back(send);
+}
 
 // Returns whether the sender's endpoint is over; then no message of it is begun, because partial
 // messages are dropped. `from`: result of find_ep.

@@ -15,6 +15,8 @@ namespace ucp {
 class ep;
 class peer;
 class worker;
+struct flush_state;
+struct request;
 
 // Calls `on(event)` of each feature that has such a function, in the order of
 // ucp/features/list.hpp, which also defines this function. After link-time optimisation these are
@@ -164,9 +166,61 @@ struct closed_unread {
     ep& endpoint;
 };
 
-// An operation of the endpoint has ended; published only after ep::watch_ends.
+// An operation of the endpoint has ended; published only if running_operations::is_end_watched.
 struct operation_ended {
     ep& endpoint;
+};
+
+// Operations of the endpoint may have ended, and others may wait behind a fence; published only if
+// running_operations::has_fences, as is the next one.
+struct fences_checked {
+    ep& endpoint;
+};
+
+// A send that waited for its connection can start. The feature clears `allowed` if it must go on
+// waiting, behind a fence.
+struct waiting_send_found {
+    const request& waiting;
+    bool& allowed;
+};
+
+// A send failed whose request the program has released.
+struct operation_lost {
+    ep& endpoint;
+    ucs_status_t status;
+};
+
+// The endpoint fails, and its operations are about to be aborted.
+struct operations_aborted {
+    ep& endpoint;
+};
+
+// Whether the peer has confirmed all operations, and errors were reported: the feature sets
+// `unconfirmed` or `unreported`.
+struct confirmations_sought {
+    const ep& endpoint;
+    bool& unconfirmed;
+    bool& unreported;
+};
+
+// A flush begins. The feature clears `possible` if there is no memory for that.
+struct flush_began {
+    ep& endpoint;
+    bool& possible;
+};
+
+// The sends before a flush have ended. The feature clears `confirmed` if the peer has not confirmed
+// them yet, and asks it to.
+struct flush_checked {
+    ep& endpoint;
+    flush_state& flush;
+    bool& confirmed;
+};
+
+// A flush ends. The feature sets its outcome if an operation failed.
+struct flush_ended {
+    ep& endpoint;
+    ucs_status_t& outcome;
 };
 
 }  // namespace events

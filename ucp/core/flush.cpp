@@ -10,7 +10,7 @@ ucs_status_t start_flush(worker& owner, request& group) {
     // All requests are allocated first, so that the flush begins as a whole or not at all.
     std::size_t needed = 0;
     owner.endpoints().for_each([&needed](const ep& each) {
-        if (each.has_unflushed()) ++needed;
+        if (each.operations().has_unflushed()) ++needed;
     });
     request_pool& pool = owner.requests();
     ucs::datastruct::list<request, &request::active_hook> parts;
@@ -23,14 +23,14 @@ ucs_status_t start_flush(worker& owner, request& group) {
         return UCS_ERR_NO_MEMORY;
     }
     owner.endpoints().for_each([&](ep& each) {
-        if (!each.has_unflushed() || parts.empty()) return;
+        if (!each.operations().has_unflushed() || parts.empty()) return;
         request* part = &parts.front();
         parts.pop_front();
         part->flags.assign(request_flags::internal);
         part->status = UCS_INPROGRESS;
         part->owner = &owner;
         part->start_flush().group = &group;
-        const ucs_status_t status = each.start_flush(*part);
+        const ucs_status_t status = each.operations().start_flush(*part);
         if (status == UCS_INPROGRESS) {
             ++state.left;
         } else {

@@ -102,6 +102,7 @@ template peer_unread& slot_of(const peer&) noexcept;
 template partial_messages& slot_of(const ep&) noexcept;
 template unexpected_rts_messages& slot_of(const ep&) noexcept;
 template ep_stream& slot_of(const ep&) noexcept;
+template access_order& slot_of(const ep&) noexcept;
 
 template<class Event>
 void publish(const Event& event) {
@@ -134,5 +135,13 @@ template void publish(const events::peer_closed&);
 template void publish(const events::closing_flush_began&);
 template void publish(const events::closed_unread&);
 template void publish(const events::operation_ended&);
+template void publish(const events::fences_checked&);
+template void publish(const events::waiting_send_found&);
+template void publish(const events::operation_lost&);
+template void publish(const events::operations_aborted&);
+template void publish(const events::confirmations_sought&);
+template void publish(const events::flush_began&);
+template void publish(const events::flush_checked&);
+template void publish(const events::flush_ended&);
 
 }  // namespace ucp

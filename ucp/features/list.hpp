@@ -24,8 +24,8 @@ using all = list<proto_feature, wireup::feature, eager_feature, rndv_feature, rm
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
 using slots =
-    list<partial_messages, unexpected_rts_messages, ep_stream, peer_arriving, peer_unread,
-         request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
-         tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
+    list<access_order, partial_messages, unexpected_rts_messages, ep_stream, peer_arriving,
+         peer_unread, request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler,
+         rndv_rates, tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

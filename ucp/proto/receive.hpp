@@ -21,7 +21,7 @@ inline void finish_receive(request& receive, ucs_status_t status) {
     receive.state.recv.buffer.finish();
     if (receive.via != nullptr) {
         release_receive_id(receive);
-        receive.via->remove_recv(receive);
+        receive.via->operations().remove_receive(receive);
     }
     complete(receive, status);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "ucp/core/events.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
@@ -131,6 +132,14 @@ void defer(request& send) noexcept {
     send.via->remote().deferred().defer(send);
 }
 
+// Removes a send from the lane's queue, if it waits there.
+void unqueue(request& send) {
+    const ep& via = *send.via;
+    if (!send.pending.pending_hook.is_linked() || !via.is_connected()) return;
+    (send.state.send.proto->memory_lane ? via.remote().lanes().rma_lane() : via.lane())
+        .pending_remove(send.pending);
+}
+
 // Returns true if the order of messages allows the send to begin.
 bool choose_protocol(request& send) noexcept {
     message_state& state = send.as<message_state>();
@@ -161,6 +170,39 @@ ucs_status_t refuse_immediate(ep& to) {
     if (to.failure() != UCS_OK) return to.failure();
     if (to.connection() == wireup::state::idle) to.handle(wireup::event::use);
     return UCS_ERR_NO_RESOURCE;
+}
+
+void submit(ep& to, request& send) {
+    to.operations().add_send(send);
+    if (to.failure() != UCS_OK) {
+        finish_send(send, to.failure());
+        return;
+    }
+    if (to.is_connected() && !to.operations().is_starting) [[likely]] {
+        start_send(send);
+        return;
+    }
+    // Sends that wait for the connection have no transport yet.
+    send.pending.progress = nullptr;
+    to.handle(wireup::event::use);
+}
+
+void start_waiting(ep& ready) {
+    running_operations& running = ready.operations();
+    running.is_starting = true;
+    // A send that ends at once leaves the list; callbacks of the program run later.
+    for (auto next = running.sends().begin(); next != running.sends().end();) {
+        request& waiting = *next++;
+        if (waiting.pending.progress != nullptr) continue;
+        bool allowed = true;
+        if (running.has_fences) publish(events::waiting_send_found{waiting, allowed});
+        if (!allowed) continue;
+        const bool in_call = waiting.flags.has(request_flags::starting);
+        defer_callbacks(waiting);
+        start_send(waiting);
+        if (!in_call) allow_callbacks(waiting);
+    }
+    running.is_starting = false;
 }
 
 void start_send(request& send) {
@@ -218,14 +260,14 @@ void finish_send(request& send, ucs_status_t status) {
         complete(send, status);
         return;
     }
-    via->remove_send(send);
+    via->operations().remove_send(send);
     if (status != UCS_OK && is_remote(state.kind) && send.flags.has(request_flags::released))
         [[unlikely]]
-        via->note_lost(status);
+        publish(events::operation_lost{*via, status});
     // A flush may not complete before this send; allow_callbacks checks for that.
     const bool quiet = send.flags.has(request_flags::starting);
     complete(send, status);
-    if (!quiet) via->check_flushes();
+    if (!quiet) via->operations().check_flushes();
 }
 
 void abort_send(request& send, ucs_status_t status) {
@@ -235,12 +277,12 @@ void abort_send(request& send, ucs_status_t status) {
     release_id(send);
     to.deferred().rts_lost(send);
     if (state.proto == nullptr) to.deferred().undefer(send);
-    send.via->unqueue(send);
+    unqueue(send);
     if (state.parts.count == 0) {
         finish_send(send, status);
         return;
     }
-    send.via->remove_send(send);
+    send.via->operations().remove_send(send);
     state.holds = &to;
     to.hold();
     if (state.guarded) {

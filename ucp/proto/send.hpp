@@ -36,6 +36,12 @@ void start_send(request& send);
 // Like start_send, for the first deferred send.
 void begin_send(request& send);
 
+// Starts a send: at once if the endpoint is ready, otherwise when the connection is established.
+// The request is already in `starting` state.
+void submit(ep& to, request& send);
+// Starts the sends that wait for the connection, or behind a fence, in their order.
+void start_waiting(ep& ready);
+
 // Continues the protocol; if the lane has no room, queues the request there.
 void run_send(request& send);
 // Like run_send, with a given protocol.

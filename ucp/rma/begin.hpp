@@ -4,6 +4,7 @@
 #include "ucp/core/ep.hpp"
 #include "ucp/core/operation.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/remote_op.hpp"
 
 namespace ucp {
@@ -19,13 +20,13 @@ ucs_status_ptr_t begin_remote(ep& endpoint, const operation& params, const Descr
     if (status != UCS_OK) return abandon_call(*fresh, status);
     const auto& state = fresh->as<remote_op>();
     const bool moves_nothing = state.kind != send_kind::atomic && state.buffer.length() == 0;
-    const bool waits = state.window == nullptr || !endpoint.open_directly();
+    const bool waits = state.window == nullptr || !open_directly(endpoint);
     if (moves_nothing && endpoint.failure() == UCS_OK) {
         complete(*fresh, UCS_OK);
     } else if (waits && params.force_immediate()) {
         return abandon_call(*fresh, refuse_immediate(endpoint));
     } else {
-        endpoint.submit_remote(*fresh);
+        submit_remote(endpoint, *fresh);
     }
     return end_call(*fresh, params);
 }

@@ -3,6 +3,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/wire.hpp"
@@ -29,7 +30,7 @@ ucs_status_t progress_put(request& send) {
                         [](request& done) { finish_send(done, UCS_OK); });
     }
     // From now on the peer has a message to which it sends no reply.
-    send.via->note_posted();
+    note_posted(*send.via);
     return send_fragments(send, put_fragments);
 }
 

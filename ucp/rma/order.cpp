@@ -1,5 +1,5 @@
-// Order and completion of operations on a peer's memory: members of ucp::ep. See
-// docs/remote-memory.md.
+#include "ucp/rma/order.hpp"
+
 #include <new>
 
 #include "ucp/core/worker.hpp"
@@ -7,100 +7,36 @@
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/rma.hpp"
-#include "ucp/rma/tracker.hpp"
-#include "ucp/rma/wire.hpp"
 
 namespace ucp {
 
-using wireup::event;
-using wireup::state;
+namespace {
 
-// An endpoint that is used only for loads and stores connects all the same, because only a
-// connected endpoint learns that its peer is gone.
-bool ep::open_directly() {
-    if (failure_ == UCS_OK && state_ == state::idle) handle(event::use);
-    // requests a confirmation, so that a caller that must not wait can try again
-    if (is_fenced()) pass_fences();
-    if (failure_ != UCS_OK || is_fenced()) return false;
-    direct_ = true;
-    return true;
+remote_tracker* tracker_of(const ep& endpoint) noexcept {
+    return slot_of<access_order>(endpoint).tracker.get();
 }
 
-bool ep::is_fenced() const noexcept {
-    return tracker_ != nullptr && !tracker_->fences.empty();
-}
-
-bool ep::is_behind_fence(const request& operation) const noexcept {
-    return is_fenced() && is_remote(operation.state.send.kind) &&
-           operation.sequence >= tracker_->fences.front();
-}
-
-void ep::submit_remote(request& operation) {
-    add_send(operation);
-    const bool direct = operation.as<remote_op>().window != nullptr;
-    if (failure_ == UCS_OK && !direct && tracker_ == nullptr) {
-        tracker_.reset(new (std::nothrow) remote_tracker);
-        if (tracker_ == nullptr) {
-            finish_send(operation, UCS_ERR_NO_MEMORY);
-            return;
-        }
+bool has_remote_before(const ep& endpoint, std::uint64_t sequence) noexcept {
+    for (const request& each : endpoint.operations().sends()) {
+        if (each.sequence >= sequence) return false;
+        if (is_remote(each.state.send.kind)) return true;
     }
-    if (failure_ != UCS_OK) {
-        finish_send(operation, failure_);
-        return;
-    }
-    const bool fenced = is_behind_fence(operation);
-    if (!fenced && !draining_ && (direct || lane_ != nullptr)) {
-        start_rma(operation);
-        return;
-    }
-    operation.pending.progress = nullptr;  // not started, see run_waiting
-    if (draining_) return;
-    if (fenced) pass_fences();  // requests a confirmation from the peer
-    if (lane_ == nullptr) handle(event::use);
-}
-
-void ep::note_posted() noexcept {
-    ++tracker_->posted;
-}
-
-// Without a tracker, all operations were loads and stores, which fail in their call or not at all.
-void ep::note_lost(ucs_status_t status) noexcept {
-    if (tracker_ != nullptr && tracker_->outcome == UCS_OK) tracker_->outcome = status;
-}
-
-bool ep::all_confirmed() const noexcept {
-    return tracker_ == nullptr || tracker_->all_confirmed();
-}
-
-bool ep::can_request(request& operation) noexcept {
-    if (tracker_->unanswered < wire::most_unanswered) return true;
-    tracker_->held.push_back(operation.pending);
-    operation.state.send.blocked = true;
     return false;
 }
 
-void ep::release_hold(request& operation) noexcept {
-    if (!std::exchange(operation.state.send.blocked, false)) return;
-    tracker_->held.erase(tracker_->held.iterator_to(operation.pending));
+// The messages to be confirmed were sent before, and the peer handles them in order. Only one
+// request is outstanding at a time: the next one covers all messages sent meanwhile.
+void request_confirmation(ep& endpoint) {
+    remote_tracker& tracker = *tracker_of(endpoint);
+    if (tracker.requested == tracker.posted || tracker.requested != tracker.confirmed) return;
+    tracker.requested = tracker.posted;
+    const wire::confirm_header header{endpoint.remote_id(), tracker.requested};
+    endpoint.remote().control().send(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
 }
 
-void ep::end_answered(request& operation, ucs_status_t status) {
-    --tracker_->unanswered;
-    end_unrequested(operation, status);
-}
-
-void ep::end_unrequested(request& operation, ucs_status_t status) {
-    finish_send(operation, status);
-    if (!std::exchange(tracker_->resuming, true)) {
-        resume_held();
-        tracker_->resuming = false;
-    }
-}
-
-void ep::resume_held() {
-    while (!tracker_->held.empty() && tracker_->unanswered < wire::most_unanswered) {
-        request& next = request::of(tracker_->held.front());
+void resume_held(remote_tracker& tracker) {
+    while (!tracker.held.empty() && tracker.unanswered < wire::most_unanswered) {
+        request& next = request::of(tracker.held.front());
         release_hold(next);
         defer_callbacks(next);
         run_send(next);
@@ -109,144 +45,210 @@ void ep::resume_held() {
     }
 }
 
-bool ep::add_pending_reply() noexcept {
-    constexpr unsigned most = wire::most_unanswered + 1;  // and one confirmation
-    if (pending_replies_ == most) return false;
-    ++pending_replies_;
+}  // namespace
+
+// An endpoint that is used only for loads and stores connects all the same, because only a
+// connected endpoint learns that its peer is gone.
+bool open_directly(ep& endpoint) {
+    if (endpoint.failure() == UCS_OK && endpoint.connection() == wireup::state::idle)
+        endpoint.handle(wireup::event::use);
+    // requests a confirmation, so that a caller that must not wait can try again
+    if (endpoint.operations().has_fences) pass_fences(endpoint);
+    if (endpoint.failure() != UCS_OK || endpoint.operations().has_fences) return false;
+    slot_of<access_order>(endpoint).is_direct = true;
     return true;
 }
 
-// The messages to be confirmed were sent before, and the peer handles them in order. Only one
-// request is outstanding at a time: the next one covers all messages sent meanwhile.
-void ep::request_confirmation() {
-    if (tracker_->requested == tracker_->posted || tracker_->requested != tracker_->confirmed)
-        return;
-    tracker_->requested = tracker_->posted;
-    const wire::confirm_header header{remote_id_, tracker_->requested};
-    remote_->control().send(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
+bool is_behind_fence(const request& operation) noexcept {
+    return operation.via->operations().has_fences && is_remote(operation.state.send.kind) &&
+           operation.sequence >= tracker_of(*operation.via)->fences.front();
 }
 
-bool ep::confirm(std::uint64_t count, ucs_status_t status) {
-    if (failure_ != UCS_OK) return true;  // replies to earlier requests are ignored
-    if (tracker_ == nullptr || count <= tracker_->confirmed || count > tracker_->requested) {
+void submit_remote(ep& endpoint, request& operation) {
+    endpoint.operations().add_send(operation);
+    const bool direct = operation.as<remote_op>().window != nullptr;
+    if (endpoint.failure() == UCS_OK && !direct && tracker_of(endpoint) == nullptr) {
+        slot_of<access_order>(endpoint).tracker.reset(new (std::nothrow) remote_tracker);
+        if (tracker_of(endpoint) == nullptr) {
+            finish_send(operation, UCS_ERR_NO_MEMORY);
+            return;
+        }
+    }
+    if (endpoint.failure() != UCS_OK) {
+        finish_send(operation, endpoint.failure());
+        return;
+    }
+    const bool fenced = is_behind_fence(operation);
+    const bool is_starting = endpoint.operations().is_starting;
+    if (!fenced && !is_starting && (direct || endpoint.is_connected())) {
+        start_rma(operation);
+        return;
+    }
+    // not started, see start_waiting
+    operation.state.send.proto = &rma_waiting;
+    operation.pending.progress = nullptr;
+    if (is_starting) return;
+    if (fenced) pass_fences(endpoint);  // requests a confirmation from the peer
+    if (!endpoint.is_connected()) endpoint.handle(wireup::event::use);
+}
+
+void note_posted(ep& endpoint) noexcept {
+    ++tracker_of(endpoint)->posted;
+}
+
+void note_copied(ep& endpoint) noexcept {
+    tracker_of(endpoint)->copied = true;
+}
+
+void note_lane_flushed(ep& endpoint) noexcept {
+    --tracker_of(endpoint)->flushing;
+}
+
+// Without a tracker, all operations were loads and stores, which fail in their call or not at all.
+void note_lost(ep& endpoint, ucs_status_t status) noexcept {
+    remote_tracker* const tracker = tracker_of(endpoint);
+    if (tracker != nullptr && tracker->outcome == UCS_OK) tracker->outcome = status;
+}
+
+bool can_request(request& operation) noexcept {
+    remote_tracker& tracker = *tracker_of(*operation.via);
+    if (tracker.unanswered < wire::most_unanswered) return true;
+    tracker.held.push_back(operation.pending);
+    operation.state.send.blocked = true;
+    return false;
+}
+
+void note_requested(ep& endpoint) noexcept {
+    ++tracker_of(endpoint)->unanswered;
+}
+
+void release_hold(request& operation) noexcept {
+    if (!std::exchange(operation.state.send.blocked, false)) return;
+    auto& held = tracker_of(*operation.via)->held;
+    held.erase(held.iterator_to(operation.pending));
+}
+
+void end_answered(request& operation, ucs_status_t status) {
+    --tracker_of(*operation.via)->unanswered;
+    end_unrequested(operation, status);
+}
+
+void end_unrequested(request& operation, ucs_status_t status) {
+    remote_tracker& tracker = *tracker_of(*operation.via);
+    finish_send(operation, status);
+    if (!std::exchange(tracker.resuming, true)) {
+        resume_held(tracker);
+        tracker.resuming = false;
+    }
+}
+
+bool confirm(ep& endpoint, std::uint64_t count, ucs_status_t status) {
+    if (endpoint.failure() != UCS_OK) return true;  // replies to earlier requests are ignored
+    remote_tracker* const tracker = tracker_of(endpoint);
+    if (tracker == nullptr || count <= tracker->confirmed || count > tracker->requested) {
         return false;
     }
-    tracker_->confirmed = count;
-    if (tracker_->outcome == UCS_OK) tracker_->outcome = status;
-    check_flushes();
+    tracker->confirmed = count;
+    if (tracker->outcome == UCS_OK) tracker->outcome = status;
+    endpoint.operations().check_flushes();
     return true;
 }
 
-// Adds an operation that ends when the copied data has arrived, so that callers waiting for all
-// operations also wait for that data. Returns false if there is no memory.
-bool ep::await_copied() noexcept {
-    if (tracker_ == nullptr || !tracker_->copied || failure_ != UCS_OK) return true;
-    request* const waiting = owner_.requests().get();
+bool await_copied(ep& endpoint) noexcept {
+    remote_tracker* const tracker = tracker_of(endpoint);
+    if (tracker == nullptr || !tracker->copied || endpoint.failure() != UCS_OK) return true;
+    request* const waiting = endpoint.owner().requests().get();
     if (waiting == nullptr) return false;
-    tracker_->copied = false;
-    ++tracker_->flushing;
+    tracker->copied = false;
+    ++tracker->flushing;
     waiting->flags.assign(request_flags::internal);
     waiting->status = UCS_INPROGRESS;
-    waiting->owner = &owner_;
+    waiting->owner = &endpoint.owner();
     waiting->start_send<remote_op>().kind = send_kind::put;
-    add_send(*waiting);
+    endpoint.operations().add_send(*waiting);
     start_with(*waiting, rma_lane_flush);
     return true;
 }
 
-// Once everything before the flush has left, requests a confirmation from the peer.
-bool ep::is_confirmed(flush_state& flush) {
-    if (tracker_ == nullptr) return true;
-    if ((tracker_->copied || tracker_->flushing > 0) && !flush.awaited) {
+bool is_confirmed(ep& endpoint, flush_state& flush) {
+    remote_tracker* const tracker = tracker_of(endpoint);
+    if (tracker == nullptr) return true;
+    if ((tracker->copied || tracker->flushing > 0) && !flush.awaited) {
         // An operation before the flush was waiting, for room or behind a fence, when the flush
         // began.
         flush.awaited = true;
-        if (await_copied()) {
-            flush.until = sequence_;
-            return !has_remote_before(sequence_) && is_confirmed(flush);
+        if (await_copied(endpoint)) {
+            flush.until = endpoint.operations().sequence();
+            return !has_remote_before(endpoint, flush.until) && is_confirmed(endpoint, flush);
         }
-        note_lost(UCS_ERR_NO_MEMORY);
+        note_lost(endpoint, UCS_ERR_NO_MEMORY);
     }
     if (!flush.marked) {
         flush.marked = true;
-        flush.posted = tracker_->posted;
+        flush.posted = tracker->posted;
     }
-    if (tracker_->confirmed >= flush.posted) return true;
-    request_confirmation();
+    if (tracker->confirmed >= flush.posted) return true;
+    request_confirmation(endpoint);
     return false;
 }
 
-// Closing succeeds in any case.
-ucs_status_t ep::outcome_for(const flush_state& flush) noexcept {
-    if (tracker_ == nullptr || flush.close_after) return UCS_OK;
-    return std::exchange(tracker_->outcome, UCS_OK);
+ucs_status_t take_outcome(ep& endpoint) noexcept {
+    remote_tracker* const tracker = tracker_of(endpoint);
+    return tracker == nullptr ? UCS_OK : std::exchange(tracker->outcome, UCS_OK);
 }
 
-bool ep::has_unflushed() const noexcept {
-    if (failure_ != UCS_OK) return false;
-    return !sends_.empty() || awaits_connection(false) || !all_confirmed() ||
-           (tracker_ != nullptr && (tracker_->copied || tracker_->outcome != UCS_OK));
-}
-
-bool ep::has_remote_before(std::uint64_t sequence) const noexcept {
-    for (const request& each : sends_) {
-        if (each.sequence >= sequence) return false;
-        if (is_remote(each.state.send.kind)) return true;
-    }
-    return false;
-}
-
-bool ep::fence() {
-    if (tracker_ == nullptr || failure_ != UCS_OK) return true;
-    if (!await_copied()) return false;
-    if (tracker_->all_confirmed() && !has_remote_before(sequence_)) return true;
+bool fence(ep& endpoint) {
+    remote_tracker* const tracker = tracker_of(endpoint);
+    if (tracker == nullptr || endpoint.failure() != UCS_OK) return true;
+    if (!await_copied(endpoint)) return false;
+    const std::uint64_t next = endpoint.operations().sequence();
+    if (tracker->all_confirmed() && !has_remote_before(endpoint, next)) return true;
     try {
-        if (tracker_->fences.empty() || tracker_->fences.back() != sequence_) {
-            tracker_->fences.push_back(sequence_);
-        }
+        if (tracker->fences.empty() || tracker->fences.back() != next)
+            tracker->fences.push_back(next);
     } catch (const std::bad_alloc&) {
         return false;
     }
-    direct_ = false;
-    fenced_ = true;
+    slot_of<access_order>(endpoint).is_direct = false;
+    endpoint.operations().has_fences = true;
     return true;
 }
 
-// Operations behind a fence start when those before it are complete, here and at the peer.
 // Operations that are sent to the peer as messages would be in order anyway, but an operation
 // behind the fence may use another method.
-void ep::pass_fences() {
-    if (draining_ || lane_ == nullptr) return;
-    while (is_fenced()) {
-        if (has_remote_before(tracker_->fences.front())) return;
+void pass_fences(ep& endpoint) {
+    running_operations& running = endpoint.operations();
+    if (running.is_starting || !endpoint.is_connected()) return;
+    while (running.has_fences) {
+        remote_tracker& tracker = *tracker_of(endpoint);
+        if (has_remote_before(endpoint, tracker.fences.front())) return;
         // An operation before the fence may have waited for room when the fence was set.
-        const bool copied = tracker_->copied;
-        if (!await_copied()) {
-            note_lost(UCS_ERR_NO_MEMORY);
+        const bool copied = tracker.copied;
+        if (!await_copied(endpoint)) {
+            note_lost(endpoint, UCS_ERR_NO_MEMORY);
         } else if (copied) {
             continue;  // an operation that ended at once may have passed this fence
         }
-        if (tracker_->flushing > 0) return;
-        if (!tracker_->all_confirmed()) {
-            request_confirmation();
+        if (tracker.flushing > 0) return;
+        if (!tracker.all_confirmed()) {
+            request_confirmation(endpoint);
             return;
         }
-        tracker_->fences.erase(tracker_->fences.begin());
-        fenced_ = is_fenced();
-        draining_ = true;
-        run_waiting();
-        draining_ = false;
+        tracker.fences.erase(tracker.fences.begin());
+        running.has_fences = !tracker.fences.empty();
+        start_waiting(endpoint);
     }
 }
 
-void ep::forget_remote() noexcept {
-    direct_ = fenced_ = false;
-    if (tracker_ == nullptr) return;
-    tracker_->fences.clear();
-    tracker_->copied = false;
-    tracker_->flushing = 0;
-    tracker_->unanswered = 0;
-    tracker_->confirmed = tracker_->requested = tracker_->posted;
+void forget_remote(ep& endpoint) noexcept {
+    access_order& order = slot_of<access_order>(endpoint);
+    order.is_direct = endpoint.operations().has_fences = false;
+    if (order.tracker == nullptr) return;
+    order.tracker->fences.clear();
+    order.tracker->copied = false;
+    order.tracker->flushing = 0;
+    order.tracker->unanswered = 0;
+    order.tracker->confirmed = order.tracker->requested = order.tracker->posted;
 }
 
 }  // namespace ucp

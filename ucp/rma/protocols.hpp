@@ -7,6 +7,7 @@
 namespace ucp {
 
 extern const protocol rma_direct;          // ucp/rma/direct.cpp: loads and stores, after a fence
+extern const protocol rma_waiting;         // ucp/rma/rma.cpp: not started yet
 extern const protocol rma_single_copy;     // ucp/rma/single_copy.cpp
 extern const protocol rma_put_copied;      // ucp/rma/put_copied.cpp
 extern const protocol rma_lane_flush;      //

@@ -4,6 +4,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 
@@ -33,7 +34,7 @@ ucs_status_t put(request& send) {
 ucs_status_t progress_put(request& send) {
     const ucs_status_t status = put(send);
     if (status == UCS_ERR_NO_RESOURCE) return status;
-    if (status == UCS_OK) send.via->note_copied();
+    if (status == UCS_OK) note_copied(*send.via);
     finish_send(send, status);
     return UCS_OK;
 }
@@ -41,7 +42,7 @@ ucs_status_t progress_put(request& send) {
 void flushed(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
-    if (send.state.send.holds == nullptr) send.via->note_lane_flushed();
+    if (send.state.send.holds == nullptr) note_lane_flushed(*send.via);
     finish_send(send, parts.status);
 }
 
@@ -52,7 +53,7 @@ ucs_status_t progress_flush(request& send) {
     if (status == UCS_INPROGRESS) return UCS_OK;
     state.parts.count = 0;
     if (status == UCS_ERR_NO_RESOURCE) return status;
-    send.via->note_lane_flushed();
+    note_lane_flushed(*send.via);
     finish_send(send, status);
     return UCS_OK;
 }

@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rma/wire.hpp"
@@ -34,7 +35,7 @@ request* find_get(worker& owner, const wire::get_data_header& header, std::size_
 void advance(request& get, std::size_t length) {
     send_state& state = get.state.send;
     state.offset += length;
-    if (state.offset == state.buffer.length()) get.via->end_answered(get, UCS_OK);
+    if (state.offset == state.buffer.length()) end_answered(get, UCS_OK);
 }
 
 void deliver_data(void* arg, uct::peer_bytes message) {
@@ -73,7 +74,7 @@ void on_result(worker& owner, const wire::result_header& header) {
         atomic != nullptr) {
         send_state& state = atomic->state.send;
         if (status == UCS_OK) scatter(state, 0, &header.value, state.buffer.length());
-        atomic->via->end_answered(*atomic, status);
+        end_answered(*atomic, status);
         return;
     }
     request* const get = find_operation(owner, header.reply, send_kind::get);
@@ -83,13 +84,13 @@ void on_result(worker& owner, const wire::result_header& header) {
                               header.reply);
         return;
     }
-    get->via->end_answered(*get, status);
+    end_answered(*get, status);
 }
 
 void on_confirmed(worker& owner, const wire::confirmed_header& header) {
     ep* const endpoint = owner.endpoints().find(header.ep);
     if (endpoint == nullptr) return;
-    if (!endpoint->confirm(header.count, wire::known_status(header.status))) {
+    if (!confirm(*endpoint, header.count, wire::known_status(header.status))) {
         owner.rejected().warn(proto_log,
                               "worker {:x} confirms {} operations, about which it was not asked: "
                               "dropped",

@@ -121,7 +121,7 @@ ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::u
 
 bool fence(worker& owner) {
     bool all = true;
-    owner.endpoints().for_each([&all](ep& each) { all = each.fence() && all; });
+    owner.endpoints().for_each([&all](ep& each) { all = fence(each) && all; });
     return all;
 }
 
@@ -129,25 +129,34 @@ void start_rma(request& started) {
     start_with(started, choose(started));
 }
 
+// `start_rma` ends or queues the operation.
+constinit const protocol rma_waiting{"rma/waiting", "waits for its connection or behind a fence",
+                                     nullptr,
+                                     [](request& waiting) {
+                                         start_rma(waiting);
+                                         return UCS_OK;
+                                     },
+                                     false};
+
 ucs_status_t request_from_owner(request& send, uct::am_id id, uct::pack_function pack) {
-    if (!send.via->can_request(send)) return UCS_OK;
+    if (!can_request(send)) return UCS_OK;
     if (!assign_id(send)) {
-        send.via->end_unrequested(send, UCS_ERR_NO_MEMORY);
+        end_unrequested(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
     }
     const ssize_t sent = send.via->lane().am_bcopy(id, pack, &send);
     if (sent >= 0) {
-        send.via->request_sent();
+        note_requested(*send.via);
         return UCS_OK;
     }
     release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    send.via->end_unrequested(send, static_cast<ucs_status_t>(sent));
+    end_unrequested(send, static_cast<ucs_status_t>(sent));
     return UCS_OK;
 }
 
 void abandon_request(request& send) {
-    send.via->release_hold(send);
+    release_hold(send);
 }
 
 void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept {

@@ -4,6 +4,7 @@
 #include "ucp/core/ep.hpp"
 #include "ucp/core/operation.hpp"
 #include "ucp/mem/rkey.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/store.hpp"
 
 namespace ucp {
@@ -21,7 +22,7 @@ ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::u
 inline bool ends_in_call(const ep& endpoint, const void* buffer, std::size_t count,
                          const operation& params, std::size_t& length) noexcept {
     const ucp_datatype_t datatype = params.datatype();
-    return params.is_plain() && endpoint.reaches_directly() && dt::is_contig(datatype) &&
+    return params.is_plain() && reaches_directly(endpoint) && dt::is_contig(datatype) &&
            dt::contig_length(datatype, count, length) && buffer != nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/order.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
@@ -30,7 +31,7 @@ ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
 // send_reply_message or ends with a reply request.
 ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
     ep* const requester = find_endpoint(owner, id);
-    if (requester == nullptr || requester->add_pending_reply()) return requester;
+    if (requester == nullptr || slot_of<access_order>(*requester).owed.add()) return requester;
     owner.rejected().warn(proto_log,
                           "worker {:x} does not take the answers that it asks for: its endpoint "
                           "fails",
@@ -42,7 +43,7 @@ ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
 // A reply that `key`, our endpoint, owes has left or is not needed any more.
 void reply_ended(worker& owner, std::uint64_t key, bool /*is_stopped*/) {
     if (ep* const replying = owner.endpoints().find(key); replying != nullptr)
-        replying->reply_sent();
+        slot_of<access_order>(*replying).owed.note_sent();
 }
 
 template<class Header>
@@ -77,7 +78,8 @@ mem::access_request access_request_for(const wire::put_header& header,
 void refuse_put(worker& owner, const wire::put_header& header, std::size_t length,
                 ucs_status_t status) {
     ep* const requester = find_endpoint(owner, header.ep);
-    if (requester == nullptr || !requester->record_refusal(status)) return;
+    if (requester == nullptr || !slot_of<access_order>(*requester).owed.record_refusal(status))
+        return;
     refuse(owner, *requester, "put", length, header.address, status);
 }
 
@@ -176,7 +178,7 @@ ucs_status_t progress_reply(request& send) {
         }
         if (sent < 0) break;  // the lane failed; both sides learn of it
     }
-    send.via->reply_sent();
+    slot_of<access_order>(*send.via).owed.note_sent();
     end_reply(send);
     return UCS_OK;
 }
@@ -211,7 +213,7 @@ void on_get(worker& owner, const wire::get_header& header) {
     state.owner = wanted.owner;
     state.reply = header.reply;
     state.end = header.length;
-    requester->add_send(*reply);
+    requester->operations().add_send(*reply);
     start_with(*reply, rma_reply);
 }
 
@@ -235,7 +237,7 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
     }
     if (status != UCS_OK) {
         refuse(owner, *requester, "atomic operation", header.size, header.address, status);
-        if (header.reply == 0) requester->record_refusal(status);
+        if (header.reply == 0) slot_of<access_order>(*requester).owed.record_refusal(status);
     }
     if (header.reply != 0) send_result(*requester, header.reply, status, before);
 }
@@ -247,7 +249,8 @@ void on_confirm(worker& owner, const wire::confirm_header& header) {
     if (requester == nullptr) return;
     send_reply_message(
         *requester, wire::rma_confirmed,
-        wire::confirmed_header{requester->remote_id(), header.count, requester->take_refused()});
+        wire::confirmed_header{requester->remote_id(), header.count,
+                               slot_of<access_order>(*requester).owed.take_refused()});
 }
 
 }  // namespace

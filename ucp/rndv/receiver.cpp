@@ -406,7 +406,7 @@ void abort_receive(request& receive, ucs_status_t status) {
     const bool written = state.awaits == rndv_reply::written;
     if (!written) release_receive_id(receive);
     peer& from = receive.via->remote();
-    receive.via->remove_recv(receive);
+    receive.via->operations().remove_receive(receive);
     receive.via = nullptr;
     if (written) from.kept().keep(receive);
 }

@@ -30,7 +30,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     const auto address =
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
     // In mode PEER a send may be aborted at any time, and the program gets its memory back at once.
-    const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
+    const bool lasting = !send.via->program().handles_errors();
     const wire::rts_header header{
         state.first_word,
         state.buffer.length(),

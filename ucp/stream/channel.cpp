@@ -134,7 +134,7 @@ void stream_channel::end_uninvited() noexcept {
 }
 
 void stream_channel::show_ready() noexcept {
-    if (stored_.empty() || !owner_.owned_by_user() || ready_hook.is_linked()) return;
+    if (stored_.empty() || !owner_.program().is_owner() || ready_hook.is_linked()) return;
     slot_of<worker_streams>(owner_.owner()).ready.push_back(*this);
 }
 

@@ -8,7 +8,7 @@ namespace ucp {
 void stop_reading(ep& endpoint) {
     const stream_channel* const opened = opened_stream_of(endpoint);
     const bool reads = opened != nullptr && opened->awaits_bytes();
-    if (!reads && endpoint.has_sends()) stream_notify_no_reader(endpoint);
+    if (!reads && !endpoint.operations().sends().empty()) stream_notify_no_reader(endpoint);
 }
 
 stream_channel& stream_of(ep& endpoint) {
@@ -16,7 +16,7 @@ stream_channel& stream_of(ep& endpoint) {
     if (channel == nullptr) {
         channel = std::make_unique<stream_channel>(
             endpoint, endpoint.owner().owner().options().stream_window.bytes);
-        endpoint.watch_ends();
+        endpoint.operations().is_end_watched = true;
     }
     return *channel;
 }
@@ -32,7 +32,7 @@ void note_reader_gone(ep& endpoint) {
 }
 
 void stream_receives_ended(ep& endpoint) {
-    if (endpoint.closes_after_flush() && endpoint.connection() == wireup::state::ready)
+    if (endpoint.operations().closes_after_flush() && endpoint.connection() == wireup::state::ready)
         stop_reading(endpoint);
 }
 

@@ -23,7 +23,7 @@ struct stream_feature {
         stream_channel* const opened = opened_stream_of(event.endpoint);
         if (opened == nullptr) return;
         if (!event.endpoint.is_uninvited()) opened->end_uninvited();
-        if (event.endpoint.owned_by_user()) {
+        if (event.endpoint.program().is_owner()) {
             opened->show_ready();
         } else {
             opened->ready_hook.unlink();

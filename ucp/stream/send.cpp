@@ -78,7 +78,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
     auto& state = send->as<stream_send_state>();
     state.proto = &stream_fragments;
     if (state.buffer.length() > 0) state.number = stream_of(to).sends.next_number();
-    to.submit(*send);
+    submit(to, *send);
     return end_call(*send, params);
 }
 

@@ -211,7 +211,7 @@ void tag_matcher::attach_assembly(request& receive, assembly& more) {
     more.receiver = &receive;
     ep* from = owner_.endpoints().find(more.ep);
     receive.via = from;
-    if (from != nullptr) from->add_recv(receive);
+    if (from != nullptr) from->operations().add_receive(receive);
 }
 
 void tag_matcher::cancel(request& receive) {
@@ -389,7 +389,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts
     }
     recv_of(receive).begin_transfer();
     receive.via = from;
-    from->add_recv(receive);
+    from->operations().add_receive(receive);
     rndv_receive(receive, *from, std::move(rts));
 }
 

@@ -16,7 +16,7 @@ ucs_status_ptr_t tag_send_request(ep& to, const void* buffer, std::size_t count,
         *send, sync ? send_kind::tag_sync : send_kind::tag, buffer, count, params.datatype());
     if (status != UCS_OK) return abandon_call(*send, status);
     send->as<message_state>().first_word = tag;
-    to.submit(*send);
+    submit(to, *send);
     return end_call(*send, params);
 }
 

@@ -31,12 +31,11 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("peer_uid", [this] { return fmt::format("{:x}", remote_->uid()); });
     into.file("state", [this] { return std::string(wireup::name(state_)); });
     into.file("failure", [this] { return std::string(ucs_status_string(failure_)); });
-    into.file("error_mode", [this] {
-        return std::string(error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
-    });
-    into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
-    into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
-    into.file("pending_flushes", [this] { return std::to_string(flushes_.size()); });
+    into.file("error_mode",
+              [this] { return std::string(program_.handles_errors() ? "peer" : "none"); });
+    into.file("pending_sends", [this] { return std::to_string(operations_.sends().size()); });
+    into.file("pending_receives", [this] { return std::to_string(operations_.receives().size()); });
+    into.file("pending_flushes", [this] { return std::to_string(operations_.flushes().size()); });
     if (const stream_channel* const opened = opened_stream_of(*this))
         into.folder("stream", *opened);
     into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, *remote_); });

@@ -182,7 +182,7 @@ ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remo
     // the reply uses none.
     if (accepted->connection() == state::idle && from->setup().connect(pairs::excluded) != UCS_OK) {
         // A repeated request must not find this endpoint any more.
-        if (!accepted->owned_by_user()) accepted->handle(event::local_close);
+        if (!accepted->program().is_owner()) accepted->handle(event::local_close);
         return nullptr;
     }
     from->setup().note_lanes();
