@@ -1,17 +1,11 @@
 #include "uct/tcp/connection.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <new>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/received_bytes.hpp"
 #include "ucs/net/reply_state.hpp"
 #include "uct/tcp/iface.hpp"
 
@@ -22,8 +16,7 @@ namespace {
 // After this time without endpoints, a side proposes to close the connection.
 constexpr ucs::time::nanoseconds unused_before_closing = 1'000'000'000;
 
-// Limits the reads of what the peer sent before a connection that failed in sending ends, and of
-// what is dropped when the interface closes.
+// Limits the reads of what the peer sent before a connection that failed in sending ends.
 constexpr unsigned last_reads = 1024;
 
 // A peer that has accepted the connection and does not answer the greeting is given up after so
@@ -36,26 +29,16 @@ constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 }  // namespace
 
 connection::connection(iface& owner, const peer_key& peer)
-    : owner_(owner),
-      peer_(peer),
-      rx_(owner.pool(), owner.handlers(), owner.unfinished(), *this),
-      tx_(owner.pool()),
+    : key(peer),
+      writer(owner, *this),
+      rx(owner.pool(), owner.handlers(), owner.unfinished(), *this),
+      owner_(owner),
       unused_(*this) {}
 
 connection::~connection() {
     owner_.forget(*this);
     close_socket();
-    end_operations(UCS_ERR_CANCELED);
-}
-
-// All operations are removed before the first completion is called.
-void connection::end_operations(ucs_status_t status) {
-    completion* sending = tx_.clear();
-    std::vector<waiting_flush> flushes;
-    flushes.swap(flushes_);
-    if (sending != nullptr) sending->finish(status);
-    for (const waiting_flush& flush : flushes)
-        flush.done->finish(status);
+    writer.end_operations(UCS_ERR_CANCELED);
 }
 
 void connection::attach(ep& user, std::vector<reach::path> paths,
@@ -69,7 +52,7 @@ void connection::attach(ep& user, std::vector<reach::path> paths,
 
 void connection::detach(ep& user) noexcept {
     users_.erase(users_.iterator_to(user));
-    end_operations_of(user);
+    writer.end_operations_of(user);
     if (!users_.empty()) return;
     due_ = ucs::time::now() + unused_before_closing;
     close_denied_ = false;
@@ -77,26 +60,6 @@ void connection::detach(ep& user) noexcept {
     // it first proposes to close, unless descriptors are scarce.
     if (state_ == state::greeting || ucs::sys::are_descriptors_scarce()) keep_as_unused();
     owner_.attend(*this);
-}
-
-void connection::end_operations_of(const ep& user) {
-    completion* sending = nullptr;
-    if (zcopy_user_ == &user) {
-        zcopy_user_ = nullptr;
-        if (!tx_.keep_zcopy(sending)) {
-            // A part of the message has been sent, so the next bytes would not be a frame.
-            sending = tx_.clear();
-            fail_for_memory("the rest of a message could not be kept");
-        }
-    }
-    if (sending != nullptr) sending->finish(has_ended() ? failure_ : UCS_OK);
-    const auto is_of_user = [&user](const waiting_flush& flush) { return flush.user == &user; };
-    for (auto it = std::find_if(flushes_.begin(), flushes_.end(), is_of_user); it != flushes_.end();
-         it = std::find_if(flushes_.begin(), flushes_.end(), is_of_user)) {
-        completion* done = it->done;
-        flushes_.erase(it);
-        done->finish(has_ended() ? failure_ : UCS_ERR_CANCELED);
-    }
 }
 
 bool connection::move(event trigger) {
@@ -122,29 +85,22 @@ void connection::fail(ucs_status_t status) {
 // If the peer sent a goodbye before, it explains more than an error of the socket. Messages are
 // delivered in progress only, so the final status is set there.
 void connection::fail_after_reading(ucs_status_t status) {
-    if (has_ended()) return;
-    if (state_ != state::established && state_ != state::parting) return fail(status);
+    if (has_ended(state_)) return;
+    if (!is_open(state_)) return fail(status);
     move(event::send_failed);
     failure_ = status;
     owner_.attend(*this);
 }
 
-// Returns UCS_ERR_NO_RESOURCE; the failure itself is reported later.
-ucs_status_t connection::fail_sending(int error) {
-    ucs::log::diag(log, "send() to {}: {}", peer_name(), error_text(error));
-    fail_after_reading(status_of_loss(error));
-    return UCS_ERR_NO_RESOURCE;
-}
-
-ucs_status_t connection::fail_for_memory(const char* operation) {
-    ucs::log::error(log, "the connection to {} is closed, out of memory: {}", peer_name(),
+ucs_status_t fail_for_memory(connection& link, const char* operation) {
+    ucs::log::error(log, "the connection to {} is closed, out of memory: {}", link.peer_name(),
                     operation);
-    fail(UCS_ERR_NO_MEMORY);
-    return failure_;
+    link.fail(UCS_ERR_NO_MEMORY);
+    return link.failure();
 }
 
 void connection::drop_unfinished_frame() noexcept {
-    if (!has_ended()) {
+    if (!has_ended(state_)) {
         owner_.rejected().error(
             log,
             "{} has begun a long message and not completed it, and unfinished ones of all peers "
@@ -159,18 +115,6 @@ ucs_status_t connection::blocked_status() {
     if (state_ == state::failed) return failure_;
     if (state_ == state::idle && move(event::wanted)) start();
     return state_ == state::failed ? failure_ : UCS_ERR_NO_RESOURCE;
-}
-
-ucs_status_t connection::flush(ep& user, completion* done) {
-    if (state_ == state::failed) return failure_;
-    if (tx_.empty() && state_ != state::draining) return UCS_OK;
-    if (done == nullptr) return UCS_INPROGRESS;
-    try {
-        flushes_.push_back({tx_.queued(), done, &user});
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
-    return UCS_INPROGRESS;
 }
 
 unsigned connection::on_socket(std::uint32_t epoll_events) {
@@ -188,8 +132,8 @@ unsigned connection::on_socket(std::uint32_t epoll_events) {
             return 0;
     }
     unsigned events = 0;
-    if ((epoll_events & EPOLLOUT) != 0) events += send_queued();
-    if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !has_ended()) {
+    if ((epoll_events & EPOLLOUT) != 0) events += writer.send_queued();
+    if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !has_ended(state_)) {
         events += receive();
     }
     return events;
@@ -211,22 +155,22 @@ unsigned connection::finish_failure() {
     close_socket();
     for (ep& user : users_)
         owner_.report(user, failure_);
-    end_operations(failure_);
+    writer.end_operations(failure_);
     return 1;
 }
 
 void connection::read_what_arrived() {
     for (unsigned reads = 0; reads < last_reads; ++reads) {
-        const std::span<iovec> space = rx_.space();
+        const std::span<iovec> space = rx.space();
         if (space.empty()) break;
-        const ssize_t got = encrypted_ != nullptr
-                                ? read_encrypted(space)
-                                : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
+        stream_socket& socket = writer.socket;
+        const ssize_t got =
+            socket.is_encrypted() ? socket.read_encrypted(space) : socket.read_plain(space);
         unsigned events = 0;
         owner_.note_reading(*this);
-        if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
+        if (got <= 0 || rx.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
     }
-    if ((rx_.take_control() >> static_cast<unsigned>(wire::frame_kind::leave) & 1U) != 0) {
+    if ((rx.take_control() >> static_cast<unsigned>(wire::frame_kind::leave) & 1U) != 0) {
         ucs::log::debug(log, "{} had closed its interface", peer_name());
         failure_ = UCS_ERR_NOT_CONNECTED;
     }
@@ -253,10 +197,10 @@ void connection::on_control(unsigned kinds) {
 void connection::on_close_request() {
     if (state_ == state::parting) {
         close_by_agreement();  // both sides proposed at once
-    } else if (has_users() || !tx_.empty()) {
-        send_control(wire::frame_kind::close_denied);
+    } else if (has_users() || !writer.empty()) {
+        writer.send_control(wire::frame_kind::close_denied);
     } else {
-        send_control(wire::frame_kind::close_granted);
+        writer.send_control(wire::frame_kind::close_granted);
         if (state_ == state::established) close_by_agreement();
     }
 }
@@ -265,11 +209,10 @@ void connection::on_close_request() {
 // accepts none until the peer has denied. So everything that a flush waits for has been sent.
 void connection::close_by_agreement() {
     if (!move(event::parted)) return;
-    const std::uint64_t queued = tx_.queued();
-    static_cast<void>(tx_.clear());
+    const std::uint64_t queued = writer.drop_queued();
     close_socket();
     owner_.attend(*this);
-    finish_flushes(queued);
+    writer.finish_flushes(queued);
 }
 
 void connection::on_end_of_stream() {
@@ -284,12 +227,11 @@ void connection::on_end_of_stream() {
 }
 
 void connection::check_alive() noexcept {
-    if (state_ != state::greeting && state_ != state::established && state_ != state::parting)
-        return;
+    if (state_ != state::greeting && !is_open(state_)) return;
     const ucs::time::nanoseconds now = ucs::time::now();
     if (state_ == state::greeting) note_silence_in_greeting(now);
     if (state_ == state::failed) return;
-    const ucs::net::reply_state liveness = ucs::net::reply_state_of(fd_.get(), now);
+    const ucs::net::reply_state liveness = ucs::net::reply_state_of(writer.socket.fd(), now);
     if (!silence_.check(liveness.is_reply_due, liveness.last_heard, now)) return;
     ucs::log::diag(log, "{} does not answer any more", peer_name());
     fail_after_reading(UCS_ERR_ENDPOINT_TIMEOUT);
@@ -312,8 +254,8 @@ void connection::on_tick(ucs::time::nanoseconds now) {
             if (move(event::retry)) start();
             break;
         case state::established:
-            if (!has_users() && !close_denied_ && tx_.empty() && move(event::propose_close)) {
-                send_control(wire::frame_kind::close_request);
+            if (!has_users() && !close_denied_ && writer.empty() && move(event::propose_close)) {
+                writer.send_control(wire::frame_kind::close_request);
                 keep_as_unused();
             }
             break;
@@ -324,56 +266,13 @@ void connection::on_tick(ucs::time::nanoseconds now) {
 
 // The peer may refuse to close, or never answer.
 void connection::keep_as_unused() noexcept {
-    if (!fd_ || has_ended()) return;
-    was_readable_ = false;
-    owner_.unused().add(unused_, fd_.get());
-}
-
-std::array<std::byte, wire::frame_header_size> connection::control_frame(wire::frame_kind kind) {
-    const wire::frame_header header{0, 0, kind, wire::frame_mark};
-    return std::bit_cast<std::array<std::byte, sizeof header>>(header);
-}
-
-void connection::send_control(wire::frame_kind kind) {
-    const auto frame = control_frame(kind);
-    if (!tx_.has_room(frame.size())) {
-        queued_control_ = kind;
-        return;
-    }
-    const bool alone = tx_.empty();
-    if (!tx_.append(frame)) {
-        fail_for_memory("a control frame could not be queued");
-        return;
-    }
-    if (alone) send_queued();
-    if (!tx_.empty() && !has_ended()) watch(EPOLLIN | EPOLLOUT);
+    if (!writer.socket.is_open() || has_ended(state_)) return;
+    writer.socket.note_unread();
+    owner_.unused().add(unused_, writer.socket.fd());
 }
 
 void connection::say_goodbye() {
-    if (state_ == state::established || state_ == state::parting) {
-        send_control(wire::frame_kind::leave);
-    }
-}
-
-void connection::drop_unread() noexcept {
-    if (!fd_) return;
-    std::array<std::byte, 16384> room;
-    for (unsigned reads = 0; reads < last_reads; ++reads) {
-        if (::recv(fd_.get(), room.data(), room.size(), MSG_DONTWAIT | MSG_TRUNC) <= 0) return;
-    }
-}
-
-bool connection::has_received() const noexcept {
-    int unread = 0;
-    return was_readable_ || (::ioctl(fd_.get(), FIONREAD, &unread) == 0 && unread > 0);
-}
-
-std::uint64_t connection::received() const noexcept {
-    return 1 + ucs::net::received_bytes(fd_.get());
-}
-
-bool connection::unsent() const noexcept {
-    return (state_ == state::established || state_ == state::parting) && !tx_.empty();
+    if (is_open(state_)) writer.send_control(wire::frame_kind::leave);
 }
 
 bool connection::is_removable() const noexcept {
@@ -386,17 +285,11 @@ bool connection::needs_ticks() const noexcept {
            (state_ == state::established && !has_users() && !close_denied_);
 }
 
-void connection::watch(std::uint32_t events) {
-    if (events == watched_) return;
-    owner_.watch(fd_.get(), watched_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, events, *this);
-    watched_ = events;
-}
-
 std::string connection::peer_name() const noexcept {
     if (connected_to_) return connected_to_->text();
     if (paths_.empty()) {
         try {
-            return fmt::format("interface {:x}", peer_.interface_id);
+            return fmt::format("interface {:x}", key.interface_id);
         } catch (const std::bad_alloc&) {
             return "a peer";
         }

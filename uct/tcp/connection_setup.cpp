@@ -50,28 +50,28 @@ void connection::start() {
     due_ = ucs::time::now() + in_nanoseconds(owner_.options().connect_timeout);
     owner_.need_ticks();
     const socket_address target(path.to.ip, path.to.port);
-    if (::connect(fd_.get(), target.data(), target.size()) == 0) {
+    if (::connect(writer.socket.fd(), target.data(), target.size()) == 0) {
         on_connected();
     } else if (errno == EINPROGRESS) {
-        watch(EPOLLOUT);
+        writer.watch(EPOLLOUT);
     } else {
         attempt_failed("connect()", errno);
     }
 }
 
 bool connection::open_socket(const reach::path& path) {
-    fd_ = open_stream(path.to.ip.family());
-    if (!fd_) {
+    writer.socket.open(open_stream(path.to.ip.family()));
+    if (!writer.socket.is_open()) {
         attempt_failed("socket()", errno);
         return false;
     }
-    tune(fd_.get(), owner_.options(), owner_.is_loopback());
+    tune(writer.socket.fd(), owner_.options(), owner_.is_loopback());
     if (!owner_.options().bind_source || owner_.is_loopback()) return true;
     const int yes = 1;
     static_cast<void>(
-        ::setsockopt(fd_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes));
+        ::setsockopt(writer.socket.fd(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes));
     const socket_address source(path.from, 0);
-    if (::bind(fd_.get(), source.data(), source.size()) == 0) return true;
+    if (::bind(writer.socket.fd(), source.data(), source.size()) == 0) return true;
     attempt_failed("bind()", errno);
     return false;
 }
@@ -79,18 +79,18 @@ bool connection::open_socket(const reach::path& path) {
 void connection::on_connected() {
     int error = 0;
     socklen_t size = sizeof error;
-    ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    ::getsockopt(writer.socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) {
         attempt_failed("connect()", error);
         return;
     }
     if (!move(event::connected)) return;
     handshake_.reset(new (std::nothrow) connecting_handshake(
-        owner_.own(), peer_.interface_id, *peer_address_, owner_.next_attempt()));
+        owner_.own(), key.interface_id, *peer_address_, owner_.next_attempt()));
     if (handshake_ == nullptr) {
         attempt_failed("the greeting", ENOMEM);
     } else if (send_greeting(handshake_->hello())) {
-        watch(EPOLLIN);
+        writer.watch(EPOLLIN);
     }
 }
 
@@ -98,7 +98,8 @@ void connection::on_connected() {
 bool connection::send_greeting(const packed_greeting& greeting) {
     const std::span<const std::byte> bytes = greeting.bytes();
     // The socket's send buffer is empty, so it takes the whole greeting.
-    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent =
+        ::send(writer.socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(bytes.size())) return true;
     attempt_failed("send() of the greeting", sent < 0 ? errno : EPIPE);
     return false;
@@ -106,7 +107,7 @@ bool connection::send_greeting(const packed_greeting& greeting) {
 
 void connection::read_greeting_reply() {
     const std::span<std::byte> space = handshake_->space();
-    const ssize_t got = ::recv(fd_.get(), space.data(), space.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(writer.socket.fd(), space.data(), space.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {
         attempt_failed("recv() of the answer", got < 0 ? errno : ECONNRESET);
@@ -137,11 +138,20 @@ void connection::read_greeting_reply() {
 void connection::on_welcome() {
     peer_attempt_ = handshake_->attempt();
     note_connected();
-    connected_to_ = remote_address(fd_.get());
+    connected_to_ = remote_address(writer.socket.fd());
     move(event::welcomed);
     begin_encryption(handshake_->session_key(), true);
     handshake_.reset();
     if (!has_users()) owner_.need_ticks();
+}
+
+void connection::begin_encryption(const ucs::security::key& session, bool connected) noexcept {
+    if (!owner_.own().terms().encrypted) return;
+    try {
+        writer.socket.encrypt(session, connected);
+    } catch (const std::bad_alloc&) {
+        fail_for_memory(*this, "it cannot be encrypted");
+    }
 }
 
 void connection::note_connected() noexcept {
@@ -150,7 +160,7 @@ void connection::note_connected() noexcept {
 
 void connection::on_missing_proof() {
     const packed_greeting refusal = handshake_->refusal();
-    static_cast<void>(::send(fd_.get(), refusal.bytes().data(), refusal.bytes().size(),
+    static_cast<void>(::send(writer.socket.fd(), refusal.bytes().data(), refusal.bytes().size(),
                              MSG_NOSIGNAL | MSG_DONTWAIT));
     owner_.rejected().error(log, "{} does not prove that it is the peer: {}", peer_name(),
                             owner_.own().terms().job_key
@@ -217,15 +227,12 @@ void connection::retry_after(ucs::time::nanoseconds pause) {
 }
 
 void connection::close_socket() noexcept {
-    if (!fd_) return;
-    owner_.forget_socket(fd_.get(), *this);
+    if (!writer.socket.is_open()) return;
+    owner_.forget_socket(writer.socket.fd(), *this);
     owner_.unused().remove(unused_);
-    was_readable_ = false;
-    watched_ = 0;
-    fd_.reset();
-    rx_.reset();
+    writer.socket.close();
+    rx.reset();
     handshake_.reset();
-    encrypted_.reset();
 }
 
 connection::verdict connection::check_greeting(const wire::greeting& hello) const noexcept {
@@ -249,16 +256,16 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
                        const ucs::security::key& session) noexcept {
     if (!move(event::accepted)) return;
     close_socket();
-    fd_ = std::move(socket);
+    writer.socket.open(std::move(socket));
     peer_attempt_ = peer_attempt;
     begin_encryption(session, false);
     note_connected();
     close_denied_ = false;
-    connected_to_ = remote_address(fd_.get());
-    watch(EPOLLIN);
+    connected_to_ = remote_address(writer.socket.fd());
+    writer.watch(EPOLLIN);
     due_ = ucs::time::now() + race_pause;
     owner_.need_ticks();
-    if (!has_users() && fd_) owner_.unused().add(unused_, fd_.get());
+    if (!has_users() && writer.socket.is_open()) owner_.unused().add(unused_, writer.socket.fd());
 }
 
 }  // namespace uct::tcp

@@ -32,6 +32,15 @@ enum class event : std::uint8_t {
     broken,       // final failure
 };
 
+// Frames can be received, and usually sent.
+[[nodiscard]] constexpr bool is_open(state value) noexcept {
+    return value == state::established || value == state::parting;
+}
+// The connection is ending: operations of endpoints only return its status.
+[[nodiscard]] constexpr bool has_ended(state value) noexcept {
+    return value == state::draining || value == state::failed;
+}
+
 // Returns the state after `trigger` in `from`, or nothing if the transition is not allowed.
 [[nodiscard]] std::optional<state> next_state(state from, event trigger) noexcept;
 

@@ -26,7 +26,7 @@ ucs_status_t ep::am_short(am_id id, std::uint64_t header, const void* payload, s
     if (length > 0) {
         std::memcpy(frame + wire::frame_header_size + sizeof header, payload, length);
     }
-    const ucs_status_t status = link_.send_frame(id, frame, body);
+    const ucs_status_t status = link_.writer.send_frame(id, frame, body);
     if (status == UCS_OK) count(body);
     return status;
 }
@@ -36,7 +36,7 @@ ssize_t ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     if (must_queue() || !link_.can_send(wire::frame_size(capacity))) return link_.blocked_status();
     std::byte* frame = owner().scratch();
     const std::size_t length = pack(arg, frame + wire::frame_header_size, capacity);
-    const ucs_status_t status = link_.send_frame(id, frame, length);
+    const ucs_status_t status = link_.writer.send_frame(id, frame, length);
     if (status != UCS_OK) return status;
     count(length);
     return static_cast<ssize_t>(length);
@@ -51,13 +51,13 @@ ucs_status_t ep::am_zcopy(am_id id, std::span<const std::byte> header, std::span
         length > limits.max_zcopy) {
         return UCS_ERR_INVALID_PARAM;
     }
-    const ucs_status_t status = link_.send_zcopy(*this, id, header, payload, done);
+    const ucs_status_t status = link_.writer.send_zcopy(*this, id, header, payload, done);
     if (status == UCS_OK || status == UCS_INPROGRESS) count(length);
     return status;
 }
 
 ucs_status_t ep::flush(completion* done) {
-    return link_.flush(*this, done);
+    return link_.writer.flush(*this, done);
 }
 
 void ep::check() noexcept {
@@ -65,7 +65,7 @@ void ep::check() noexcept {
 }
 
 std::uint64_t ep::received() const noexcept {
-    return link_.received();
+    return link_.writer.socket.received();
 }
 
 std::string ep::peer_name() const {

@@ -158,7 +158,7 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
 
 connection& iface::connection_to(const peer_key& peer) {
     const auto known = peers_.find(peer);
-    if (known != peers_.end() && !known->second->has_ended()) return *known->second;
+    if (known != peers_.end() && !has_ended(known->second->current_state())) return *known->second;
     auto fresh = std::make_unique<connection>(*this, peer);
     if (known == peers_.end()) return *peers_.emplace(peer, std::move(fresh)).first->second;
     others_.push_back(std::move(known->second));
@@ -174,15 +174,15 @@ connection& iface::connection_for_greeting(const peer_key& peer) {
 }
 
 std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
-    const bool is_of_it = reading_ != nullptr && reading_->has_in_buffer(message.payload());
-    return is_of_it ? reading_->number() : 0;
+    const bool is_of_it = reading_ != nullptr && reading_->rx.has_in_buffer(message.payload());
+    return is_of_it ? reading_->number : 0;
 }
 
 connection* iface::find(std::uint64_t number) noexcept {
     for (const auto& [peer, link] : peers_)
-        if (link->number() == number) return link.get();
+        if (link->number == number) return link.get();
     for (const auto& link : others_)
-        if (link->number() == number) return link.get();
+        if (link->number == number) return link.get();
     return nullptr;
 }
 
@@ -190,13 +190,13 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     connection* const ended = find(number);
     if (ended == nullptr || ended->current_state() == state::failed) return false;
     if (hot_ == ended) hot_ = nullptr;
-    ended->end_now(status);
+    ended->fail(status);
     return true;
 }
 
 void iface::append_connections(std::vector<std::uint64_t>& into) const {
     const auto append = [&into](const connection& link) {
-        if (link.current_state() != state::failed) into.push_back(link.number());
+        if (link.current_state() != state::failed) into.push_back(link.number);
     };
     for (const auto& [peer, link] : peers_)
         append(*link);

@@ -23,6 +23,13 @@ constexpr unsigned most_misses = 256;
 constexpr unsigned reads_per_poll_alone = 16;
 constexpr unsigned reads_per_poll = 2;
 
+// Limits the reads of what is dropped when the interface closes.
+constexpr unsigned last_reads = 1024;
+
+bool has_unsent(const connection& link) noexcept {
+    return is_open(link.current_state()) && !link.writer.empty();
+}
+
 }  // namespace
 
 unsigned iface::progress() {
@@ -59,10 +66,8 @@ unsigned iface::poll_sockets() {
         const epoll_event& event = ready[static_cast<std::size_t>(i)];
         auto& link = *static_cast<connection*>(event.data.ptr);
         events += link.on_socket(event.events);
-        const bool talks =
-            link.current_state() == state::established || link.current_state() == state::parting;
-        if ((event.events & EPOLLIN) != 0 && talks) {
-            link.note_readable();
+        if ((event.events & EPOLLIN) != 0 && is_open(link.current_state())) {
+            link.writer.socket.note_readable();
             hot_ = &link;
             hot_misses_ = 0;
         }
@@ -76,7 +81,7 @@ void iface::watch(int fd, int operation, std::uint32_t events, connection& link)
     wanted.data.ptr = &link;
     if (::epoll_ctl(epoll_.get(), operation, fd, &wanted) != 0) {
         ucs::log::error(log, "epoll_ctl({}, {}): {}", operation, fd, error_text(errno));
-        link.give_up(UCS_ERR_IO_ERROR);
+        link.fail_after_reading(UCS_ERR_IO_ERROR);
         return;
     }
     if (operation == EPOLL_CTL_ADD) ++sockets_;
@@ -84,7 +89,7 @@ void iface::watch(int fd, int operation, std::uint32_t events, connection& link)
 
 void iface::forget_socket(int fd, const connection& link) noexcept {
     if (hot_ == &link) hot_ = nullptr;
-    if (!link.is_watched()) return;
+    if (link.writer.socket.watched == 0) return;
     // Closing the descriptor is not enough if a child of this process also holds the socket: epoll
     // would still report events for the connection.
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr));
@@ -114,7 +119,7 @@ unsigned iface::settle_all() {
 
 void iface::remove_if_over(connection& link) {
     if (!link.is_removable()) return;
-    if (const auto known = peers_.find(link.peer());
+    if (const auto known = peers_.find(link.key);
         known != peers_.end() && known->second.get() == &link) {
         peers_.erase(known);
         return;
@@ -159,11 +164,11 @@ void iface::close_with_goodbye() {
     const ucs::time::nanoseconds end = ucs::time::now() + linger;
     while (wait_for_some_unsent() && ucs::time::now() < end) {
         for (const auto& [peer, link] : peers_) {
-            if (link->unsent()) link->send_queued();
+            if (has_unsent(*link)) link->writer.send_queued();
         }
     }
     for (const auto& [peer, link] : peers_)
-        link->drop_unread();
+        link->writer.socket.drop_unread(last_reads);
 }
 
 // Waits a short time for sockets with unsent bytes. Returns false if there are none.
@@ -171,8 +176,8 @@ bool iface::wait_for_some_unsent() const {
     std::array<pollfd, most_events> waiting;
     std::size_t count = 0;
     for (const auto& [peer, link] : peers_) {
-        if (!link->unsent()) continue;
-        waiting[count++] = {link->descriptor(), POLLOUT, 0};
+        if (!has_unsent(*link)) continue;
+        waiting[count++] = {link->writer.socket.fd(), POLLOUT, 0};
         if (count == waiting.size()) break;
     }
     if (count > 0) ::poll(waiting.data(), count, 10);

@@ -126,7 +126,7 @@ void listener::decide(pending_connection& pending, bool end_older) noexcept {
         const peer_key from{pending.handshake.hello().from, pending.handshake.peer_address()};
         connection* existing = &owner_.connection_for_greeting(from);
         if (end_older) {
-            existing->give_up(UCS_ERR_CONNECTION_RESET);
+            existing->fail_after_reading(UCS_ERR_CONNECTION_RESET);
             existing = &owner_.connection_for_greeting(from);
         }
         check_greeting(pending, *existing);

@@ -31,7 +31,7 @@ void unused_connections::add(entry& fresh, int socket) noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
     const ucs::net::origin from = ucs::net::origin::host(remote_address(socket).ip());
     if (places_.add(fresh, from, now) != UCS_OK) {
-        fresh.connection_.give_up(UCS_ERR_NO_MEMORY);
+        fresh.connection_.fail_after_reading(UCS_ERR_NO_MEMORY);
         return;
     }
     while (ucs::net::admission::candidate* const surplus = places_.excess(now)) {
@@ -47,7 +47,7 @@ void unused_connections::add(entry& fresh, int socket) noexcept {
 }
 
 bool unused_connections::is_silent(entry& candidate) noexcept {
-    if (!candidate.connection_.has_received()) return true;
+    if (!candidate.connection_.writer.socket.has_received()) return true;
     places_.prefer(candidate);
     return false;
 }
@@ -60,7 +60,7 @@ void unused_connections::end(entry& surplus) noexcept {
                        device_, places_.size());
     }
     places_.remove(surplus);
-    surplus.connection_.give_up(UCS_ERR_CONNECTION_RESET);
+    surplus.connection_.fail_after_reading(UCS_ERR_CONNECTION_RESET);
 }
 
 }  // namespace uct::tcp

@@ -1,12 +1,13 @@
-// Sending and receiving of connections that are encrypted (UCX_TCP_ENCRYPTION).
-#include <sys/socket.h>
+#include "uct/tcp/stream_socket.hpp"
+
+#include <sys/ioctl.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <new>
 
-#include "uct/tcp/connection.hpp"
-#include "uct/tcp/iface.hpp"
+#include "ucs/net/received_bytes.hpp"
+#include "uct/tcp/send_queue.hpp"
 
 namespace uct::tcp {
 
@@ -27,19 +28,18 @@ std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t count) noexcept
 
 }  // namespace
 
-void connection::begin_encryption(const ucs::security::key& session, bool connected) noexcept {
-    if (!owner_.own().terms().encrypted) return;
-    try {
-        encrypted_ = std::make_unique<encrypted_streams>(session, connected);
-    } catch (const std::bad_alloc&) {
-        fail_for_memory("it cannot be encrypted");
-    }
+void stream_socket::close() noexcept {
+    watched = 0;
+    was_readable_ = false;
+    fd_.reset();
+    encrypted_.reset();
 }
 
-// Works like sendmsg(): returns the number of bytes sent, or -1 with errno. A byte counts as sent
-// when the whole record that contains it has been sent. Until then encrypted_->out keeps the
-// record, and the caller must pass the same bytes again.
-ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
+void stream_socket::encrypt(const ucs::security::key& session, bool connected) {
+    encrypted_ = std::make_unique<encrypted_streams>(session, connected);
+}
+
+ssize_t stream_socket::write_encrypted(std::span<const iovec> pieces) noexcept {
     encrypting_stream& out = encrypted_->out;
     std::array<iovec, send_queue::max_pieces> copy;
     std::span<iovec> rest(copy.begin(), std::copy(pieces.begin(), pieces.end(), copy.begin()));
@@ -62,21 +62,7 @@ ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
     return taken;
 }
 
-// Sends a frame, and queues the rest that the socket did not take. Requires that the queue is
-// empty.
-ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
-    const iovec whole{frame, length};
-    const ssize_t sent = write_encrypted({&whole, 1});
-    if (sent == static_cast<ssize_t>(length)) return UCS_OK;
-    if (sent < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
-        return fail_sending(errno);
-    }
-    const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-    return keep_rest(frame + gone, length - gone);
-}
-
-// Works like recvmsg(). Fails with EBADMSG if the received bytes are not what the peer sent.
-ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
+ssize_t stream_socket::read_encrypted(std::span<const iovec> into) noexcept {
     decrypting_stream& in = encrypted_->in;
     while (true) {
         const decrypting_stream::result read = in.read(into);
@@ -93,12 +79,21 @@ ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
     }
 }
 
-void connection::on_broken_encryption() {
-    owner_.rejected().error(log,
-                            "the data from {} was changed in transit, or is not from the peer; "
-                            "the connection is closed",
-                            peer_name());
-    fail(UCS_ERR_CONNECTION_RESET);
+void stream_socket::drop_unread(unsigned reads) noexcept {
+    if (!fd_) return;
+    std::array<std::byte, 16384> room;
+    for (; reads > 0; --reads) {
+        if (::recv(fd_.get(), room.data(), room.size(), MSG_DONTWAIT | MSG_TRUNC) <= 0) return;
+    }
+}
+
+bool stream_socket::has_received() const noexcept {
+    int unread = 0;
+    return was_readable_ || (::ioctl(fd_.get(), FIONREAD, &unread) == 0 && unread > 0);
+}
+
+std::uint64_t stream_socket::received() const noexcept {
+    return 1 + ucs::net::received_bytes(fd_.get());
 }
 
 }  // namespace uct::tcp
