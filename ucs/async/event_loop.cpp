@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <new>
 #include <tuple>
 #include <unordered_map>
 
@@ -17,6 +16,7 @@
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/boundary.hpp"
 #include "ucs/time/timer_heap.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::async {
 namespace {
@@ -100,10 +100,11 @@ ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler hand
     // Allocate the entry first: the kernel must not watch a descriptor without a handler.
     auto position = watches.end();
     bool added = false;
-    try {
+    const bool has_memory = allocated([&] {
         entry = std::make_shared<watch>(watch{++state_->last_serial, std::move(handler)});
         std::tie(position, added) = watches.try_emplace(fd);
-    } catch (const std::bad_alloc&) {
+    });
+    if (!has_memory) {
         log::error(self, "fd {} is not watched: out of memory", fd);
         return UCS_ERR_NO_MEMORY;
     }
@@ -146,11 +147,7 @@ void event_loop::remove(int fd) noexcept {
 event_loop::timer_id event_loop::add_timer(time::nanoseconds interval, timer_handler handler,
                                            bool once) noexcept {
     std::shared_ptr<timer_handler> kept;
-    try {
-        kept = std::make_shared<timer_handler>(std::move(handler));
-    } catch (const std::bad_alloc&) {
-        return 0;
-    }
+    if (!allocated([&] { kept = std::make_shared<timer_handler>(std::move(handler)); })) return 0;
     const timer_id id =
         state_->timers.add(time::now() + interval, {interval, once, std::move(kept)});
     // A sleeping thread must learn of the new timer. Without a descriptor for the alarm the timer

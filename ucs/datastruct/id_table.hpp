@@ -11,6 +11,7 @@
 
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/random/siphash.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::datastruct {
 
@@ -149,11 +150,8 @@ private:
 
     bool grow() noexcept {
         if (used_ == most_slots) return false;
-        try {
-            chunks_.push_back(std::make_unique<slot[]>(chunk_slots));
-        } catch (const std::bad_alloc&) {
+        if (!allocated([&] { chunks_.push_back(std::make_unique<slot[]>(chunk_slots)); }))
             return false;
-        }
         for (std::uint32_t i = chunk_slots; i-- > 0;) {
             at(used_ + i).next_free = free_;
             free_ = used_ + i;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "ucs/log/log.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::memory {
 namespace {
@@ -73,11 +74,7 @@ mpool::header* mpool::grow() noexcept {
         __builtin_add_overflow(fresh.bytes, params_.alignment, &fresh.bytes)) {
         return nullptr;
     }
-    try {
-        chunks_.reserve(chunks_.size() + 1);
-    } catch (...) {
-        return nullptr;
-    }
+    if (!allocated([&] { chunks_.reserve(chunks_.size() + 1); })) return nullptr;
     fresh.memory = params_.source->allocate(fresh.bytes);
     if (fresh.memory == nullptr) {
         log::debug(self, "pool {} cannot grow by {} elements of {} bytes", params_.name, count,

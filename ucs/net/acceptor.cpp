@@ -4,12 +4,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <new>
 #include <utility>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/descriptor_share.hpp"
 #include "ucs/net/socket.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::net {
 
@@ -53,11 +53,8 @@ ucs_status_t acceptor::open(std::vector<int> listeners) noexcept {
 void acceptor::accept_from(int listener) noexcept {
     for (unsigned i = 0; i < settings_.accepts_per_turn; ++i) {
         std::unique_ptr<pending> fresh;
-        try {
-            fresh = settings_.accept(listener);
-        } catch (const std::bad_alloc&) {
+        if (!allocated([&] { fresh = settings_.accept(listener); }))
             return wait_for_resources(ENOMEM);
-        }
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
@@ -74,11 +71,7 @@ void acceptor::accept_from(int listener) noexcept {
 
 // Returns false if there is no memory for the connection; it is then closed.
 bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
-    try {
-        pending_.push_back(std::move(fresh));
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
+    if (!allocated([&] { pending_.push_back(std::move(fresh)); })) return false;
     ++accepted_;
     pending& connection = *pending_.back();
     connection.position_ = std::prev(pending_.end());

@@ -1,8 +1,9 @@
 #include "ucs/net/admission.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
+
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::net {
 
@@ -18,11 +19,7 @@ std::size_t tolerated_silent(std::size_t limit) noexcept {
 
 ucs_status_t admission::add(candidate& fresh, const origin& from,
                             ucs::time::nanoseconds now) noexcept {
-    try {
-        fresh.share_ = &shares_[from];
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    if (!allocated([&] { fresh.share_ = &shares_[from]; })) return UCS_ERR_NO_MEMORY;
     share& of_origin = *fresh.share_;
     fresh.owner_ = this;
     fresh.origin_ = from;

@@ -50,13 +50,11 @@ std::uint64_t smallest_upwards(const std::string& root, std::string path, const 
     }
 }
 
-std::uint64_t cgroup_limit_of_this_process() noexcept {
-    try {
-        const auto membership = read_text("/proc/self/cgroup");
-        return membership ? cgroup_memory_limit(*membership, "/sys/fs/cgroup") : no_limit;
-    } catch (const std::bad_alloc&) {
-        return no_limit;
-    }
+std::uint64_t cgroup_limit_of_this_process() noexcept try {
+    const auto membership = read_text("/proc/self/cgroup");
+    return membership ? cgroup_memory_limit(*membership, "/sys/fs/cgroup") : no_limit;
+} catch (const std::bad_alloc&) {
+    return no_limit;
 }
 
 }  // namespace

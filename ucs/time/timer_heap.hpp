@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <vector>
 
 #include "ucs/datastruct/id_table.hpp"
 #include "ucs/time/clock.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucs::time {
 
@@ -20,11 +20,7 @@ public:
 
     // Returns 0 if there is no memory; no id is 0.
     id add(nanoseconds deadline, Payload payload) noexcept {
-        try {
-            heap_.push_back(0);
-        } catch (const std::bad_alloc&) {
-            return 0;
-        }
+        if (!allocated([&] { heap_.push_back(0); })) return 0;
         const id handle = timers_.add({deadline, heap_.size() - 1, std::move(payload)});
         if (handle == 0) {
             heap_.pop_back();

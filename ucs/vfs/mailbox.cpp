@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <thread>
 #include <utility>
 
+#include "ucs/type/allocated.hpp"
 #include "ucs/vfs/walk.hpp"
 
 namespace ucs::vfs {
@@ -38,11 +38,8 @@ void mailbox::serve_query(const object& top) noexcept {
         return;
     }
     const time::nanoseconds begin = pace_.worked();
-    try {
-        answer_ = answer_below(top, query_);
-    } catch (const std::bad_alloc&) {
+    if (!allocated([&] { answer_ = answer_below(top, query_); }))
         answer_ = {UCS_ERR_NO_MEMORY, {}, {}};
-    }
     spent_ = pace_.worked() - begin;
     state_.store(state::answered, std::memory_order_release);
 }

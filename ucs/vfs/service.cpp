@@ -15,6 +15,7 @@
 #include "ucs/async/thread.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/sys/process.hpp"
+#include "ucs/type/allocated.hpp"
 #include "ucs/vfs/fuse_module.hpp"
 #include "ucs/vfs/tree.hpp"
 #include "ucs/vfs/wire.hpp"
@@ -75,11 +76,8 @@ state& instance() {
 }
 
 void serve_all(state& own, unique_fd& connection, const std::string& module_folder) noexcept {
-    try {
-        serve(connection.get(), own.stop->fd(), module_folder);
-    } catch (const std::bad_alloc&) {
+    if (!allocated([&] { serve(connection.get(), own.stop->fd(), module_folder); }))
         log::error(self, "out of memory: the object tree is not shown any more");
-    }
     connection.reset();
     own.server = 0;
 }

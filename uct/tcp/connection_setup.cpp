@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "ucs/type/allocated.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/iface.hpp"
 
@@ -147,11 +148,8 @@ void connection::on_welcome() {
 
 void connection::begin_encryption(const ucs::security::key& session, bool connected) noexcept {
     if (!owner_.own().terms().encrypted) return;
-    try {
-        writer.socket.encrypt(session, connected);
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { writer.socket.encrypt(session, connected); }))
         fail_for_memory(*this, "it cannot be encrypted");
-    }
 }
 
 void connection::note_connected() noexcept {

@@ -7,8 +7,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
+#include "ucs/type/allocated.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {
@@ -129,12 +129,10 @@ ucs_status_t frame_writer::flush(ep& user, completion* done) {
     if (link_.current_state() == state::failed) return link_.failure();
     if (tx_.empty() && link_.current_state() != state::draining) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
-    try {
+    const bool has_memory = ucs::allocated([&] {
         flushes_.push_back({tx_.queued(), done, &user});
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
-    return UCS_INPROGRESS;
+    });
+    return has_memory ? UCS_INPROGRESS : UCS_ERR_NO_MEMORY;
 }
 
 void frame_writer::send_control(wire::frame_kind kind) {

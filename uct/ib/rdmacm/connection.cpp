@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace uct::rdmacm {
 
@@ -153,11 +154,8 @@ int connection::open_pair() {
 }
 
 int connection::request_connection() noexcept {
-    int error = ENOMEM;
-    try {
-        error = open_pair();
-    } catch (const std::bad_alloc&) {
-    }
+    int error = 0;
+    if (!ucs::allocated([&] { error = open_pair(); })) error = ENOMEM;
     rdma_conn_param wanted = parameters();
     if (error == 0 && use_.connect(id_.get(), &wanted) != 0) error = errno;
     return error;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "ucs/descriptor/close_in_background.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/descriptor/descriptor_passing.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
@@ -104,11 +104,12 @@ void posix_iface::admit(ucs::unique_fd socket) noexcept {
 }
 
 void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept {
-    try {
+    const bool has_memory = ucs::allocated([&] {
         connecting_.reserve(connecting_.size() + 1);
         connecting_.push_back(
             std::make_unique<incoming>(std::move(socket), peer, identity_, rejected()));
-    } catch (const std::bad_alloc&) {
+    });
+    if (!has_memory) {
         ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory", peer.pid);
         return send_plain_packet(socket.get(), packet_kind::refused);
     }
@@ -124,9 +125,7 @@ void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials&
 
 void posix_iface::on_socket_event(incoming& from) noexcept {
     const incoming::state before = from.now();
-    try {
-        from.on_socket_event();
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { from.on_socket_event(); })) {
         ucs::log::error(posix_log, "the connection from pid {} is cut off: out of memory",
                         from.peer().pid);
         from.end(packet_kind::refused);
@@ -146,9 +145,7 @@ void posix_iface::on_socket_event(incoming& from) noexcept {
 void posix_iface::open_ring(incoming& from) noexcept {
     const auto found = std::find_if(connecting_.begin(), connecting_.end(),
                                     [&](const auto& each) { return each.get() == &from; });
-    try {
-        rings_.push_back(std::move(*found));
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { rings_.push_back(std::move(*found)); })) {
         ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory",
                         from.peer().pid);
         return from.end(packet_kind::refused);

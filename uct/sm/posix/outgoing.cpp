@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ucs/descriptor/close_in_background.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {
@@ -61,12 +62,7 @@ ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geo
 }
 
 bool outgoing::add_flush(completion& done) noexcept {
-    try {
-        flushes_.push_back(&done);
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-    return true;
+    return ucs::allocated([&] { flushes_.push_back(&done); });
 }
 
 ucs_status_t outgoing::introduce() {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "ucs/descriptor/close_in_background.hpp"
 #include "ucs/random/random_bytes.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/base/implemented_ops.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/mapped_memory.hpp"
@@ -213,13 +213,9 @@ void posix_iface::adopt(std::unique_ptr<outgoing> orphan) noexcept {
 }
 
 bool posix_iface::expect_flush() noexcept {
-    if (finished_.capacity() <= flushes_) {
-        try {
-            finished_.reserve(2 * flushes_ + 8);
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
-    }
+    if (finished_.capacity() <= flushes_ &&
+        !ucs::allocated([&] { finished_.reserve(2 * flushes_ + 8); }))
+        return false;
     ++flushes_;
     return true;
 }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/ib/base/log.hpp"
 
 namespace uct::ib {
@@ -112,9 +112,7 @@ std::vector<device_event> event_inbox::take() {
 
 void event_inbox::put(const device_event& event) noexcept {
     const std::scoped_lock guard(lock_);
-    try {
-        events_.push_back(event);
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { events_.push_back(event); })) {
         // The failure also shows in completions, only later.
         ucs::log::error(ib_log, "out of memory: an event of a device ({}) is lost",
                         ibv_event_type_str(event.type));

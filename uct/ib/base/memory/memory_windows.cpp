@@ -1,9 +1,9 @@
 #include "uct/ib/base/memory/memory_windows.hpp"
 
 #include <cstring>
-#include <new>
 
 #include "ucs/time/clock.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace uct::ib {
 namespace {
@@ -28,11 +28,7 @@ ucs::result<memory_windows::binding> memory_windows::bind(ibv_mr& region,
 void memory_windows::unbind(window_handle window, ibv_mr& region) noexcept {
     const std::scoped_lock guard(lock_);
     if (!are_usable() || !rebind(*window, region, {}, 0)) return;
-    try {
-        free_.push_back(std::move(window));
-    } catch (const std::bad_alloc&) {
-        window.reset();
-    }
+    if (!ucs::allocated([&] { free_.push_back(std::move(window)); })) window.reset();
 }
 
 window_handle memory_windows::take() noexcept {

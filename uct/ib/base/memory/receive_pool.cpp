@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
+#include "ucs/type/allocated.hpp"
 #include "uct/ib/base/device/sysfs.hpp"
 
 namespace uct::ib {
@@ -80,11 +80,7 @@ ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(domain& on, unsi
 }
 
 void receive_pool::add(std::uint32_t count) noexcept {
-    try {
-        buffers_.reserve(buffers_.size() + count);
-    } catch (const std::bad_alloc&) {
-        return;
-    }
+    if (!ucs::allocated([&] { buffers_.reserve(buffers_.size() + count); })) return;
     for (std::uint32_t i = 0; i < count; ++i) {
         void* const fresh = pool_.get();
         if (fresh == nullptr) break;

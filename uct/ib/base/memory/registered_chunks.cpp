@@ -1,9 +1,9 @@
 #include "uct/ib/base/memory/registered_chunks.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "ucs/topology/machine.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace uct::ib {
 
@@ -13,11 +13,8 @@ void* registered_chunks::allocate(std::size_t& size) noexcept {
     ucs::topology::prefer_node(pages->data(), pages->size(), node_);
     auto region = on_.use_own(pages->data(), pages->size());
     if (!region) return nullptr;
-    try {
-        chunks_.push_back({std::move(*pages), std::move(*region)});
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { chunks_.push_back({std::move(*pages), std::move(*region)}); }))
         return nullptr;
-    }
     size = chunks_.back().pages.size();
     return chunks_.back().pages.data();
 }

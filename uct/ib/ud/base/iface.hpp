@@ -98,7 +98,7 @@ private:
     [[nodiscard]] connection* find(std::uint64_t id, std::uint32_t from_pair) noexcept;
 
     // iface_control.cpp: connections of peers
-    void take_request(const wire::datagram& datagram, const arrival& from) noexcept;
+    void take_request(const wire::datagram& datagram, const arrival& from);
     void displace(receiver& rx) noexcept;
     void end_receiver(receiver& ended) noexcept;
     [[nodiscard]] bool forgets(const receiver& rx, const wire::datagram& datagram) noexcept;
@@ -106,7 +106,7 @@ private:
     [[nodiscard]] std::optional<wire::hello> parse_hello(const wire::datagram& datagram,
                                                          const datagram_source& source,
                                                          const char* title) noexcept;
-    void take_goodbye(const wire::datagram& datagram, const arrival& from) noexcept;
+    void take_goodbye(const wire::datagram& datagram, const arrival& from);
     void take_reply(const wire::datagram& datagram, const arrival& from) noexcept;
     void take_ended(const wire::datagram& datagram, const arrival& from) noexcept;
     void reply_unknown(std::uint64_t id, const datagram_source& source) noexcept;

@@ -42,7 +42,7 @@ std::optional<wire::hello> iface::parse_hello(const wire::datagram& datagram,
     return found;
 }
 
-void iface::take_request(const wire::datagram& datagram, const arrival& arrived) noexcept {
+void iface::take_request(const wire::datagram& datagram, const arrival& arrived) {
     const datagram_source source = source_of(arrived);
     const std::uint32_t from_pair = source.pair;
     const auto hello = parse_hello(datagram, source, "a request");
@@ -51,12 +51,7 @@ void iface::take_request(const wire::datagram& datagram, const arrival& arrived)
     receiver* rx = receivers_.find(hello->from, hello->connection);
     const bool fresh = rx == nullptr;
     if (fresh) {
-        std::shared_ptr<peer> from;
-        try {
-            from = find_peer(hello->from);
-        } catch (const std::bad_alloc&) {
-            return;
-        }
+        std::shared_ptr<peer> from = find_peer(hello->from);
         if (from == nullptr) return malformed(from_pair, "the address in a request");
         const auto room = receivers_.admit(source);
         if (!room.admitted) return malformed(from_pair, "one request too many");
@@ -67,8 +62,7 @@ void iface::take_request(const wire::datagram& datagram, const arrival& arrived)
             return send_ended(*from, hello->connection, 0);  // the first notification was lost
         // This comes last, so that a refused request ends no other connection.
         if (room.displaced != nullptr) displace(*room.displaced);
-        rx = receivers_.add(std::move(from), *hello, number, source);
-        if (rx == nullptr) return;
+        rx = &receivers_.add(std::move(from), *hello, number, source);
         watch_receivers();
     } else if (forgets(*rx, datagram)) [[unlikely]] {
         return remove(*rx);
@@ -113,17 +107,12 @@ void iface::take_reply(const wire::datagram& datagram, const arrival& arrived) n
     update(*conn, done);
 }
 
-void iface::take_goodbye(const wire::datagram& datagram, const arrival& arrived) noexcept {
+void iface::take_goodbye(const wire::datagram& datagram, const arrival& arrived) {
     const datagram_source source = source_of(arrived);
     const auto hello = parse_hello(datagram, source, "a goodbye");
     if (!hello) return;
     receiver* const gone = receivers_.find(hello->from, hello->connection);
-    std::shared_ptr<peer> from;
-    try {
-        from = find_peer(hello->from);
-    } catch (const std::bad_alloc&) {
-        return;
-    }
+    const std::shared_ptr<peer> from = find_peer(hello->from);
     if (from == nullptr || resolve_address_handle(*from) != UCS_OK)
         return malformed(source.pair, "a goodbye");
     if (gone != nullptr) remove(*gone);

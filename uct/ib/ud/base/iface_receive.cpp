@@ -1,6 +1,7 @@
 // Handling of received datagrams. All of their content is untrusted.
 #include <functional>
 
+#include "ucs/type/allocated.hpp"
 #include "uct/ib/ud/base/ep.hpp"
 #include "uct/ib/ud/base/iface.hpp"
 
@@ -91,7 +92,8 @@ bool iface::handle(const arrival& received) noexcept {
             break;
         case wire::kind::request:
         case wire::kind::resync:
-            take_request(*found, received);
+            // Without memory the datagram is dropped, and the peer repeats it.
+            static_cast<void>(ucs::allocated([&] { take_request(*found, received); }));
             break;
         case wire::kind::reply:
             take_reply(*found, received);
@@ -103,7 +105,7 @@ bool iface::handle(const arrival& received) noexcept {
             }
             break;
         case wire::kind::goodbye:
-            take_goodbye(*found, received);
+            static_cast<void>(ucs::allocated([&] { take_goodbye(*found, received); }));
             break;
         case wire::kind::ended:
             take_ended(*found, received);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/ib/ud/base/datagram_source.hpp"
 #include "uct/ib/ud/base/sender.hpp"
 #include "uct/ib/ud/base/wire.hpp"
@@ -61,13 +62,12 @@ public:
     // recorded, and the peer has to run into a timeout instead of receiving a reply.
     void note_heard(peer& from, const datagram_source& source) noexcept {
         if (!source.may_be(from.where.port, from.where.pair)) return;
-        try {
+        static_cast<void>(ucs::allocated([&] {
             clean(by_source_, clean_sources_at_, [](const auto& each) { return each.empty(); });
             heard_list& list = by_source_[source];
             from.source_hook.unlink();
             list.push_front(from);
-        } catch (const std::bad_alloc&) {
-        }
+        }));
     }
     // Calls `visit` for the peers that were heard from `source`. If there are more than
     // `max_replies`, it visits the latest ones.

@@ -1,6 +1,9 @@
 #include "uct/ib/ud/base/receiver.hpp"
 
+#include <new>
 #include <tuple>
+
+#include "ucs/type/allocated.hpp"
 
 namespace uct::ud {
 namespace {
@@ -57,31 +60,27 @@ receiver_table::admission receiver_table::admit(const datagram_source& source) n
     return {found, found ? best : nullptr};
 }
 
-receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
-                              const datagram_source& source) noexcept {
-    try {
-        auto made = std::make_unique<receiver>(std::move(from), hello, expected);
-        receiver& fresh = *made;
-        const key where{hello.from, hello.connection};
-        by_source_.emplace(where, &fresh);
-        try {
-            source_share& its = shares_[source];
-            its.source = source;
-            if (const std::uint64_t id = by_id_.add(std::move(made)); id != 0) {
-                fresh.id_ = id;
-                fresh.share_ = &its;
-                its.receivers.push_back(fresh);
-                ++its.count;
-                all_.push_back(fresh);
-                return &fresh;
-            }
-            if (its.count == 0) shares_.erase(source);
-        } catch (const std::bad_alloc&) {
-        }
+receiver& receiver_table::add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
+                              const datagram_source& source) {
+    auto made = std::make_unique<receiver>(std::move(from), hello, expected);
+    receiver& fresh = *made;
+    const key where{hello.from, hello.connection};
+    by_source_.emplace(where, &fresh);
+    source_share* its = nullptr;
+    std::uint64_t id = 0;
+    if (ucs::allocated([&] { its = &shares_[source]; })) id = by_id_.add(std::move(made));
+    if (id == 0) {
+        if (its != nullptr && its->count == 0) shares_.erase(source);
         by_source_.erase(where);
-    } catch (const std::bad_alloc&) {
+        throw std::bad_alloc();
     }
-    return nullptr;
+    its->source = source;
+    fresh.id_ = id;
+    fresh.share_ = its;
+    its->receivers.push_back(fresh);
+    ++its->count;
+    all_.push_back(fresh);
+    return fresh;
 }
 
 void receiver_table::remove(receiver& gone) noexcept {

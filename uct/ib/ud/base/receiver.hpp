@@ -145,9 +145,9 @@ public:
     };
     [[nodiscard]] admission admit(const datagram_source& source) noexcept;
     // Adds a receiver. It must have been admitted, and there must be none for the connection.
-    // Returns nullptr if there is no memory.
-    receiver* add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
-                  const datagram_source& source) noexcept;
+    // May throw std::bad_alloc.
+    receiver& add(std::shared_ptr<peer> from, const wire::hello& hello, psn expected,
+                  const datagram_source& source);
     void remove(receiver& gone) noexcept;
 
     // To be called every `seconds`. Calls `visit` with each receiver that was silent for twice the

@@ -14,7 +14,7 @@ public:
         peers_.push_back(std::make_shared<peer>());
         wire::hello hello;
         hello.connection = peers_.size();
-        return *table_.add(peers_.back(), hello, psn(1), datagram_source{});
+        return table_.add(peers_.back(), hello, psn(1), datagram_source{});
     }
     void remove(receiver& gone) { table_.remove(gone); }
 

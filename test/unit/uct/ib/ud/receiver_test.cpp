@@ -38,9 +38,9 @@ void deliver(receiver& to) {
 TEST_CASE("connections are distinguished by interface and by endpoint") {
     receiver_table table;
     const auto one = make_peer(1), two = make_peer(2);
-    receiver* const a = table.add(one, hello_of(*one, 7), psn(10), home);
-    receiver* const b = table.add(one, hello_of(*one, 8), psn(20), home);
-    receiver* const c = table.add(two, hello_of(*two, 7), psn(30), home);
+    receiver* const a = &table.add(one, hello_of(*one, 7), psn(10), home);
+    receiver* const b = &table.add(one, hello_of(*one, 8), psn(20), home);
+    receiver* const c = &table.add(two, hello_of(*two, 7), psn(30), home);
     REQUIRE((a != nullptr && b != nullptr && c != nullptr));
     CHECK(table.size() == 3);
     CHECK(table.find(one->where, 7) == a);
@@ -58,7 +58,7 @@ TEST_CASE("connections are distinguished by interface and by endpoint") {
     CHECK(table.find(one->where, 7) == nullptr);
     CHECK(one->pending_ack == nullptr);
     // The same endpoint connecting again makes another connection.
-    CHECK(table.add(one, hello_of(*one, 7), psn(11), home)->id() != gone);
+    CHECK(table.add(one, hello_of(*one, 7), psn(11), home).id() != gone);
     CHECK(table.find(0) == nullptr);
     CHECK(table.find(gone + 1) == nullptr);
 }
@@ -66,7 +66,7 @@ TEST_CASE("connections are distinguished by interface and by endpoint") {
 TEST_CASE("only the newest resync counts") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
     CHECK(rx.is_new_resync(3));
     CHECK_FALSE(rx.is_new_resync(3));
     CHECK_FALSE(rx.is_new_resync(2));
@@ -76,8 +76,8 @@ TEST_CASE("only the newest resync counts") {
 TEST_CASE("a connection is removed when its sender must have given up") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver* const silent = table.add(from, hello_of(*from, 7, 10), psn(1), home);
-    receiver* const active = table.add(from, hello_of(*from, 8, 10), psn(1), home);
+    receiver* const silent = &table.add(from, hello_of(*from, 7, 10), psn(1), home);
+    receiver* const active = &table.add(from, hello_of(*from, 8, 10), psn(1), home);
     const auto sweep = [&] {
         active->heard = true;
         table.sweep(5, [&](receiver& each) { table.remove(each); });
@@ -94,7 +94,7 @@ TEST_CASE("a connection is removed when its sender must have given up") {
 TEST_CASE("only a receiver that has delivered nothing unknown to its sender is forgettable") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
     CHECK(rx.is_forgettable());
     deliver(rx);
     CHECK_FALSE(rx.is_forgettable());
@@ -117,7 +117,7 @@ TEST_CASE("a source has a limited number of connections and displaces its own") 
     for (std::uint64_t i = 1; i <= 3; ++i) {
         REQUIRE(table.admit(source_of(5)).admitted);
         peers.push_back(make_peer(i));
-        made.push_back(table.add(peers.back(), hello_of(*peers.back(), i), psn(1), source_of(5)));
+        made.push_back(&table.add(peers.back(), hello_of(*peers.back(), i), psn(1), source_of(5)));
     }
     CHECK(table.admit(source_of(6)).admitted);
     CHECK(table.admit(source_of(6)).displaced == nullptr);
@@ -135,16 +135,16 @@ TEST_CASE("a new connection displaces one of the source with the most connection
     receiver_table table({10, 8});
     const auto many = make_peer(1), few = make_peer(2);
     for (std::uint64_t i = 0; i < 2; ++i)
-        deliver(*table.add(few, hello_of(*few, i + 1), psn(1), source_of(6)));
+        deliver(table.add(few, hello_of(*few, i + 1), psn(1), source_of(6)));
     for (std::uint64_t i = 0; i < 8; ++i)
-        deliver(*table.add(many, hello_of(*many, i + 1), psn(1), source_of(5)));
+        deliver(table.add(many, hello_of(*many, i + 1), psn(1), source_of(5)));
     const auto [admitted, displaced] = table.admit(source_of(7));
     CHECK(admitted);
     REQUIRE(displaced != nullptr);
     CHECK(&displaced->from() == many.get());
     CHECK_FALSE(displaced->is_forgettable());
     table.remove(*displaced);
-    receiver& newcomer = *table.add(make_peer(3), hello_of(*few, 1), psn(1), source_of(7));
+    receiver& newcomer = table.add(make_peer(3), hello_of(*few, 1), psn(1), source_of(7));
     // A forgettable receiver is displaced before all others.
     CHECK(table.admit(source_of(6)).displaced == &newcomer);
 }
@@ -153,7 +153,7 @@ TEST_CASE("nothing is displaced if all sources have equally many connections") {
     receiver_table table({4, 8});
     for (std::uint32_t pair = 1; pair <= 4; ++pair) {
         const auto from = make_peer(pair);
-        deliver(*table.add(from, hello_of(*from, 1), psn(1), source_of(pair)));
+        deliver(table.add(from, hello_of(*from, 1), psn(1), source_of(pair)));
     }
     CHECK_FALSE(table.admit(source_of(5)).admitted);
     CHECK(table.admit(source_of(5)).displaced == nullptr);
@@ -168,7 +168,7 @@ TEST_CASE("the limit holds for any number of new connections") {
         REQUIRE(admitted);
         if (displaced != nullptr) table.remove(*displaced);
         peers.push_back(make_peer(i));
-        REQUIRE(table.add(peers.back(), hello_of(*peers.back(), 1), psn(1), source) != nullptr);
+        REQUIRE(table.add(peers.back(), hello_of(*peers.back(), 1), psn(1), source).id() != 0);
         CHECK(table.size() <= 200);
     }
 }
@@ -176,7 +176,7 @@ TEST_CASE("the limit holds for any number of new connections") {
 TEST_CASE("memory for incomplete messages is freed when there are none") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
     REQUIRE(rx.parts.reserve(10));
     rx.release_memory();
     CHECK_FALSE(rx.parts.has_memory());
@@ -191,7 +191,7 @@ TEST_CASE("memory for incomplete messages is freed when there are none") {
 TEST_CASE("kept packets whose predecessor does not come are found by the second sweep") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& rx = *table.add(from, hello_of(*from, 7), psn(10), home);
+    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
     CHECK_FALSE(rx.is_stalled());
     CHECK_FALSE(rx.is_stalled());
     REQUIRE(rx.window.keep(psn(12), {}));
@@ -207,9 +207,9 @@ TEST_CASE("one source cannot hold all the buffers for packets that came early") 
     constexpr std::size_t most = 100;
     receiver_table table;
     const auto greedy = make_peer(1), other = make_peer(2);
-    receiver& one = *table.add(greedy, hello_of(*greedy, 7), psn(1), source_of(1));
-    receiver& two = *table.add(greedy, hello_of(*greedy, 8), psn(1), source_of(1));
-    receiver& last = *table.add(other, hello_of(*other, 7), psn(1), source_of(2));
+    receiver& one = table.add(greedy, hello_of(*greedy, 7), psn(1), source_of(1));
+    receiver& two = table.add(greedy, hello_of(*greedy, 8), psn(1), source_of(1));
+    receiver& last = table.add(other, hello_of(*other, 7), psn(1), source_of(2));
     const auto fill = [&](receiver& in) {
         std::size_t kept = 0;
         for (; table.may_keep(in, most); ++kept)
@@ -290,9 +290,9 @@ TEST_CASE("an address that claims the interface id of another is another peer") 
     CHECK(peers.find(honest->where) == honest);
     CHECK(peers.find(liar->where) == liar);
     receiver_table table;
-    receiver* const false_one = table.add(liar, hello_of(*liar, 7), psn(1), source_of(11));
+    receiver* const false_one = &table.add(liar, hello_of(*liar, 7), psn(1), source_of(11));
     CHECK(table.find(honest->where, 7) == nullptr);
-    receiver* const right_one = table.add(honest, hello_of(*honest, 7), psn(1), source_of(10));
+    receiver* const right_one = &table.add(honest, hello_of(*honest, 7), psn(1), source_of(10));
     REQUIRE((false_one != nullptr && right_one != nullptr));
     CHECK(table.find(honest->where, 7) == right_one);
     table.remove(*false_one);
