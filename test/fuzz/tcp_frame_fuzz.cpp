@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "uct/tcp/address.hpp"
-#include "uct/tcp/receiver.hpp"
+#include "uct/tcp/data/receiver.hpp"
+#include "uct/tcp/setup/address.hpp"
 
 using namespace uct::tcp;
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "uct/tcp/encrypted_stream.hpp"
-#include "uct/tcp/handshake.hpp"
+#include "uct/tcp/data/encrypted_stream.hpp"
+#include "uct/tcp/setup/handshake.hpp"
 
 using namespace uct::tcp;
 using ucs::security::key;

@@ -13,13 +13,13 @@
 #include "ucs/type/unique_fd.hpp"
 #include "uct/base/connection_number.hpp"
 #include "uct/tcp/connection_state.hpp"
+#include "uct/tcp/data/frame_writer.hpp"
+#include "uct/tcp/data/receiver.hpp"
+#include "uct/tcp/data/unfinished_frames.hpp"
 #include "uct/tcp/ep.hpp"
-#include "uct/tcp/frame_writer.hpp"
-#include "uct/tcp/handshake.hpp"
-#include "uct/tcp/receiver.hpp"
-#include "uct/tcp/route.hpp"
-#include "uct/tcp/unfinished_frames.hpp"
-#include "uct/tcp/unused_connections.hpp"
+#include "uct/tcp/setup/handshake.hpp"
+#include "uct/tcp/setup/route.hpp"
+#include "uct/tcp/setup/unused_connections.hpp"
 
 namespace uct::tcp {
 
@@ -31,8 +31,8 @@ class iface;
 // established connection. A connecting interface proves its id, but may show the tag of any
 // address. If two interfaces show the same tag, their ids still keep their connections apart.
 struct peer_key {
-    std::uint64_t interface_id;  // as in uct/tcp/address.hpp
-    address_tag address;         // of the whole address, see uct/tcp/credentials.hpp
+    std::uint64_t interface_id;  // as in uct/tcp/setup/address.hpp
+    address_tag address;         // of the whole address, see uct/tcp/setup/credentials.hpp
     auto operator<=>(const peer_key&) const noexcept = default;
 };
 
@@ -106,7 +106,7 @@ private:
     void note_connected() noexcept;
     void drop_unfinished_frame() noexcept override;
 
-    // connection_setup.cpp
+    // setup/connection_setup.cpp
     void start();
     bool open_socket(const reach::path& path);
     void on_connected();
@@ -129,7 +129,7 @@ private:
     void on_end_of_stream();
     void close_by_agreement();
 
-    // connection_datapath.cpp
+    // data/connection_receive.cpp
     unsigned take_received(ssize_t got);
     void fail_receiving(ucs_status_t status);
     unsigned receive_later();

@@ -11,9 +11,9 @@
 #include "ucs/net/kernel_routes.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/tcp/connection.hpp"
-#include "uct/tcp/credentials.hpp"
-#include "uct/tcp/listener.hpp"
 #include "uct/tcp/settings.hpp"
+#include "uct/tcp/setup/credentials.hpp"
+#include "uct/tcp/setup/listener.hpp"
 #include "uct/tcp/socket.hpp"
 
 namespace uct::tcp {

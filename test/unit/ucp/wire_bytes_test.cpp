@@ -7,7 +7,7 @@
 #include "ucp/cm/wire.hpp"
 #include "ucp/mem/key.hpp"
 #include "ucp/wireup/pair_wire.hpp"
-#include "uct/tcp/address.hpp"
+#include "uct/tcp/setup/address.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "uct/tcp/device.hpp"
+#include "uct/tcp/setup/device.hpp"
 
 #include <catch2/catch.hpp>
 

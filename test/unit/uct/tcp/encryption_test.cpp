@@ -1,7 +1,7 @@
 // Unit tests: encrypted connections between workers, and data that was changed in transit.
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
-#include "uct/tcp/encrypted_stream.hpp"
+#include "uct/tcp/data/encrypted_stream.hpp"
 
 using namespace tcp_test;
 using ucs::security::key;

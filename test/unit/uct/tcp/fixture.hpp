@@ -13,8 +13,8 @@
 
 #include "test/support/uct_side.hpp"
 #include "ucs/net/network_identity.hpp"
-#include "uct/tcp/address.hpp"
-#include "uct/tcp/handshake.hpp"
+#include "uct/tcp/setup/address.hpp"
+#include "uct/tcp/setup/handshake.hpp"
 #include "uct/tcp/socket.hpp"
 #include "uct/tcp/tcp.hpp"
 #include "uct/tcp/wire.hpp"

@@ -6,7 +6,7 @@
 
 #include "test/unit/uct/tcp/fixture.hpp"
 #include "ucs/net/kernel_routes.hpp"
-#include "uct/tcp/route.hpp"
+#include "uct/tcp/setup/route.hpp"
 
 using namespace uct::tcp;
 

@@ -1,4 +1,4 @@
-#include "uct/tcp/receiver.hpp"
+#include "uct/tcp/data/receiver.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstring>

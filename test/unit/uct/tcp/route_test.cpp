@@ -1,4 +1,4 @@
-#include "uct/tcp/route.hpp"
+#include "uct/tcp/setup/route.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/data/send_queue.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "ucs/config/source.hpp"
-#include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/data/send_queue.hpp"
 #include "uct/tcp/socket.hpp"
 
 using namespace uct::tcp;

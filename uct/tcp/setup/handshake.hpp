@@ -8,7 +8,7 @@
 #include <span>
 
 #include "ucs/security/challenge.hpp"
-#include "uct/tcp/credentials.hpp"
+#include "uct/tcp/setup/credentials.hpp"
 
 namespace uct::tcp {
 

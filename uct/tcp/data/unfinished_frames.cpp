@@ -1,4 +1,4 @@
-#include "uct/tcp/unfinished_frames.hpp"
+#include "uct/tcp/data/unfinished_frames.hpp"
 
 namespace uct::tcp {
 

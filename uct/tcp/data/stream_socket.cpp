@@ -1,4 +1,4 @@
-#include "uct/tcp/stream_socket.hpp"
+#include "uct/tcp/data/stream_socket.hpp"
 
 #include <sys/ioctl.h>
 
@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "ucs/net/received_bytes.hpp"
-#include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/data/send_queue.hpp"
 
 namespace uct::tcp {
 

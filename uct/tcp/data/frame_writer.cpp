@@ -1,4 +1,4 @@
-#include "uct/tcp/frame_writer.hpp"
+#include "uct/tcp/data/frame_writer.hpp"
 
 #include <sys/socket.h>
 

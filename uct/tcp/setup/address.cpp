@@ -1,4 +1,4 @@
-#include "uct/tcp/address.hpp"
+#include "uct/tcp/setup/address.hpp"
 
 #include <algorithm>
 

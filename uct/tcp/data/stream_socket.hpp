@@ -8,7 +8,7 @@
 #include <span>
 
 #include "ucs/type/unique_fd.hpp"
-#include "uct/tcp/encrypted_stream.hpp"
+#include "uct/tcp/data/encrypted_stream.hpp"
 
 namespace uct::tcp {
 

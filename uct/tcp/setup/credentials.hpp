@@ -7,7 +7,7 @@
 
 #include "ucs/security/key_pair.hpp"
 #include "ucs/security/mac.hpp"
-#include "uct/tcp/address.hpp"
+#include "uct/tcp/setup/address.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace uct::tcp {

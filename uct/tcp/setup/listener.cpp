@@ -1,4 +1,4 @@
-#include "uct/tcp/listener.hpp"
+#include "uct/tcp/setup/listener.hpp"
 
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-#include "uct/tcp/credentials.hpp"
+#include "uct/tcp/setup/credentials.hpp"
 
 #include <algorithm>
 

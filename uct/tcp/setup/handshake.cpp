@@ -1,4 +1,4 @@
-#include "uct/tcp/handshake.hpp"
+#include "uct/tcp/setup/handshake.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/data/send_queue.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -9,8 +9,8 @@
 
 #include "ucs/type/status.h"
 #include "uct/api/iface.hpp"
-#include "uct/tcp/buffer_pool.hpp"
-#include "uct/tcp/unfinished_frames.hpp"
+#include "uct/tcp/data/buffer_pool.hpp"
+#include "uct/tcp/data/unfinished_frames.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace uct::tcp {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ucs/topology/device_location.hpp"
-#include "uct/tcp/address.hpp"
+#include "uct/tcp/setup/address.hpp"
 
 namespace uct::tcp {
 

@@ -3,8 +3,8 @@
 
 #include "ucs/net/acceptor.hpp"
 #include "uct/tcp/connection.hpp"
-#include "uct/tcp/handshake.hpp"
 #include "uct/tcp/settings.hpp"
+#include "uct/tcp/setup/handshake.hpp"
 
 namespace uct::tcp {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ucs/net/route.hpp"
-#include "uct/tcp/address.hpp"
-#include "uct/tcp/device.hpp"
+#include "uct/tcp/setup/address.hpp"
+#include "uct/tcp/setup/device.hpp"
 
 namespace uct::tcp {
 

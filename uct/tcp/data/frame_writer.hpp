@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "uct/tcp/send_queue.hpp"
-#include "uct/tcp/stream_socket.hpp"
+#include "uct/tcp/data/send_queue.hpp"
+#include "uct/tcp/data/stream_socket.hpp"
 
 namespace uct::tcp {
 

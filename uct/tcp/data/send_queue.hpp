@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "uct/api/types.hpp"
-#include "uct/tcp/buffer_pool.hpp"
+#include "uct/tcp/data/buffer_pool.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace uct::tcp {

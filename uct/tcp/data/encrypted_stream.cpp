@@ -1,4 +1,4 @@
-#include "uct/tcp/encrypted_stream.hpp"
+#include "uct/tcp/data/encrypted_stream.hpp"
 
 #include <algorithm>
 #include <cstring>

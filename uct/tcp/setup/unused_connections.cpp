@@ -1,4 +1,4 @@
-#include "uct/tcp/unused_connections.hpp"
+#include "uct/tcp/setup/unused_connections.hpp"
 
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/net/descriptor_share.hpp"
