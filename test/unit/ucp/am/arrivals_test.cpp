@@ -61,12 +61,10 @@ TEST_CASE_METHOD(receiving,
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 19, in.ep_id(), 2, 0}, body);
     in.peer.send(wire::am_rts, wire::rts_header{word(5, 21), 100, in.ep_id(), 9, 0, 0}, body);
     in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 0, in.ep_id(), 9, 0, 0}, body);
-    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 0, 0, 0}, body);
-    in.settle();
+    in.deliver(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 0, 0, 0}, body);
     CHECK(got.calls == 0);
     CHECK(log.count("malformed", ucs::log::level::warn) >= 8);  // later log lines are only counted
-    in.peer.send(wire::am_only, word(5, 3), body);
-    in.settle();
+    in.deliver(wire::am_only, word(5, 3), body);
     CHECK(got.calls == 1);
     CHECK(got.header.size() == 3);
 }
@@ -92,8 +90,7 @@ TEST_CASE("a message whose header is longer than any worker allows is malformed"
     CHECK(got.calls == 0);
     CHECK(log.count("malformed", ucs::log::level::warn) == 6);
     CHECK(in.worker->rejected().count() == 6);
-    in.peer.send(wire::am_only, word(5, longest), body);
-    in.settle();
+    in.deliver(wire::am_only, word(5, longest), body);
     CHECK(got.calls == 1);
     CHECK(got.header.size() == longest);
 }
@@ -102,30 +99,26 @@ TEST_CASE_METHOD(receiving, "a message that names an unknown reply endpoint is d
     const std::uint64_t unknown_ep = 12345;
     std::vector<std::byte> body(8);
     std::memcpy(body.data(), &unknown_ep, 8);
-    in.peer.send(wire::am_only, word(5, 0, wire::am_reply), body);
-    in.settle();
+    in.deliver(wire::am_only, word(5, 0, wire::am_reply), body);
     CHECK(got.calls == 0);
 }
 
 TEST_CASE_METHOD(
     receiving,
     "a fragmented message whose handler is removed meanwhile is dropped without a leak") {
-    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 1, 0},
-                 std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 1, 0},
+               std::vector<std::byte>(10));
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 1);
     slot_of<ucp::am_receiver>(*in.worker).set_handler(5, {});
-    in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
-                 std::vector<std::byte>(20));
-    in.settle();
+    in.deliver(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
+               std::vector<std::byte>(20));
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     CHECK(got.calls == 0);
 }
 
 TEST_CASE_METHOD(receiving, "an incomplete active message is dropped with its endpoint") {
-    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 4), 30, in.ep_id(), 1, 0},
-                 std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::am_first, wire::eager_first_header{word(5, 4), 30, in.ep_id(), 1, 0},
+               std::vector<std::byte>(10));
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 1);
     in.peer_closes();
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
@@ -136,19 +129,14 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
     const test::log_capture log;
     slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(100'000);
     // All endpoints of a peer share one limit.
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 78, 1},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::request, 78, 1);
     const std::uint64_t second = in.peer.received<wire::wireup_header>(wire::wireup).back().ep;
     REQUIRE(second != in.ep_id());
     for (std::uint64_t number = 1; number <= 100; ++number) {
-        in.peer.send(wire::am_first,
-                     wire::eager_first_header{word(5, 0), 30, number % 2 == 0 ? second : in.ep_id(),
-                                              number, 0},
-                     std::vector<std::byte>(10));
-        in.settle();
+        in.deliver(wire::am_first,
+                   wire::eager_first_header{word(5, 0), 30, number % 2 == 0 ? second : in.ep_id(),
+                                            number, 0},
+                   std::vector<std::byte>(10));
     }
     const std::size_t begun = slot_of<ucp::assembler>(*in.worker).count();
     CHECK(begun > 50);
@@ -158,30 +146,24 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
     // A message that has begun can still end; then another message may begin.
     in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
                  std::vector<std::byte>(20));
-    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 2000, 0},
-                 std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 2000, 0},
+               std::vector<std::byte>(10));
     CHECK(got.calls == 1);
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == begun);
     in.peer_closes();
     in.close_by_force();
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{
-                     wire::wireup_type::close, {}, in.peer.uid(), in.worker->uid(), 78, second});
-    in.settle();
+    in.deliver(wire::wireup_type::close, 78, second, {});
     CHECK(slot_of<ucp::am_receiver>(*in.worker).arriving().used() == 0);
 }
 
 TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the machine is refused") {
     const test::log_capture log;
-    in.peer.send(wire::am_first,
-                 wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
-                 std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::am_first,
+               wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
+               std::vector<std::byte>(10));
     CHECK(log.count("its sender has begun more", ucs::log::level::error) == 1);
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
-    in.peer.send(wire::am_only, word(5, 0));
-    in.settle();
+    in.deliver(wire::am_only, word(5, 0));
     CHECK(got.calls == 1);
 }
 
@@ -220,8 +202,7 @@ TEST_CASE("memory for messages that peers announce and never send is limited") {
     const auto replies = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
     std::uint64_t number = 0;
     const auto begin_message = [&](std::uint64_t total) {
-        in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), total, in.ep_id(), ++number, 0, 0});
-        in.settle();
+        in.deliver(wire::am_rts, wire::rts_header{word(5, 0), total, in.ep_id(), ++number, 0, 0});
     };
     SECTION("few large messages") {
         begin_message(600'000);
@@ -346,13 +327,11 @@ TEST_CASE("an incomplete active message counts its header and the minimum of a b
     slot_of<ucp::am_receiver>(*in.worker)
         .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
     const ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
-    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 1, in.ep_id(), 9, 0, 0});
-    in.settle();
+    in.deliver(wire::am_rts, wire::rts_header{word(5, 0), 1, in.ep_id(), 9, 0, 0});
     CHECK(limit.used() > 1024 + sizeof(ucp::request));
     const std::uint64_t before = limit.used();
-    in.peer.send(wire::am_rts, wire::rts_header{word(5, 4000), 1, in.ep_id(), 9, 0, 0},
-                 std::vector<std::byte>(4000));
-    in.settle();
+    in.deliver(wire::am_rts, wire::rts_header{word(5, 4000), 1, in.ep_id(), 9, 0, 0},
+               std::vector<std::byte>(4000));
     CHECK(limit.used() > before + 4000);
     in.close_by_force();
     in.settle();
@@ -367,8 +346,7 @@ TEST_CASE(
     handler got;
     got.result = UCS_INPROGRESS;
     got.install(in);
-    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 9, 0, 0});
-    in.settle();
+    in.deliver(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 9, 0, 0});
     REQUIRE(got.calls == 1);
     in.close_by_force();
     in.settle();

@@ -61,11 +61,10 @@ TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[c
     const std::size_t endpoints = in.worker->endpoints().size();
     const bool gone = GENERATE(false, true);
     const std::uint64_t ep = gone ? in.ep_id() + 99 : in.ep_id();
-    in.peer.send(
+    in.deliver(
         wire::wireup,
         wire::wireup_header{wire::wireup_type::bind, {1}, in.peer.uid(), in.worker->uid(), 55, ep},
         in.peer.address());
-    in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
@@ -77,11 +76,10 @@ TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[c
 TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") {
     raw_world in({});
     const std::uint64_t wanted_uid = in.worker->uid() + 1;
-    in.peer.send(
+    in.deliver(
         wire::wireup,
         wire::wireup_header{wire::wireup_type::bind, {}, in.peer.uid(), wanted_uid, 55, in.ep_id()},
         in.peer.address());
-    in.settle();
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
@@ -99,12 +97,7 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
     REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*client.made), &force) == nullptr);
     // The client has answered the bind when the socket breaks.
-    const auto send_message = [&](wire::wireup_type type) {
-        in.peer.send(wire::wireup,
-                     wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), 55, id},
-                     in.peer.address());
-        in.settle();
-    };
+    const auto send_message = [&](wire::wireup_type type) { in.deliver(type, 55, id); };
     send_message(wire::wireup_type::reply);
     client.socket.reset();
     in.worker->look_everywhere();
@@ -138,11 +131,7 @@ TEST_CASE("an accepted client that does not answer ends in time, with one line",
     CHECK(silent.failure == UCS_ERR_TIMED_OUT);
     CHECK(log.count("has not answered since it was accepted", ucs::log::level::warn) == 1);
     // The client's answer comes too late.
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::reply, 55, id);
     ucp_request_param_t force{};
     force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
@@ -196,10 +185,8 @@ TEST_CASE("a client without a bind takes no answer of any worker", "[cm]") {
     const std::uint64_t uid = GENERATE(false, true) ? in.peer.uid() : 0;
     const auto type =
         GENERATE(wire::wireup_type::reply, wire::wireup_type::close, wire::wireup_type::refuse);
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{type, {}, uid, in.worker->uid(), 55, client.id()},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup, wire::wireup_header{type, {}, uid, in.worker->uid(), 55, client.id()},
+               in.peer.address());
     CHECK(client.connection() == ucp::wireup::state::requested);
     CHECK(client.failure() == UCS_OK);
 }
@@ -241,9 +228,8 @@ TEST_CASE("a bind with an address that is not the server's ends the connection w
     const bool readable = GENERATE(false, true);
     const wire::wireup_header bind = bind_of(in, client);
     const test::log_capture log;
-    in.peer.send(wire::wireup, bind,
-                 readable ? address_of_another(in) : std::vector<std::byte>(20, std::byte{0xee}));
-    in.settle();
+    in.deliver(wire::wireup, bind,
+               readable ? address_of_another(in) : std::vector<std::byte>(20, std::byte{0xee}));
     INFO(log.text());
     CHECK(client.failure() == UCS_ERR_REJECTED);
     CHECK(log.size() == 1);
@@ -257,12 +243,10 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
     const loopback_server server;
     ucp::ep& client = server.client_of(in);
     const wire::wireup_header bind = bind_of(in, client);
-    in.peer.send(wire::wireup, bind, in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup, bind, in.peer.address());
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
-    in.peer.send(wire::wireup, bind, in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup, bind, in.peer.address());
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 3);
     CHECK(answers[2].type == wire::wireup_type::refuse);
@@ -334,8 +318,7 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     const std::uint64_t begun = limit.used();
     CHECK(begun > 0);
     CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
-    in.peer.send(wire::wireup, bind_of(in, client), in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup, bind_of(in, client), in.peer.address());
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     CHECK(limit.used() == begun);
     CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);

@@ -11,9 +11,7 @@
 using namespace ucp_test;
 using ucp::cm::frame_reader;
 using ucp::cm::wire::reason;
-using ucs::security::handshake_failure;
-using ucs::security::key;
-using ucs::security::key_handshake;
+using namespace ucs::security;
 
 namespace {
 

@@ -10,8 +10,7 @@
 #include "ucs/config/source.hpp"
 #include "uct/components/components.hpp"
 
-using ucs::config::option;
-using ucs::config::verdict;
+using namespace ucs::config;
 
 namespace {
 

@@ -100,8 +100,7 @@ TEST_CASE("an endpoint that is closed in the callback of a flush ends after the 
     REQUIRE(messages.size() == 1);
     if (peer_closes_first) in.peer_closes();
     REQUIRE(closing.order.empty());
-    in.peer.send(wire::eager_ack, wire::ack_header{messages[0].ack, UCS_OK});
-    in.settle();
+    in.deliver(wire::eager_ack, wire::ack_header{messages[0].ack, UCS_OK});
     CHECK(sent.status == UCS_OK);
     CHECK(closing.order == "12c");
     CHECK(closing.statuses == std::vector<ucs_status_t>(3, UCS_OK));

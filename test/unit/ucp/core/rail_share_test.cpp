@@ -4,8 +4,7 @@
 
 #include "ucp/proto/striped.hpp"
 
-using ucp::chunk_length_of;
-using ucp::rail_share;
+using namespace ucp;
 
 TEST_CASE("a rail's weight follows the bytes that it carries in common transfers") {
     rail_share fast, slow;

@@ -11,8 +11,7 @@ namespace {
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
-using wire::wireup_header;
-using wire::wireup_type;
+using namespace wire;
 
 // A world with one send whose RTS waits for a reply.
 struct scene : raw_world {
@@ -25,8 +24,7 @@ struct scene : raw_world {
         send_id = all.front().request;
     }
     ~scene() {
-        peer.send(wire::rndv_ats, wire::ats_header{send_id, UCS_OK, 0, 0});
-        settle();
+        deliver(wire::rndv_ats, wire::ats_header{send_id, UCS_OK, 0, 0});
         CHECK(sent.times == 1);  // the invalid messages did not harm the send
     }
     [[nodiscard]] wireup_header connection_message(wireup_type type) const {
@@ -121,8 +119,7 @@ TEST_CASE("messages lost for lack of memory are logged less and less often") {
                                                           in.worker.get());
     const test::log_capture log;
     for (int times = 0; times < 120; ++times) {
-        in.peer.send(wire::eager_only, std::uint64_t{1});
-        in.settle();
+        in.deliver(wire::eager_only, std::uint64_t{1});
     }
     INFO(log.text());
     CHECK(in.worker->rejected().count() == 120);

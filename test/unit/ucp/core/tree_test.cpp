@@ -109,8 +109,7 @@ TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     REQUIRE(UCS_PTR_IS_PTR(posted));
     CHECK(value(in, "expected") == "1");
     CHECK(value(in, "requests") == "2");
-    in.peer.send(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
-    in.settle();
+    in.deliver(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
     CHECK(value(in, "unexpected") == "1");
     CHECK(value(in, "unexpected_bytes") == memory_of(1));
     const std::string shown = only_folder(only_folder("ucp/context") + "/worker");
@@ -250,8 +249,7 @@ TEST_CASE(
         .set_handler(40'000, {.call = keeps.call, .arg = &kept, .whole = true});
     CHECK(value(in, "am/handlers") == "5 persistent data\n40000 whole messages");
 
-    in.peer.send(ucp::wire::am_only, ucp::wire::to_bits({5, 0, 0}), std::vector<std::byte>(20));
-    in.settle();
+    in.deliver(ucp::wire::am_only, ucp::wire::to_bits({5, 0, 0}), std::vector<std::byte>(20));
     REQUIRE(kept != nullptr);
     CHECK(value(in, "am/kept") == "1");
     CHECK(value(in, "am/kept_bytes") == "20");
@@ -259,9 +257,8 @@ TEST_CASE(
     ucp_am_data_release(in.worker_handle(), kept);
     CHECK(value(in, "am/kept") == "0");
 
-    in.peer.send(ucp::wire::am_rts,
-                 ucp::wire::rts_header{ucp::wire::to_bits({5, 0, 0}), 1000, in.ep_id(), 9, 0, 0});
-    in.settle();
+    in.deliver(ucp::wire::am_rts,
+               ucp::wire::rts_header{ucp::wire::to_bits({5, 0, 0}), 1000, in.ep_id(), 9, 0, 0});
     CHECK(value(in, "am/kept_announced") == "1");
     CHECK(value(in, "am/kept_bytes") == "0");
     ucp_am_data_release(in.worker_handle(), kept);
@@ -274,8 +271,7 @@ TEST_CASE("an endpoint that is used as a stream shows it") {
     raw_world in({});
     const std::string ep = only_folder(in, "ep");
     CHECK(ask(in, vfs::verb::list, ep + "/stream").status == UCS_ERR_NO_ELEM);
-    in.peer.send(ucp::wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
-    in.settle();
+    in.deliver(ucp::wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
     const std::string stream = ep + "/stream";
     CHECK(value(in, stream + "/stored") == "100");
     CHECK(value(in, stream + "/received") == "100");

@@ -76,7 +76,7 @@ struct waiting_world : raw_world {
         return made;
     }
     // Delivers the messages that the peer has sent.
-    void deliver(slow_reader& from) {
+    void deliver_from(slow_reader& from) {
         do {
             settle();
         } while (from.sender.progress() > 0);
@@ -85,9 +85,9 @@ struct waiting_world : raw_world {
     void send_often(slow_reader& from, uct::am_id id, const Header& header, unsigned times) {
         for (unsigned i = 0; i < times && from.sender.can_send(); ++i) {
             from.sender.send(id, header);
-            if (i % 8 == 7) deliver(from);
+            if (i % 8 == 7) deliver_from(from);
         }
-        deliver(from);
+        deliver_from(from);
     }
     void request_credits(slow_reader& from, const ucp::ep& over, unsigned times) {
         send_often(from, wire::credit_request, wire::credit_header{over.id()}, times);
@@ -98,8 +98,7 @@ struct waiting_world : raw_world {
             return peer.received<wire::credit_header>(wire::credit_grant).size();
         };
         const std::size_t before = replies();
-        peer.send(wire::credit_request, wire::credit_header{ep_id()});
-        settle();
+        deliver(wire::credit_request, wire::credit_header{ep_id()});
         CHECK(replies() == before + 1);
         CHECK(ep().failure() == UCS_OK);
     }
@@ -263,7 +262,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
             wire::wireup,
             wireup_header{type, {}, greedy.sender.uid(), in.worker->uid(), 88, remote_ep},
             type == wireup_type::request ? greedy.address() : std::vector<std::byte>());
-        in.deliver(greedy);
+        in.deliver_from(greedy);
     };
     send_message(wireup_type::request, 0);
     greedy.read(in);
@@ -273,7 +272,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     REQUIRE(in.worker->waiting().used() > 0);
     greedy.sender.send(wire::stream_data, wire::stream_data_header{made->id()},
                        std::vector<std::byte>(1000));
-    in.deliver(greedy);
+    in.deliver_from(greedy);
     REQUIRE(slot_of<ucp::worker_streams>(*in.worker).unread.used() > 0);
     send_message(wireup_type::close, made->id());
     REQUIRE(in.worker->endpoints().find(made->id()) == made);  // its final message waits
@@ -316,10 +315,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     in.worker->fail_later(lost);  // as for a control message that is lost for lack of memory
     lost.setup().lane_failed(lost.lanes().am(), UCS_ERR_NO_MEMORY);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 5},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wireup_type::request, 88, 5);
     ucp::peer* const next = in.worker->peers().find(in.peer.keys().public_half());
     REQUIRE(next != nullptr);
     CHECK(next->connection == lost.connection);

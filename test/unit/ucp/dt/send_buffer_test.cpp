@@ -6,8 +6,7 @@
 #include "test/unit/ucp/dt/recording_type.hpp"
 #include "test/unit/ucp/dt/scattered.hpp"
 
-using ucp::dt::piece_list;
-using ucp::dt::send_buffer;
+using namespace ucp::dt;
 
 namespace {
 

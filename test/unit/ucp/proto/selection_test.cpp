@@ -6,9 +6,7 @@
 
 namespace {
 
-using ucp::protocol;
-using ucp::send_class;
-using ucp::send_kind;
+using namespace ucp;
 using uct::op;
 
 constexpr send_class plain{send_kind::tag, true};

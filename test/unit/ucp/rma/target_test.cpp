@@ -65,8 +65,7 @@ const std::vector<std::byte> eight(8, std::byte{9});
 
 // Returns the worker's reply to a confirmation request for all messages sent so far.
 ucs_status_t confirmed(raw_world& in, std::uint64_t count) {
-    in.peer.send(wire::rma_confirm, wire::confirm_header{in.ep_id(), count});
-    in.settle();
+    in.deliver(wire::rma_confirm, wire::confirm_header{in.ep_id(), count});
     const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed);
     REQUIRE(!answers.empty());
     CHECK(answers.back().ep == raw_world::peer_ep);
@@ -148,17 +147,15 @@ TEST_CASE("a peer reads only what its key allows", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in, mem::may_read);
     const auto& owner = memory.owner();
-    in.peer.send(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret,
-                                                 memory.address(), shared::length, 77});
-    in.settle();
+    in.deliver(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret, memory.address(),
+                                               shared::length, 77});
     const auto data = in.peer.received<wire::get_data_header>(wire::rma_data);
     REQUIRE(!data.empty());
     CHECK(data.front().reply == 77);
     test::log_capture log;
     const auto refused = [&](const wire::get_header& header) {
         const std::size_t before = in.peer.received<wire::result_header>(wire::rma_result).size();
-        in.peer.send(wire::rma_get, header);
-        in.settle();
+        in.deliver(wire::rma_get, header);
         const auto results = in.peer.received<wire::result_header>(wire::rma_result);
         REQUIRE(results.size() == before + 1);
         CHECK(results.back().reply == 78);
@@ -187,10 +184,9 @@ TEST_CASE("impossible atomic operations of a peer are refused", "[ucp][rma]") {
     std::uint64_t reply = 100;
     test::log_capture log;
     const auto operate = [&](std::uint64_t offset, std::uint32_t operation, std::uint32_t size) {
-        in.peer.send(wire::rma_atomic,
-                     wire::atomic_header{in.ep_id(), owner.id, owner.secret, memory.address(offset),
-                                         1, 0, ++reply, operation, size});
-        in.settle();
+        in.deliver(wire::rma_atomic,
+                   wire::atomic_header{in.ep_id(), owner.id, owner.secret, memory.address(offset),
+                                       1, 0, ++reply, operation, size});
         const auto results = in.peer.received<wire::result_header>(wire::rma_result);
         REQUIRE(!results.empty());
         CHECK(results.back().reply == reply);
@@ -224,8 +220,7 @@ TEST_CASE("messages about remote memory that are too short or name no known obje
     in.peer.send(wire::rma_confirm, wire::confirm_header{123, 1});
     in.peer.send(wire::rma_data, wire::get_data_header{123, 0}, eight);
     in.peer.send(wire::rma_result, wire::result_header{123, 0, 0});
-    in.peer.send(wire::rma_confirmed, wire::confirmed_header{123, 1, 0});
-    in.settle();
+    in.deliver(wire::rma_confirmed, wire::confirmed_header{123, 1, 0});
     CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).empty());
     CHECK(in.peer.received<wire::confirmed_header>(wire::rma_confirmed).empty());
 }
@@ -270,28 +265,24 @@ TEST_CASE("replies that match no request are dropped", "[ucp][rma]") {
     in.peer.send(wire::rma_data, wire::get_data_header{reply, 8}, eight);  // not the next piece
     in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
                  std::vector<std::byte>(65));  // too much
-    in.peer.send(wire::rma_result, wire::result_header{reply, 0, 0});
-    in.settle();
+    in.deliver(wire::rma_result, wire::result_header{reply, 0, 0});
     CHECK(read.times == 0);
     CHECK(log.count("came before its data") == 1);
     SECTION("the right data arrives in the end") {
-        in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
-                     std::vector<std::byte>(64, std::byte{3}));
-        in.settle();
+        in.deliver(wire::rma_data, wire::get_data_header{reply, 0},
+                   std::vector<std::byte>(64, std::byte{3}));
         CHECK(read.times == 1);
         CHECK(read.status == UCS_OK);
         CHECK(into == std::vector<std::byte>(64, std::byte{3}));
     }
     SECTION("the peer refuses") {
-        in.peer.send(wire::rma_result, wire::result_header{reply, UCS_ERR_REJECTED, 0});
-        in.settle();
+        in.deliver(wire::rma_result, wire::result_header{reply, UCS_ERR_REJECTED, 0});
         CHECK(read.status == UCS_ERR_REJECTED);
     }
     SECTION("the endpoint is closed") {
         in.close_by_force();
         CHECK(read.status == UCS_ERR_CANCELED);
-        in.peer.send(wire::rma_data, wire::get_data_header{reply, 0}, std::vector<std::byte>(64));
-        in.settle();
+        in.deliver(wire::rma_data, wire::get_data_header{reply, 0}, std::vector<std::byte>(64));
         CHECK(read.times == 1);
     }
 }
@@ -311,8 +302,7 @@ TEST_CASE("the next flush returns the error of an operation without a request", 
     const auto requests = in.peer.received<wire::get_header>(wire::rma_get);
     REQUIRE(requests.size() == 1);
     const auto refuse = [&] {
-        in.peer.send(wire::rma_result, wire::result_header{requests[0].reply, UCS_ERR_REJECTED, 0});
-        in.settle();
+        in.deliver(wire::rma_result, wire::result_header{requests[0].reply, UCS_ERR_REJECTED, 0});
     };
     SECTION("a later flush") {
         refuse();
@@ -345,24 +335,21 @@ TEST_CASE("a flush waits until the peer has confirmed the messages", "[ucp][rma]
     CHECK(flushed.times == 0);
     test::log_capture log;
     SECTION("a wrong count is ignored") {
-        in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), requests[0].count + 1, 0});
-        in.settle();
+        in.deliver(wire::rma_confirmed,
+                   wire::confirmed_header{in.ep_id(), requests[0].count + 1, 0});
         CHECK(flushed.times == 0);
         CHECK(log.count("was not asked") == 1);
     }
     SECTION("a failure at the peer fails the flush") {
-        in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), requests[0].count, UCS_ERR_REJECTED});
-        in.settle();
+        in.deliver(wire::rma_confirmed,
+                   wire::confirmed_header{in.ep_id(), requests[0].count, UCS_ERR_REJECTED});
         CHECK(flushed.status == UCS_ERR_REJECTED);
     }
     SECTION("a closed endpoint is not waited for, and its late reply is no mistake") {
         in.close_by_force();
         CHECK(flushed.status == UCS_ERR_CANCELED);
-        in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
-        in.settle();
+        in.deliver(wire::rma_confirmed,
+                   wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
         CHECK(log.count("was not asked") == 0);
     }
 }
@@ -385,9 +372,7 @@ TEST_CASE("repeated tries behind a fence succeed in the end", "[ucp][rma]") {
     in.settle();
     const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm);
     REQUIRE(requests.size() == 1);
-    in.peer.send(wire::rma_confirmed,
-                 wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
-    in.settle();
+    in.deliver(wire::rma_confirmed, wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
     CHECK(own.untouched());
     CHECK(put() == nullptr);
     CHECK_FALSE(own.untouched());
@@ -446,9 +431,8 @@ TEST_CASE("an endpoint that was closed before the peer's reply serves the peer u
                  wire::put_header{id, memory.owner().id, memory.owner().secret, memory.address()},
                  eight);
     in.peer.send(wire::rma_confirm, wire::confirm_header{id, 1});
-    in.peer.send(wire::rma_get, wire::get_header{id, memory.owner().id, memory.owner().secret,
-                                                 memory.address(), 8, 5});
-    in.settle();
+    in.deliver(wire::rma_get, wire::get_header{id, memory.owner().id, memory.owner().secret,
+                                               memory.address(), 8, 5});
     const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].ep == other);

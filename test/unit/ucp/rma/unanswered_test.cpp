@@ -89,9 +89,8 @@ TEST_CASE("only one confirmation is requested at a time", "[ucp][rma]") {
         return in.peer.received<wire::confirm_header>(wire::rma_confirm);
     };
     const auto confirm = [&] {
-        in.peer.send(wire::rma_confirmed,
-                     wire::confirmed_header{in.ep_id(), confirm_requests().back().count, UCS_OK});
-        in.settle();
+        in.deliver(wire::rma_confirmed,
+                   wire::confirmed_header{in.ep_id(), confirm_requests().back().count, UCS_OK});
     };
     REQUIRE(confirm_requests().size() == 1);
     confirm();

@@ -11,8 +11,7 @@ namespace {
 
 using ucp::activity;
 using ucp::capi::handle;
-using ucp_test::completion_record;
-using ucp_test::settings;
+using namespace ucp_test;
 using uct::sim::parameters;
 
 constexpr std::size_t length = 100'000;

@@ -8,8 +8,7 @@
 
 namespace {
 
-using ucp::rate_history;
-using ucp::rndv_method;
+using namespace ucp;
 using method = ucp::rndv_method;
 
 constexpr std::size_t length = 1 << 20;

@@ -38,8 +38,7 @@ std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data,
 wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
                              const std::vector<std::byte>& from, completion_record& received) {
     in.post_receive(into, received);
-    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
-    in.settle();
+    in.deliver(wire::rndv_rts, rts_of(from, in.ep_id()));
     const auto request = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
     REQUIRE(request.size() == 1);
     REQUIRE(request[0].address != 0);
@@ -55,10 +54,9 @@ TEST_CASE("a request to write for a send that is gone is answered with an error"
     raw_world in = near();
     const bool endpoint_is_gone = GENERATE(false, true);
     std::vector<std::byte> buffer(length);
-    in.peer.send(wire::rndv_rtr,
-                 wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096,
-                                  in.ep_id() + (endpoint_is_gone ? 1 : 0), in.peer.uid()});
-    in.settle();
+    in.deliver(wire::rndv_rtr,
+               wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096,
+                                in.ep_id() + (endpoint_is_gone ? 1 : 0), in.peer.uid()});
     const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].reply == 4);
@@ -93,10 +91,9 @@ TEST_CASE("a send that writes everything ends when it has notified the receiver"
     std::vector<std::byte> buffer(length);
     completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
-    in.peer.send(wire::rndv_rtr,
-                 wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
-                                  in.ep_id(), 0});
-    in.settle();
+    in.deliver(wire::rndv_rtr,
+               wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
+                                in.ep_id(), 0});
     const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].status == UCS_OK);
@@ -111,8 +108,7 @@ TEST_CASE("wrong data requests are rejected with one line, and the send continue
     completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
     const test::log_capture log;
-    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1, 0});
-    in.settle();
+    in.deliver(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1, 0});
     CHECK(log.count("was not announced on that endpoint", ucs::log::level::warn) == 1);
     std::vector<std::byte> buffer(length);
     const auto place = reinterpret_cast<std::uint64_t>(buffer.data());
@@ -124,8 +120,7 @@ TEST_CASE("wrong data requests are rejected with one line, and the send continue
     CHECK(log.count("still being written", ucs::log::level::warn) == 1);
     in.settle();
     CHECK(sent.times == 0);
-    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 0, 0});
-    in.settle();
+    in.deliver(wire::rndv_ats, wire::ats_header{send, UCS_OK, 0, 0});
     CHECK(sent.status == UCS_OK);
 }
 
@@ -159,8 +154,7 @@ TEST_CASE("a receive whose sender aborts a requested write ends with an error") 
     std::vector<std::byte> into(length);
     completion_record received;
     const wire::rtr_header request = start_split(in, into, from, received);
-    in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
-    in.settle();
+    in.deliver(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_CANCELED});
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_CONNECTION_RESET);
 }
@@ -168,8 +162,7 @@ TEST_CASE("a receive whose sender aborts a requested write ends with an error") 
 TEST_CASE("a rendezvous message that was probed before its sender closed cannot be received") {
     // Regression: the data was requested, and no reply came.
     raw_world in = near();
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0, 0});
-    in.settle();
+    in.deliver(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0, 0});
     ucp_tag_recv_info_t info{};
     const ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 0, 0, 1, &info);
     REQUIRE(taken != nullptr);
@@ -228,8 +221,7 @@ TEST_CASE(
     CHECK(rts_messages[0].address == reinterpret_cast<std::uint64_t>(data.data()));
     CHECK((rts_messages[0].flags == wire::rts_confirm) == (mode == UCP_ERR_HANDLING_MODE_PEER));
     in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 5, in.ep_id()});
-    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 6, in.ep_id()});
-    in.settle();
+    in.deliver(wire::rndv_ats, wire::ats_header{send, UCS_OK, 6, in.ep_id()});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_OK);
     const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
@@ -248,8 +240,7 @@ TEST_CASE("a receive waits for confirmation if the memory that it read may have 
     std::vector<std::byte> into(100);
     completion_record received;
     in.post_receive(into, received);
-    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
-    in.settle();
+    in.deliver(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
     const auto request = in.peer.received<wire::ats_header>(wire::rndv_ats);
     REQUIRE(request.size() == 1);
     CHECK(request[0].request == 9);
@@ -280,8 +271,7 @@ TEST_CASE("a part that the sender could not write is read, and later messages ar
     std::vector<std::byte> into(length);
     completion_record received;
     const wire::rtr_header request = start_split(in, into, from, received);
-    in.peer.send(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_UNSUPPORTED});
-    in.settle();
+    in.deliver(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_UNSUPPORTED});
     CHECK(received.status == UCS_OK);
     CHECK(into == from);
     const auto ended = in.peer.received<wire::ats_header>(wire::rndv_ats);
@@ -299,8 +289,7 @@ TEST_CASE("the sender writes no part if its connection can be lost while it live
     std::vector<std::byte> into(length);
     completion_record received;
     in.post_receive(into, received);
-    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
-    in.settle();
+    in.deliver(wire::rndv_rts, rts_of(from, in.ep_id()));
     CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).empty());
     CHECK(received.status == UCS_OK);
     CHECK(into == from);

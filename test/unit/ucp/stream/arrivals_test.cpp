@@ -47,8 +47,7 @@ TEST_CASE("messages for unknown endpoints and messages that are too short are dr
     in.peer.send(wire::stream_data, std::uint32_t{1});
     in.peer.send(wire::stream_credit, std::uint64_t{1});
     in.peer.send(wire::stream_data, std::uint64_t{999}, std::vector<std::byte>(10));
-    in.peer.send(wire::stream_credit, wire::stream_credit_header{999, 5});
-    in.settle();
+    in.deliver(wire::stream_credit, wire::stream_credit_header{999, 5});
     CHECK(stored(in) == 0);
     CHECK(log.count("malformed", ucs::log::level::warn) == 2);
 }
@@ -59,13 +58,11 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a log
     constexpr std::size_t piece = 4000;
     std::size_t sent = 0;
     for (; sent + piece <= wire::first_stream_window; sent += piece) {
-        in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(piece));
-        in.settle();
+        in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(piece));
     }
     CHECK(stored(in) == sent);
     CHECK(in.ep().failure() == UCS_OK);
-    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(piece));
-    in.settle();
+    in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(piece));
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("more of a stream than it may", ucs::log::level::warn) == 1);
     CHECK(stored(in) == sent);
@@ -81,12 +78,10 @@ TEST_CASE("a credit raises the limit and never lowers it") {
     const ucp::stream_sends& sends = stream_of(in.ep()).sends;
     CHECK(sends.may_send(wire::first_stream_window));
     CHECK(!sends.may_send(wire::first_stream_window + 1));
-    in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), 100});
-    in.settle();
+    in.deliver(wire::stream_credit, wire::stream_credit_header{in.ep_id(), 100});
     CHECK(sends.may_send(wire::first_stream_window));
-    in.peer.send(wire::stream_credit,
-                 wire::stream_credit_header{in.ep_id(), wire::first_stream_window + 50});
-    in.settle();
+    in.deliver(wire::stream_credit,
+               wire::stream_credit_header{in.ep_id(), wire::first_stream_window + 50});
     CHECK(sends.may_send(wire::first_stream_window + 50));
     CHECK(!sends.may_send(wire::first_stream_window + 51));
 }
@@ -97,33 +92,25 @@ TEST_CASE("an endpoint whose bytes a receive has taken is not listed") {
     std::size_t length = 0;
     completion_record done;
     REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
-    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
-    in.settle();
+    in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
     REQUIRE(done.status == UCS_OK);
     CHECK(shown(in).empty());
-    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(1));
-    in.settle();
+    in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(1));
     CHECK(shown(in) == std::vector{in.ep_handle()});
 }
 
 TEST_CASE("an endpoint with bytes is listed from its creation by the program until its closing") {
     raw_world in(settings{});
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{
-                     wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), other, 1},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::request, other, 1);
     const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(replies.size() == 2);
-    in.peer.send(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
     CHECK(shown(in).empty());
     const ucp_ep_h made = in.make_ep();
     REQUIRE(ucp::capi::from(made).id() == replies[1].ep);
     CHECK(shown(in) == std::vector{made});
-    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(10));
     CHECK(shown(in).size() == 2);
     in.close_by_force();
     CHECK(shown(in) == std::vector{made});
@@ -151,8 +138,7 @@ TEST_CASE("a send that waits for credits fails when the peer has closed") {
     // Or the peer has begun to close, and waits for its own sends to us.
     const bool begins = GENERATE(false, true);
     if (begins) {
-        in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
-        in.settle();
+        in.deliver(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
     } else {
         in.peer_closes();
     }
@@ -170,8 +156,7 @@ TEST_CASE("a send that waits for credits fails when the peer has closed") {
 
 TEST_CASE("bytes that arrived before the peer closed are kept for a smaller receive") {
     raw_world in(settings{});
-    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(60, std::byte{7}));
-    in.settle();
+    in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(60, std::byte{7}));
     in.peer_closes();
     std::vector<std::byte> buffer(100);
     std::size_t length = 0;
@@ -208,8 +193,7 @@ TEST_CASE("an endpoint that closes without having read tells the peer that it do
         REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
         close();
         CHECK(messages() == 0);
-        in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100, std::byte{7}));
-        in.settle();
+        in.deliver(wire::stream_data, in.ep_id(), std::vector<std::byte>(100, std::byte{7}));
         CHECK(done.status == UCS_OK);
         // first new credits, because it had begun to read, and then no_reader
         CHECK(messages() == 2);
@@ -220,8 +204,7 @@ TEST_CASE("an endpoint that closes without having read tells the peer that it do
 
 TEST_CASE("a stream send fails if the peer has said before that it does not read") {
     raw_world in(settings{});
-    in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
-    in.settle();
+    in.deliver(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
     completion_record sent;
     const ucp_request_param_t param = sent.on_send();
@@ -242,27 +225,17 @@ TEST_CASE("streams at endpoints that the program has not asked for are limited")
     std::uint64_t connected = 0;
     const auto fill_one = [&] {
         ++connected;
-        in.peer.send(wire::wireup,
-                     wire::wireup_header{wire::wireup_type::request,
-                                         {},
-                                         in.peer.uid(),
-                                         in.worker->uid(),
-                                         100 + connected,
-                                         connected},
-                     in.peer.address());
-        in.settle();
+        in.deliver(wire::wireup_type::request, 100 + connected, connected);
         const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
         for (std::size_t sent = 0; sent < each; sent += piece) {
-            in.peer.send(wire::stream_data, wire::stream_data_header{replies.back().ep},
-                         std::vector<std::byte>(piece));
-            in.settle();
+            in.deliver(wire::stream_data, wire::stream_data_header{replies.back().ep},
+                       std::vector<std::byte>(piece));
         }
         return replies.back().ep;
     };
     // The program's own endpoint is not counted.
-    in.peer.send(wire::stream_data, wire::stream_data_header{in.ep_id()},
-                 std::vector<std::byte>(piece));
-    in.settle();
+    in.deliver(wire::stream_data, wire::stream_data_header{in.ep_id()},
+               std::vector<std::byte>(piece));
     CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() == 0);
     const std::uint64_t first = fill_one();
     CHECK(slot_of<ucp::worker_streams>(*in.worker).unread.used() >= each);

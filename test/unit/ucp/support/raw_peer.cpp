@@ -143,8 +143,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
     peer.reach(*worker);
     const ucp::wire::wireup_header request{
         ucp::wire::wireup_type::request, {}, peer.uid(), worker->uid(), peer_ep, 0};
-    peer.send(ucp::wire::wireup, request, peer.address());
-    settle();
+    deliver(ucp::wire::wireup, request, peer.address());
     const auto replies = peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
     REQUIRE(replies.size() == 1);
     REQUIRE(replies.front().type == ucp::wire::wireup_type::reply);
@@ -186,10 +185,7 @@ void* raw_world::post_receive(std::vector<std::byte>& into, completion_record& r
 }
 
 void raw_world::peer_closes() {
-    peer.send(ucp::wire::wireup,
-              ucp::wire::wireup_header{
-                  ucp::wire::wireup_type::close, {}, peer.uid(), worker->uid(), peer_ep, ep_id_});
-    settle();
+    deliver(ucp::wire::wireup_type::close, peer_ep, ep_id_, {});
 }
 
 void raw_world::close_by_force() {

@@ -126,6 +126,22 @@ public:
     void drive(std::function<unsigned()> progress) { driver_.add(std::move(progress)); }
     // Runs until no more events can happen.
     void settle();
+    // The peer sends a message, and all events happen.
+    template<class Header>
+    void deliver(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
+        peer.send(id, header, body);
+        settle();
+    }
+    // Likewise a connection message of the peer, about its endpoint `peers` and the worker's `own`.
+    // The body is the peer's address unless another one is given.
+    void deliver(ucp::wire::wireup_type type, std::uint64_t peers, std::uint64_t own) {
+        deliver(type, peers, own, peer.address());
+    }
+    void deliver(ucp::wire::wireup_type type, std::uint64_t peers, std::uint64_t own,
+                 const std::vector<std::byte>& body) {
+        deliver(ucp::wire::wireup,
+                ucp::wire::wireup_header{type, {}, peer.uid(), worker->uid(), peers, own}, body);
+    }
     // The worker handles arrived messages; operations that it starts then do not continue.
     void handle_arrivals();
 

@@ -26,12 +26,10 @@ TEST_CASE("an acknowledgement that names a rendezvous send is rejected, and the 
     const auto rts = in.peer.received<wire::rts_header>(wire::rndv_rts);
     REQUIRE(rts.size() == 1);
     const test::log_capture log;
-    in.peer.send(wire::eager_ack, wire::ack_header{rts[0].request, UCS_OK});
-    in.settle();
+    in.deliver(wire::eager_ack, wire::ack_header{rts[0].request, UCS_OK});
     CHECK(log.count("does not wait for one", ucs::log::level::warn) == 1);
     CHECK(sent.times == 0);
-    in.peer.send(wire::rndv_ats, wire::ats_header{rts[0].request, UCS_OK, 0, 0});
-    in.settle();
+    in.deliver(wire::rndv_ats, wire::ats_header{rts[0].request, UCS_OK, 0, 0});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_OK);
 }
@@ -45,8 +43,7 @@ TEST_CASE("a synchronous send ends with the status of its acknowledgement") {
     const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
     REQUIRE(first.size() == 1);
     CHECK(sent.times == 0);
-    in.peer.send(wire::eager_ack, wire::ack_header{first[0].ack, UCS_ERR_CONNECTION_RESET});
-    in.settle();
+    in.deliver(wire::eager_ack, wire::ack_header{first[0].ack, UCS_ERR_CONNECTION_RESET});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_CONNECTION_RESET);
 }
@@ -56,9 +53,8 @@ TEST_CASE(
     "acknowledged as delivered") {
     // In an earlier version, it was acknowledged as delivered.
     raw_world in(eager);
-    in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id(), 1, 5},
-                 std::vector<std::byte>(10));
-    in.settle();
+    in.deliver(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id(), 1, 5},
+               std::vector<std::byte>(10));
     REQUIRE(slot_of<ucp::tag_matcher>(*in.worker).unexpected_count() == 1);
     in.close_by_force();
     in.settle();
@@ -81,8 +77,7 @@ TEST_CASE(
                  std::vector<std::byte>(10));
     in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id() + 99, 1, 0},
                  std::vector<std::byte>(10));
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
-    in.settle();
+    in.deliver(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 1);
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
     const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
@@ -92,8 +87,7 @@ TEST_CASE(
     REQUIRE(refused.size() == 1);
     CHECK(refused[0].request == 6);
     CHECK(refused[0].status == UCS_ERR_CONNECTION_RESET);
-    in.peer.send(wire::eager_only, wire::eager_only_header{1}, std::vector<std::byte>(3));
-    in.settle();
+    in.deliver(wire::eager_only, wire::eager_only_header{1}, std::vector<std::byte>(3));
     CHECK(received.status == UCS_OK);
 }
 
@@ -109,8 +103,7 @@ TEST_CASE("request ids are unpredictable, so that another peer cannot use them")
     CHECK(first[1].ack >> 24 != first[0].ack >> 24);
     // Numbers close to a known id.
     for (std::uint64_t near = 1; near < 100; ++near) {
-        in.peer.send(wire::eager_ack, wire::ack_header{first[0].ack + near, UCS_OK});
-        in.settle();
+        in.deliver(wire::eager_ack, wire::ack_header{first[0].ack + near, UCS_OK});
     }
     for (const completion_record& each : sent)
         CHECK(each.times == 0);

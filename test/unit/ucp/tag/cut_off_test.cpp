@@ -136,8 +136,7 @@ TEST_CASE("a message that a probe removed survives the end of its sender") {
     raw_world in(limited);
     // These messages count for no connection.
     send_small(in, in.peer, 1, 10);
-    in.peer.send(wire::eager_only, wire::eager_only_header{3}, data(700));
-    in.settle();
+    in.deliver(wire::eager_only, wire::eager_only_header{3}, data(700));
     ucp_tag_recv_info_t info;
     const ucp_tag_message_h taken =
         ucp_tag_probe_nb(in.worker_handle(), 3, ~std::uint64_t{0}, 1, &info);

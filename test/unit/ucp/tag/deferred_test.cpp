@@ -65,16 +65,14 @@ std::vector<wire::rts_header> rts_messages(const raw_world& in) {
 void reply_to(raw_world& in, std::size_t tag) {
     for (const wire::rts_header& each : rts_messages(in)) {
         if (each.tag_or_id != tag) continue;
-        in.peer.send(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
-        in.settle();
+        in.deliver(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
         return;
     }
     FAIL("there is no RTS for this tag");
 }
 
 void request_more_rts(raw_world& in, std::uint64_t ep_id, std::uint64_t round) {
-    in.peer.send(wire::rndv_more, wire::more_header{ep_id, round});
-    in.settle();
+    in.deliver(wire::rndv_more, wire::more_header{ep_id, round});
 }
 
 // Makes another endpoint of the worker, and the peer's side of it.
@@ -91,12 +89,7 @@ ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HAN
     in.settle();
     const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
     REQUIRE(request.type == wireup_type::request);
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other_peer_ep, request.ep},
-        in.peer.address());
-    in.settle();
+    in.deliver(wireup_type::reply, other_peer_ep, request.ep);
     return other;
 }
 
@@ -108,8 +101,7 @@ bool is_in_order(const raw_world& in) {
 
 // Sends an RTS of the peer.
 void send_rts(raw_world& in, std::uint64_t tag, std::uint32_t stopped) {
-    in.peer.send(wire::rndv_rts, wire::rts_header{tag, large, in.ep_id(), tag + 1, 0, 0, stopped});
-    in.settle();
+    in.deliver(wire::rndv_rts, wire::rts_header{tag, large, in.ep_id(), tag + 1, 0, 0, stopped});
 }
 
 void* start_receive(raw_world& in, ucp_tag_t tag, ucp_tag_t mask, std::uint32_t attributes = 0) {
@@ -167,9 +159,8 @@ TEST_CASE("a request for the data counts as a reply") {
     sender from(in);
     from.send_many(in.ep_handle(), limit + 1);
     REQUIRE(rts_messages(in).size() == limit);
-    in.peer.send(wire::rndv_rtr,
-                 wire::rtr_header{rts_messages(in)[1].request, 5, 0, 0, in.ep_id(), 0});
-    in.settle();
+    in.deliver(wire::rndv_rtr,
+               wire::rtr_header{rts_messages(in)[1].request, 5, 0, 0, in.ep_id(), 0});
     CHECK(rts_messages(in).size() == limit + 1);
     CHECK(from[1].status == UCS_OK);
 }
@@ -314,13 +305,7 @@ TEST_CASE("deferred sends end when the peer closes an endpoint with error handli
     sender from(in);
     from.send_many(other, limit + 1);
     from.send_many(in.ep_handle(), 1);
-    in.peer.send(wire::wireup, wire::wireup_header{wireup_type::close,
-                                                   {},
-                                                   in.peer.uid(),
-                                                   in.worker->uid(),
-                                                   other_peer_ep,
-                                                   ucp::capi::from(other).id()});
-    in.settle();
+    in.deliver(wireup_type::close, other_peer_ep, ucp::capi::from(other).id(), {});
     for (std::size_t tag = 0; tag < limit + 1; ++tag)
         CHECK(from[tag].status == UCS_ERR_CONNECTION_RESET);
     CHECK(rts_messages(in).back().tag_or_id == limit + 1);

@@ -40,17 +40,12 @@ std::uint64_t reply_to_last(raw_world& in, std::uint64_t peer_ep, std::uint8_t b
     REQUIRE(request.type == wireup_type::request);
     const auto type =
         static_cast<wireup_type>(static_cast<std::uint8_t>(wireup_type::reply) | bits);
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), peer_ep, request.ep},
-        in.peer.address());
-    in.settle();
+    in.deliver(type, peer_ep, request.ep);
     return request.ep;
 }
 
 void grant_credits(raw_world& in, std::uint64_t ep) {
-    in.peer.send(wire::credit_grant, wire::credit_header{ep});
-    in.settle();
+    in.deliver(wire::credit_grant, wire::credit_header{ep});
 }
 
 // Stores more than the limit.
@@ -82,8 +77,7 @@ TEST_CASE("empty messages beyond the window use rendezvous until the receiver gr
     CHECK(count_of(in, wire::credit_request) == 1);
     for (const auto& each : in.peer.received<wire::rts_header>(wire::rndv_rts)) {
         CHECK(each.total == 0);
-        in.peer.send(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
-        in.settle();
+        in.deliver(wire::rndv_ats, wire::ats_header{each.request, UCS_OK, 0, 0});
     }
     CHECK(in.worker->requests().in_use() == 0);
     grant_credits(in, in.ep_id());
@@ -106,10 +100,9 @@ TEST_CASE("an empty rendezvous message is received without any data") {
         REQUIRE(!UCS_PTR_IS_ERR(got));
     };
     if (posted) receive();
-    in.peer.send(wire::rndv_rts,
-                 wire::rts_header{3, 0, in.ep_id(), 9,
-                                  readable ? reinterpret_cast<std::uint64_t>(&data) : 0, 0});
-    in.settle();
+    in.deliver(wire::rndv_rts,
+               wire::rts_header{3, 0, in.ep_id(), 9,
+                                readable ? reinterpret_cast<std::uint64_t>(&data) : 0, 0});
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).memory().rts_count() == (posted ? 0 : 1));
     if (!posted) receive();
     in.settle();
@@ -177,11 +170,7 @@ TEST_CASE("if no endpoint is left, the next endpoint sends the credit request") 
     std::uint64_t requesting_ep = 0;
     for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
         if (each.type == wireup_type::request) requesting_ep = each.ep;
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{
-                     wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, requesting_ep},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wireup_type::reply, 88, requesting_ep);
     CHECK(count_of(in, wire::eager_only) == before);
     REQUIRE(count_of(in, wire::credit_request) == 2);
     grant_credits(in, requesting_ep);
@@ -210,18 +199,13 @@ TEST_CASE("a worker without credits says so when it connects, and grants credits
     raw_world in(small);
     fill(in);
     REQUIRE(!slot_of<ucp::tag_matcher>(*in.worker).memory().can_grant());
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 1},
-        in.peer.address());
-    in.settle();
+    in.deliver(wireup_type::request, 88, 1);
     const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(replies.size() == 2);
     CHECK(static_cast<unsigned>(replies[0].type) == static_cast<unsigned>(wireup_type::reply));
     CHECK(static_cast<unsigned>(replies[1].type) ==
           (static_cast<unsigned>(wireup_type::reply) | wire::no_credits));
-    in.peer.send(wire::credit_request, wire::credit_header{replies[1].ep});
-    in.settle();
+    in.deliver(wire::credit_request, wire::credit_header{replies[1].ep});
     CHECK(count_of(in, wire::credit_grant) == 0);
     take_all(in);
     REQUIRE(count_of(in, wire::credit_grant) == 1);
@@ -232,7 +216,6 @@ TEST_CASE(
     "a credit request over an endpoint that is closed here is granted: its peer may have others") {
     raw_world in(small);
     in.close_by_force();
-    in.peer.send(wire::credit_request, wire::credit_header{in.ep_id()});
-    in.settle();
+    in.deliver(wire::credit_request, wire::credit_header{in.ep_id()});
     CHECK(count_of(in, wire::credit_grant) == 1);
 }

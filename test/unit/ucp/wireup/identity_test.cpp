@@ -22,8 +22,7 @@ namespace {
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
-using wire::wireup_header;
-using wire::wireup_type;
+using namespace wire;
 using state = ucp::wireup::state;
 using bytes = std::vector<std::byte>;
 
@@ -67,10 +66,7 @@ struct lone_world : raw_world {
     }
     // The peer sends a reply for its endpoint `own_ep`.
     void reply_to(std::uint64_t ep_id, std::uint64_t own_ep) {
-        peer.send(wire::wireup,
-                  wireup_header{wireup_type::reply, {}, peer.uid(), worker->uid(), own_ep, ep_id},
-                  peer.address());
-        settle();
+        deliver(wireup_type::reply, own_ep, ep_id);
     }
     // Checks that an endpoint from the right address connects, whichever side sends the request.
     void check_connects() {
@@ -80,15 +76,7 @@ struct lone_world : raw_world {
         REQUIRE(request.ep == asking.id());
         reply_to(request.ep, 501);
         CHECK(asking.connection() == state::ready);
-        peer.send(wire::wireup,
-                  wireup_header{wireup_type::request,
-                                {},
-                                peer.uid(),
-                                worker->uid(),
-                                502,
-                                ucp::peer_endpoints::first_apart_number},
-                  peer.address());
-        settle();
+        deliver(wireup_type::request, 502, ucp::peer_endpoints::first_apart_number);
         const auto answer = peer.received<wireup_header>(wire::wireup).back();
         CHECK(answer.type == wireup_type::reply);
         CHECK(answer.peer_ep_or_number == 502);
@@ -418,10 +406,7 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
     liar.reach(*in.worker);
     CHECK_FALSE(streams(request.ep));
     CHECK_FALSE(streams(liar.unmasked(request).ep));
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 0},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wireup_type::request, 88, 0);
     REQUIRE(asking.connection() == state::ready);
     REQUIRE(asking.remote_id() == 88);
     CHECK(in.peer.received<wireup_header>(wire::wireup).back().ep == asking.id());

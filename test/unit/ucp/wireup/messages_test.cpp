@@ -18,12 +18,7 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
     // Regression: the request had outlived its connection, and the endpoint that it made waited for
     // ever.
     raw_world in({});
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, in.ep_id() + 99},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::reply, 55, in.ep_id() + 99);
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
@@ -32,22 +27,17 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
 
 TEST_CASE("an endpoint that the peer's request made ends when the peer refuses the reply") {
     raw_world in({});
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 1},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::request, 88, 1);
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     REQUIRE(in.worker->endpoints().size() == 2);
-    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
-                                                   {},
-                                                   in.peer.uid(),
-                                                   in.worker->uid(),
-                                                   0,
-                                                   answers[1].ep,
-                                                   answers[1].receipt});
-    in.settle();
+    in.deliver(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
+                                                 {},
+                                                 in.peer.uid(),
+                                                 in.worker->uid(),
+                                                 0,
+                                                 answers[1].ep,
+                                                 answers[1].receipt});
     CHECK(in.worker->endpoints().size() == 1);
 }
 
@@ -57,10 +47,9 @@ TEST_CASE(
     // ever.
     raw_world in({});
     const std::uint64_t asked = in.worker->uid() + 1;
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), asked, 66, 1},
-                 in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup,
+               wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), asked, 66, 1},
+               in.peer.address());
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
@@ -85,14 +74,13 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     const auto asked = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(asked.back().type == wire::wireup_type::request);
     const test::log_capture log;
-    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
-                                                   {},
-                                                   asked.back().peer_uid,
-                                                   in.worker->uid(),
-                                                   0,
-                                                   asked.back().ep,
-                                                   asked.back().receipt});
-    in.settle();
+    in.deliver(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
+                                                 {},
+                                                 asked.back().peer_uid,
+                                                 in.worker->uid(),
+                                                 0,
+                                                 asked.back().ep,
+                                                 asked.back().receipt});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_UNREACHABLE);
     INFO(log.text());
@@ -118,8 +106,7 @@ TEST_CASE(
     in.send_sync(std::vector<std::byte>(10), sent);
     in.settle();
     CHECK(sent.times == 0);
-    in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::failed));
-    in.settle();
+    in.deliver(wire::wireup, from_peer(in, wire::wireup_type::failed));
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_CONNECTION_RESET);
     CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == 1);
@@ -208,15 +195,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     REQUIRE(requests().size() == 3);
     CHECK(requests()[2].ep == requests()[0].ep);
     const auto reply = [&](std::uint64_t from_ep) {
-        in.peer.send(wire::wireup,
-                     wire::wireup_header{wire::wireup_type::reply,
-                                         {},
-                                         in.peer.uid(),
-                                         in.worker->uid(),
-                                         from_ep,
-                                         requests()[0].ep},
-                     in.peer.address());
-        in.settle();
+        in.deliver(wire::wireup_type::reply, from_ep, requests()[0].ep);
     };
     const auto refused = [&] {
         std::vector<std::uint64_t> all;
@@ -261,11 +240,7 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     // As ucp_ep_close_nbx does if there is no memory for a request that waits.
     closed.detach_user();
     closed.close_flushed();
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, id},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::reply, 88, id);
     REQUIRE(closed.connection() == ucp::wireup::state::closing);
     ucp::peer& remote = in.ep().remote();
     remote.credits().begin_without();
@@ -280,12 +255,7 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
     in.settle();
     REQUIRE(in.worker->endpoints().size() == 1);  // until the peer has closed as well
     const auto before = in.peer.received<wire::wireup_header>(wire::wireup).size();
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
-        in.peer.address());
-    in.settle();
+    in.deliver(wire::wireup_type::request, raw_world::peer_ep, 0);
     CHECK(in.worker->endpoints().size() == 1);
     CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == before);
 }
@@ -293,11 +263,7 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
 TEST_CASE("an endpoint does not end with an endpoint of the peer that is not its other end") {
     raw_world in({});
     const auto type = GENERATE(wire::wireup_type::failed, wire::wireup_type::close);
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            type, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep + 1, in.ep_id()});
-    in.settle();
+    in.deliver(type, raw_world::peer_ep + 1, in.ep_id(), {});
     CHECK(in.ep().connection() == ucp::wireup::state::ready);
 }
 
@@ -307,11 +273,7 @@ TEST_CASE("an unexpected pair reply is refused") {
     raw_world in({});
     const std::byte connection[] = {std::byte{1}, std::byte{2}};
     const ucp::wireup::pair_reply reply{{connection, 0}};
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{
-                     wire::wireup_type::paired, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
-                 ucp::wireup::pack(reply));
-    in.settle();
+    in.deliver(wire::wireup_type::paired, 4711, 0, ucp::wireup::pack(reply));
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::unpaired);
@@ -329,27 +291,17 @@ struct pairing_world : raw_world {
     }
     void request_pairing(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {
         const std::vector<std::byte> own = peer.address();
-        peer.send(
-            wire::wireup,
-            wire::wireup_header{wire::wireup_type::pair, {}, peer.uid(), worker->uid(), attempt, 0},
-            ucp::wireup::pack(ucp::wireup::pair_request{lanes, own}));
-        settle();
+        deliver(wire::wireup_type::pair, attempt, 0,
+                ucp::wireup::pack(ucp::wireup::pair_request{lanes, own}));
     }
     void reply_to_pairing(std::uint64_t attempt) {
         const std::byte connection[] = {std::byte{1}, std::byte{2}};
         const ucp::wireup::pair_reply reply{{connection, 0}};
-        peer.send(wire::wireup,
-                  wire::wireup_header{
-                      wire::wireup_type::paired, {}, peer.uid(), worker->uid(), attempt, 0},
-                  ucp::wireup::pack(reply));
-        settle();
+        deliver(wire::wireup_type::paired, attempt, 0, ucp::wireup::pack(reply));
     }
     void leave(std::uint64_t attempt) {
         const auto why = static_cast<std::uint64_t>(wire::unpaired_reason::cannot);
-        peer.send(wire::wireup,
-                  wire::wireup_header{
-                      wire::wireup_type::unpaired, {}, peer.uid(), worker->uid(), attempt, why});
-        settle();
+        deliver(wire::wireup_type::unpaired, attempt, why, {});
     }
     // The messages that the peer received since the first reply.
     [[nodiscard]] std::vector<wire::wireup_type> received() const {

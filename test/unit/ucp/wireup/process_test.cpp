@@ -94,15 +94,7 @@ TEST_CASE("single copies are not used for a peer whose process is unknown") {
         if (entry.transport == "cma") hostile.entries.push_back(entry);
     REQUIRE(hostile.entries.size() == 2);
     const bytes address = ucp::address::pack(hostile, false);
-    in.peer.send(ucp::wire::wireup,
-                 ucp::wire::wireup_header{ucp::wire::wireup_type::request,
-                                          {},
-                                          in.peer.uid(),
-                                          in.worker->uid(),
-                                          raw_world::peer_ep,
-                                          0},
-                 address);
-    in.settle();
+    in.deliver(ucp::wire::wireup_type::request, raw_world::peer_ep, 0, address);
     const auto replies = in.peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
     const ucp::ep* const served = in.worker->endpoints().find(replies.back().ep);
     REQUIRE(served != nullptr);

@@ -17,8 +17,7 @@ namespace {
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
-using wire::wireup_header;
-using wire::wireup_type;
+using namespace wire;
 using state = ucp::wireup::state;
 
 // A worker with an endpoint of its own that has sent a request to the peer, in addition to the
@@ -176,9 +175,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
         return sent;
     };
     const auto end_of = [&](wireup_type type, std::uint64_t ep, std::uint64_t made) {
-        in.peer.send(wire::wireup,
-                     wireup_header{type, {}, in.peer.uid(), in.worker->uid(), ep, made});
-        in.settle();
+        in.deliver(type, ep, made, {});
     };
     const wireup_header recorded = request(raw_world::peer_ep, 0);
     REQUIRE(in.worker->endpoints().size() == 1);
@@ -530,8 +527,7 @@ TEST_CASE("a proven message with a damaged address is dropped") {
     header.peer_ep_or_number = 7;
     const std::size_t before = in.message_count();
     const test::log_capture log;
-    in.peer.send(wire::wireup, header, body);
-    in.settle();
+    in.deliver(wire::wireup, header, body);
     INFO(log.text());
     in.check_untouched(before);
     CHECK(log.count("", ucs::log::level::warn) <= 1);

@@ -11,11 +11,8 @@
 namespace {
 
 using namespace ucp_test;
-using ucp::uninvited_limits;
-using ucp::uninvited_peers;
-using ucp::wire::end_reason;
-using ucp::wire::wireup_header;
-using ucp::wire::wireup_type;
+using namespace ucp;
+using namespace ucp::wire;
 
 constexpr std::size_t most = uninvited_limits{}.most_of_one;
 
@@ -177,8 +174,7 @@ TEST_CASE("a peer whose endpoint is ended or refused for the limit gets that sta
         in.ep().connect_again();
         end.receipt = in.peer.received<wireup_header>(ucp::wire::wireup).back().receipt;
     }
-    in.peer.send(ucp::wire::wireup, end);
-    in.settle();
+    in.deliver(ucp::wire::wireup, end);
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(sent.status == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("peers have made as many endpoints there as its limit allows") == 1);

@@ -7,9 +7,7 @@
 #include <catch2/catch.hpp>
 #include <span>
 
-using ucp::wire::end_reason;
-using ucp::wire::wireup_header;
-using ucp::wire::wireup_type;
+using namespace ucp::wire;
 
 namespace {
 

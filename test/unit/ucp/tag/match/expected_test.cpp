@@ -6,8 +6,7 @@
 #include <random>
 #include <set>
 
-using ucp::tag::expected_entry;
-using ucp::tag::expected_queue;
+using namespace ucp::tag;
 
 namespace {
 

@@ -6,9 +6,7 @@
 #include <random>
 #include <vector>
 
-using ucp::tag::mask_indexes;
-using ucp::tag::unexpected_entry;
-using ucp::tag::unexpected_queue;
+using namespace ucp::tag;
 
 namespace {
 
