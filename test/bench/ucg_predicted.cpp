@@ -21,9 +21,7 @@
 #include "ucg/sim/experiment.hpp"
 
 using namespace ucg;
-using schedule::call;
-using schedule::member;
-using schedule::task;
+using namespace schedule;
 
 namespace {
 

@@ -10,8 +10,7 @@
 namespace {
 
 using fuzz::require;
-using uct::ib::address;
-using uct::ib::memory_key;
+using namespace uct::ib;
 using uct::rc::wire::connection_data;
 
 // Packing an accepted value must return the same bytes.

@@ -16,8 +16,7 @@
 
 namespace {
 
-using fuzz::reader;
-using fuzz::require;
+using namespace fuzz;
 using ucg::net::control_messages;
 
 constexpr std::uint32_t ranks = 3;

@@ -21,8 +21,7 @@
 
 namespace {
 
-using fuzz::reader;
-using fuzz::require;
+using namespace fuzz;
 
 // The peer proves its connection messages, so that the fuzzer reaches the code behind that check.
 const ucs::security::key_pair& peer_keys() {

@@ -96,8 +96,6 @@ public:
         stop_ = true;
         thread_.join();
     }
-    scribbler(const scribbler&) = delete;
-    scribbler& operator=(const scribbler&) = delete;
 
 private:
     void run() {
@@ -372,10 +370,7 @@ int be_rank(ucg_oob_t* oob, std::uint64_t seed, bool messages) {
     if (ucg_group_create(context, &params, &group) != UCS_OK) fail("no group");
     if (ucg_group_wait(group) != UCS_OK) fail("no group");
     if (oob->rank == seed % ranks) {
-        ucg::node::geometry layout;
-        layout.ranks = ranks;
-        layout.slots = 8;
-        layout.slot_bytes = 4096;
+        ucg::node::geometry layout{.ranks = ranks, .slots = 8, .slot_bytes = 4096};
         const scribbler faulty(find_memory(layout.bytes()), layout, seed);
         use(group, seed, messages);
     } else {

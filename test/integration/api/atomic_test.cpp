@@ -77,8 +77,6 @@ public:
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
-    helping_owner(const helping_owner&) = delete;
-    helping_owner& operator=(const helping_owner&) = delete;
 
 private:
     std::atomic<bool> stop_{false};

@@ -56,8 +56,6 @@ struct common : remote_world {
     ~common() {
         if (back != ep) finish(ucp_ep_close_nb(back, UCP_EP_CLOSE_MODE_FLUSH));
     }
-    common(const common&) = delete;
-    common& operator=(const common&) = delete;
 };
 
 int exchange(const common& in, ucp_ep_h ep, ucp_tag_t tag, std::size_t length) {

@@ -9,8 +9,7 @@
 
 namespace {
 
-using exhaustion::failing;
-using exhaustion::log_file;
+using namespace exhaustion;
 
 // The first error of all calls during one life of the objects.
 struct life {

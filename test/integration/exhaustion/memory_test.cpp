@@ -8,8 +8,7 @@
 
 namespace {
 
-using exhaustion::failing;
-using exhaustion::log_file;
+using namespace exhaustion;
 
 // Number of mappings of blocks in this process.
 unsigned mapped_blocks() {

@@ -9,9 +9,7 @@
 
 namespace {
 
-using exhaustion::failing;
-using exhaustion::log_file;
-using exhaustion::session;
+using namespace exhaustion;
 
 ucp_context_h make_context(const char* scheme) {
     log_file::instance();

@@ -4,8 +4,7 @@
 #include <catch2/catch.hpp>
 
 using namespace tools::ucg_sim;
-using ucg::sim::trace_kind;
-using ucg::sim::trace_step;
+using namespace ucg::sim;
 
 namespace {
 

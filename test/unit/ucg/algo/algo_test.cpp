@@ -6,10 +6,8 @@
 #include "ucg/algo/table.hpp"
 
 using namespace ucg;
-using schedule::collective;
-using schedule::rank_t;
-using test::operators;
-using test::scenario;
+using namespace schedule;
+using namespace test;
 
 namespace {
 

@@ -9,8 +9,7 @@
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
-using schedule::collective;
-using schedule::rank_t;
+using namespace schedule;
 
 namespace {
 

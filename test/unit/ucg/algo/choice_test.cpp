@@ -6,8 +6,7 @@
 #include "ucg/algo/table.hpp"
 
 using namespace ucg;
-using schedule::collective;
-using schedule::condition;
+using namespace schedule;
 
 namespace {
 

@@ -6,8 +6,7 @@
 #include <algorithm>
 
 using namespace ucg;
-using schedule::collective;
-using schedule::rank_t;
+using namespace schedule;
 
 namespace test {
 namespace {

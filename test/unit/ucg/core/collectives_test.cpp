@@ -6,10 +6,8 @@
 #include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
-using test::operators;
-using test::scenario;
-using ucg::schedule::call;
-using ucg::schedule::collective;
+using namespace test;
+using namespace ucg::schedule;
 
 namespace {
 

@@ -12,14 +12,7 @@
 
 using namespace test::moe;
 using reduce::element;
-using ucg::moe::combine;
-using ucg::moe::dispatch;
-using ucg::moe::expansion;
-using ucg::moe::plan;
-using ucg::moe::route;
-using ucg::moe::scales;
-using ucg::moe::values;
-using ucg::moe::weights;
+using namespace ucg::moe;
 
 namespace {
 

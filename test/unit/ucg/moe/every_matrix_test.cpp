@@ -4,8 +4,7 @@
 #include "ucg/moe/plan/matrices.hpp"
 
 using namespace test::moe;
-using ucg::moe::plan;
-using ucg::moe::table;
+using namespace ucg::moe;
 
 namespace {
 

@@ -15,10 +15,7 @@
 
 using namespace test::moe;
 using reduce::element;
-using ucg::moe::low_latency_dispatch;
-using ucg::moe::notify;
-using ucg::moe::team;
-using ucg::moe::values;
+using namespace ucg::moe;
 using ucg::schedule::program;
 
 namespace {

@@ -14,12 +14,7 @@
 
 using namespace test::moe;
 using reduce::element;
-using ucg::moe::low_latency_combine;
-using ucg::moe::low_latency_dispatch;
-using ucg::moe::row_transfer;
-using ucg::moe::scaling;
-using ucg::moe::slot_settings;
-using ucg::moe::slots;
+using namespace ucg::moe;
 
 namespace {
 

@@ -6,11 +6,7 @@
 #include "ucg/moe/plan/layout.hpp"
 
 using namespace test::moe;
-using ucg::moe::no_rank;
-using ucg::moe::plan;
-using ucg::moe::receive_plan;
-using ucg::moe::route;
-using ucg::moe::team;
+using namespace ucg::moe;
 
 namespace {
 

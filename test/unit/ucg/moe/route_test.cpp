@@ -7,12 +7,7 @@
 #include "ucg/moe/normal/dispatch.hpp"
 
 using namespace test::moe;
-using ucg::moe::direct_time;
-using ucg::moe::dispatch;
-using ucg::moe::relayed_time;
-using ucg::moe::route;
-using ucg::moe::traffic;
-using ucg::moe::values;
+using namespace ucg::moe;
 
 namespace {
 

@@ -6,10 +6,7 @@
 #include <limits>
 #include <vector>
 
-using ucg::mpi::fit;
-using ucg::mpi::fits;
-using ucg::mpi::most_bytes;
-using ucg::mpi::sum_of;
+using namespace ucg::mpi;
 
 namespace {
 

@@ -27,12 +27,8 @@
 
 namespace {
 
-using ucg::net::control_messages;
-using ucg::net::ucp_fabric;
-using ucg::schedule::call;
-using ucg::schedule::collective;
-using ucg::schedule::operation;
-using ucg::schedule::rank_t;
+using namespace ucg::net;
+using namespace ucg::schedule;
 
 struct context {
     explicit context(const char* transports) {
@@ -591,8 +587,6 @@ TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it"
 // --- addresses that are not known yet ---
 
 namespace {
-
-using ucg::schedule::task;
 
 // Rank 0 sends numbers to each of the others: some at the same time, and one more when the first
 // has been sent.

@@ -18,8 +18,7 @@
 using namespace ucg;
 using node::rank_t;
 using schedule::collective;
-using test::ranks_are;
-using test::scenario;
+using namespace test;
 
 namespace {
 

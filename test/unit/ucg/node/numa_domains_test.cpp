@@ -8,8 +8,7 @@
 #include "ucg/node/patterns/pattern.hpp"
 
 using namespace ucg;
-using node::numa_domains;
-using node::rank_t;
+using namespace node;
 using schedule::collective;
 
 namespace {

@@ -14,9 +14,7 @@
 #include "test/support/virtual_time.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
 
-using test::check_round;
-using test::expect_failure;
-using test::folder_rank;
+using namespace test;
 
 TEST_CASE("folder: two jobs at a time are not mixed up") {
     const test::temp_dir folder;

@@ -14,10 +14,7 @@
 #include "test/support/temp_dir.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
 
-using test::check_round;
-using test::exchange;
-using test::expect_failure;
-using test::oob_handle;
+using namespace test;
 
 namespace {
 

@@ -13,8 +13,7 @@
 #include "test/unit/ucg/oob/ranks.hpp"
 #include "ucg/oob/local_board.hpp"
 
-using test::check_round;
-using test::expect_failure;
+using namespace test;
 
 namespace {
 

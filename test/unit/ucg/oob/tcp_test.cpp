@@ -26,11 +26,7 @@
 #include "ucs/security/key_handshake.hpp"
 #include "ucs/type/unique_fd.hpp"
 
-using test::check_round;
-using test::expect_failure;
-using test::free_port;
-using test::oob_handle;
-using test::tcp_rank;
+using namespace test;
 
 namespace {
 

@@ -8,11 +8,7 @@
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
-using schedule::arena;
-using schedule::call;
-using schedule::member;
-using schedule::operation;
-using schedule::task;
+using namespace schedule;
 
 TEST_CASE("an arena allocates all its memory in aligned pieces, and again after clear()") {
     alignas(std::max_align_t) std::byte memory[arena::for_pieces_of(100)];

@@ -11,11 +11,7 @@
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
-using schedule::call;
-using schedule::member;
-using schedule::operation;
-using schedule::rank_t;
-using schedule::task;
+using namespace schedule;
 
 namespace {
 

@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using ucg::schedule::placement;
-using ucg::schedule::rank_t;
+using namespace ucg::schedule;
 
 TEST_CASE("ranks without node names each have their own node") {
     const placement all(5);

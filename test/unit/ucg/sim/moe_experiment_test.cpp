@@ -4,8 +4,7 @@
 #include <catch2/catch.hpp>
 
 using namespace ucg;
-using sim::exchange;
-using sim::moe_outcome;
+using namespace sim;
 
 namespace {
 

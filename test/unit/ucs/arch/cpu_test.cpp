@@ -6,8 +6,7 @@
 #include "test/support/temp_dir.hpp"
 
 namespace arch = ucs::arch;
-using arch::cpu_model;
-using arch::cpu_vendor;
+using namespace arch;
 
 TEST_CASE("processors are identified by their numbers") {
     CHECK(arch::x86_model(cpu_vendor::intel, 6, 0x55) == cpu_model::skylake);

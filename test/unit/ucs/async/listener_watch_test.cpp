@@ -7,8 +7,7 @@
 #include "test/support/virtual_time.hpp"
 
 using test::virtual_time;
-using ucs::async::event_loop;
-using ucs::async::listener_watch;
+using namespace ucs::async;
 
 namespace {
 

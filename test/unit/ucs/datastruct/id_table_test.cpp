@@ -8,8 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-using ucs::datastruct::id_table;
-using ucs::datastruct::secret_id_table;
+using namespace ucs::datastruct;
 
 TEST_CASE("elements are found by their id until they are removed") {
     id_table<std::string> table;

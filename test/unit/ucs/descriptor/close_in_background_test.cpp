@@ -17,8 +17,7 @@
 #include "ucs/descriptor/descriptor_passing.hpp"
 
 using namespace ucs;
-using test::lingering;
-using test::unix_pair;
+using namespace test;
 
 namespace {
 

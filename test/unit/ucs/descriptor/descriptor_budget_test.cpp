@@ -11,8 +11,7 @@
 #include "test/support/virtual_time.hpp"
 
 using ucs::unique_fd;
-using ucs::sys::descriptor_reserve;
-using ucs::sys::within_budget;
+using namespace ucs::sys;
 
 namespace {
 

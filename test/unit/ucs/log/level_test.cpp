@@ -3,9 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-using ucs::log::level;
-using ucs::log::level_map;
-using ucs::log::parse_level;
+using namespace ucs::log;
 
 TEST_CASE("log level names are read in any case and printed in theirs") {
     CHECK(parse_level("warn") == level::warn);

@@ -6,9 +6,7 @@
 #include <random>
 #include <vector>
 
-using ucs::memory::address_range;
-using ucs::memory::region;
-using ucs::memory::region_set;
+using namespace ucs::memory;
 
 namespace {
 

@@ -22,9 +22,7 @@
 #include "ucs/memory/registration_cache.hpp"
 
 using test::fake_registrar;
-using ucs::memory::registration;
-using ucs::memory::registration_cache;
-using ucs::memory::registration_count;
+using namespace ucs::memory;
 
 namespace {
 

@@ -16,9 +16,7 @@
 #include "ucs/time/clock.hpp"
 
 using test::fake_registrar;
-using ucs::memory::registration;
-using ucs::memory::registration_cache;
-using ucs::memory::registration_count;
+using namespace ucs::memory;
 
 namespace {
 

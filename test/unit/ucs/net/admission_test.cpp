@@ -12,9 +12,7 @@
 
 #include "ucs/type/unique_fd.hpp"
 
-using ucs::net::admission;
-using ucs::net::ip_address;
-using ucs::net::origin;
+using namespace ucs::net;
 
 namespace {
 

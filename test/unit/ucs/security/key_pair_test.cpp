@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using ucs::security::key_pair;
-using ucs::security::public_key;
+using namespace ucs::security;
 
 TEST_CASE("two owners of key pairs agree on a key that differs from keys with others") {
     const key_pair ours = key_pair::random();

@@ -5,8 +5,7 @@
 #include <thread>
 #include <vector>
 
-using ucs::sys::optional_lock;
-using ucs::sys::recursive_lock;
+using namespace ucs::sys;
 
 TEST_CASE("the owner locks again, others wait") {
     recursive_lock lock;

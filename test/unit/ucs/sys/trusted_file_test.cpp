@@ -11,12 +11,7 @@
 #include "test/support/temp_dir.hpp"
 
 using ucs::unique_fd;
-using ucs::sys::file_trust;
-using ucs::sys::open_for_appending;
-using ucs::sys::open_for_reading;
-using ucs::sys::opened_file;
-using ucs::sys::read_whole;
-using ucs::sys::replace_file;
+using namespace ucs::sys;
 
 namespace {
 

@@ -6,8 +6,7 @@
 
 #include "test/support/temp_dir.hpp"
 
-using ucs::sys::cgroup_memory_limit;
-using ucs::sys::peer_memory_limit;
+using namespace ucs::sys;
 
 namespace {
 

@@ -4,8 +4,7 @@
 #include "ucs/topology/pci_tree.hpp"
 
 namespace topology = ucs::topology;
-using topology::path_class;
-using topology::pci_address;
+using namespace topology;
 
 namespace {
 

@@ -13,8 +13,7 @@
 
 using namespace std::chrono_literals;
 using namespace tools::perf;
-using ucs::security::key;
-using ucs::security::key_handshake;
+using namespace ucs::security;
 
 namespace {
 
@@ -51,8 +50,6 @@ public:
         : listener_(listen_on(0, false)),
           port_(port_of(listener_)),
           thread_([this] { served_ = accept_client(listener_, &shared); }) {}
-    server(const server&) = delete;
-    server& operator=(const server&) = delete;
     ~server() {
         try {
             if (thread_.joinable()) serve();
@@ -120,8 +117,6 @@ struct client_thread {
         });
     }
     ~client_thread() { thread.join(); }
-    client_thread(const client_thread&) = delete;
-    client_thread& operator=(const client_thread&) = delete;
 
     // Returns the text of the failure; empty if there is none.
     [[nodiscard]] std::string end() {
