@@ -12,7 +12,7 @@
 #include "ucg/net/control_messages.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucs/time/simulation_yield.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace {
 

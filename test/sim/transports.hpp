@@ -6,7 +6,6 @@
 #include "test/sim/choices.hpp"
 #include "ucp/core/context.hpp"
 #include "uct/sim/component.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace sim_test {
 

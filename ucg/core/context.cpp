@@ -16,7 +16,7 @@
 #include "ucs/random/seeded.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/time/simulation_yield.hpp"
+#include "ucs/time/clock.hpp"
 #include "ucs/topology/machine.hpp"
 
 namespace ucg {

@@ -4,7 +4,7 @@
 
 #include "ucg/algo/table.hpp"
 #include "ucg/core/group.hpp"
-#include "ucs/time/simulation_yield.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucg {
 

@@ -5,7 +5,7 @@
 
 #include "ucg/core/collective_request.hpp"
 #include "ucg/core/log.hpp"
-#include "ucs/time/simulation_yield.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucg {
 namespace {

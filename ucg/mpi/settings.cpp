@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "ucs/config/boolean.hpp"
+#include "ucs/config/text.hpp"
 
 namespace ucg::mpi {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "ucs/net/reply_state.hpp"
 #include "ucs/net/socket.hpp"
-#include "ucs/net/stream_io.hpp"
 
 namespace ucg::oob {
 namespace {

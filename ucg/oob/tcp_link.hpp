@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include "ucg/oob/tcp_wire.hpp"
-#include "ucs/net/silence_watch.hpp"
+#include "ucs/net/reply_state.hpp"
 #include "ucs/security/key_handshake.hpp"
 #include "ucs/type/unique_fd.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <new>
 
-#include "ucs/sys/heap_cost.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 

@@ -5,7 +5,6 @@
 
 #include "ucp/cm/connect.hpp"
 #include "ucs/net/socket.hpp"
-#include "ucs/net/stream_io.hpp"
 
 namespace ucp::cm {
 

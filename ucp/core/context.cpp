@@ -11,7 +11,6 @@
 #include "ucs/config/general.hpp"
 #include "ucs/memory/event_settings.hpp"
 #include "ucs/security/job_key.hpp"
-#include "ucs/vfs/global_options.hpp"
 #include "ucs/vfs/tree.hpp"
 #include "uct/components/components.hpp"
 

@@ -1,6 +1,6 @@
 #include "ucp/core/uninvited.hpp"
 
-#include "ucs/net/descriptor_share.hpp"
+#include "ucs/net/admission.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {

@@ -7,7 +7,7 @@
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucs/random/siphash.hpp"
-#include "ucs/sys/heap_cost.hpp"
+#include "ucs/sys/usable_memory.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {

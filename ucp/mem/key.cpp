@@ -1,7 +1,7 @@
 #include "ucp/mem/key.hpp"
 
 #include "ucs/wire/codec.hpp"
-#include "uct/sm/memory/owners_base.hpp"
+#include "uct/sm/memory/mapped_memory.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace ucp::mem {

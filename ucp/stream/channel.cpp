@@ -6,7 +6,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/stream/endpoint.hpp"
-#include "ucs/sys/heap_cost.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 

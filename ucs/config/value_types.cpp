@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "ucs/config/boolean.hpp"
 #include "ucs/config/option.hpp"
 #include "ucs/config/secret_text.hpp"
 #include "ucs/config/text.hpp"

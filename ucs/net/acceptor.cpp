@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/descriptor_share.hpp"
+#include "ucs/net/admission.hpp"
 #include "ucs/net/socket.hpp"
 #include "ucs/type/allocated.hpp"
 

@@ -2,16 +2,53 @@
 // is closed when there are too many.
 #pragma once
 
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
 #include "ucs/datastruct/intrusive.hpp"
-#include "ucs/net/origin.hpp"
+#include "ucs/net/ip_address.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
 
 namespace ucs::net {
+
+// One source for quotas. An IPv4 address is one source. An IPv6 prefix of 64 bits is one source,
+// because a host chooses the other 64 bits freely. Over a Unix socket the source is the user at the
+// other end. Value type, any thread.
+class origin {
+public:
+    origin() noexcept = default;  // unknown: all unknown origins count as one
+    [[nodiscard]] static origin host(const ip_address& ip) noexcept;
+    [[nodiscard]] static origin user(uid_t uid) noexcept;
+    // Returns the origin of the peer of a connected socket, as the kernel reports it.
+    [[nodiscard]] static origin of_peer(int socket) noexcept;
+
+    auto operator<=>(const origin&) const noexcept = default;
+
+private:
+    enum class kind : std::uint8_t { unknown, ipv4, ipv6, link_local, user };
+    origin(kind of_kind, std::uint64_t number) noexcept : kind_(of_kind), number_(number) {}
+
+    kind kind_ = kind::unknown;
+    std::uint64_t number_ = 0;
+};
+
+// Returns the limit of descriptors (RLIMIT_NOFILE) divided by `divisor`, but no less than `least`
+// and no more than `most`.
+[[nodiscard]] inline std::size_t descriptor_share(std::size_t divisor, std::size_t least,
+                                                  std::size_t most) noexcept {
+    constexpr std::size_t usual_limit = 1024;
+    rlimit allowed{};
+    const bool is_known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;
+    const std::size_t limit = is_known ? allowed.rlim_cur : usual_limit;
+    return std::clamp(limit / divisor, least, most);
+}
 
 struct admission_limits {
     std::size_t most = 0;                      // total of candidates that do not wait

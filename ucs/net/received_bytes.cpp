@@ -1,4 +1,4 @@
-#include "ucs/net/received_bytes.hpp"
+#include "ucs/net/reply_state.hpp"
 
 // The C library's own header, <netinet/tcp.h>, lacks the counter and cannot be included as well.
 #include <linux/tcp.h>

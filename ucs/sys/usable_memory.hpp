@@ -1,6 +1,7 @@
 // Limits of memory: what this process may use, and the part of it that peers may fill.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -23,5 +24,14 @@ namespace ucs::sys {
 // `mount`: folder where cgroups are mounted, /sys/fs/cgroup.
 [[nodiscard]] std::uint64_t cgroup_memory_limit(const std::string& membership,
                                                 const std::string& mount);
+
+// Returns the bytes that the C library's allocator uses for an object of `bytes` bytes: a header of
+// 8 bytes, rounded up to a multiple of 16. Large blocks use up to a page more, which is negligible
+// for their size.
+[[nodiscard]] constexpr std::uint64_t heap_cost(std::uint64_t bytes) noexcept {
+    constexpr std::uint64_t header = 8;
+    constexpr std::uint64_t smallest = 32;
+    return std::max(smallest, (bytes + header + 15) / 16 * 16);
+}
 
 }  // namespace ucs::sys

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <atomic>
+
 namespace ucs::time {
 namespace {
 
@@ -13,6 +15,8 @@ nanoseconds read(clockid_t clock) noexcept {
     return static_cast<nanoseconds>(value.tv_sec) * second +
            static_cast<nanoseconds>(value.tv_nsec);
 }
+
+constinit std::atomic<yield_function> simulated{nullptr};
 
 }  // namespace
 
@@ -31,6 +35,15 @@ nanoseconds thread_time() noexcept {
 
 nanoseconds since_epoch() noexcept {
     return read(CLOCK_REALTIME);
+}
+
+void simulation_yield() noexcept {
+    if (const yield_function yield = simulated.load(std::memory_order_relaxed); yield != nullptr)
+        yield();
+}
+
+void set_simulation_yield(yield_function yield) noexcept {
+    simulated.store(yield, std::memory_order_relaxed);
 }
 
 }  // namespace ucs::time

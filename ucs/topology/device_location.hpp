@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ucs/topology/pci_address.hpp"
+#include "ucs/topology/pci_tree.hpp"
 
 namespace ucs::topology {
 

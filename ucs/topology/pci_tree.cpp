@@ -1,5 +1,7 @@
 #include "ucs/topology/pci_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <vector>
@@ -29,6 +31,21 @@ std::size_t common_length(const std::vector<std::string>& left,
 // Bytes per second of one lane: giga-transfers less the encoding (8b/10b before PCIe 3).
 double lane_bandwidth(double transfers) noexcept {
     return transfers * 1e9 / 8 * (transfers < 8 ? 0.8 : 128.0 / 130.0);
+}
+
+// Parses a hexadecimal number of at most `digits` digits and its terminator `end`.
+std::optional<std::uint32_t> take(std::string_view& text, std::size_t digits, char end) noexcept {
+    std::size_t size = text.size();
+    if (end != '\0') {
+        size = text.find(end);
+        if (size == text.npos) return std::nullopt;
+    }
+    if (size == 0 || size > digits) return std::nullopt;
+    std::uint32_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + size, value, 16);
+    if (error != std::errc{} || stop != text.data() + size) return std::nullopt;
+    text.remove_prefix(end == '\0' ? size : size + 1);
+    return value;
 }
 
 }  // namespace
@@ -98,6 +115,23 @@ double pci_tree::bandwidth(const pci_address& device) const {
         return 0;
     }
     return lane_bandwidth(transfers) * static_cast<double>(*width);
+}
+
+std::optional<pci_address> pci_address::parse(std::string_view text) noexcept {
+    std::optional<std::uint32_t> domain = 0;
+    if (text.find(':') != text.rfind(':')) domain = take(text, 8, ':');
+    const auto bus = take(text, 2, ':');
+    const auto device = take(text, 2, '.');
+    const auto function = take(text, 1, '\0');
+    if (!domain || !bus || !device || !function || *device > 31 || *function > 7) {
+        return std::nullopt;
+    }
+    return pci_address{*domain, static_cast<std::uint8_t>(*bus), static_cast<std::uint8_t>(*device),
+                       static_cast<std::uint8_t>(*function)};
+}
+
+std::string pci_address::text() const {
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function);
 }
 
 }  // namespace ucs::topology

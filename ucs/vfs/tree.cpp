@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "ucs/log/settings.hpp"
 #include "ucs/vfs/mailbox.hpp"
 #include "ucs/vfs/walk.hpp"
 
@@ -60,6 +61,19 @@ std::string join(const steps& path) {
     return text;
 }
 
+std::string_view without_line_end(std::string_view text) noexcept {
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
+    return text;
+}
+
+struct global_options final : object {
+    void describe(directory& into) const override {
+        into.file("log_level", log::current_levels,
+                  [](std::string_view text) { return log::set_level(without_line_end(text)); });
+    }
+};
+
 }  // namespace
 
 std::string add_root(std::string path, const object& root_object) {
@@ -116,6 +130,12 @@ result<std::string> read(std::string_view path) {
 
 ucs_status_t write(std::string_view path, std::string_view text) {
     return ask({verb::write, std::string(path), std::string(text)}).status;
+}
+
+void show_global_options() {
+    static const global_options shown;
+    static std::once_flag once;
+    std::call_once(once, [] { add_root("ucs/global_opts", shown); });
 }
 
 }  // namespace ucs::vfs

@@ -19,4 +19,7 @@ void remove_root(const object& root);
 [[nodiscard]] result<std::string> read(std::string_view path);
 ucs_status_t write(std::string_view path, std::string_view text);
 
+// Adds ucs/global_opts to the tree; later calls do nothing. Any thread.
+void show_global_options();
+
 }  // namespace ucs::vfs

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
-#include "ucs/net/silence_watch.hpp"
+#include "ucs/net/reply_state.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/base/connection_number.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
-#include "ucs/net/kernel_routes.hpp"
+#include "ucs/net/route.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/settings.hpp"

@@ -3,7 +3,6 @@
 #include "test/conformance/support/environment.hpp"
 #include "uct/components/components.hpp"
 #include "uct/sim/component.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace conformance {
 

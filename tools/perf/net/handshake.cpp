@@ -14,7 +14,6 @@
 #include "ucs/async/event_loop.hpp"
 #include "ucs/net/acceptor.hpp"
 #include "ucs/net/socket.hpp"
-#include "ucs/net/stream_io.hpp"
 #include "ucs/security/key_handshake.hpp"
 
 namespace tools::perf {

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "ucs/sys/heap_cost.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucg::node {
 

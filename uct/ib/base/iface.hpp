@@ -1,7 +1,7 @@
 // Base of all interfaces on RDMA devices: a port, an address, completion queues.
 #pragma once
 
-#include "ucs/net/kernel_routes.hpp"
+#include "ucs/net/route.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/ib/base/completion_queue.hpp"
 #include "uct/ib/base/device/address.hpp"

@@ -5,7 +5,6 @@
 #include "ucs/wire/codec.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/log.hpp"
-#include "uct/sm/memory/owners_base.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace uct::sm {

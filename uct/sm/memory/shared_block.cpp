@@ -13,6 +13,7 @@
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/base/memfd.hpp"
 #include "uct/sm/memory/log.hpp"
+#include "uct/sm/memory/mapped_memory.hpp"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -138,6 +139,19 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
     std::unique_ptr<shared_block> made(new shared_block(base.get(), length, {}, name));
     static_cast<void>(base.release());
     return {std::move(made), {}};
+}
+
+ucs::result<shared_memory> block_domain::allocate(std::size_t length) {
+    return share_block(length);
+}
+
+ucs::result<shared_memory> block_domain::share(std::span<std::byte>, memory_access) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs::result<std::unique_ptr<remote_memory>> block_domain::attach(std::span<const std::byte> key,
+                                                                 memory_access wanted) {
+    return mapped_memory::attach(key, wanted);
 }
 
 }  // namespace uct::sm

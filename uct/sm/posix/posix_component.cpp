@@ -7,7 +7,7 @@
 
 #include "ucs/sys/file_size.hpp"
 #include "uct/sm/base/listing.hpp"
-#include "uct/sm/memory/block_domain.hpp"
+#include "uct/sm/memory/shared_block.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {

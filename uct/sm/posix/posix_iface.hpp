@@ -7,7 +7,7 @@
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/sm/base/host.hpp"
-#include "uct/sm/memory/block_domain.hpp"
+#include "uct/sm/memory/shared_block.hpp"
 #include "uct/sm/posix/config.hpp"
 #include "uct/sm/posix/incoming.hpp"
 #include "uct/sm/posix/posix_ep.hpp"

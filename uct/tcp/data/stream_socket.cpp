@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "ucs/net/received_bytes.hpp"
+#include "ucs/net/reply_state.hpp"
 #include "uct/tcp/data/send_queue.hpp"
 
 namespace uct::tcp {

@@ -11,7 +11,7 @@
 #include "ucp/rndv/rts.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/pair_wire.hpp"
-#include "uct/sim/paired_component.hpp"
+#include "uct/sim/component.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "ucs/memory/registrar.hpp"
+#include "ucs/memory/registration_cache.hpp"
 
 namespace test {
 

@@ -12,7 +12,7 @@
 #include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
-#include "ucs/net/stream_io.hpp"
+#include "ucs/net/socket.hpp"
 
 using test::virtual_time;
 using ucs::net::acceptor;

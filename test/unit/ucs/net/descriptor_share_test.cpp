@@ -1,8 +1,7 @@
-#include "ucs/net/descriptor_share.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "test/support/descriptor_limit.hpp"
+#include "ucs/net/admission.hpp"
 
 using ucs::net::descriptor_share;
 

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "ucs/net/reply_state.hpp"
-#include "ucs/net/silence_watch.hpp"
 
 using namespace ucs::net;
 

@@ -1,5 +1,3 @@
-#include "ucs/net/stream_io.hpp"
-
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ucs/net/socket.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/type/unique_fd.hpp"
 

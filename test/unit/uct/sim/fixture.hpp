@@ -3,7 +3,6 @@
 
 #include "test/support/uct_side.hpp"
 #include "uct/sim/component.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace sim_fixture {
 

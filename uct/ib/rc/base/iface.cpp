@@ -12,7 +12,7 @@
 #include "uct/ib/base/device/port.hpp"
 #include "uct/ib/rc/base/ep.hpp"
 #include "uct/ib/rc/base/lingering_load.hpp"
-#include "uct/ib/rc/base/window_queues.hpp"
+#include "uct/ib/rc/base/queue_pair.hpp"
 
 namespace uct::rc {
 namespace {

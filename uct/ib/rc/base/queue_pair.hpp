@@ -4,6 +4,7 @@
 #include "ucs/log/throttle.hpp"
 #include "uct/ib/base/device/path.hpp"
 #include "uct/ib/base/memory/domain.hpp"
+#include "uct/ib/base/memory/memory_windows.hpp"
 #include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/wire.hpp"
 
@@ -86,5 +87,10 @@ private:
 };
 
 [[nodiscard]] const char* name(queue_pair::state value) noexcept;
+
+// Creates a queue pair that is connected to itself over the port, because only a connected queue
+// pair accepts requests, and its queues. `own`: the port's address. Failures are logged.
+[[nodiscard]] ucs::result<ib::memory_windows::queues> make_window_queues(
+    const queue_pair::setup& port, const ib::address& own) noexcept;
 
 }  // namespace uct::rc

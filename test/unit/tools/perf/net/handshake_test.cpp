@@ -9,7 +9,7 @@
 #include "test/support/log_capture.hpp"
 #include "tools/common/failure.hpp"
 #include "ucs/net/ip_address.hpp"
-#include "ucs/net/stream_io.hpp"
+#include "ucs/net/socket.hpp"
 
 using namespace std::chrono_literals;
 using namespace tools::perf;

@@ -1,4 +1,4 @@
-#include "ucs/net/kernel_routes.hpp"
+#include "ucs/net/route.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
