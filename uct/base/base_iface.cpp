@@ -5,8 +5,6 @@
 
 namespace uct {
 
-constinit const ucs::log::component uct_log{"uct"};
-
 void base_iface::drop_unknown(void* arg, void*, std::size_t length) {
     auto& self = *static_cast<base_iface*>(arg);
     ++self.dropped_;

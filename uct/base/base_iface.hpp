@@ -7,10 +7,9 @@
 #include "ucs/log/throttle.hpp"
 #include "uct/api/component.hpp"
 #include "uct/base/base_ep.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct {
-
-extern const ucs::log::component uct_log;
 
 // Holds the active message table, failures to report, and endpoints that wait for resources. Owner
 // context.

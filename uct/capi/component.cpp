@@ -53,7 +53,7 @@ ucs_status_t uct_component_query(uct_component_h component, uct_component_attr_t
         uct::capi::copy_name(component_attr->name, object.name());
     }
     if ((mask & UCT_COMPONENT_ATTR_FIELD_FLAGS) != 0) component_attr->flags = 0;
-    return ucs::boundary(uct::capi::capi_log, "uct_component_query", [&] {
+    return ucs::boundary(uct::capi_log, "uct_component_query", [&] {
         fill_domains(object, *component_attr);
         return UCS_OK;
     });

@@ -5,6 +5,7 @@
 #include "ucs/log/boundary.hpp"
 #include "uct/api/component.hpp"
 #include "uct/api/uct.h"
+#include "uct/base/log.hpp"
 
 // Option values of the caller. Owned by the caller that read them.
 struct uct_md_config {
@@ -18,8 +19,6 @@ struct uct_md {
 };
 
 namespace uct::capi {
-
-inline constinit ucs::log::component capi_log{"uct.capi"};
 
 // Components are built in and never change, but the C interface has no const handles.
 inline uct_component_h to_handle(const component* object) noexcept {

@@ -33,7 +33,7 @@ uct_tl_resource_desc_t to_c(const uct::resource& found) noexcept {
 ucs_status_t uct_md_config_read(uct_component_h component, const char* env_prefix,
                                 const char* filename, uct_md_config_t** config_p) {
     if (component == nullptr || config_p == nullptr) return UCS_ERR_INVALID_PARAM;
-    return ucs::boundary(uct::capi::capi_log, "uct_md_config_read", [&] {
+    return ucs::boundary(uct::capi_log, "uct_md_config_read", [&] {
         auto values = ucs::config::source::read(env_prefix == nullptr ? "" : env_prefix,
                                                 filename == nullptr ? "" : filename);
         if (!values) return values.status();
@@ -53,7 +53,7 @@ ucs_status_t uct_md_open(uct_component_h component, const char* md_name,
     }
     const uct::component& object = uct::capi::from_handle(component);
     if (std::string_view(md_name) != object.name()) return UCS_ERR_NO_DEVICE;
-    return ucs::boundary(uct::capi::capi_log, "uct_md_open", [&] {
+    return ucs::boundary(uct::capi_log, "uct_md_open", [&] {
         *md_p = new uct_md{object, config->values};
         return UCS_OK;
     });
@@ -68,7 +68,7 @@ ucs_status_t uct_md_query_tl_resources(uct_md_h md, uct_tl_resource_desc_t** res
     if (md == nullptr || resources_p == nullptr || num_resources_p == nullptr) {
         return UCS_ERR_INVALID_PARAM;
     }
-    return ucs::boundary(uct::capi::capi_log, "uct_md_query_tl_resources", [&] {
+    return ucs::boundary(uct::capi_log, "uct_md_query_tl_resources", [&] {
         const auto found = md->component.query(md->values).usable;
         uct_tl_resource_desc_t* list = nullptr;
         if (!found.empty()) {

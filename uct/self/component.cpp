@@ -1,5 +1,5 @@
+#include "uct/base/builtin.hpp"
 #include "uct/self/iface.hpp"
-#include "uct/self/self.hpp"
 
 namespace uct {
 

@@ -27,7 +27,7 @@ public:
         return sim_ep::am_zcopy(id, header, payload, done);
     }
 
-    // In paired_memory.cpp. Memory is accessed some time before the operation ends, in any order.
+    // Memory is accessed some time before the operation ends, in any order.
     ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to) override;
     ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to) override;
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,

@@ -1,5 +1,5 @@
+#include "uct/base/builtin.hpp"
 #include "uct/tcp/iface.hpp"
-#include "uct/tcp/tcp.hpp"
 
 namespace uct {
 

@@ -14,8 +14,6 @@
 
 namespace uct::tcp {
 
-constinit const ucs::log::component log{"uct.tcp"};
-
 namespace {
 
 void set(int fd, int level, int name, int value, const char* option_name) noexcept {

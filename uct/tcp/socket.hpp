@@ -11,7 +11,7 @@
 
 namespace uct::tcp {
 
-extern const ucs::log::component log;
+inline constinit const ucs::log::component log{"uct.tcp"};
 
 using ucs::net::error_text;
 using ucs::net::local_address;

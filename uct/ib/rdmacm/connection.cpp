@@ -70,7 +70,7 @@ connection::attempt connection::connect(const ucs::net::socket_address& to,
     std::string reason;
     const library* const with = load(reason);
     if (with == nullptr) {
-        ucs::log::debug(ib::ib_log, "no connection by address over RDMA: {}", reason);
+        ucs::log::debug(ib_log, "no connection by address over RDMA: {}", reason);
         return {nullptr, ENODEV};
     }
     attempt made = prepare(*with, longest);

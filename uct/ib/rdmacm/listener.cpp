@@ -11,7 +11,7 @@ listener::attempt listener::open(const ucs::net::socket_address& address, std::s
     std::string reason;
     const library* const with = load(reason);
     if (with == nullptr) {
-        ucs::log::debug(ib::ib_log, "no listener for RDMA devices: {}", reason);
+        ucs::log::debug(ib_log, "no listener for RDMA devices: {}", reason);
         return {nullptr, ENODEV};
     }
     events_handle events = open_event_channel(*with);
@@ -64,7 +64,7 @@ connection::attempt listener::accept(std::unique_ptr<request> from) {
         error = made->accept(from->id_.release());
         if (error == 0) return {std::move(made)};
     }
-    not_served_.warn(ib::ib_log,
+    not_served_.warn(ib_log,
                      "{} over RDMA: a request for a connection is refused: {}; raise the limits "
                      "of locked memory or of the device's queue pairs if they are reached",
                      address().text(), std::strerror(error));

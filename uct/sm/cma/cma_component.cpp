@@ -1,5 +1,4 @@
-#include "uct/sm/cma/cma_component.hpp"
-
+#include "uct/base/builtin.hpp"
 #include "uct/sm/base/listing.hpp"
 #include "uct/sm/cma/cma_iface.hpp"
 #include "uct/sm/cma/permission.hpp"
@@ -26,9 +25,9 @@ public:
 
 }  // namespace
 
-const component& cma_component() noexcept {
-    static const component_of_cma instance;
+}  // namespace uct::cma
+
+const uct::component& uct::cma_component() noexcept {
+    static const cma::component_of_cma instance;
     return instance;
 }
-
-}  // namespace uct::cma

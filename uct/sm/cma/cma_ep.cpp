@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "uct/sm/cma/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::cma {
 

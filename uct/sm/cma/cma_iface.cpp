@@ -7,9 +7,9 @@
 
 #include "ucs/random/random_bytes.hpp"
 #include "uct/base/implemented_ops.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/cma/cma_ep.hpp"
-#include "uct/sm/cma/log.hpp"
 #include "uct/sm/cma/permission.hpp"
 
 namespace uct::cma {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "ucs/sys/text_file.hpp"
-#include "uct/sm/cma/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::cma {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "ucs/wire/codec.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
-#include "uct/sm/memory/log.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace uct::sm {

@@ -10,9 +10,9 @@
 
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/sys/process_file.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/base/memfd.hpp"
-#include "uct/sm/memory/log.hpp"
 #include "uct/sm/memory/mapped_memory.hpp"
 
 #ifndef MAP_FIXED_NOREPLACE

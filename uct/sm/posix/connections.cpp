@@ -10,7 +10,7 @@
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/descriptor/descriptor_passing.hpp"
 #include "ucs/type/allocated.hpp"
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {

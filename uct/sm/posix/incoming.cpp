@@ -1,7 +1,7 @@
 #include "uct/sm/posix/incoming.hpp"
 
 #include "ucs/topology/machine.hpp"
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::posix {
 

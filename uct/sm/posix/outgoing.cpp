@@ -10,7 +10,7 @@
 
 #include "ucs/descriptor/close_in_background.hpp"
 #include "ucs/type/allocated.hpp"
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::posix {
 namespace {

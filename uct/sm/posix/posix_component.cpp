@@ -1,11 +1,10 @@
-#include "uct/sm/posix/posix_component.hpp"
-
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "ucs/sys/file_size.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sm/base/listing.hpp"
 #include "uct/sm/memory/shared_block.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
@@ -48,9 +47,9 @@ public:
 
 }  // namespace
 
-const component& posix_component() noexcept {
-    static const component_of_posix instance;
+}  // namespace uct::posix
+
+const uct::component& uct::posix_component() noexcept {
+    static const posix::component_of_posix instance;
     return instance;
 }
-
-}  // namespace uct::posix

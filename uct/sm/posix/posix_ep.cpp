@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {

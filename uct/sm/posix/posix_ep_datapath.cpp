@@ -1,5 +1,5 @@
+#include "uct/base/log.hpp"
 #include "uct/sm/memory/mapped_memory.hpp"
-#include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_ep.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 

@@ -11,9 +11,9 @@
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/type/allocated.hpp"
 #include "uct/base/implemented_ops.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/mapped_memory.hpp"
-#include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {
 

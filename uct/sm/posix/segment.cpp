@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::posix {
 namespace {

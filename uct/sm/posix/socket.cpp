@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "ucs/descriptor/descriptor_passing.hpp"
-#include "uct/sm/posix/log.hpp"
+#include "uct/base/log.hpp"
 #include "uct/sm/posix/segment.hpp"
 
 namespace uct::posix {

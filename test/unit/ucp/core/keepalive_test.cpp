@@ -7,8 +7,8 @@
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sim/component.hpp"
-#include "uct/tcp/tcp.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wakeup/wait.hpp"
-#include "uct/self/self.hpp"
+#include "uct/base/builtin.hpp"
 
 namespace {
 

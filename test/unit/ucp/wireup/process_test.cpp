@@ -7,10 +7,9 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/base/host.hpp"
-#include "uct/sm/cma/cma_component.hpp"
-#include "uct/sm/posix/posix_component.hpp"
 
 namespace {
 
@@ -19,7 +18,7 @@ using bytes = std::vector<std::byte>;
 using ucp::wireup::state;
 
 bool cma_works_here() {
-    return !uct::cma::cma_component().query(ucs::config::source::empty()).usable.empty();
+    return !uct::cma_component().query(ucs::config::source::empty()).usable.empty();
 }
 
 // The address with another process in its cma part.
@@ -39,7 +38,7 @@ bytes naming_process(const bytes& address, pid_t process) {
 // Two workers of this process that reach each other by shared memory and single copies.
 struct two_workers {
     std::unique_ptr<ucp::context> context =
-        make_context({&uct::posix::posix_component(), &uct::cma::cma_component()}, {});
+        make_context({&uct::posix_component(), &uct::cma_component()}, {});
     std::unique_ptr<ucp::worker> near = make_worker(*context);
     std::unique_ptr<ucp::worker> far = make_worker(*context);
 
@@ -83,7 +82,7 @@ TEST_CASE("an address that names another process leads to no single copy") {
 
 TEST_CASE("single copies are not used for a peer whose process is unknown") {
     if (!cma_works_here()) return;
-    raw_world in({}, {}, {&uct::cma::cma_component()});
+    raw_world in({}, {}, {&uct::cma_component()});
     in.peer_closes();
     in.close_by_force();
     in.settle();

@@ -13,10 +13,10 @@
 
 #include "test/support/uct_side.hpp"
 #include "ucs/net/network_identity.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/tcp/setup/address.hpp"
 #include "uct/tcp/setup/handshake.hpp"
 #include "uct/tcp/socket.hpp"
-#include "uct/tcp/tcp.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace tcp_test {

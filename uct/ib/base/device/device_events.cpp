@@ -8,7 +8,7 @@
 
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/type/allocated.hpp"
-#include "uct/ib/base/log.hpp"
+#include "uct/base/log.hpp"
 
 namespace uct::ib {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "uct/base/log.hpp"
 #include "uct/ib/base/device/verbs_library.hpp"
-#include "uct/ib/base/log.hpp"
 
 namespace uct::ib {
 

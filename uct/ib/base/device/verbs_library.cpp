@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "uct/ib/base/log.hpp"
+#include "uct/base/log.hpp"
 
 // The functions of the library that are called here, one X each.
 #define UCT_IB_VERBS_FUNCTIONS(X) \
@@ -50,8 +50,6 @@
 #define UCT_IB_NEWER_VERBS_FUNCTIONS(X) X(ibv_reg_dmabuf_mr)
 
 namespace uct::ib {
-
-constinit const ucs::log::component ib_log{"uct.ib"};
 
 namespace {
 

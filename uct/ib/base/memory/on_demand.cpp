@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "uct/base/log.hpp"
 #include "uct/ib/base/device/verbs_library.hpp"
-#include "uct/ib/base/log.hpp"
 
 namespace uct::ib {
 

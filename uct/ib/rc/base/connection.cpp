@@ -23,7 +23,7 @@ ucs_status_t connection::connect(const queue_pair::setup& with, const ib::addres
 }
 
 void connection::refused(int error) noexcept {
-    ucs::log::error(ib::ib_log, "queue pair {:#x} does not take a work request: {}",
+    ucs::log::error(ib_log, "queue pair {:#x} does not take a work request: {}",
                     queue_.pair.number(), std::strerror(error));
     fail(UCS_ERR_IO_ERROR);
 }

@@ -41,7 +41,7 @@ ep::~ep() {
 ucs_status_t ep::connect_to(std::span<const std::byte> peer_data) {
     const auto data = wire::connection_data::parse(peer_data);
     if (!data) {
-        owner().rejected().error(ib::ib_log, "{}: the connection data of {} is malformed",
+        owner().rejected().error(ib_log, "{}: the connection data of {} is malformed",
                                  iface_.where().device, peer_name());
         return UCS_ERR_INVALID_ADDR;
     }

@@ -95,7 +95,7 @@ void iface::close() noexcept {
         remove_ended();
     }
     if (const auto lost = owing(); lost > 0) {
-        ucs::log::warn(ib::ib_log, "{}: messages to {} peers are lost: they do not take them",
+        ucs::log::warn(ib_log, "{}: messages to {} peers are lost: they do not take them",
                        where().device, lost);
     }
     while (!lingering_.empty()) {
@@ -165,7 +165,7 @@ void iface::reap(const ibv_wc& completion) noexcept {
         return;
     }
     if (conn->error() == UCS_OK) {
-        ucs::log::diag(ib::ib_log, "{}: a request to {} failed: {}", where().device,
+        ucs::log::diag(ib_log, "{}: a request to {} failed: {}", where().device,
                        conn->endpoint != nullptr ? conn->endpoint->peer_name() : "a peer",
                        ibv_wc_status_str(completion.status));
     }
@@ -243,7 +243,7 @@ void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) n
     // notice otherwise.
     connection* const broken = find(event.qp_number);
     if (broken == nullptr || broken->error() != UCS_OK) return;
-    rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
+    rejected().warn(ib_log, "{}: the connection to {} is broken: {}", where().device,
                     broken->endpoint != nullptr ? broken->endpoint->peer_name() : "a peer",
                     ibv_event_type_str(event.type));
     broken->fail(status);
@@ -277,7 +277,7 @@ void iface::take_flow(connection& from, std::uint8_t bits) noexcept {
 void iface::receive_failed(const ibv_wc& completion) noexcept {
     connection* const from = find(completion.qp_num);
     if (from == nullptr || completion.status == IBV_WC_WR_FLUSH_ERR) return;
-    rejected().warn(ib::ib_log, "{}: a message of {} was not received: {}", where().device,
+    rejected().warn(ib_log, "{}: a message of {} was not received: {}", where().device,
                     from->endpoint != nullptr ? from->endpoint->peer_name() : "a peer",
                     ibv_wc_status_str(completion.status));
     from->fail(ib::status_of(completion.status));
@@ -345,8 +345,7 @@ void iface::send_queued() noexcept {
 
 ucs::result<std::unique_ptr<connection>> iface::make_connection() {
     if (abandoned_) {
-        ucs::log::error(ib::ib_log, "{}: the device has failed, no connection is made",
-                        where().device);
+        ucs::log::error(ib_log, "{}: the device has failed, no connection is made", where().device);
         return UCS_ERR_IO_ERROR;
     }
     auto pair = queue_pair::create(pair_setup());
@@ -383,7 +382,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     while (left->ops.hold_memory() && left->connected() && ucs::time::now() < end)
         reap_sends(messages::leave);
     if (left->ops.hold_memory() && left->connected()) {
-        ucs::log::warn(ib::ib_log,
+        ucs::log::warn(ib_log,
                        "{}: operations on the memory of a closed endpoint are canceled: its peer "
                        "does not take them",
                        where().device);
@@ -401,7 +400,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
             limit_lingering();
             return;
         } catch (const std::bad_alloc&) {
-            ucs::log::warn(ib::ib_log, "{}: out of memory: messages of a closed endpoint are lost",
+            ucs::log::warn(ib_log, "{}: out of memory: messages of a closed endpoint are lost",
                            where().device);
         }
     }
@@ -473,7 +472,7 @@ void iface::destroy_overdue() noexcept {
             ++found;
             continue;
         }
-        rejected().warn(ib::ib_log,
+        rejected().warn(ib_log,
                         "{}: messages of a closed endpoint are lost: its peer does not take them",
                         where().device);
         load.remove(each.queue().credits().outstanding());

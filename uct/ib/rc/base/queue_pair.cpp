@@ -108,9 +108,9 @@ ucs_status_t queue_pair::move(const transition& transition, state to,
     }
     static constexpr char text[] = "queue pair {:#x} cannot go from {} to {}: {}";
     if (rejected != nullptr) {
-        rejected->error(ib::ib_log, text, number(), name(state_), name(to), std::strerror(error));
+        rejected->error(ib_log, text, number(), name(state_), name(to), std::strerror(error));
     } else {
-        ucs::log::error(ib::ib_log, text, number(), name(state_), name(to), std::strerror(error));
+        ucs::log::error(ib_log, text, number(), name(state_), name(to), std::strerror(error));
     }
     return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
 }
@@ -128,7 +128,7 @@ void queue_pair::set_ece(const wire::connection_data& peer_data) noexcept {
     ibv_ece options = common_options(own_data_, peer_data);
     if (options.options == 0) return;
     if (const int error = ibv_set_ece(pair_.get(), &options); error != 0) {
-        ucs::log::debug(ib::ib_log,
+        ucs::log::debug(ib_log,
                         "queue pair {:#x}: the options that it has in common with the peer are not "
                         "taken: {}",
                         number(), std::strerror(error));
@@ -173,7 +173,7 @@ ucs::result<ib::memory_windows::queues> make_window_queues(const queue_pair::set
     none.attr.max_sge = 1;
     made.receives.reset(ibv_create_srq(&port.on.pd(), &none));
     if (made.completions == nullptr || made.receives == nullptr) {
-        ucs::log::error(ib::ib_log, "{}: no queues for memory windows: {}", port.on.name(),
+        ucs::log::error(ib_log, "{}: no queues for memory windows: {}", port.on.name(),
                         std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }

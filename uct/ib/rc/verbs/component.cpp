@@ -1,5 +1,4 @@
-#include "uct/ib/rc/verbs/component.hpp"
-
+#include "uct/base/builtin.hpp"
 #include "uct/ib/rc/verbs/iface.hpp"
 
 namespace uct {

@@ -65,7 +65,12 @@ struct direct final : stepped_op {
 // Pools of both kinds. Owned by the interface; owner context.
 class descriptors {
 public:
-    descriptors(ib::domain& on, const settings& options) noexcept;
+    descriptors(ib::domain& on, const settings& options) noexcept
+        : bounce_chunks_(on),
+          direct_chunks_(on),
+          bounces_(ib::pool_of<bounce>("rc bounce buffers", bounce_chunks_,
+                                       sizeof(bounce) + options.segment.bytes)),
+          directs_(ib::pool_of<direct>("rc descriptors", direct_chunks_, sizeof(direct))) {}
 
     [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
     [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }

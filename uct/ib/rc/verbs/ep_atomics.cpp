@@ -80,8 +80,8 @@ void end(direct& op) noexcept {
 
 ucs_status_t refuse(const atomic_op& change, std::uint64_t address, ucs_status_t status,
                     const char* why) {
-    ucs::log::error(ib::ib_log, "an atomic operation on {} bytes at {:#x} is refused: {}",
-                    change.size, address, why);
+    ucs::log::error(ib_log, "an atomic operation on {} bytes at {:#x} is refused: {}", change.size,
+                    address, why);
     return status;
 }
 

@@ -70,7 +70,7 @@ ucs_status_t verbs_iface::find_limits() {
 
 ucs::result<std::unique_ptr<uct::ep>> verbs_iface::create_ep(std::span<const std::byte> address) {
     if (const reachability answer = check_reachable(address); !answer.ok()) {
-        ucs::log::error(ib::ib_log, "{}: create_ep: {}", where().device, answer.reason);
+        ucs::log::error(ib_log, "{}: create_ep: {}", where().device, answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     const auto peer = ib::address::parse(address);

@@ -120,13 +120,12 @@ ucs_status_t iface::resolve_address_handle(peer& to) noexcept {
 
 ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::address& to) {
     if (transmitter_.stopped()) {
-        ucs::log::error(ib::ib_log, "{}: the device has failed, no connection is made",
-                        where().device);
+        ucs::log::error(ib_log, "{}: the device has failed, no connection is made", where().device);
         return UCS_ERR_IO_ERROR;
     }
     std::shared_ptr<peer> known = find_peer(to);
     if (known == nullptr) {
-        ucs::log::error(ib::ib_log, "{}: a peer's address leads nowhere", where().device);
+        ucs::log::error(ib_log, "{}: a peer's address leads nowhere", where().device);
         return UCS_ERR_UNREACHABLE;
     }
     const std::size_t most_parts = (longest_ + known->payload - 1) / known->payload;
@@ -211,7 +210,7 @@ void iface::remove_silent() noexcept {
 
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
     if (event.qp_number != own_.pair || transmitter_.stopped()) return;
-    ucs::log::error(ib::ib_log, "{}: the queue pair for datagrams is broken: {}", where().device,
+    ucs::log::error(ib_log, "{}: the queue pair for datagrams is broken: {}", where().device,
                     ibv_event_type_str(event.type));
     fail_all(status, completions::end);
 }

@@ -28,8 +28,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
         complete_operations_of(*left);
     }
     if (left->open_operations > 0) {
-        ucs::log::error(ib::ib_log, "{}: the device does not end what it has to send",
-                        where().device);
+        ucs::log::error(ib_log, "{}: the device does not end what it has to send", where().device);
         fail_all(UCS_ERR_IO_ERROR, completions::end);
         complete_operations_of(*left);
     }
@@ -121,7 +120,7 @@ void iface::close() noexcept {
         pool_->refill();
     }
     if (const auto count = unacknowledged(); count > 0) {
-        ucs::log::diag(ib::ib_log,
+        ucs::log::diag(ib_log,
                        "{}: {} peers have not confirmed the last messages, which may be lost",
                        where().device, count);
     }

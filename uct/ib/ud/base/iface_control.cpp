@@ -13,7 +13,7 @@ void iface::displace(receiver& rx) noexcept {
         remove(rx);  // its sender requests it again when it has data
         return;
     }
-    rejected().warn(ib::ib_log,
+    rejected().warn(ib_log,
                     "{}: there are too many connections, one of queue pair {:#x} has ended, "
                     "which has most",
                     where().device, rx.from().where.pair);

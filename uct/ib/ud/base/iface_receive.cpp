@@ -240,14 +240,14 @@ void iface::take_acknowledgement(const wire::datagram& datagram, std::uint32_t f
 // The completion does not name the sender.
 void iface::receive_failed(ibv_wc_status status) noexcept {
     ++count_.malformed;
-    rejected().warn(ib::ib_log, "{}: a datagram was not received: {}", where().device,
+    rejected().warn(ib_log, "{}: a datagram was not received: {}", where().device,
                     ibv_wc_status_str(status));
 }
 
 void iface::malformed(std::uint32_t from_pair, const char* why) noexcept {
     ++count_.malformed;
-    rejected().warn(ib::ib_log, "{}: a datagram of queue pair {:#x} was dropped for {}",
-                    where().device, from_pair, why);
+    rejected().warn(ib_log, "{}: a datagram of queue pair {:#x} was dropped for {}", where().device,
+                    from_pair, why);
 }
 
 }  // namespace uct::ud

@@ -20,7 +20,7 @@ void iface::submit(connection& conn, packet& fresh, am_id id, std::uint8_t flags
     if (conn.protocol.current_state() == sender::state::idle) [[unlikely]] {
         conn.protocol.start();
         if (const ucs_status_t status = resolve_address_handle(conn.to()); status != UCS_OK) {
-            ucs::log::error(ib::ib_log, "{}: there is no path to {}: {}", where().device,
+            ucs::log::error(ib_log, "{}: there is no path to {}: {}", where().device,
                             conn.endpoint->peer_name(), ucs_status_string(status));
             conn.protocol.fail(status);
             return update(conn);
@@ -271,7 +271,7 @@ unsigned iface::reap_sends() noexcept {
 void iface::send_failed(const ibv_wc& failed) noexcept {
     if (failed.status == IBV_WC_WR_FLUSH_ERR || transmitter_.stopped()) return;
     const auto request = static_cast<std::uint32_t>(failed.wr_id);
-    ucs::log::diag(ib::ib_log, "{}: a datagram could not be sent: {}", where().device,
+    ucs::log::diag(ib_log, "{}: a datagram could not be sent: {}", where().device,
                    ibv_wc_status_str(failed.status));
     connections_.for_each([&](std::uint64_t, connection* each) {
         for (const tx_packet& one : each->protocol.window.packets()) {

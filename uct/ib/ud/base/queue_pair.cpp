@@ -55,7 +55,7 @@ ucs_status_t queue_pair::resume() noexcept {
 ucs_status_t queue_pair::move(ibv_qp_attr& attr, int mask, const char* to) noexcept {
     const int error = ibv_modify_qp(pair_.get(), &attr, mask);
     if (error == 0) return UCS_OK;
-    ucs::log::error(ib::ib_log, "queue pair {:#x} for datagrams cannot become {}: {}", number(), to,
+    ucs::log::error(ib_log, "queue pair {:#x} for datagrams cannot become {}: {}", number(), to,
                     std::strerror(error));
     return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
 }

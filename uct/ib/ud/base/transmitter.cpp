@@ -61,7 +61,7 @@ void transmitter::post(packet& pkt, const peer& to, bool signaled) noexcept {
     ibv_send_wr* bad = nullptr;
     if (const int error = ibv_post_send(&pair_.get(), &request, &bad); error != 0) [[unlikely]] {
         if (!complained_) {
-            ucs::log::error(ib::ib_log, "a datagram is not taken by the device: {}; tried again",
+            ucs::log::error(ib_log, "a datagram is not taken by the device: {}; tried again",
                             std::strerror(error));
         }
         complained_ = true;

@@ -1,5 +1,4 @@
-#include "uct/ib/ud/verbs/component.hpp"
-
+#include "uct/base/builtin.hpp"
 #include "uct/ib/ud/verbs/iface.hpp"
 
 namespace uct {

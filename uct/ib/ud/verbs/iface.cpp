@@ -39,7 +39,7 @@ verbs_iface::verbs_iface(const resource& where, const iface_params& params, part
 
 ucs::result<std::unique_ptr<uct::ep>> verbs_iface::create_ep(std::span<const std::byte> address) {
     if (const reachability answer = check_reachable(address); !answer.ok()) {
-        ucs::log::error(ib::ib_log, "{}: create_ep: {}", where().device, answer.reason);
+        ucs::log::error(ib_log, "{}: create_ep: {}", where().device, answer.reason);
         return UCS_ERR_UNREACHABLE;
     }
     auto made = make_connection(*wire::address::parse(address));

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "test/support/virtual_time.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sm/base/address.hpp"
-#include "uct/sm/cma/cma_component.hpp"
 
 using namespace uct;
 
@@ -52,8 +52,8 @@ pid_t fork_sleeper_with(pid_t id) {
 // Endpoint to this process itself, or to a child of it.
 struct scene {
     scene() {
-        auto opened = cma::cma_component().open({"cma", "memory", device_type::shared_memory},
-                                                {.events = *events, .config = config});
+        auto opened = cma_component().open({"cma", "memory", device_type::shared_memory},
+                                           {.events = *events, .config = config});
         REQUIRE(opened.ok());
         iface = std::move(*opened);
         lead_to(::getpid());
@@ -82,7 +82,7 @@ struct scene {
 };
 
 bool cma_works_here() {
-    return !cma::cma_component().query(ucs::config::source::empty()).usable.empty();
+    return !cma_component().query(ucs::config::source::empty()).usable.empty();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "uct/sm/cma/cma_component.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sm/cma/permission.hpp"
 
 using namespace uct;

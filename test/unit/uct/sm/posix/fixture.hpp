@@ -9,8 +9,8 @@
 
 #include "test/support/uct_side.hpp"
 #include "ucs/security/key.hpp"
+#include "uct/base/builtin.hpp"
 #include "uct/sm/base/address.hpp"
-#include "uct/sm/posix/posix_component.hpp"
 
 namespace uct::posix::test {
 

@@ -271,8 +271,8 @@ TEST_CASE("posix: wrong ring options are refused", "[posix]") {
     SECTION("bulk bytes too many") {
         config.set("POSIX_BULK_SIZE", "1g");
     }
-    const auto opened = posix::posix_component().open(
-        {"posix", "memory", device_type::shared_memory}, {*events, config, 1});
+    const auto opened = posix_component().open({"posix", "memory", device_type::shared_memory},
+                                               {*events, config, 1});
     CHECK(opened.status() == UCS_ERR_INVALID_PARAM);
     CHECK(events->size() == 0);
 }
