@@ -9,7 +9,7 @@ import socket
 import struct
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect, init
 from impostor import Impostor
 from processes import main
 from sockets import abstract_names, tcp_ports
@@ -75,8 +75,7 @@ class Neighbours(Case):
 
     def test_names_of_a_living_worker(self):
         with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             name = abstract_names(one.pid, "hawser-posix-")[0]
             child = os.fork()
             if child == 0:
@@ -91,21 +90,18 @@ class Neighbours(Case):
             _, status = os.waitpid(child, 0)
             self.assertEqual(os.waitstatus_to_exitcode(status), 0)
             self.assertEqual(len(one.lines("it belongs to user")), 1, one.log())
-            one.connect(0, other)
-            other.connect(0, one)
+            connect(one, other)
             self.exchange(one, 0, other, 0, 10)
 
     def test_descriptors_that_are_closed_slowly(self):
         """Closing a TCP socket with a long linger time blocks. The worker must not be the process that closes it
         last."""
         with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             with Trap(STRANGER, abstract_names(one.pid, "hawser-posix-")[0]):
                 one.ok("progress 0.2")
                 self.assertEqual(len(one.lines("it belongs to user")), 1, one.log())
-                one.connect(0, other)
-                other.connect(0, one)
+                connect(one, other)
                 self.exchange(one, 0, other, 0, 10)
 
     def test_closing_while_such_a_descriptor_waits(self):

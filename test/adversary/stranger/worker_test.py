@@ -5,7 +5,7 @@ import socket
 import struct
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect
 from limits import allow_descriptors, memory, seeds
 from sockets import tcp_ports
 from strangers import Stranger
@@ -60,8 +60,7 @@ class InventedIds(Attacked):
                 if number % 50 == 0:
                     one.ok("progress 0.01")
                     self.check_bounded(one, before)
-            other.connect(0, one)
-            one.connect(0, other)
+            connect(other, one)
             self.exchange(other, 0, one, 0, 2)
             self.check_bounded(one, (before[0] + 2, before[1]))
             for stranger in crowd:
@@ -90,8 +89,7 @@ class Transport(Attacked):
                     self.attacked(seed, one.init(), other.init())
 
     def attacked(self, seed, one, other):
-        one.connect(0, other)
-        other.connect(0, one)
+        connect(one, other)
         self.exchange(one, 0, other, 0, 2)
         port = next(point for point in tcp_ports(one.pid) if point[0] == "127.0.0.1")[1]
         recordings = [greeting(7, 8), greeting(9, 10, 1), b"HWSO\2\1\1\0" + bytes(16)]

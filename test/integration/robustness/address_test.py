@@ -5,7 +5,7 @@ import random
 import struct
 import unittest
 
-from harness import TRANSPORTS, Case, Peer
+from harness import TRANSPORTS, Case, Peer, connect
 
 # A shortened worker address of OpenUCX 1.13 with one tcp interface: version 0 in the low nibble, its flags, its random
 # uid, then devices. Any format other than Hawser's serves the test.
@@ -55,8 +55,7 @@ class Addresses(Case):
             self.assertGreaterEqual(len(peer.lines(" error ")), 1, peer.log()[:2000])
             # There is one log line for each of the 7 + 200 + 1 + 50 refusals, and the worker stays usable.
             self.assertEqual(len(peer.lines()), 258)
-            peer.connect(0, other)
-            other.connect(0, peer)
+            connect(peer, other)
             self.exchange(peer, 0, other, 0, 10)
 
     def test_padding_is_tolerated(self):
@@ -64,8 +63,7 @@ class Addresses(Case):
             peer.init()
             other.init()
             other.address += "00" * 500
-            peer.connect(0, other)
-            other.connect(0, peer)
+            connect(peer, other)
             self.exchange(peer, 0, other, 0, 10)
 
     def test_nonsense_with_right_checks(self):
@@ -86,8 +84,7 @@ class Addresses(Case):
                     if answer.startswith("ok"):
                         peer.ok(f"send s{number} {number} 1 8 1 1")
                 peer.ok("progress 0.5")
-                peer.connect(0, other)
-                other.connect(0, peer)
+                connect(peer, other)
                 self.exchange(peer, 0, other, 0, 10)
                 for number in range(1, 31):
                     peer.ask(f"close {number} force 5")
@@ -117,8 +114,7 @@ class Addresses(Case):
                     peer.ok(f"send w{offset} 1 1 8 1 1")
                     if damage is place:  # with a wrong key no worker replies, so the send does not end
                         peer.wait(f"w{offset}")
-                    peer.connect(0, other)
-                    other.connect(0, peer)
+                    connect(peer, other)
                     with self.subTest(byte=offset):
                         self.exchange(peer, 0, other, 0, 2 * offset, count=2)
                     for each, number in ((peer, 1), (peer, 0), (other, 0)):

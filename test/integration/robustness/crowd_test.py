@@ -4,7 +4,7 @@ import resource
 import socket
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect
 from sockets import tcp_ports
 
 CROWD = 10000
@@ -61,8 +61,7 @@ class Crowds(Case):
             points = tcp_ports(server.pid)
 
             def meet():
-                client.connect(0, server)
-                server.connect(0, client)
+                connect(client, server)
                 self.exchange(client, 0, server, 0, 2)
 
             loopback = [point for point in points if point[0] == "127.0.0.1"]

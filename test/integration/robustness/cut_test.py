@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import Peer
+from harness import Peer, connect
 from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
 
@@ -27,8 +27,7 @@ class Cuts(PendingCase):
                     Peer("tcp,self", right.inside, **settings) as other:
                 for peer in (one, beside, other):
                     peer.init()
-                one.connect(0, beside)
-                beside.connect(0, one)
+                connect(one, beside)
                 self.exchange(one, 0, beside, 0, 2)
                 before = holdings(one)
                 during(left, right, one, other)
@@ -38,10 +37,7 @@ class Cuts(PendingCase):
                 self.exchange(one, 0, beside, 0, 6)
                 self.assertEqual((one.errors(0), len(one.lines("was lost"))), (0, 1), one.log())
                 self.successor(right, one, settings)
-                for peer in (one, beside):
-                    peer.ok("close 0 force 10")
-                    peer.ok("destroy")
-                    self.assertEqual(peer.quit(), 0, peer.log())
+                self.leave(one, beside)
 
     def successor(self, right, one, settings):
         with Peer("tcp,self", right.inside, **settings) as fresh:

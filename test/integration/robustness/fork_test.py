@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import TRANSPORTS, Case, Peer
+from harness import TRANSPORTS, Case, Peer, connect
 
 
 class Forks(Case):
@@ -14,8 +14,7 @@ class Forks(Case):
                     parent.init()
                     parent.ok(f"fork {manner}")
                     other.init()
-                    parent.connect(0, other)
-                    other.connect(0, parent)
+                    connect(parent, other)
                     for peer, out, back in ((parent, 1, 2), (other, 2, 1)):
                         peer.ok(f"recv in {back} 20000 8 800")
                         peer.ok(f"send out 0 {out} 20000 8 800")

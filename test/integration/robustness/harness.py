@@ -127,6 +127,17 @@ class Peer:
         return self.process.wait(LIMIT)
 
 
+def init(*peers):
+    for peer in peers:
+        peer.init()
+
+
+def connect(one, other, mode="peer"):
+    """Makes endpoint 0 of each of two processes, which leads to the other one."""
+    one.connect(0, other, mode)
+    other.connect(0, one, mode)
+
+
 class Counts:
     """The counts of a channel's messages, read from a reply of the peer."""
 
@@ -146,6 +157,14 @@ class Case(unittest.TestCase):
         """Checks that all messages were delivered once, in order and undamaged."""
         self.assertEqual((counts.timeout, counts.open, counts.succeeded, counts.failed,
                           counts.wrong), (False, 0, succeeded, 0, 0), counts)
+
+    def leave(self, *peers):
+        """Ends the peers, each of which has endpoint 0."""
+        for peer in peers:
+            peer.ok("close 0 force 10")
+            peer.ok("destroy")
+        for peer in peers:
+            self.assertEqual(peer.quit(), 0, peer.log())
 
     def exchange(self, one, one_ep, other, other_ep, tag, size=3000, count=20):
         """Sends messages in both directions and checks them."""

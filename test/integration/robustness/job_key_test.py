@@ -7,7 +7,7 @@ import tempfile
 import threading
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect, init
 
 KEY = "0123456789abcdef0123456789abcdef"
 OTHER = "fedcba9876543210fedcba9876543210"
@@ -16,27 +16,18 @@ ENCRYPTED = {"UCX_JOB_KEY": KEY, "UCX_TCP_ENCRYPTION": "y"}
 
 class Pairs(Case):
     def talk(self, one, other):
-        one.connect(0, other)
-        other.connect(0, one)
+        connect(one, other)
         for tag, size in ((2, 8), (4, 3000), (6, 1 << 20)):
             self.exchange(one, 0, other, 0, tag, size)
         self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
         self.assertEqual((one.log(), other.log()), ("", ""))
-
-    def leave(self, *peers):
-        for peer in peers:
-            peer.ok("close 0 force 10")
-            peer.ok("destroy")
-        for peer in peers:
-            self.assertEqual(peer.quit(), 0, peer.log())
 
     def apart(self, settings_one, settings_other, log_one, log_other):
         """A message from one to the other fails, and both log the reason."""
         # Each device of a host would have its own connection and its own line.
         device = {"UCX_NET_DEVICES": "lo"}
         with Peer("tcp,self", **settings_one, **device) as one, Peer("tcp,self", **settings_other, **device) as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             one.connect(0, other)
             one.ok("send out 0 1 8 1 1")
             other.tell("progress 5")
@@ -182,8 +173,7 @@ class Encryption(Pairs):
         """Two processes that communicate through a proxy."""
         settings = {**settings, "UCX_NET_DEVICES": "lo", "UCX_TCP_AF_PRIO": "inet"}
         with Peer("tcp,self", **settings) as one, Peer("tcp,self", **settings) as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             point = self.port_of(other)
             with Proxy(("127.0.0.1", point)) as proxy:
                 one.ok(f"redirect {point} {proxy.port}")

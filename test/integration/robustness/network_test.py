@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect, init
 from namespaces import Namespace, join, skip_without_namespaces
 
 
@@ -18,10 +18,8 @@ class Namespaces(Case):
             join(left, right)
             one, other = self.pair(left, right)
             with one, other:
-                for peer in (one, other):
-                    peer.init()
-                one.connect(0, other)
-                other.connect(0, one)
+                init(one, other)
+                connect(one, other)
                 for tag, size in ((2, 8), (4, 100000), (6, 2 << 20)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
@@ -31,8 +29,7 @@ class Namespaces(Case):
     def unreachable(self, left, right, words):
         one, other = self.pair(left, right)
         with one, other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             one.connect(0, other)
             one.ok("send out 0 1 8 1 1")
             counts = one.wait("out")
@@ -79,8 +76,7 @@ class Namespaces(Case):
                 one.init()
                 if not before_init:
                     left.do(*lines)
-                one.connect(0, other)
-                other.connect(0, one)
+                connect(one, other)
                 for tag, size in ((2, 8), (4, 100000)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual((one.errors(0), other.errors(0)), (0, 0))

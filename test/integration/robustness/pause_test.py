@@ -3,7 +3,7 @@
 import signal
 import unittest
 
-from harness import TRANSPORTS, Case, Peer
+from harness import TRANSPORTS, Case, Peer, connect, init
 
 PAUSE = 1.0  # seconds; long enough for queues to fill
 SIZES = ((8, 3000), (5000, 2000), (300000, 60))
@@ -12,10 +12,8 @@ SIZES = ((8, 3000), (5000, 2000), (300000, 60))
 class Pauses(Case):
     def stop_and_go(self, tls, size, count, connected):
         with Peer(tls) as awake, Peer(tls) as sleeper:
-            for peer in (awake, sleeper):
-                peer.init()
-            awake.connect(0, sleeper)
-            sleeper.connect(0, awake)
+            init(awake, sleeper)
+            connect(awake, sleeper)
             if connected:
                 self.exchange(awake, 0, sleeper, 0, 10, count=1)
             for peer, out, back in ((sleeper, 2, 1), (awake, 1, 2)):

@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from harness import LIMIT, Case, Peer
+from harness import LIMIT, Case, Peer, init
 
 BYSTANDER, FIRST_VICTIM, ROUNDS = 0, 1, 3
 # Operations that cannot end without the peer, on any transport.
@@ -89,8 +89,7 @@ class Killed(PendingCase):
 
     def kill_rounds(self, tls):
         with Peer(tls) as survivor, Peer(tls) as bystander:
-            for peer in (survivor, bystander):
-                peer.init()
+            init(survivor, bystander)
             survivor.connect(BYSTANDER, bystander)
             bystander.connect(0, survivor)
             self.exchange(survivor, BYSTANDER, bystander, 0, 2)
@@ -103,10 +102,7 @@ class Killed(PendingCase):
                 self.exchange(survivor, BYSTANDER, bystander, 0, 1000 + 2 * number)
             self.assertEqual(survivor.errors(BYSTANDER), 0)
             self.assertEqual(len(survivor.lines("was lost")), ROUNDS, survivor.log())
-            for peer in (survivor, bystander):
-                peer.ok("close 0 force 10")
-                peer.ok("destroy")
-                self.assertEqual(peer.quit(), 0, peer.log())
+            self.leave(survivor, bystander)
 
     def kill_one(self, survivor, victim, number):
         victim.init()

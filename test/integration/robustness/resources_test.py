@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from harness import PEER, TRANSPORTS, Case, Peer
+from harness import PEER, TRANSPORTS, Case, Peer, connect, init
 
 
 class Descriptors(Case):
@@ -27,8 +27,7 @@ class Descriptors(Case):
         for spare in range(0, 6):
             with self.subTest(tls=tls, spare=spare), Peer(tls) as one, Peer(tls) as other:
                 before = one.descriptors()
-                for peer in (one, other):
-                    peer.init()
+                init(one, other)
                 poor = (one, other)[limited_one]
                 poor.leave_descriptors(spare)
                 one.connect(0, other)
@@ -100,8 +99,7 @@ class Memory(Case):
                 return
             poor.address = poor.ok("address").strip()
             other.init()
-            poor.connect(0, other)
-            other.connect(0, poor)
+            connect(poor, other)
             for size in (8, 100000, 4 << 20):
                 tag = size * 4
                 if not poor.ask(f"recv in{size} {tag + 1} {size} 2 6").startswith("ok"):
@@ -131,10 +129,8 @@ class Memory(Case):
         wrap = ("unshare", "-m", "sh", "-c", script)
         for tls in ("posix,self", "sm,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
-                for peer in (one, other):
-                    peer.init()
-                one.connect(0, other)
-                other.connect(0, one)
+                init(one, other)
+                connect(one, other)
                 for tag, size in ((2, 8), (4, 100000), (6, 4 << 20)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual(one.log() + other.log(), "")

@@ -4,7 +4,7 @@ import itertools
 import os
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect
 
 SIZE, COUNT = 3 << 20, 8
 
@@ -16,8 +16,7 @@ class SingleCopy(Case):
                 for command in commands if forbid_when == "before" else ():
                     peer.ok(command)
                 peer.init()
-            one.connect(0, other, mode)
-            other.connect(0, one, mode)
+            connect(one, other, mode)
             if forbid_when == "connected":
                 self.exchange(one, 0, other, 0, 2, SIZE, COUNT)
                 for peer in (one, other):
@@ -28,10 +27,7 @@ class SingleCopy(Case):
             for peer in (one, other):
                 self.assertEqual(peer.errors(0), 0)
                 self.assertEqual(peer.lines(" error "), [])
-            for peer in (one, other):
-                peer.ok("close 0 force 10")
-                peer.ok("destroy")
-                self.assertEqual(peer.quit(), 0)
+            self.leave(one, other)
 
     def test_system_call_refused(self):
         # Without error handling the sender writes a part, too, and is also refused.
@@ -52,8 +48,7 @@ class SingleCopy(Case):
             for peer in (one, other):
                 peer.init()
                 peer.ok("undumpable")
-            one.connect(0, other)
-            other.connect(0, one)
+            connect(one, other)
             self.exchange(one, 0, other, 0, 2, SIZE, COUNT)
             for peer in (one, other):
                 self.assertEqual(peer.errors(0), 0)

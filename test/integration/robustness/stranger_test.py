@@ -4,7 +4,7 @@ import random
 import socket
 import unittest
 
-from harness import Case, Peer
+from harness import Case, Peer, connect, init
 from sockets import abstract_names, tcp_ports
 
 NONSENSE = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n" * 3, b"\0" * 100, b"HWSRTCP1" + b"\xff" * 100,
@@ -15,10 +15,8 @@ class Strangers(Case):
     def pair_under_attack(self, tls, attack, complains=True):
         with Peer(tls) as one, Peer(tls) as other:
             before = one.descriptors()
-            for peer in (one, other):
-                peer.init()
-            one.connect(0, other)
-            other.connect(0, one)
+            init(one, other)
+            connect(one, other)
             for peer, out, back in ((one, 1, 2), (other, 2, 1)):
                 peer.ok(f"recv in {back} 5000 8 3000")
                 peer.ok(f"send out 0 {out} 5000 8 3000")

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from harness import LIMIT, Case, Peer, environment, run
+from harness import LIMIT, Case, Peer, connect, environment, init, run
 from sockets import abstract_names
 
 VFS = os.environ["VFS_PROGRAM"]
@@ -144,8 +144,7 @@ class Mounted(Case):
             time.sleep(0.01)
 
     def endless_traffic(self, one, other, size=3000):
-        one.connect(0, other)
-        other.connect(0, one)
+        connect(one, other)
         for peer, send_tag, receive_tag in ((one, 1, 2), (other, 2, 1)):
             peer.ok(f"recv in {receive_tag} {size} 4 0")
             peer.ok(f"send out 0 {send_tag} {size} 4 0")
@@ -164,8 +163,7 @@ class Reading(Mounted):
         for tls in ("posix,cma,self", "tcp,self"):
             with self.subTest(tls=tls), self.daemon() as daemon, \
                     self.peer(tls) as one, self.peer(tls) as other:
-                for peer in (one, other):
-                    peer.init()
+                init(one, other)
                 self.endless_traffic(one, other)
                 tops = [self.place(peer, daemon) for peer in (one, other)]
                 for top in tops:
@@ -250,8 +248,7 @@ class Reading(Mounted):
 
     def test_messages_that_nobody_wants(self):
         with self.daemon() as daemon, self.peer() as one, self.peer() as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             one.connect(0, other)
             one.ok("send out 0 5 700 4 10")
             self.settled(one.wait("out"), 10)
@@ -263,8 +260,7 @@ class Reading(Mounted):
 class Ending(Mounted):
     def test_process_is_killed(self):
         with self.daemon() as daemon, self.peer() as one, self.peer() as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             self.endless_traffic(one, other)
             tops = [self.place(peer, daemon) for peer in (one, other)]
             one.process.kill()
@@ -302,8 +298,7 @@ class Ending(Mounted):
 
     def test_daemon_is_stopped_and_started_again(self):
         with self.peer() as one, self.peer() as other:
-            for peer in (one, other):
-                peer.init()
+            init(one, other)
             self.endless_traffic(one, other)
             threads = f"/proc/{one.pid}/task"
             alone = len(os.listdir(threads))
