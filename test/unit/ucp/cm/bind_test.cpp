@@ -65,8 +65,7 @@ TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[c
         wire::wireup,
         wire::wireup_header{wire::wireup_type::bind, {1}, in.peer.uid(), in.worker->uid(), 55, ep},
         in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].peer_ep_or_number == 55);
     CHECK(in.worker->endpoints().size() == endpoints);
@@ -80,8 +79,7 @@ TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") 
         wire::wireup,
         wire::wireup_header{wire::wireup_type::bind, {}, in.peer.uid(), wanted_uid, 55, in.ep_id()},
         in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == wanted_uid);
 }
@@ -247,8 +245,7 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
     REQUIRE(client.connection() == ucp::wireup::state::ready);
     client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     in.deliver(wire::wireup, bind, in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 3);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 3);
     CHECK(answers[2].type == wire::wireup_type::refuse);
     CHECK(answers[2].peer_ep_or_number == 55);
 }

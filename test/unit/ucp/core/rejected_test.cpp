@@ -19,8 +19,7 @@ struct scene : raw_world {
         const ucp_request_param_t param = sent.on_send();
         REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
         settle();
-        const auto all = peer.received<wire::rts_header>(wire::rndv_rts);
-        REQUIRE(all.size() == 1);
+        const auto all = peer.received<wire::rts_header>(wire::rndv_rts, 1);
         send_id = all.front().request;
     }
     ~scene() {

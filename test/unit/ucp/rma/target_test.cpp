@@ -156,8 +156,7 @@ TEST_CASE("a peer reads only what its key allows", "[ucp][rma]") {
     const auto refused = [&](const wire::get_header& header) {
         const std::size_t before = in.peer.received<wire::result_header>(wire::rma_result).size();
         in.deliver(wire::rma_get, header);
-        const auto results = in.peer.received<wire::result_header>(wire::rma_result);
-        REQUIRE(results.size() == before + 1);
+        const auto results = in.peer.received<wire::result_header>(wire::rma_result, before + 1);
         CHECK(results.back().reply == 78);
         return static_cast<ucs_status_t>(results.back().status);
     };
@@ -255,8 +254,7 @@ TEST_CASE("replies that match no request are dropped", "[ucp][rma]") {
     REQUIRE(UCS_PTR_IS_PTR(
         ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, &param)));
     in.settle();
-    const auto requests = in.peer.received<wire::get_header>(wire::rma_get);
-    REQUIRE(requests.size() == 1);
+    const auto requests = in.peer.received<wire::get_header>(wire::rma_get, 1);
     CHECK(requests[0].ep == raw_world::peer_ep);
     CHECK(requests[0].id == 5);
     CHECK(requests[0].secret == 6);
@@ -299,8 +297,7 @@ TEST_CASE("the next flush returns the error of an operation without a request", 
     std::uint64_t into = 0;
     REQUIRE(ucp_get_nbi(in.ep_handle(), &into, 8, 4096, ucp::capi::handle(*key)) == UCS_INPROGRESS);
     in.settle();
-    const auto requests = in.peer.received<wire::get_header>(wire::rma_get);
-    REQUIRE(requests.size() == 1);
+    const auto requests = in.peer.received<wire::get_header>(wire::rma_get, 1);
     const auto refuse = [&] {
         in.deliver(wire::rma_result, wire::result_header{requests[0].reply, UCS_ERR_REJECTED, 0});
     };
@@ -330,8 +327,7 @@ TEST_CASE("a flush waits until the peer has confirmed the messages", "[ucp][rma]
     REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
     in.settle();
     CHECK(in.peer.received<wire::put_header>(wire::rma_put).size() == 1);
-    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm);
-    REQUIRE(requests.size() == 1);
+    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm, 1);
     CHECK(flushed.times == 0);
     test::log_capture log;
     SECTION("a wrong count is ignored") {
@@ -370,8 +366,7 @@ TEST_CASE("repeated tries behind a fence succeed in the end", "[ucp][rma]") {
     };
     CHECK(put() == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE));
     in.settle();
-    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm);
-    REQUIRE(requests.size() == 1);
+    const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm, 1);
     in.deliver(wire::rma_confirmed, wire::confirmed_header{in.ep_id(), requests[0].count, UCS_OK});
     CHECK(own.untouched());
     CHECK(put() == nullptr);
@@ -406,8 +401,7 @@ TEST_CASE("a peer that waits for data gets an error when the endpoint is closed 
     in.handle_arrivals();
     in.close_by_force();
     in.settle();
-    const auto results = in.peer.received<wire::result_header>(wire::rma_result);
-    REQUIRE(results.size() == 1);
+    const auto results = in.peer.received<wire::result_header>(wire::rma_result, 1);
     CHECK(results[0].reply == 5);
     CHECK(results[0].status == UCS_ERR_CONNECTION_RESET);
 }
@@ -433,8 +427,7 @@ TEST_CASE("an endpoint that was closed before the peer's reply serves the peer u
     in.peer.send(wire::rma_confirm, wire::confirm_header{id, 1});
     in.deliver(wire::rma_get, wire::get_header{id, memory.owner().id, memory.owner().secret,
                                                memory.address(), 8, 5});
-    const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed);
-    REQUIRE(answers.size() == 1);
+    const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed, 1);
     CHECK(answers[0].ep == other);
     CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).size() == 1);
 }

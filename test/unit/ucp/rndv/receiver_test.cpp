@@ -28,8 +28,7 @@ std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data,
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, &param)));
     in.settle();
-    const auto messages = in.peer.received<wire::rts_header>(wire::rndv_rts);
-    REQUIRE(messages.size() == 1);
+    const auto messages = in.peer.received<wire::rts_header>(wire::rndv_rts, 1);
     return messages[0].request;
 }
 
@@ -39,8 +38,7 @@ wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
                              const std::vector<std::byte>& from, completion_record& received) {
     in.post_receive(into, received);
     in.deliver(wire::rndv_rts, rts_of(from, in.ep_id()));
-    const auto request = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
-    REQUIRE(request.size() == 1);
+    const auto request = in.peer.received<wire::rtr_header>(wire::rndv_rtr, 1);
     REQUIRE(request[0].address != 0);
     CHECK(request[0].ep == raw_world::peer_ep);
     return request[0];
@@ -57,8 +55,7 @@ TEST_CASE("a request to write for a send that is gone is answered with an error"
     in.deliver(wire::rndv_rtr,
                wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096,
                                 in.ep_id() + (endpoint_is_gone ? 1 : 0), in.peer.uid()});
-    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
-    REQUIRE(answers.size() == 1);
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp, 1);
     CHECK(answers[0].reply == 4);
     CHECK(answers[0].status == UCS_ERR_CANCELED);
 }
@@ -94,8 +91,7 @@ TEST_CASE("a send that writes everything ends when it has notified the receiver"
     in.deliver(wire::rndv_rtr,
                wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
                                 in.ep_id(), 0});
-    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
-    REQUIRE(answers.size() == 1);
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp, 1);
     CHECK(answers[0].status == UCS_OK);
     CHECK(sent.status == UCS_OK);
     CHECK(sent.times == 1);
@@ -224,8 +220,7 @@ TEST_CASE(
     in.deliver(wire::rndv_ats, wire::ats_header{send, UCS_OK, 6, in.ep_id()});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_OK);
-    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp, 2);
     CHECK(answers[0].reply == 5);
     CHECK(answers[0].status == UCS_OK);
     CHECK(answers[1].reply == 6);
@@ -241,8 +236,7 @@ TEST_CASE("a receive waits for confirmation if the memory that it read may have 
     completion_record received;
     in.post_receive(into, received);
     in.deliver(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
-    const auto request = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(request.size() == 1);
+    const auto request = in.peer.received<wire::ats_header>(wire::rndv_ats, 1);
     CHECK(request[0].request == 9);
     CHECK(request[0].ep == raw_world::peer_ep);
     CHECK(request[0].reply != 0);
@@ -274,8 +268,7 @@ TEST_CASE("a part that the sender could not write is read, and later messages ar
     in.deliver(wire::rndv_atp, wire::atp_header{request.reply, UCS_ERR_UNSUPPORTED});
     CHECK(received.status == UCS_OK);
     CHECK(into == from);
-    const auto ended = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(ended.size() == 1);
+    const auto ended = in.peer.received<wire::ats_header>(wire::rndv_ats, 1);
     CHECK(ended[0].status == UCS_OK);
     CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).size() == 1);
     CHECK(in.ep().remote().lanes().rma() != nullptr);

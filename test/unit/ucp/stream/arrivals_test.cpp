@@ -67,8 +67,7 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a log
     CHECK(log.count("more of a stream than it may", ucs::log::level::warn) == 1);
     CHECK(stored(in) == sent);
     // Without this message, the peer's endpoint would wait for ever.
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(messages.size() == 2);
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(messages.back().type == wire::wireup_type::failed);
     CHECK(messages.back().peer_ep_or_number == raw_world::peer_ep);
 }
@@ -103,8 +102,7 @@ TEST_CASE("an endpoint with bytes is listed from its creation by the program unt
     raw_world in(settings{});
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     in.deliver(wire::wireup_type::request, other, 1);
-    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(replies.size() == 2);
+    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     in.deliver(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
     CHECK(shown(in).empty());
     const ucp_ep_h made = in.make_ep();

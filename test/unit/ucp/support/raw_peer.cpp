@@ -86,6 +86,10 @@ std::vector<std::byte> raw_peer::address() const {
     return ucp::address::pack(all, false);
 }
 
+void raw_peer::require_count(std::size_t received, std::size_t wanted) {
+    REQUIRE(received == wanted);
+}
+
 void raw_peer::reach(const ucp::worker& to) {
     const auto address = ucp::address::parse(std::span<const std::byte>(to.address(false)));
     REQUIRE(address);
@@ -144,8 +148,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
     const ucp::wire::wireup_header request{
         ucp::wire::wireup_type::request, {}, peer.uid(), worker->uid(), peer_ep, 0};
     deliver(ucp::wire::wireup, request, peer.address());
-    const auto replies = peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
-    REQUIRE(replies.size() == 1);
+    const auto replies = peer.received<ucp::wire::wireup_header>(ucp::wire::wireup, 1);
     REQUIRE(replies.front().type == ucp::wire::wireup_type::reply);
     REQUIRE(replies.front().peer_ep_or_number == peer_ep);
     ep_id_ = replies.front().ep;

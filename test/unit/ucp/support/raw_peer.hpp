@@ -69,6 +69,13 @@ public:
                 each = unmasked(each);
         return list;
     }
+    // Likewise, and requires that there are so many.
+    template<class Header>
+    [[nodiscard]] std::vector<Header> received(uct::am_id id, std::size_t wanted) const {
+        std::vector<Header> list = received<Header>(id);
+        require_count(list.size(), wanted);
+        return list;
+    }
     template<class Header>
     [[nodiscard]] std::vector<Header> received_as_they_are(uct::am_id id) const {
         std::vector<Header> list;
@@ -84,6 +91,8 @@ public:
     }
 
 private:
+    static void require_count(std::size_t received, std::size_t wanted);
+
     struct slot {
         raw_peer* self;
         uct::am_id id;

@@ -23,8 +23,7 @@ TEST_CASE("an acknowledgement that names a rendezvous send is rejected, and the 
     completion_record sent;
     in.send_sync(data, sent);
     in.settle();
-    const auto rts = in.peer.received<wire::rts_header>(wire::rndv_rts);
-    REQUIRE(rts.size() == 1);
+    const auto rts = in.peer.received<wire::rts_header>(wire::rndv_rts, 1);
     const test::log_capture log;
     in.deliver(wire::eager_ack, wire::ack_header{rts[0].request, UCS_OK});
     CHECK(log.count("does not wait for one", ucs::log::level::warn) == 1);
@@ -40,8 +39,7 @@ TEST_CASE("a synchronous send ends with the status of its acknowledgement") {
     completion_record sent;
     in.send_sync(data, sent);
     in.settle();
-    const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
-    REQUIRE(first.size() == 1);
+    const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first, 1);
     CHECK(sent.times == 0);
     in.deliver(wire::eager_ack, wire::ack_header{first[0].ack, UCS_ERR_CONNECTION_RESET});
     CHECK(sent.times == 1);
@@ -58,8 +56,7 @@ TEST_CASE(
     REQUIRE(slot_of<ucp::tag_matcher>(*in.worker).unexpected_count() == 1);
     in.close_by_force();
     in.settle();
-    const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
-    REQUIRE(replies.size() == 1);
+    const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack, 1);
     CHECK(replies[0].request == 5);
     CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).unexpected_count() == 0);
@@ -80,11 +77,9 @@ TEST_CASE(
     in.deliver(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 1);
     CHECK(slot_of<ucp::assembler>(*in.worker).count() == 0);
-    const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack);
-    REQUIRE(replies.size() == 1);
+    const auto replies = in.peer.received<wire::ack_header>(wire::eager_ack, 1);
     CHECK(replies[0].status == UCS_ERR_CONNECTION_RESET);
-    const auto refused = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(refused.size() == 1);
+    const auto refused = in.peer.received<wire::ats_header>(wire::rndv_ats, 1);
     CHECK(refused[0].request == 6);
     CHECK(refused[0].status == UCS_ERR_CONNECTION_RESET);
     in.deliver(wire::eager_only, wire::eager_only_header{1}, std::vector<std::byte>(3));
@@ -97,8 +92,7 @@ TEST_CASE("request ids are unpredictable, so that another peer cannot use them")
     for (completion_record& each : sent)
         in.send_sync(std::vector<std::byte>(8), each);
     in.settle();
-    const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
-    REQUIRE(first.size() == 3);
+    const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first, 3);
     CHECK(first[1].ack - first[0].ack != first[2].ack - first[1].ack);
     CHECK(first[1].ack >> 24 != first[0].ack >> 24);
     // Numbers close to a known id.

@@ -327,8 +327,7 @@ TEST_CASE("a receive that finds no message requests more from the stopped sender
     CHECK(count_of(in, wire::rndv_more) == 0);
     const bool masked = GENERATE(false, true);
     CHECK(UCS_PTR_IS_PTR(masked ? post(in, 4, 4) : post(in, 7, ~ucp_tag_t{0})));
-    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);
-    REQUIRE(more_requests.size() == 1);
+    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more, 1);
     CHECK(more_requests[0].ep == raw_world::peer_ep);
     CHECK(more_requests[0].stopped == 9);
     CHECK(UCS_PTR_IS_PTR(post(in, 8, ~ucp_tag_t{0})));
@@ -386,8 +385,7 @@ TEST_CASE("a request for more waits for room on its lane, and then names the new
     peer.deferred().on_peer_defers(raw_world::peer_ep, 10);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 8, ~ucp_tag_t{0})));
     in.settle();
-    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more);
-    REQUIRE(more_requests.size() == 1);
+    const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more, 1);
     CHECK(more_requests[0].stopped == 10);
 }
 

@@ -108,8 +108,7 @@ TEST_CASE("an empty rendezvous message is received without any data") {
     in.settle();
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).memory().rts_count() == 0);
     CHECK(slot_of<ucp::tag_matcher>(*in.worker).expected_count() == 0);
-    const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats);
-    REQUIRE(replies.size() == 1);
+    const auto replies = in.peer.received<wire::ats_header>(wire::rndv_ats, 1);
     CHECK(replies[0].request == 9);
     CHECK(replies[0].status == UCS_OK);
     CHECK(count_of(in, wire::rndv_rtr) == 0);
@@ -200,8 +199,7 @@ TEST_CASE("a worker without credits says so when it connects, and grants credits
     fill(in);
     REQUIRE(!slot_of<ucp::tag_matcher>(*in.worker).memory().can_grant());
     in.deliver(wireup_type::request, 88, 1);
-    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(replies.size() == 2);
+    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(static_cast<unsigned>(replies[0].type) == static_cast<unsigned>(wireup_type::reply));
     CHECK(static_cast<unsigned>(replies[1].type) ==
           (static_cast<unsigned>(wireup_type::reply) | wire::no_credits));

@@ -1,7 +1,6 @@
 // Tests of messages between a side that has given up paired lanes and a side that still has them,
 // or that has made paired lanes unknown to the other.
 #include <algorithm>
-#include <array>
 #include <catch2/catch.hpp>
 
 #include "test/support/identities.hpp"
@@ -441,8 +440,7 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
                   wireup_header{type::request, {}, newcomer.uid(), in.worker->uid(), 5, 0},
                   newcomer.address());
     in.settle();
-    const auto answers = newcomer.received<wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 1);
+    const auto answers = newcomer.received<wireup_header>(wire::wireup, 1);
     CHECK(answers[0].type == type::reply);
     // Joined lanes notify the peer by themselves.
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));

@@ -19,8 +19,7 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
     // ever.
     raw_world in({});
     in.deliver(wire::wireup_type::reply, 55, in.ep_id() + 99);
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].peer_ep_or_number == 55);
 }
@@ -28,8 +27,7 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
 TEST_CASE("an endpoint that the peer's request made ends when the peer refuses the reply") {
     raw_world in({});
     in.deliver(wire::wireup_type::request, 88, 1);
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     REQUIRE(in.worker->endpoints().size() == 2);
     in.deliver(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
                                                  {},
@@ -50,8 +48,7 @@ TEST_CASE(
     in.deliver(wire::wireup,
                wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), asked, 66, 1},
                in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == asked);
     CHECK(answers[1].peer_ep_or_number == 66);
@@ -119,8 +116,7 @@ TEST_CASE("a connection message lost for lack of memory fails the peer's endpoin
     raw_world in({});
     in.ep().remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(messages.size() == 2);
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(messages.back().type == wire::wireup_type::failed);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
 }
@@ -134,8 +130,7 @@ TEST_CASE(
     in.settle();
     remote.fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(messages.size() == 3);
+    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 3);
     CHECK(messages[1].type == wire::wireup_type::close);
     CHECK(messages[2].type == wire::wireup_type::failed);
     CHECK(in.worker->endpoints().size() == 0);
@@ -151,8 +146,7 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
     in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::close));
     SECTION("until there is room") {
         in.settle();
-        const auto messages = in.peer.received<wire::wireup_header>(wire::wireup);
-        REQUIRE(messages.size() == 2);
+        const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
         CHECK(messages.back().type == wire::wireup_type::close);
     }
     SECTION("or until the lane goes") {
@@ -274,8 +268,7 @@ TEST_CASE("an unexpected pair reply is refused") {
     const std::byte connection[] = {std::byte{1}, std::byte{2}};
     const ucp::wireup::pair_reply reply{{connection, 0}};
     in.deliver(wire::wireup_type::paired, 4711, 0, ucp::wireup::pack(reply));
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
-    REQUIRE(answers.size() == 2);
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
     CHECK(answers[1].type == wire::wireup_type::unpaired);
     CHECK(answers[1].ep == 4711);
 }

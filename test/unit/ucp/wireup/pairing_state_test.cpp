@@ -3,10 +3,8 @@
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <deque>
 #include <set>
-#include <tuple>
 
 using namespace ucp::wireup;
 

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <list>
-#include <map>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
