@@ -33,9 +33,7 @@ process::process(simulation& all, std::size_t number, std::shared_ptr<ucp::conte
       context_(std::move(from)),
       left_(all.plan.actions),
       callbacks_send_(all.dice.chance(0.5) ? 0.2 : 0) {
-    ucp::worker_params params;
-    params.name = fmt::format("w{}", number);
-    params.client_id = number + 1;
+    ucp::worker_params params{.name = fmt::format("w{}", number), .client_id = number + 1};
     worker_ = std::move(*ucp::worker::create(*context_, params));
     address_ = worker_->address(false);
     uid_ = worker_->uid();

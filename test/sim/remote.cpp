@@ -1,5 +1,4 @@
 // Operations of the program on memory of its peers.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

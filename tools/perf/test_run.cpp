@@ -1,7 +1,5 @@
 #include "tools/perf/test_run.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"

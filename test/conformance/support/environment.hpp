@@ -15,7 +15,9 @@ public:
 
     [[nodiscard]] virtual const uct::component& transport() const = 0;
     [[nodiscard]] virtual uct::resource where() const = 0;
-    [[nodiscard]] virtual ucs::config::source config() const;
+    [[nodiscard]] virtual ucs::config::source config() const {
+        return ucs::config::source::empty();
+    }
 
     // Workers reach only themselves, so sender and receiver are one interface.
     [[nodiscard]] virtual bool reaches_only_itself() const { return false; }
