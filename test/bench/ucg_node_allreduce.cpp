@@ -6,7 +6,6 @@
 //
 // The names are those of read_options() below, for example: ranks=4 smallest=4096 segment=65536
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

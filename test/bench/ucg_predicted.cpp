@@ -4,7 +4,6 @@
 //
 //   ucg_predicted [rounds]
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

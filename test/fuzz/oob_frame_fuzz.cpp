@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "test/fuzz/silence.hpp"
 #include "ucg/oob/tcp_leaf.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "uct/sm/posix/ring_reader.hpp"
 #include "uct/sm/posix/ring_writer.hpp"

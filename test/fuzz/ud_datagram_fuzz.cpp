@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "uct/ib/ud/base/assembly.hpp"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "tools/common/failure.hpp"
 #include "tools/info/pages.hpp"

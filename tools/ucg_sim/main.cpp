@@ -18,8 +18,7 @@
 namespace {
 
 using namespace tools::ucg_sim;
-using ucg::schedule::algorithm;
-using ucg::schedule::collective;
+using namespace ucg::schedule;
 
 struct named_route {
     std::string_view name;

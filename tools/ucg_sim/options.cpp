@@ -13,9 +13,7 @@
 namespace tools::ucg_sim {
 namespace {
 
-using ucg::schedule::collective;
-using ucg::schedule::collective_count;
-using ucg::schedule::rank_t;
+using namespace ucg::schedule;
 
 constexpr rank_t max_ranks = 16384;
 constexpr rank_t max_exchanging = 2048;  // each rank has tables with an entry for each rank

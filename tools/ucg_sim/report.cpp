@@ -7,8 +7,7 @@
 namespace tools::ucg_sim {
 namespace {
 
-using ucg::sim::link_parameters;
-using ucg::sim::path;
+using namespace ucg::sim;
 
 constexpr double per_microsecond = 1e6;
 

@@ -241,8 +241,7 @@ std::string ports_text(std::span<const ucg::sim::traffic> nodes) {
 
 namespace {
 
-using ucg::sim::trace_kind;
-using ucg::sim::trace_step;
+using namespace ucg::sim;
 using steps = std::span<const trace_step>;
 
 constexpr std::size_t longest_pattern = 4;

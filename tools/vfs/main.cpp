@@ -1,10 +1,8 @@
 // ucx_vfs: shows the objects of running processes as files.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>

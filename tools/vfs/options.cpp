@@ -1,7 +1,5 @@
 #include "tools/vfs/options.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/common/failure.hpp"
 
 namespace tools::vfs {

@@ -1,6 +1,5 @@
 /* The server: replies to each client continuously until the client ends, and closes. */
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <thread>
 
 #include "test/adversary/faulty_peer/program.hpp"
 #include "ucp/capi/handles.hpp"

@@ -1,6 +1,5 @@
 // Missing and impossible arguments give a status and a log line, and never a crash.
 #include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/integration/api/world.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <new>
 #include <sstream>
 
 #include "test/integration/api/world.hpp"

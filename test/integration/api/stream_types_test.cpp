@@ -1,7 +1,6 @@
 // Tests streams whose elements have a generic datatype, which callbacks of the program pack and
 // unpack.
 #include <algorithm>
-#include <cstring>
 
 #include "test/integration/api/streams.hpp"
 

@@ -1,7 +1,6 @@
 // Every pair of datatypes, with every protocol.
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <memory>
 
 #include "test/integration/api/world.hpp"
 

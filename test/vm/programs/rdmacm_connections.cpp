@@ -3,14 +3,12 @@
 
 #include <catch2/catch.hpp>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "ucs/time/clock.hpp"
 #include "uct/ib/rdmacm/listener.hpp"
 
-using uct::rdmacm::connection;
-using uct::rdmacm::listener;
+using namespace uct::rdmacm;
 
 namespace {
 

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <thread>

@@ -6,8 +6,7 @@
 #include <random>
 #include <vector>
 
-using uct::ib::completion_credits;
-using uct::ib::send_credits;
+using namespace uct::ib;
 
 TEST_CASE("a send queue reserves one entry for its last request") {
     send_credits queue(4, 64);

@@ -4,8 +4,7 @@
 #include <map>
 
 using namespace uct::ib;
-using ucs::net::ip_address;
-using ucs::net::route;
+using namespace ucs::net;
 
 namespace {
 

@@ -7,11 +7,7 @@
 
 namespace {
 
-using sim_fixture::bytes;
-using sim_fixture::counting_completion;
-using sim_fixture::give_up_time;
-using sim_fixture::network;
-using sim_fixture::worker;
+using namespace sim_fixture;
 using uct::memory_access;
 using uct::sim::parameters;
 

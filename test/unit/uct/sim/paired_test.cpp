@@ -7,18 +7,8 @@
 
 namespace {
 
-using sim_fixture::counting_completion;
-using sim_fixture::worker;
-using uct::sim::fabric;
-using uct::sim::paired_component;
-using uct::sim::parameters;
-
-using sim_fixture::bytes;
-using sim_fixture::connection_of;
-using sim_fixture::give_up_time;
-using sim_fixture::network;
-using sim_fixture::numbers;
-using sim_fixture::send;
+using namespace sim_fixture;
+using namespace uct::sim;
 
 struct waiting : uct::pending_request {
     explicit waiting(uct::ep& e)

@@ -12,10 +12,8 @@
 
 namespace {
 
-using sim_fixture::counting_completion;
-using sim_fixture::worker;
-using uct::sim::fabric;
-using uct::sim::parameters;
+using namespace sim_fixture;
+using namespace uct::sim;
 
 parameters rough() {
     parameters network;

@@ -1,6 +1,5 @@
 #include "tools/perf/net/control.hpp"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 

@@ -3,8 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace uct::ud;
-using ucs::time::microsecond;
-using ucs::time::millisecond;
+using namespace ucs::time;
 
 namespace {
 

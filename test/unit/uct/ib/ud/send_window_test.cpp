@@ -4,8 +4,7 @@
 #include <vector>
 
 using namespace uct::ud;
-using ucs::time::millisecond;
-using ucs::time::nanoseconds;
+using namespace ucs::time;
 
 namespace {
 

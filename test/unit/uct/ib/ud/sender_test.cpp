@@ -12,9 +12,7 @@
 #include "uct/ib/ud/base/receive_window.hpp"
 
 using namespace uct::ud;
-using ucs::time::microsecond;
-using ucs::time::millisecond;
-using ucs::time::nanoseconds;
+using namespace ucs::time;
 
 namespace {
 
