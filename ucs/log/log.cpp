@@ -1,16 +1,21 @@
 #include "ucs/log/log.hpp"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstddef>
+#include <iterator>
 #include <mutex>
 #include <new>
 
-#include "ucs/log/format.hpp"
 #include "ucs/log/level.hpp"
 #include "ucs/log/output.hpp"
+#include "ucs/log/printable.hpp"
 #include "ucs/log/repeats.hpp"
 #include "ucs/log/settings.hpp"
+#include "ucs/sys/process.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucs::log {
 namespace {
@@ -68,6 +73,25 @@ ucs_status_t apply(const settings& new_settings) {
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;
+}
+
+// Appends "[seconds.microseconds] [host:pid:tid] component LEVEL text\n", one such line for each
+// line of `text`. append_printable writes the text, because part of it may come from a peer.
+void format_lines(fmt::memory_buffer& into, const component& source, level severity,
+                  std::string_view text) {
+    const time::nanoseconds wall = time::since_epoch();
+    const auto thread = static_cast<long>(::syscall(SYS_gettid));
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
+    do {
+        const std::size_t end = text.find('\n');
+        fmt::format_to(std::back_inserter(into), "[{}.{:06}] [{}:{}:{}] {:<12} {:<5} ",
+                       wall / 1'000'000'000, wall / 1000 % 1'000'000, sys::host_name(), ::getpid(),
+                       thread, source.name(), level_name(severity));
+        append_printable(into, text.substr(0, end));
+        into.push_back('\n');
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    } while (!text.empty());
 }
 
 // The first message configures logging. Reading the configuration may log in turn: those

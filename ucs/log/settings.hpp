@@ -11,7 +11,7 @@
 
 namespace ucs::log {
 
-// The values of the options UCX_LOG_* (ucs/settings/log_options.hpp).
+// The values of the options UCX_LOG_* (ucs/settings/general_tables.cpp).
 struct settings {
     std::string levels = "warn";  // the text of a level_map
     std::string file;

@@ -14,6 +14,9 @@
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/net/socket.hpp"
+#include "ucs/random/random_bytes.hpp"
+#include "ucs/random/seeded.hpp"
+#include "ucs/sys/process.hpp"
 
 namespace ucs::net {
 
@@ -143,6 +146,10 @@ bool kernel_routes::has_carrier(const std::string& interface) const noexcept {
     if (::ioctl(netlink_.get(), SIOCGIFFLAGS, &query) != 0)
         return true;  // the connection attempt will tell
     return (query.ifr_flags & IFF_RUNNING) != 0;
+}
+
+std::uint64_t network_identity() noexcept {
+    return sys::mix(sys::host_id() ^ sys::mix(sys::net_namespace()));
 }
 
 }  // namespace ucs::net

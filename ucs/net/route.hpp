@@ -1,6 +1,7 @@
 // The interface for route look-ups: how the kernel would send a packet to an address.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ucs/net/ip_address.hpp"
@@ -42,5 +43,10 @@ private:
     unique_fd netlink_;
     std::uint32_t sequence_ = 0;
 };
+
+// Returns the same number in all processes of one boot of one host and one network namespace, and
+// almost surely a different number elsewhere. It distinguishes 127.0.0.1 (or a bridge address that
+// every host has) of this stack from the same address of another stack. Any thread.
+[[nodiscard]] std::uint64_t network_identity() noexcept;
 
 }  // namespace ucs::net

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "ucs/async/listener_watch.hpp"
 #include "ucs/config/source.hpp"

@@ -1,8 +1,7 @@
-#include "uct/self/ep.hpp"
-
 #include <cstring>
 
 #include "ucs/memory/small_copy.hpp"
+#include "uct/self/iface.hpp"
 
 namespace uct {
 

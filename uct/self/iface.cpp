@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "uct/base/implemented_ops.hpp"
-#include "uct/self/ep.hpp"
 
 namespace uct {
 

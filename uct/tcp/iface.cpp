@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/network_identity.hpp"
+#include "ucs/net/route.hpp"
 #include "ucs/security/job_key.hpp"
 #include "uct/base/implemented_ops.hpp"
 

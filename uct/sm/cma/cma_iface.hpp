@@ -1,11 +1,26 @@
 // Interface of the cma transport: offers this process's memory to peers.
 #pragma once
 
+#include "ucs/config/option.hpp"
+#include "ucs/config/source.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/sm/base/host.hpp"
-#include "uct/sm/cma/config.hpp"
 
 namespace uct::cma {
+
+// The values of UCX_CMA_*. Plain value, read once per interface.
+struct config {
+    static constexpr std::size_t default_segment = std::size_t{1} << 20;
+    static constexpr double default_bandwidth = 11.0 * (std::size_t{1} << 30);
+
+    ucs::config::memunits seg_size;
+    bool allow_peers = false;
+    ucs::config::duration latency;
+    ucs::config::rate bandwidth;
+    ucs::config::duration overhead;
+
+    [[nodiscard]] static const ucs::config::table& options();
+};
 
 // It only gives access to remote memory: nothing is received or polled. Its address holds a random
 // cookie by which peers make sure that they access the right process. Owned by the worker, owner

@@ -6,7 +6,7 @@
 //   2  u8   prefix length of the IPv4 network
 //   3  u8   prefix length of the IPv6 network
 //   4  u64  interface id: the first 8 bytes of the interface's public key, never 0
-//   12 u64  identity of the network namespace (see ucs/net/network_identity.hpp)
+//   12 u64  identity of the network namespace (see ucs/net/route.hpp)
 //   20      16 bytes secret of the interface, see ucs::security::worker_secret
 //   36 u16  port, 4 bytes IPv4 address   (when flag 1)
 //      u16  port, 16 bytes IPv6 address  (when flag 2)

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "test/support/uct_side.hpp"
-#include "ucs/net/network_identity.hpp"
+#include "ucs/net/route.hpp"
 #include "uct/base/builtin.hpp"
 #include "uct/tcp/setup/address.hpp"
 #include "uct/tcp/setup/handshake.hpp"

@@ -1,8 +1,8 @@
-#include "uct/ib/ud/verbs/ep.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "uct/ib/ud/verbs/iface.hpp"
 
 namespace uct::ud {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "uct/base/implemented_ops.hpp"
-#include "uct/ib/ud/verbs/ep.hpp"
 
 namespace uct::ud {
 namespace {
