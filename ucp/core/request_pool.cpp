@@ -1,9 +1,9 @@
 #include "ucp/core/request_pool.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "ucp/log/log.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp {
 
@@ -39,10 +39,11 @@ request_pool::~request_pool() {
 }
 
 bool request_pool::grow() noexcept {
-    try {
+    const bool grown = ucs::allocated([this] {
         chunks_.push_back(
             std::make_unique_for_overwrite<std::byte[]>(per_chunk_ * stride_ + alignment));
-    } catch (const std::bad_alloc&) {
+    });
+    if (!grown) {
         shortages_.error(core_log, "out of memory: no request for an operation");
         return false;
     }
@@ -59,9 +60,7 @@ bool request_pool::grow() noexcept {
 request* request_pool::take_for_program() noexcept {
     request* fresh = get();
     if (fresh == nullptr) return nullptr;
-    try {
-        program_requests_.insert(fresh);
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { program_requests_.insert(fresh); })) {
         ucs::log::error(core_log, "out of memory: no request for the user");
         put(*fresh);
         return nullptr;

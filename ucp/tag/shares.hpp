@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <unordered_map>
+
+#include "ucs/type/allocated.hpp"
 
 namespace ucp {
 
@@ -20,12 +21,7 @@ public:
 
     // Returns false if there is no memory; nothing is counted then.
     [[nodiscard]] bool add(std::uint64_t connection, std::size_t bytes) noexcept {
-        try {
-            bytes_[connection] += bytes;
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
-        return true;
+        return ucs::allocated([&] { bytes_[connection] += bytes; });
     }
     // Does nothing for a connection that was forgotten meanwhile.
     void take_back(std::uint64_t connection, std::size_t bytes) noexcept {

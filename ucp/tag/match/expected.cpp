@@ -1,6 +1,6 @@
 #include "ucp/tag/match/expected.hpp"
 
-#include <new>
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::tag {
 
@@ -25,13 +25,9 @@ bool expected_queue::select(std::uint64_t mask) noexcept {
         if (candidate.empty() && unused == nullptr) unused = &candidate;
     }
     if (unused == nullptr) {
-        if (used_ == resident + more_.size()) {
-            try {
-                more_.push_back(std::make_unique<table>());
-            } catch (const std::bad_alloc&) {
-                return false;
-            }
-        }
+        if (used_ == resident + more_.size() &&
+            !ucs::allocated([this] { more_.push_back(std::make_unique<table>()); }))
+            return false;
         unused = &at(used_++);
     }
     unused->set_mask(mask);

@@ -1,20 +1,17 @@
 #include "ucp/tag/match/mask_indexes.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "ucp/tag/match/unexpected.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::tag {
 
 bool mask_index::refill() noexcept {
     // Block sizes double, so that the number of blocks stays small for any length of the queue.
     const std::size_t count = std::size_t{64} << std::min<std::size_t>(blocks_.size(), 10);
-    try {
-        blocks_.push_back(std::make_unique<mask_node[]>(count));
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { blocks_.push_back(std::make_unique<mask_node[]>(count)); }))
         return false;
-    }
     for (std::size_t i = 0; i < count; ++i) {
         mask_node& node = blocks_.back()[i];
         node.owner = this;
