@@ -3,8 +3,11 @@
 
 #include <ucg/api/ucg.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 namespace test {
@@ -13,7 +16,13 @@ namespace test {
 // contributions and to let ranks die.
 class board {
 public:
-    explicit board(std::uint32_t size);
+    explicit board(std::uint32_t size) : seats_(size), members_(size) {
+        for (std::uint32_t rank = 0; rank < size; ++rank) {
+            seats_[rank] = {this, rank};
+            members_[rank] = {sizeof(ucg_oob_t), rank,    size,    allgather, test,     release,
+                              &seats_[rank],     publish, look_up, withdraw,  progress, 0};
+        }
+    }
     virtual ~board() = default;
     board(const board&) = delete;
     board& operator=(const board&) = delete;
@@ -40,7 +49,15 @@ protected:
     [[nodiscard]] virtual bool is_dead(std::uint32_t) const { return false; }
     // Ranks cannot publish addresses, and a canceled round, or blocks of different lengths, end the
     // exchange.
-    void be_strict();
+    void be_strict() {
+        strict_ = true;
+        for (ucg_oob_t& each : members_) {
+            each.publish = nullptr;
+            each.lookup = nullptr;
+            each.withdraw = nullptr;
+            each.progress = nullptr;
+        }
+    }
 
 private:
     struct seat {
@@ -59,16 +76,84 @@ private:
         std::vector<std::byte> data;
     };
     static ucs_status_t allgather(void* arg, const void* send, void* recv, std::size_t bytes,
-                                  void** request);
-    static ucs_status_t test(void* arg, void* request);
-    ucs_status_t test_round(seat& self);
-    static void release(void* arg, void* request);
+                                  void** request) {
+        seat& self = *static_cast<seat*>(arg);
+        board& owner = *self.owner;
+        if (self.failure != UCS_OK) return self.failure;
+        const std::size_t round = self.rounds++;
+        if (owner.rounds_.size() <= round) owner.rounds_.resize(round + 1);
+        owner.rounds_[round].resize(owner.seats_.size());
+        const auto* const first = static_cast<const std::byte*>(send);
+        if (!self.silent)
+            owner.rounds_[round][self.rank] = {true, owner.next_arrival(), {first, first + bytes}};
+        self.recv = recv;
+        self.bytes = bytes;
+        *request = arg;
+        return UCS_OK;
+    }
+    static ucs_status_t test(void* arg, void*) {
+        seat& self = *static_cast<seat*>(arg);
+        return self.owner->test_round(self);
+    }
+    ucs_status_t test_round(seat& self) {
+        if (self.recv == nullptr) return self.failure;  // the round has ended before
+        const std::vector<contribution>& all = rounds_[self.rounds - 1];
+        for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+            const contribution& each = all[rank];
+            if (each.is_posted && now() >= each.visible_at &&
+                (strict_ || each.data.size() == self.bytes))
+                continue;
+            if (each.is_posted || !is_dead(rank)) return UCS_INPROGRESS;
+            self.recv = nullptr;
+            return self.failure = UCS_ERR_CONNECTION_RESET;
+        }
+        auto* into = static_cast<std::byte*>(std::exchange(self.recv, nullptr));
+        for (const contribution& each : all) {
+            if (each.data.size() != self.bytes) return self.failure = UCS_ERR_INVALID_PARAM;
+            into = std::ranges::copy(each.data, into).out;
+        }
+        return UCS_OK;
+    }
+    static void release(void* arg, void*) {
+        seat& self = *static_cast<seat*>(arg);
+        if (self.recv == nullptr) return;
+        std::memset(self.recv, 0, self.owner->seats_.size() * self.bytes);
+        self.recv = nullptr;
+        if (self.owner->strict_) self.failure = UCS_ERR_CANCELED;
+    }
     static ucs_status_t publish(void* arg, const void* block, std::size_t bytes,
-                                std::uint64_t* number);
+                                std::uint64_t* number) {
+        seat& self = *static_cast<seat*>(arg);
+        board& owner = *self.owner;
+        *number = self.published++;
+        if (owner.published_.size() < self.published) owner.published_.resize(self.published);
+        auto& all = owner.published_[*number];
+        all.resize(owner.seats_.size());
+        const auto* const first = static_cast<const std::byte*>(block);
+        all[self.rank].assign(first, first + bytes);
+        ++owner.open_;
+        return UCS_OK;
+    }
     static ucs_status_t look_up(void* arg, std::uint64_t number, std::uint32_t rank, void* block,
-                                std::size_t* bytes);
-    static ucs_status_t withdraw(void* arg, std::uint64_t number);
-    static void progress(void* arg);
+                                std::size_t* bytes) {
+        board& owner = *static_cast<seat*>(arg)->owner;
+        if (owner.lost_) return UCS_ERR_CONNECTION_RESET;
+        if (owner.delay_ != 0 && ++owner.turns_ % (owner.delay_ + 1) != 0) return UCS_INPROGRESS;
+        const auto& found = owner.published_.at(number).at(rank);
+        if (found.empty()) return UCS_ERR_NO_ELEM;
+        if (found.size() > *bytes) return UCS_ERR_BUFFER_TOO_SMALL;
+        std::ranges::copy(found, static_cast<std::byte*>(block));
+        *bytes = found.size();
+        ++owner.answers_;
+        return UCS_OK;
+    }
+    static ucs_status_t withdraw(void* arg, std::uint64_t) {
+        board& owner = *static_cast<seat*>(arg)->owner;
+        if (owner.asking_) return UCS_INPROGRESS;
+        --owner.open_;
+        return UCS_OK;
+    }
+    static void progress(void*) {}
 
     std::vector<seat> seats_;
     std::vector<ucg_oob_t> members_;
