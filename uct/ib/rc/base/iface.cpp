@@ -9,6 +9,7 @@
 
 #include "ucs/config/source.hpp"
 #include "ucs/time/clock.hpp"
+#include "ucs/type/allocated.hpp"
 #include "uct/ib/base/device/port.hpp"
 #include "uct/ib/rc/base/ep.hpp"
 #include "uct/ib/rc/base/lingering_load.hpp"
@@ -391,18 +392,16 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     const bool in_use = left->ops.hold_memory();
     if (!in_use) left->ops.cancel_flushes(left->error());
     if (!in_use && left->connected()) {
-        try {
-            lingering_.push_back(std::move(left));
+        if (ucs::allocated([&] { lingering_.push_back(std::move(left)); })) {
             lingering_.back()->wants_goodbye = true;
             lingering_.back()->left_at = ucs::time::now();
             queue_for_send(*lingering_.back());
             send_queued();
             limit_lingering();
             return;
-        } catch (const std::bad_alloc&) {
-            ucs::log::warn(ib_log, "{}: out of memory: messages of a closed endpoint are lost",
-                           where().device);
         }
+        ucs::log::warn(ib_log, "{}: out of memory: messages of a closed endpoint are lost",
+                       where().device);
     }
     forget(*left);
     std::unique_ptr<connection> last = std::move(left);
