@@ -67,7 +67,7 @@ public:
         const uct::component* const list[] = {&component_};
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
-        if (choice / 24 % 2 != 0) worker_->waiting().set_most(500);
+        if (choice / 24 % 2 != 0) worker_->limits().waiting().set_most(500);
         if (choice / 48 % 2 != 0) slot_of<ucp::am_receiver>(*worker_).arriving().set_most(50'000);
         shared_key_ = peer_keys().agree(worker_->identity().public_half());
         for (unsigned id = 0; id < 3; ++id)
@@ -252,7 +252,8 @@ private:
         const std::uint64_t uid = worker_->uid();
         ucp::wire::wireup_header reply{
             ucp::wire::wireup_type::reply, {}, peer_uid, uid, 42, ep_id()};
-        reply.proof = ucp::wireup::prove(*shared_key_, worker_->address(false), reply, {});
+        reply.proof =
+            ucp::wireup::prove(*shared_key_, worker_->identity().address(false), reply, {});
         hole().inject(ucp::wire::wireup, std::as_bytes(std::span(&reply, 1)));
     }
     [[nodiscard]] std::uint64_t ep_id() const { return ucp::capi::from(ep_).id(); }
@@ -581,7 +582,8 @@ private:
                 *shared_key_, uid, by_attempt ? header.ep : header.peer_ep_or_number);
             if (header.type == wireup_type::refuse)
                 header.peer_ep_or_number ^= ucp::wireup::make_ep_mask(*shared_key_, header.receipt);
-            header.proof = ucp::wireup::prove(*shared_key_, worker_->address(false), header, body);
+            header.proof =
+                ucp::wireup::prove(*shared_key_, worker_->identity().address(false), header, body);
         }
         std::memcpy(bytes.data(), &header, sizeof header);
         bytes.insert(bytes.end(), body.begin(), body.end());

@@ -7,6 +7,7 @@
 
 #include "test/sim/leftovers.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/vfs/text.hpp"
 #include "ucp/wireup/explain.hpp"
 
 namespace sim_test {
@@ -35,7 +36,7 @@ process::process(simulation& all, std::size_t number, std::shared_ptr<ucp::conte
       callbacks_send_(all.dice.chance(0.5) ? 0.2 : 0) {
     ucp::worker_params params{.name = fmt::format("w{}", number), .client_id = number + 1};
     worker_ = std::move(*ucp::worker::create(*context_, params));
-    address_ = worker_->address(false);
+    address_ = worker_->identity().address(false);
     uid_ = worker_->uid();
     install_handlers();
     register_memory();
@@ -68,7 +69,7 @@ unsigned process::turn() {
     receive_kept_messages();
     for (const auto& each : endpoints_)
         check_reads(*each);
-    if (all_.plan.sockets > 0 && all_.dice.chance(0.03)) worker_->look_everywhere();
+    if (all_.plan.sockets > 0 && all_.dice.chance(0.03)) worker_->schedule().look_everywhere();
     if (left_ > 0 && all_.dice.chance(0.2)) {
         --left_;
         act();
@@ -330,7 +331,7 @@ std::string process::leftovers() {
 
 std::string process::state_text() {
     if (worker_ == nullptr) return fmt::format("worker {} is gone\n", number_);
-    std::string text = worker_->info();
+    std::string text = ucp::worker_info(*worker_);
     text += fmt::format("# left: {}\n", leftovers());
     for (const auto& each : endpoints_) {
         text += fmt::format("# endpoint {} to worker {}: ", each->number, each->to);

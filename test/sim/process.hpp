@@ -91,7 +91,7 @@ public:
     void listen();
     // The next turn polls all descriptors.
     void look_everywhere() noexcept {
-        if (worker_ != nullptr) worker_->look_everywhere();
+        if (worker_ != nullptr) worker_->schedule().look_everywhere();
     }
 
 private:

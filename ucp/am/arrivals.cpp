@@ -85,25 +85,27 @@ void log_dropped(const char* description, wire::am_fields fields, std::uint64_t 
 
 // A peer can cause this error as often as it likes, so the log is throttled.
 void log_out_of_memory(worker& owner, wire::am_fields fields, std::uint64_t length) {
-    owner.rejected().error(proto_log,
-                           "out of memory: an active message of {} bytes for handler {} is lost",
-                           length, fields.id);
+    owner.log().rejected().error(
+        proto_log, "out of memory: an active message of {} bytes for handler {} is lost", length,
+        fields.id);
 }
 
 void log_over_limit(worker& owner, wire::am_fields fields, std::uint64_t length) {
-    owner.rejected().error(proto_log,
-                           "an active message of {} bytes for handler {} was dropped: its sender "
-                           "has begun more messages than there is memory for",
-                           length, fields.id);
+    owner.log().rejected().error(
+        proto_log,
+        "an active message of {} bytes for handler {} was dropped: its sender "
+        "has begun more messages than there is memory for",
+        length, fields.id);
 }
 
 }  // namespace
 
 void am_receiver::log_no_handler(wire::am_fields fields, std::size_t length) {
-    owner_.rejected().warn(proto_log,
-                           "an active message of {} bytes for id {} was dropped: no handler is set "
-                           "for it, see ucp_worker_set_am_recv_handler",
-                           length, fields.id);
+    owner_.log().rejected().warn(
+        proto_log,
+        "an active message of {} bytes for id {} was dropped: no handler is set "
+        "for it, see ucp_worker_set_am_recv_handler",
+        length, fields.id);
 }
 
 void am_receiver::on_only(const std::byte* data, std::size_t length) {
@@ -302,11 +304,12 @@ bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     ++searches_;
     largest_share_ = most == nullptr ? 0 : slot_of<peer_arriving>(*most).share.used();
     if (most == &sender || largest_share_ <= wanted) return false;
-    owner_.rejected().warn(proto_log,
-                           "worker {:x} has begun active messages of {} bytes and not finished "
-                           "them, which leaves no memory for those of worker {:x}; its endpoints "
-                           "fail",
-                           most->uid(), slot_of<peer_arriving>(*most).share.used(), sender.uid());
+    owner_.log().rejected().warn(
+        proto_log,
+        "worker {:x} has begun active messages of {} bytes and not finished "
+        "them, which leaves no memory for those of worker {:x}; its endpoints "
+        "fail",
+        most->uid(), slot_of<peer_arriving>(*most).share.used(), sender.uid());
     most->fail_for_limit();
     return arriving_.has_room_for(bytes);
 }

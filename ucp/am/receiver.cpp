@@ -17,8 +17,8 @@ am_receiver::am_receiver(worker& owner) noexcept
 void am_receiver::limit_headers() noexcept {
     bool by_keys = false;
     std::size_t longest = wire::am_longest_header + wire::am_longest_extra;
-    for (std::size_t i = 0; i < owner_.interface_count(); ++i) {
-        const uct::iface* const each = owner_.interface(i);
+    for (std::size_t i = 0; i < owner_.interfaces().size(); ++i) {
+        const uct::iface* const each = owner_.interfaces().at(i);
         if (each == nullptr) continue;
         by_keys = by_keys || each->attr().keyed;
         if (each->attr().ops.has(uct::op::am_bcopy))

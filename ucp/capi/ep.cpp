@@ -73,7 +73,7 @@ ucs::result<ep*> make(worker& owner, const ucp_ep_params_t& params) {
 ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {
     auto made = make(owner, params);
     if (!made) {
-        owner.count(activity::ep_creation_failures);
+        owner.log().count(activity::ep_creation_failures);
         return made.status();
     }
     *ep_p = handle(**made);
@@ -95,13 +95,13 @@ ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) 
         // This comes before any callback, because a callback may ask for an endpoint to the same
         // peer.
         if (close_after) endpoint.close_flushed();
-        endpoint.owner().complete_in_order(*waiting, status);
+        endpoint.owner().postponed().complete_in_order(*waiting, status);
     }
     return end_call(*waiting, params);
 }
 
 ucs_status_ptr_t close(ep& endpoint, const operation& params) {
-    endpoint.owner().count(activity::ep_closures);
+    endpoint.owner().log().count(activity::ep_closures);
     if ((params.flags() & UCP_EP_CLOSE_FLAG_FORCE) != 0) {
         endpoint.close_forced();
         return nullptr;

@@ -12,6 +12,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/flush.hpp"
 #include "ucp/rma/rma.hpp"
+#include "ucp/vfs/text.hpp"
 #include "ucp/wakeup/wait.hpp"
 #include "ucs/arch/fence.hpp"
 #include "ucs/sys/process.hpp"
@@ -72,7 +73,7 @@ ucs_status_t create(const context& context, worker_params params, ucp_worker_h* 
 // Copies the address; ucp_worker_release_address frees the copy.
 ucs_status_t copy_address(const worker& object, bool net_only, ucp_address_t** address_p,
                           std::size_t* length_p) {
-    const auto& packed = object.address(net_only);
+    const auto& packed = object.identity().address(net_only);
     void* copy = std::malloc(packed.size());
     if (copy == nullptr) {
         ucs::log::error(core_log, "out of memory: no copy of a worker's address");
@@ -89,7 +90,7 @@ unsigned progress_locked(worker& object) {
     const worker_guard guard(object.lock());
     const unsigned events =
         ucs::boundary(core_log, "ucp_worker_progress", [&] { return object.progress(); });
-    if (events > 0) object.wake_sleepers();
+    if (events > 0) object.schedule().note_work();
     return events;
 }
 
@@ -106,7 +107,7 @@ ucs_status_ptr_t flush(worker& owner, const operation& params) {
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*group, params);
     const ucs_status_t status = start_flush(owner, *group);
-    if (status != UCS_INPROGRESS) owner.complete_in_order(*group, status);
+    if (status != UCS_INPROGRESS) owner.postponed().complete_in_order(*group, status);
     return end_call(*group, params);
 }
 
@@ -151,7 +152,7 @@ void ucp_worker_print_info(ucp_worker_h handle, FILE* stream) {
     worker& object = from(handle);
     const worker_guard guard(object.lock());
     ucs::boundary(core_log, "ucp_worker_print_info",
-                  [&] { std::fputs(object.info().c_str(), stream); });
+                  [&] { std::fputs(worker_info(object).c_str(), stream); });
 }
 
 ucs_status_t ucp_worker_get_address(ucp_worker_h handle, ucp_address_t** address_p,

@@ -86,7 +86,7 @@ ucs_status_t status_of(ucs::security::handshake_failure failure) noexcept {
 ucs::result<ep*> use_if_started(ep& made, ucs_status_t started) {
     if (started != UCS_OK) {
         made.detach_user();
-        made.owner().destroy_later(made);
+        made.owner().postponed().destroy_later(made);
         return started;
     }
     made.handle(wireup::event::use);
@@ -220,7 +220,7 @@ bool ep_part::send_request() {
                                 .token = token(),
                                 .client_id = shows_client_id_ ? owner.params().client_id : 0,
                                 .shows_client_id = shows_client_id_,
-                                .address = owner.address(false)};
+                                .address = owner.identity().address(false)};
     std::vector<std::byte> message = request.pack();
     if (handshake_) {
         const auto proof = handshake_->output();
@@ -362,8 +362,8 @@ void ep_part::log_failure(std::string_view why) const noexcept {
     if (is_client()) {
         ucs::log::warn(wireup_log, "the connection to {} failed: {}", remote_.text(), why);
     } else {
-        manager_.owner().rejected().warn(wireup_log, "the connection from {} failed: {}",
-                                         remote_.text(), why);
+        manager_.owner().log().rejected().warn(wireup_log, "the connection from {} failed: {}",
+                                               remote_.text(), why);
     }
 }
 
@@ -375,7 +375,8 @@ void ep_part::take_input() noexcept {
             log_failure("it ended before it was established");
             return handle(event::end, UCS_ERR_CONNECTION_RESET);
         case channel::input::malformed:
-            manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), input_.why_not());
+            manager_.owner().log().rejected().warn(wireup_log, "{} {}", remote_.text(),
+                                                   input_.why_not());
             return handle(event::malformed, UCS_ERR_REJECTED);
         case channel::input::key_handshake:
         case channel::input::frame:
@@ -429,19 +430,21 @@ namespace {
 // have both that address and the uid.
 std::optional<ucs::security::public_key> claimed_identity(worker& owner, const conn_request& from) {
     const wire::request& request = from.request();
-    const auto address = address::parse(request.address, &owner.rejected());
+    const auto address = address::parse(request.address, &owner.log().rejected());
     if (!address) return std::nullopt;
     const auto packed =
         std::span<const std::byte>(request.address).first(*address::packed_length(request.address));
     if (wireup::is_false_own_address(owner, address->identity, packed)) {
-        owner.rejected().warn(wireup_log,
-                              "a client at {} came with this worker's own key and an address that "
-                              "is neither of its two: refused",
-                              from.from().text());
+        owner.log().rejected().warn(
+            wireup_log,
+            "a client at {} came with this worker's own key and an address that "
+            "is neither of its two: refused",
+            from.from().text());
         return std::nullopt;
     }
-    if (address->uid() == request.uid && owner.agree(address->identity)) return address->identity;
-    owner.rejected().warn(
+    if (address->uid() == request.uid && owner.identity().agree(address->identity))
+        return address->identity;
+    owner.log().rejected().warn(
         wireup_log, "a client at {} came as worker {:x} with the address of worker {:x}: refused",
         from.from().text(), request.uid, address->uid());
     return std::nullopt;

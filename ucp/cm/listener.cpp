@@ -130,7 +130,7 @@ listener::listener(manager& parent, const listener_params& params, listening_soc
       sockets_(std::move(open)),
       acceptor_(owner().events(),
                 {.log = wireup_log,
-                 .rejected = owner().rejected(),
+                 .rejected = owner().log().rejected(),
                  .name = sockets_.address.text(),
                  .limits = limits(parent.connect_timeout(), sockets_.rdma != nullptr,
                                   parent.job_key() != nullptr),
@@ -261,7 +261,7 @@ void listener::on_request(pending_client& client) {
     auto request = wire::parse_request(client.input.header(), client.input.body());
     const bool known = request && [&] {
         const auto address =
-            address::parse(std::span<const std::byte>(request->address), &owner().rejected());
+            address::parse(std::span<const std::byte>(request->address), &owner().log().rejected());
         return address.ok() && address->uid() == request->uid;
     }();
     if (!known) return reject(client, action::refuse, "sent a malformed request");
@@ -277,10 +277,11 @@ void listener::on_request(pending_client& client) {
 void listener::hold_clients() noexcept {
     acceptor_.hold(true);
     if (std::exchange(has_reported_backlog_, true)) return;
-    owner().rejected().warn(wireup_log,
-                            "{}: {} clients wait until the program handles their requests; further "
-                            "clients are not accepted until it does",
-                            sockets_.address.text(), offers_.size());
+    owner().log().rejected().warn(
+        wireup_log,
+        "{}: {} clients wait until the program handles their requests; further "
+        "clients are not accepted until it does",
+        sockets_.address.text(), offers_.size());
 }
 
 void listener::reject(pending_client& client, action todo, const char* why) noexcept {

@@ -94,7 +94,7 @@ void manager::drain(std::unique_ptr<channel> done) noexcept {
 void manager::note(task& todo) noexcept {
     if (todo.task_hook.is_linked()) return;
     tasks_.push_back(todo);
-    owner_.request_full_progress();
+    owner_.schedule().request_full_progress();
 }
 
 unsigned manager::dispatch() noexcept {
@@ -108,7 +108,7 @@ unsigned manager::dispatch() noexcept {
             ucs::log::error(wireup_log, "out of memory: a connection by socket address is lost");
         }
     }
-    if (!tasks_.empty()) owner_.request_full_progress();
+    if (!tasks_.empty()) owner_.schedule().request_full_progress();
     return count;
 }
 
@@ -120,10 +120,11 @@ ucs_status_t manager::add_accepted(accepted_client& fresh,
     if (accepted_.size() < accepted_limits.most_per_origin / 2) has_reported_accepted_ = false;
     while (auto* const surplus = accepted_.excess(now)) {
         if (!std::exchange(has_reported_accepted_, true)) {
-            owner_.rejected().warn(wireup_log,
-                                   "{} clients have not answered since they were accepted, the "
-                                   "last one from {}; the oldest ones are closed",
-                                   accepted_.size(), from.text());
+            owner_.log().rejected().warn(
+                wireup_log,
+                "{} clients have not answered since they were accepted, the "
+                "last one from {}; the oldest ones are closed",
+                accepted_.size(), from.text());
         }
         accepted_.remove(*surplus);
         static_cast<accepted_client*>(surplus)->on_displaced();

@@ -79,7 +79,7 @@ inline void allow_callbacks(request& busy) {
     busy.flags.clear(request_flags::starting);
     if (!busy.flags.has(request_flags::ended)) return;
     ep* via = busy.via;
-    busy.owner->complete_later(busy);
+    busy.owner->postponed().complete_later(busy);
     if (via != nullptr) via->operations().check_flushes();  // flushes complete after this request
 }
 

@@ -49,11 +49,11 @@ control_message::control_message(peer& to, const content& message,
       length_(message.header.size() + message.body.size()),
       sender_(message.sender) {
     to_.hold();
-    to_.owner().take(to_.owner().waiting(), to_.waiting_share, cost());
+    to_.owner().limits().take(to_.owner().limits().waiting(), to_.waiting_share, cost());
 }
 
 control_message::~control_message() {
-    to_.owner().waiting().give_back(to_.waiting_share, cost());
+    to_.owner().limits().waiting().give_back(to_.waiting_share, cost());
     to_.release();
 }
 

@@ -33,7 +33,7 @@ bool control_channel::lose(const control_message::content& message) noexcept {
                     "out of memory: a control message ({}) to worker {:x} is lost, its endpoints "
                     "fail",
                     name_of(message.id), to_.uid());
-    to_.owner().fail_later(to_);
+    to_.owner().postponed().fail_later(to_);
     return false;
 }
 

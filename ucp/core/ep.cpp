@@ -24,7 +24,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
     : number_(number), owner_(owner), remote_(&to), window_(&to.credits().window()) {
     id_ = owner.endpoints().add(*this);
     to.endpoints().attach(*this);
-    owner.count(activity::ep_creations);
+    owner.log().count(activity::ep_creations);
 }
 
 void ep::renew_id() noexcept {
@@ -131,7 +131,7 @@ void ep::handle(event input, ucs_status_t status) {
             wireup::send_failed(*this);
             break;
         case action::unexpected:
-            owner_.rejected().warn(
+            owner_.log().rejected().warn(
                 wireup_log,
                 "worker {:x} sent a connection message that does not fit: {} in state "
                 "{}; it was ignored",
@@ -148,7 +148,7 @@ void ep::handle(event input, ucs_status_t status) {
 
 void ep::destroy_if_over() noexcept {
     if (state_ == state::closed && !final_message_.pending_hook.is_linked())
-        owner_.destroy_later(*this);
+        owner_.postponed().destroy_later(*this);
 }
 
 void ep::send_final(wire::wireup_type type) noexcept {
@@ -175,8 +175,8 @@ void ep::drop_final_message(uct::pending_request& queued) noexcept {
 }
 
 void ep::enter(state next) noexcept {
-    owner_.note_connecting((next == state::requested ? 1 : 0) -
-                           (state_ == state::requested ? 1 : 0));
+    owner_.schedule().note_connecting((next == state::requested ? 1 : 0) -
+                                      (state_ == state::requested ? 1 : 0));
     state_ = next;
 }
 
@@ -312,7 +312,7 @@ void ep::peer_closed() {
 
 void ep::fail(ucs_status_t status, bool notify_peer) {
     failure_ = status;
-    owner_.count(activity::ep_failures);
+    owner_.log().count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
     remote_->credits().request_again(*this);

@@ -45,7 +45,7 @@ ucs_status_t start_flush(worker& owner, request& group) {
 void end_part(request& group, ucs_status_t status) {
     group_state& state = group.state.group;
     if (state.outcome == UCS_OK) state.outcome = status;
-    if (--state.left == 0) group.owner->complete_in_order(group, state.outcome);
+    if (--state.left == 0) group.owner->postponed().complete_in_order(group, state.outcome);
 }
 
 }  // namespace ucp

@@ -47,13 +47,13 @@ const char* name_of(uct::am_id id) noexcept {
 }
 
 void message_lost(worker& owner, wire::id id, std::size_t length, const char* reason) noexcept {
-    owner.rejected().error(proto_log, "{}: a message of {} bytes ({}) was dropped", reason, length,
-                           name_of(id));
+    owner.log().rejected().error(proto_log, "{}: a message of {} bytes ({}) was dropped", reason,
+                                 length, name_of(id));
 }
 
 void message_malformed(worker& owner, wire::id id, std::size_t length) noexcept {
-    owner.rejected().warn(proto_log, "a malformed message of {} bytes ({}) was dropped", length,
-                          name_of(id));
+    owner.log().rejected().warn(proto_log, "a malformed message of {} bytes ({}) was dropped",
+                                length, name_of(id));
 }
 
 }  // namespace ucp

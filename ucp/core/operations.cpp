@@ -91,7 +91,7 @@ void running_operations::end_flush(request& flush, ucs_status_t status) {
     ep& via = endpoint();
     const bool closes = flush.state.flush.close_after;
     request* const group = flush.state.flush.group;
-    via.owner().complete_in_order(flush, status);
+    via.owner().postponed().complete_in_order(flush, status);
     if (group != nullptr) end_part(*group, status);
     if (closes) {
         closes_after_flush_ = false;

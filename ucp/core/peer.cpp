@@ -6,7 +6,7 @@ namespace ucp {
 
 peer::peer(worker& owner, const ucs::security::public_key& key, peer_identity::source from,
            std::vector<std::byte> packed_address)
-    : uninvited(owner.uninvited(), *this),
+    : uninvited(owner.limits().uninvited(), *this),
       owner_(owner),
       identity_(owner, key, from, std::move(packed_address)) {}
 
@@ -20,7 +20,7 @@ void peer::end() noexcept {
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
     control_.end();
-    if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
+    if (!refused_hook.is_linked()) owner_.log().count(activity::lost_connections);
     owner_.peers().forget(*this);
     const peer_use kept(*this);  // the last endpoint may be destroyed during the loop
     control_.drop_waiting();
@@ -55,11 +55,11 @@ void peer::fail_for_limit() {
     if (dead_) return;
     fail_alive(UCS_ERR_EXCEEDS_LIMIT);
     lanes_.abort();
-    owner_.fail_later(*this);  // which ends the connection
+    owner_.postponed().fail_later(*this);  // which ends the connection
 }
 
 void peer::release() noexcept {
-    if (--references_ == 0) owner_.destroy_later(*this);
+    if (--references_ == 0) owner_.postponed().destroy_later(*this);
 }
 
 }  // namespace ucp

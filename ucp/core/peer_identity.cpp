@@ -33,7 +33,7 @@ bool peer_identity::is_part_of(std::span<const std::byte> packed) const {
 const ucs::security::key* peer_identity::shared_key() noexcept {
     if (shared_key_ != nullptr || packed_.empty()) return shared_key_.get();
     try {
-        if (const auto agreed = owner_.agree(key_))
+        if (const auto agreed = owner_.identity().agree(key_))
             shared_key_ = std::make_unique<ucs::security::key>(*agreed);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: no connection message to worker {:x} is proven",

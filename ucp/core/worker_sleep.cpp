@@ -1,7 +1,6 @@
 // Sleep support of a worker: whether there is work, and waking the threads that sleep.
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -11,55 +10,20 @@
 
 namespace ucp {
 
-namespace {
-// The longest sleep of a worker that waits for a peer to connect.
-constexpr ucs::time::nanoseconds longest_nap = 10 * ucs::time::millisecond;
-}  // namespace
-
 bool worker::has_work() const noexcept {
-    if (!ended_.empty() || !failing_peers_.empty() || !resuming_peers_.empty() ||
-        !trash_eps_.empty() || !trash_peers_.empty()) {
-        return true;
-    }
+    if (postponed_.has_any()) return true;
     bool found = false;
     publish(events::work_sought{*this, found});
-    return found || std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
-               return each != nullptr && each->has_work();
-           });
-}
-
-bool worker::has_polled_work() const noexcept {
-    return std::any_of(fast_.begin(), fast_.end(),
-                       [](const uct::iface* each) { return each->has_work(); });
+    return found || interfaces_.has_work();
 }
 
 ucs_status_t worker::arm() noexcept {
     // The next progress, not a later one, must find what the descriptors show then.
-    look_everywhere();
+    schedule_.look_everywhere();
     if (has_work()) return UCS_ERR_BUSY;
-    // The wakeup event is set for threads that have not woken yet, see ucp/wakeup/wait.cpp.
-    if (sleepers_ > 0 && events_->is_wake_latched()) return UCS_ERR_BUSY;
-    for (const auto& each : interfaces_) {
-        if (each == nullptr) continue;
-        if (const ucs_status_t status = each->arm(); status != UCS_OK) return status;
-    }
-    if (connecting_ > 0 && nap_ == 0)
-        nap_ = events_->add_timer(
-            longest_nap, [this] { nap_ = 0; }, true);
-    const ucs_status_t status = events_->arm();
-    asleep_ = asleep_ || status == UCS_OK;
-    return status;
-}
-
-void worker::end_sleep() noexcept {
-    if (--sleepers_ > 0) return;
-    asleep_ = false;
-    clear_wakeup();
-}
-
-void worker::wake_up() noexcept {
-    asleep_ = false;
-    events_->latch_wake();
+    if (schedule_.is_waking()) return UCS_ERR_BUSY;
+    if (const ucs_status_t status = interfaces_.arm(); status != UCS_OK) return status;
+    return schedule_.arm();
 }
 
 ucs_status_t worker::join_event_set() const {

@@ -56,7 +56,7 @@ void eager_credits::on_change() noexcept {
             "worker {:x} posts no receives for the messages sent to it: messages begin with "
             "a request to send until it does",
             peer_.uid());
-        peer_.owner().count(activity::held_senders);
+        peer_.owner().log().count(activity::held_senders);
     }
     for (ep& each : peer_.endpoints())
         each.credits_changed();

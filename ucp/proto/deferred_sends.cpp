@@ -22,7 +22,7 @@ bool deferred_sends::count_rts(request& send) noexcept {
 }
 
 void deferred_sends::defer(request& send) noexcept {
-    peer_.owner().count(activity::deferred_sends);
+    peer_.owner().log().count(activity::deferred_sends);
     send.state.send.blocked = true;
     const bool first = waiting_.empty();
     waiting_.push_back(send.pending);
@@ -38,7 +38,7 @@ void deferred_sends::defer(request& send) noexcept {
 void deferred_sends::undefer(request& send) noexcept {
     if (!std::exchange(send.state.send.blocked, false)) return;
     waiting_.erase(waiting_.iterator_to(send.pending));
-    if (waiting_.empty()) peer_.owner().resume_later(peer_);
+    if (waiting_.empty()) peer_.owner().postponed().resume_later(peer_);
 }
 
 bool deferred_sends::on_rts_answered(request& send) noexcept {
@@ -50,7 +50,7 @@ bool deferred_sends::on_rts_answered(request& send) noexcept {
 // A caller that aborts a send may be about to abort the deferred ones as well, so they continue
 // later.
 void deferred_sends::rts_lost(request& send) noexcept {
-    if (on_rts_answered(send)) peer_.owner().resume_later(peer_);
+    if (on_rts_answered(send)) peer_.owner().postponed().resume_later(peer_);
 }
 
 void deferred_sends::on_more_allowed(std::uint64_t round) {
@@ -83,7 +83,7 @@ void deferred_sends::on_peer_defers(std::uint64_t its_ep, std::uint32_t round) n
 // leaves.
 void deferred_sends::request_more() noexcept {
     if (!peer_.lanes().is_open() || peer_.dead() || more_request_.pending_hook.is_linked()) return;
-    peer_.owner().count(activity::asked_for_more);
+    peer_.owner().log().count(activity::asked_for_more);
     if (progress_request(more_request_) == UCS_ERR_NO_RESOURCE)
         peer_.lanes().am().pending_add(more_request_);
 }

@@ -234,7 +234,7 @@ ucs_status_t striped_access::progress_chunk(uct::pending_request& queued) noexce
     // In this callback nothing may be sent on which others on this lane wait, and no callback of
     // the program may run.
     if (status == UCS_OK && !finished.busy)
-        finished.access->peer_.owner().resume_later(finished.access->peer_);
+        finished.access->peer_.owner().postponed().resume_later(finished.access->peer_);
     return status;
 }
 

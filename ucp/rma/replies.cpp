@@ -80,8 +80,8 @@ void on_result(worker& owner, const wire::result_header& header) {
     request* const get = find_operation(owner, header.reply, send_kind::get);
     if (get == nullptr) return;  // both sides may end the get at the same time
     if (status == UCS_OK) {
-        owner.rejected().warn(proto_log, "the end of get {:x} came before its data: dropped",
-                              header.reply);
+        owner.log().rejected().warn(proto_log, "the end of get {:x} came before its data: dropped",
+                                    header.reply);
         return;
     }
     end_answered(*get, status);
@@ -91,10 +91,11 @@ void on_confirmed(worker& owner, const wire::confirmed_header& header) {
     ep* const endpoint = owner.endpoints().find(header.ep);
     if (endpoint == nullptr) return;
     if (!confirm(*endpoint, header.count, wire::known_status(header.status))) {
-        owner.rejected().warn(proto_log,
-                              "worker {:x} confirms {} operations, about which it was not asked: "
-                              "dropped",
-                              endpoint->remote().uid(), header.count);
+        owner.log().rejected().warn(
+            proto_log,
+            "worker {:x} confirms {} operations, about which it was not asked: "
+            "dropped",
+            endpoint->remote().uid(), header.count);
     }
 }
 

@@ -32,10 +32,11 @@ ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
 ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
     ep* const requester = find_endpoint(owner, id);
     if (requester == nullptr || slot_of<access_order>(*requester).owed.add()) return requester;
-    owner.rejected().warn(proto_log,
-                          "worker {:x} does not take the answers that it asks for: its endpoint "
-                          "fails",
-                          requester->remote().uid());
+    owner.log().rejected().warn(
+        proto_log,
+        "worker {:x} does not take the answers that it asks for: its endpoint "
+        "fails",
+        requester->remote().uid());
     requester->handle(wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
     return nullptr;
 }
@@ -54,11 +55,12 @@ void send_reply_message(const ep& to, wire::id id, const Header& header) {
 
 void refuse(worker& owner, const ep& requester, const char* operation, std::uint64_t length,
             std::uint64_t address, ucs_status_t status) {
-    owner.rejected().warn(proto_log, "a {} of {} bytes at {:#x} by worker {:x} is refused: {}",
-                          operation, length, address, requester.remote().uid(),
-                          status == UCS_ERR_INVALID_PARAM ? "it is impossible"
-                          : status == UCS_ERR_REJECTED    ? "its key does not allow it"
-                                                          : "it has no key to such memory");
+    owner.log().rejected().warn(proto_log,
+                                "a {} of {} bytes at {:#x} by worker {:x} is refused: {}",
+                                operation, length, address, requester.remote().uid(),
+                                status == UCS_ERR_INVALID_PARAM ? "it is impossible"
+                                : status == UCS_ERR_REJECTED    ? "its key does not allow it"
+                                                                : "it has no key to such memory");
 }
 
 void send_result(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
@@ -143,13 +145,14 @@ std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
 void note_waiting(request& reply) noexcept {
     worker& owner = *reply.owner;
     if (std::exchange(reply.as<memory_reply>().counted, true)) return;
-    owner.take(owner.waiting(), reply.via->remote().waiting_share, owner.requests().cost());
+    owner.limits().take(owner.limits().waiting(), reply.via->remote().waiting_share,
+                        owner.requests().cost());
 }
 
 void note_left(request& reply) noexcept {
     worker& owner = *reply.owner;
     if (!std::exchange(reply.as<memory_reply>().counted, false)) return;
-    owner.waiting().give_back(reply.via->remote().waiting_share, owner.requests().cost());
+    owner.limits().waiting().give_back(reply.via->remote().waiting_share, owner.requests().cost());
 }
 
 void end_reply(request& reply) {

@@ -64,20 +64,20 @@ void rndv_receive(request& receive, ep& from, rts_info message) {
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     switch (state.method) {
         case rndv_method::read:
-            receive.owner->count(activity::reads);
+            receive.owner->log().count(activity::reads);
             if (!prepare_read(receive, from.remote(), std::move(message.memory))) break;
             begin_timing(receive);
             return read_rest(receive);
         case rndv_method::split:
-            receive.owner->count(activity::splits);
+            receive.owner->log().count(activity::splits);
             begin_timing(receive);
             return request_half(receive);
         case rndv_method::write:
-            receive.owner->count(activity::writes);
+            receive.owner->log().count(activity::writes);
             if (!request_write(receive)) break;
             return;
         case rndv_method::stream:
-            receive.owner->count(activity::streams);
+            receive.owner->log().count(activity::streams);
             begin_timing(receive);
             return request_stream(receive);
     }

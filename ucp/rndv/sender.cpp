@@ -118,7 +118,8 @@ void notify_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
 
 // Logs an invalid message; a peer may send anything.
 void reject(worker& owner, const char* message, std::uint64_t send, const char* why) {
-    owner.rejected().warn(proto_log, "{} names send {:x}, which {}: dropped", message, send, why);
+    owner.log().rejected().warn(proto_log, "{} names send {:x}, which {}: dropped", message, send,
+                                why);
 }
 
 // Returns whether the send waits for room on its lane. Then it must neither end nor begin a second
@@ -138,7 +139,7 @@ peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_
     peer* const named =
         owner.peers().find_if(asked.uid, [](const peer& each) { return each.lanes().is_open(); });
     if (named == nullptr || named->control().has_room_for_strangers()) return named;
-    const std::uint64_t connection = owner.connection_of(message);
+    const std::uint64_t connection = owner.interfaces().connection_of(message);
     if (connection != 0 && connection == named->connection) return named;
     reject(owner, "a request for data", asked.request,
            "is gone, and too many replies wait for its receiver");
@@ -289,8 +290,8 @@ bool take_target(request& send, std::span<const std::byte> keys) {
 void begin_write(request& send, const wire::rtr_header& where, std::span<const std::byte> key) {
     auto& state = send.as<rndv_send>();
     if (where.from > state.buffer.length()) {
-        send.owner->rejected().warn(proto_log,
-                                    "a request to write a part of a message does not fit: dropped");
+        send.owner->log().rejected().warn(
+            proto_log, "a request to write a part of a message does not fit: dropped");
         return;
     }
     const peer& to = send.via->remote();

@@ -22,9 +22,9 @@ ep* find_receiver(worker& owner, const wire::stream_data_header& header) noexcep
 void fail(worker& owner, ep& broken, ucs_status_t status) {
     if (status == UCS_OK) return;
     if (status == UCS_ERR_EXCEEDS_LIMIT) {
-        owner.rejected().warn(proto_log,
-                              "worker {:x} sent more of a stream than it may: its endpoint fails",
-                              broken.remote().uid());
+        owner.log().rejected().warn(
+            proto_log, "worker {:x} sent more of a stream than it may: its endpoint fails",
+            broken.remote().uid());
     }
     broken.handle(wireup::event::failure, status);
 }

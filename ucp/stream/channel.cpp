@@ -141,8 +141,8 @@ void stream_channel::show_ready() noexcept {
 void stream_channel::note_unread(const stream_chunk& fresh) noexcept {
     const std::uint64_t bytes = ucs::sys::heap_cost(sizeof fresh + fresh.capacity);
     unread_ += bytes;
-    owner_.owner().take(slot_of<worker_streams>(owner_.owner()).unread,
-                        slot_of<peer_unread>(owner_.remote()).share, bytes);
+    owner_.owner().limits().take(slot_of<worker_streams>(owner_.owner()).unread,
+                                 slot_of<peer_unread>(owner_.remote()).share, bytes);
 }
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {

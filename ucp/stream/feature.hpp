@@ -14,7 +14,7 @@ struct stream_feature {
         stream_listen(event.owner, event.iface);
     }
     static void on(const events::limits_checked& event) {
-        event.failed += event.owner.fail_for_limit(
+        event.failed += event.owner.limits().fail_for_limit(
             slot_of<worker_streams>(event.owner).unread,
             [](const peer& each) -> const limit_share& { return slot_of<peer_unread>(each).share; },
             "has sent streams to endpoints that the program has not asked for");

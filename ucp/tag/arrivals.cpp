@@ -31,8 +31,8 @@ void dropped(const char* description, std::uint64_t tag, std::uint64_t length) {
 
 // A peer can cause this error as often as it likes, so the log is throttled.
 void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const char* outcome) {
-    owner.rejected().error(proto_log, "out of memory: a message of {} bytes with tag {:#x} {}",
-                           length, tag, outcome);
+    owner.log().rejected().error(
+        proto_log, "out of memory: a message of {} bytes with tag {:#x} {}", length, tag, outcome);
 }
 
 }  // namespace
@@ -246,7 +246,7 @@ void tag_matcher::on_eager_ack(uct::peer_bytes whole) {
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end the send at the same time
     if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
-        owner_.rejected().warn(
+        owner_.log().rejected().warn(
             proto_log, "an acknowledgement names send {:x}, which does not wait for one: dropped",
             header.request);
         return;

@@ -239,7 +239,7 @@ void tag_matcher::drop_rts(ep& sender, message& stored) {
 
 void tag_matcher::queue(message& stored) noexcept {
     stored.queued = true;
-    owner_.count(activity::stored_messages);
+    owner_.log().count(activity::stored_messages);
     unexpected_.add(stored);
 }
 
@@ -260,11 +260,11 @@ void tag_matcher::attribute(message& stored, std::size_t bytes,
                             uct::peer_bytes delivered) noexcept {
     if (stored.connection != 0) {
         static_cast<void>(memory_.shares().add(stored.connection, bytes));
-    } else if (const std::uint64_t from = owner_.connection_of(delivered); from != 0) {
+    } else if (const std::uint64_t from = owner_.interfaces().connection_of(delivered); from != 0) {
         if (memory_.shares().add(from, stored.accounted)) stored.connection = from;
     }
     if (memory_.kept() <= memory_.limits().hard) memory_.check_at_hard_limit();
-    if (memory_.is_overfull()) owner_.request_full_progress();
+    if (memory_.is_overfull()) owner_.schedule().request_full_progress();
 }
 
 void tag_matcher::relieve() {
@@ -285,7 +285,7 @@ void tag_matcher::relieve() {
 void tag_matcher::relieve_ended_connections() {
     const std::size_t share = memory_.limits().share;
     try {
-        const std::vector<std::uint64_t> alive = owner_.living_connections();
+        const std::vector<std::uint64_t> alive = owner_.interfaces().living_connections();
         const std::size_t ended = memory_.shares().sum_of([&alive](std::uint64_t connection) {
             return !std::ranges::binary_search(alive, connection);
         });
@@ -321,7 +321,7 @@ void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_
         return before - memory_.kept() < wanted;
     });
     if (dropped == 0) return;
-    owner_.rejected().error(
+    owner_.log().rejected().error(
         proto_log,
         "{} tagged messages ({} bytes) of connections that have ended are dropped: no receive has "
         "asked for them, and more than UCX_UNEXPECTED_HARD_LIMIT is stored. Receive earlier, or "
@@ -346,13 +346,13 @@ void tag_matcher::cut_off(const connection_shares::share& worst) {
     const std::string sender = sender_behind(owner_, worst.connection);
     memory_.shares().forget(worst.connection);
     const std::size_t dropped = drop_stored_from(worst.connection);
-    owner_.rejected().error(
+    owner_.log().rejected().error(
         proto_log,
         "{} was told to wait, and {} bytes of its tagged messages lie here that no receive has "
         "asked for: it is cut off, and {} messages are dropped. Receive earlier, or set "
         "UCX_UNEXPECTED_LIMIT=inf if it is meant to send without a window",
         sender, worst.bytes, dropped);
-    owner_.end_connection(worst.connection, UCS_ERR_EXCEEDS_LIMIT);
+    owner_.interfaces().end_connection(worst.connection, UCS_ERR_EXCEEDS_LIMIT);
 }
 
 // Messages that a probe has removed belong to the program and are not dropped.

@@ -56,9 +56,9 @@ ucs_status_t sleep_on(int fd) noexcept {
 
 // The next progress also checks the descriptors, and so finds the event. The caller holds the lock.
 void after_wakeup(worker& owner) noexcept {
-    owner.look_everywhere();
+    owner.schedule().look_everywhere();
     // The signal has served its purpose, unless others have not received it yet.
-    owner.clear_wakeup();
+    owner.schedule().clear_wakeup();
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ ucs_status_t wait(worker& owner) noexcept {
         const worker_guard guard(owner.lock());
         slot_of<idling>(owner).spinning.learn(result != found::nothing);
         // Work that every progress polls is found without a system call.
-        if (result == found::descriptor || (result == found::work && !owner.has_polled_work())) {
+        if (result == found::descriptor ||
+            (result == found::work && !owner.interfaces().has_polled_work())) {
             after_wakeup(owner);
         }
         if (result != found::nothing) return UCS_OK;
@@ -93,13 +94,13 @@ ucs_status_t wait(worker& owner) noexcept {
     {
         const worker_guard guard(owner.lock());
         status = owner.arm();
-        if (status == UCS_OK) owner.begin_sleep();
+        if (status == UCS_OK) owner.schedule().begin_sleep();
     }
     if (status == UCS_ERR_BUSY) return UCS_OK;
     if (status != UCS_OK) return status;
     status = sleep_on(owner.events().fd());
     const worker_guard guard(owner.lock());
-    owner.end_sleep();
+    owner.schedule().end_sleep();
     return status;
 }
 

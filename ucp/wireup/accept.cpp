@@ -45,33 +45,33 @@ void end_one_of(peer& ended) noexcept {
 }
 
 void end_one_uninvited(worker& owner, bool only_with_descriptor) noexcept {
-    uninvited_peers::part* const least =
-        owner.uninvited().least(only_with_descriptor, [](const uninvited_peers::part& each) {
+    uninvited_peers::part* const least = owner.limits().uninvited().least(
+        only_with_descriptor, [](const uninvited_peers::part& each) {
             return static_cast<const peer::uninvited_part&>(each).owner.lanes().received();
         });
     if (least == nullptr) return;
     peer& ended = static_cast<peer::uninvited_part*>(least)->owner;
-    owner.rejected().warn(
+    owner.log().rejected().warn(
         wireup_log,
         "peers have made {} endpoints or lanes here that the program has not asked for, "
         "{}: one of worker {:x} is ended, which has {}",
-        owner.uninvited().size(),
+        owner.limits().uninvited().size(),
         only_with_descriptor ? "and descriptors are scarce" : "which is the limit", ended.uid(),
         least->weight());
     end_one_of(ended);
 }
 
 void make_room_for_uninvited(worker& owner) noexcept {
-    if (owner.uninvited().is_full()) end_one_uninvited(owner, false);
-    if (owner.uninvited().is_full_if_scarce() && ucs::sys::are_descriptors_scarce())
+    if (owner.limits().uninvited().is_full()) end_one_uninvited(owner, false);
+    if (owner.limits().uninvited().is_full_if_scarce() && ucs::sys::are_descriptors_scarce())
         end_one_uninvited(owner, true);
 }
 
 // Returns whether the limit for one peer allows its requests to make another endpoint.
 bool may_have_one_more(worker& owner, const peer& asking) noexcept {
     const uninvited_peers::part& part = asking.uninvited;
-    if (part.endpoints() < owner.uninvited().limits().most_of_one) return true;
-    owner.rejected().warn(
+    if (part.endpoints() < owner.limits().uninvited().limits().most_of_one) return true;
+    owner.log().rejected().warn(
         wireup_log,
         "worker {:x} exceeds the limit of endpoints: it has made {} here that the program "
         "has not asked for",
@@ -100,8 +100,8 @@ peer& intern_asking(worker& owner, const ucs::security::public_key& identity,
 bool is_false_own_address(const worker& owner, const ucs::security::public_key& identity,
                           std::span<const std::byte> packed) noexcept {
     return identity == owner.identity().public_half() &&
-           !std::ranges::equal(packed, owner.address(false)) &&
-           !std::ranges::equal(packed, owner.address(true));
+           !std::ranges::equal(packed, owner.identity().address(false)) &&
+           !std::ranges::equal(packed, owner.identity().address(true));
 }
 
 ucs::result<ep*> create_ep(worker& owner, const void* packed_address, const ep_params& params) {
@@ -111,7 +111,7 @@ ucs::result<ep*> create_ep(worker& owner, const void* packed_address, const ep_p
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
     if (is_false_own_address(owner, parsed->identity, bytes)) {
-        owner.unreachable().error(
+        owner.log().unreachable().error(
             wireup_log,
             "an address with this worker's own key is neither of its two addresses: "
             "it was modified");
@@ -133,10 +133,10 @@ ucs::result<ep*> create_ep(worker& owner, const void* packed_address, const ep_p
 
 ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remote_ep,
            std::span<const std::byte> address) {
-    const auto parsed = address::parse(address, &owner.rejected());
+    const auto parsed = address::parse(address, &owner.log().rejected());
     if (!parsed) return nullptr;
     if (parsed->uid() != request.uid) {
-        owner.rejected().warn(
+        owner.log().rejected().warn(
             wireup_log,
             "a connection request of worker {:x} with the address of worker {:x} was "
             "dropped",
@@ -144,7 +144,7 @@ ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remo
         return nullptr;
     }
     if (request.peer_ep_or_number >= peer_endpoints::first_socket_number) {
-        owner.rejected().warn(
+        owner.log().rejected().warn(
             wireup_log,
             "worker {:x} asked for an endpoint that belongs to a client by socket "
             "address: the request was dropped",
@@ -191,11 +191,11 @@ ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remo
 
 bool bind(worker& owner, ep& client, const wire::wireup_header& header,
           std::span<const std::byte> address) {
-    const auto parsed = address::parse(address, &owner.rejected());
+    const auto parsed = address::parse(address, &owner.log().rejected());
     if (!parsed || parsed->uid() != header.uid) {
         // address::parse has logged why an address cannot be read.
         if (parsed) {
-            owner.rejected().warn(
+            owner.log().rejected().warn(
                 wireup_log,
                 "the server of endpoint {:x} sent the address of worker {:x} in the name "
                 "of worker {:x}: the connection ends",

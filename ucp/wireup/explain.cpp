@@ -14,10 +14,10 @@ std::vector<std::string> explain_each(peer& to, const lane_selection& chosen) {
     };
     const worker& owner = to.owner();
     const auto& resources = owner.owner().resources();
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        if (owner.interface(i) != nullptr) continue;
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        if (owner.interfaces().at(i) != nullptr) continue;
         add(resources[i].where.transport, resources[i].where.device,
-            "it could not be opened: " + owner.why_not_opened(i));
+            "it could not be opened: " + owner.interfaces().why_not_opened(i));
     }
     for (const refused_resource& each : owner.owner().refused())
         add(each.transport, each.device, each.reason);

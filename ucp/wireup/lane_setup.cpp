@@ -51,9 +51,9 @@ ucs_status_t lane_setup::make_lanes(pairs allowed_pairs) {
     if (!remote) return remote.status();
     const lane_selection chosen = select(*remote, allowed_pairs);
     if (!chosen.am) {
-        peer_.owner().unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}",
-                                          peer_.uid(), remote->name,
-                                          fmt::join(explain_each(peer_, chosen), "; "));
+        peer_.owner().log().unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}",
+                                                peer_.uid(), remote->name,
+                                                fmt::join(explain_each(peer_, chosen), "; "));
         return UCS_ERR_UNREACHABLE;
     }
     peer_lanes& lanes = peer_.lanes();
@@ -99,12 +99,12 @@ bool lane_setup::pair_with_itself() {
 // The transport logs failures.
 ucs_status_t lane_setup::make(std::size_t resource, std::span<const std::byte> to, lane& into) {
     worker& owner = peer_.owner();
-    uct::iface* const iface = owner.interface(resource);
+    uct::iface* const iface = owner.interfaces().at(resource);
     auto made = iface->create_ep(to);
     if (!made) return made.status();
     into = {std::move(*made), iface, resource, owner.owner().resources()[resource].memory};
-    owner.track_lane(*into.endpoint, resource, &peer_);
-    owner.activate(resource);
+    owner.interfaces().track_lane(*into.endpoint, resource, &peer_);
+    owner.interfaces().activate(resource);
     return UCS_OK;
 }
 
@@ -113,7 +113,7 @@ void lane_setup::close(lane& used) noexcept {
     for (auto next = peer_.striped.begin(); next != peer_.striped.end();)
         (next++)->lane_lost(*used.endpoint);
     used.endpoint->pending_purge(control_channel::drop, nullptr);
-    peer_.owner().track_lane(*used.endpoint, used.resource, nullptr);
+    peer_.owner().interfaces().track_lane(*used.endpoint, used.resource, nullptr);
     used.endpoint.reset();
 }
 
@@ -122,14 +122,14 @@ lane_selection lane_setup::select(const address::worker_address& remote,
     std::vector<local_interface> local;
     const worker& owner = peer_.owner();
     const auto& resources = owner.owner().resources();
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        if (owner.interface(i) == nullptr) continue;
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        if (owner.interfaces().at(i) == nullptr) continue;
         const auto failed = std::find_if(excluded_.begin(), excluded_.end(),
                                          [i](const excluded& each) { return each.resource == i; });
-        local.push_back({owner.interface(i), resources[i].where.transport,
+        local.push_back({owner.interfaces().at(i), resources[i].where.transport,
                          resources[i].where.device, i,
                          failed == excluded_.end() ? UCS_OK : failed->failure,
-                         resources[i].only_connects, owner.extra_latency(i)});
+                         resources[i].only_connects, owner.interfaces().extra_latency(i)});
     }
     return select_lanes(local, remote, allowed_pairs, owner.owner().options().rails());
 }
@@ -234,7 +234,7 @@ void lane_setup::drop_rma(rma_state why) noexcept {
     const lane& memory = peer_.lanes().memory;
     if (!memory.is_open() || peer_.lanes().state != rma_state::usable) return;
     peer_.lanes().state = why;
-    peer_.owner().count(activity::refused_reads);
+    peer_.owner().log().count(activity::refused_reads);
     ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
                    peer_.uid(), peer_.owner().owner().resources()[memory.resource].where.transport,
                    text_of(why));
@@ -339,7 +339,7 @@ void lane_setup::hand_over_waiting(peer& given) noexcept {
         each.move_to(given);
         has_handed_over = true;
     }
-    if (has_handed_over) peer_.owner().resume_later(given);
+    if (has_handed_over) peer_.owner().postponed().resume_later(given);
 }
 
 // Endpoints of the program do not fail because of clients: they try to connect when they are used.

@@ -70,8 +70,8 @@ void note(const ep& to, const arrival_facts& facts) {
 }
 
 ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_bytes& message) {
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        const uct::iface* const each = owner.interface(i);
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        const uct::iface* const each = owner.interfaces().at(i);
         if (each == nullptr) continue;
         const auto shown = each->sender_process(message);
         if (shown.pid != 0) return shown;
@@ -95,9 +95,9 @@ void send(ep& from, wireup_header header, std::span<const std::byte> body) {
 // The message was sent to a worker that had this address before. Nothing in it can be proven here.
 void on_stray(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
     if (!can_be_refused(header.type)) return;
-    owner.rejected().warn(wireup_log,
-                          "worker {:x} asked for worker {:x}, which is not here any more: refused",
-                          header.uid, header.peer_uid);
+    owner.log().rejected().warn(
+        wireup_log, "worker {:x} asked for worker {:x}, which is not here any more: refused",
+        header.uid, header.peer_uid);
     if (const auto address = address_in(header.type, body))
         slot_of<refusals>(owner).refuse(evidence::none, header, *address);
 }
@@ -169,10 +169,11 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
         owner.peers().intern(claimed.identity().key(), peer_identity::source::given, address);
         return true;
     }
-    owner.rejected().warn(wireup_log,
-                          "a client claimed an address of worker {:x} that is not the worker's: "
-                          "the connection ends",
-                          header.uid);
+    owner.log().rejected().warn(
+        wireup_log,
+        "a client claimed an address of worker {:x} that is not the worker's: "
+        "the connection ends",
+        header.uid);
     served.handle(event::failure, UCS_ERR_REJECTED);
     slot_of<refusals>(owner).refuse(evidence::proof, header, address);
     return false;
@@ -200,7 +201,7 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
 // Logs that the peer's worker has ended or refused an endpoint because it has too many.
 void log_too_many(worker& owner, const ep& ended) {
     if (ended.failure() != UCS_OK) return;
-    owner.unreachable().warn(
+    owner.log().unreachable().warn(
         wireup_log,
         "worker {:x} ends the connection: peers have made as many endpoints there as its limit "
         "allows, and its program has not asked for them",
@@ -230,10 +231,11 @@ void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
 }
 
 void drop_malformed(worker& owner, const wireup_header& header) {
-    owner.rejected().warn(wireup_log,
-                          "a message of worker {:x} about lanes that come in pairs is malformed: "
-                          "dropped",
-                          header.uid);
+    owner.log().rejected().warn(
+        wireup_log,
+        "a message of worker {:x} about lanes that come in pairs is malformed: "
+        "dropped",
+        header.uid);
 }
 
 // Handles messages about lanes, which all endpoints to a worker share.
@@ -273,8 +275,8 @@ struct verification {
 // The sender may know either of the worker's two addresses.
 bool is_proven_to(const worker& owner, const ucs::security::key& shared, const wireup_header& sent,
                   std::span<const std::byte> body) {
-    return is_proven(shared, owner.address(false), sent, body) ||
-           is_proven(shared, owner.address(true), sent, body);
+    return is_proven(shared, owner.identity().address(false), sent, body) ||
+           is_proven(shared, owner.identity().address(true), sent, body);
 }
 
 bool proves(peer& sender, const wireup_header& sent, std::span<const std::byte> body) {
@@ -366,7 +368,7 @@ verification verify_by_address(worker& owner, const wireup_header& header,
     if (identity && address::uid_of(*identity) == header.uid) {
         peer* const known = owner.peers().find(*identity, *packed);
         if (known != nullptr) return verify_by_key(*known, header, sent, body);
-        const auto shared = owner.agree(*identity);
+        const auto shared = owner.identity().agree(*identity);
         return verify_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
     }
     // A known worker may send a wrong address. Its message is proven all the same, and the handler
@@ -377,7 +379,7 @@ verification verify_by_address(worker& owner, const wireup_header& header,
         return verified.verdict == origin::proven;
     });
     if (known != nullptr) return verified;
-    const auto parsed = address::parse(*packed, &owner.rejected());
+    const auto parsed = address::parse(*packed, &owner.log().rejected());
     return {parsed ? origin::forged : origin::unknown};  // parse() has logged why
 }
 
@@ -437,7 +439,7 @@ void refuse_unproven(worker& owner, const wireup_header& header, std::span<const
 // Makes the lanes to the sender anew if an address with its key led them to another process.
 // Returns whether the sender's own address is valid; if not, that was logged.
 bool correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
-    ucs::log::throttle& rejected = sender.owner().rejected();
+    ucs::log::throttle& rejected = sender.owner().log().rejected();
     const auto address = address_in(header.type, body);
     if (!address || address::identity_in(*address) != sender.identity().key()) return true;
     // An address that cannot be read as a whole must not replace one that can.
@@ -459,10 +461,11 @@ bool is_believed(worker& owner, const wireup_header& header, origin from) {
                         "dropped",
                         header.uid);
     } else if (from == origin::forged) {
-        owner.rejected().warn(wireup_log,
-                              "a connection message in the name of worker {:x} that this worker "
-                              "has not proven was dropped",
-                              header.uid);
+        owner.log().rejected().warn(
+            wireup_log,
+            "a connection message in the name of worker {:x} that this worker "
+            "has not proven was dropped",
+            header.uid);
     }
     return from == origin::proven;
 }
@@ -490,7 +493,7 @@ void on_message(void* arg, uct::peer_bytes message) {
     // Interfaces know connections only while these exist, so their facts are taken now.
     facts.ep = header.ep ^ verified.ep_mask;
     facts.process = sender_process(owner, message);
-    facts.connection = owner.connection_of(message);
+    facts.connection = owner.interfaces().connection_of(message);
     if (verified.from != nullptr && starts_connection(header.type) &&
         !correct_address(*verified.from, header, body))
         return;
@@ -526,8 +529,8 @@ void on_message(void* arg, uct::peer_bytes message) {
         default:
             break;
     }
-    owner.rejected().warn(wireup_log, "a connection message of unknown type {} was dropped",
-                          static_cast<unsigned>(header.type));
+    owner.log().rejected().warn(wireup_log, "a connection message of unknown type {} was dropped",
+                                static_cast<unsigned>(header.type));
 }
 
 // Returns the longest description of lanes in a pair request.
@@ -535,10 +538,11 @@ std::size_t longest_pair_request(const worker& owner) {
     constexpr std::size_t lengths = 6;
     std::size_t longest = 0;
     std::size_t lanes = 0;
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        if (owner.interface(i) == nullptr || owner.interface(i)->attr().connection_length == 0)
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        if (owner.interfaces().at(i) == nullptr ||
+            owner.interfaces().at(i)->attr().connection_length == 0)
             continue;
-        const uct::iface_attr& attr = owner.interface(i)->attr();
+        const uct::iface_attr& attr = owner.interfaces().at(i)->attr();
         ++lanes;
         longest = std::max(longest, lengths + owner.owner().resources()[i].where.transport.size() +
                                         2 * attr.address_length + attr.connection_length);
@@ -555,7 +559,7 @@ void take_pair_request(worker& owner, const wireup_header& header,
         drop_malformed(owner, header);
         return;
     }
-    const auto parsed = address::parse(request->address, &owner.rejected());
+    const auto parsed = address::parse(request->address, &owner.log().rejected());
     if (!parsed) return;
     if (parsed->uid() != header.uid) {
         drop_malformed(owner, header);
@@ -583,12 +587,13 @@ bool grants_credits(const worker& owner) noexcept {
 }
 
 ucs_status_t check_message_sizes(const worker& owner) {
-    const std::size_t needed =
-        sizeof(wireup_header) + owner.address(false).size() + longest_pair_request(owner);
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        if (owner.interface(i) == nullptr || !owner.interface(i)->attr().ops.has(uct::op::am_bcopy))
+    const std::size_t needed = sizeof(wireup_header) + owner.identity().address(false).size() +
+                               longest_pair_request(owner);
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        if (owner.interfaces().at(i) == nullptr ||
+            !owner.interfaces().at(i)->attr().ops.has(uct::op::am_bcopy))
             continue;
-        const std::size_t longest = owner.interface(i)->attr().max_bcopy;
+        const std::size_t longest = owner.interfaces().at(i)->attr().max_bcopy;
         if (longest >= needed) continue;
         const uct::resource& where = owner.owner().resources()[i].where;
         ucs::log::error(
@@ -603,31 +608,32 @@ ucs_status_t check_message_sizes(const worker& owner) {
 
 void log_unreachable(worker& owner, peer& refusing) noexcept {
     try {
-        owner.unreachable().warn(
+        owner.log().unreachable().warn(
             wireup_log,
             "worker {:x} ({}) is unreachable: the process at its address refuses, because the "
             "worker is not there any more or has another address; {}",
             refusing.uid(), refusing.identity().worker_name(), list_transports(refusing));
     } catch (const std::bad_alloc&) {
-        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
-                                 refusing.uid());
+        owner.log().unreachable().warn(
+            wireup_log, "worker {:x} is unreachable: it is not there any more", refusing.uid());
     }
 }
 
 void send_request(ep& from) {
     wireup_header header = header_of(from, wireup_type::request, from.number());
     header.set_order(slot_of<requests>(from.owner()).order.next());
-    send(from, header, from.owner().address(false));
+    send(from, header, from.owner().identity().address(false));
 }
 
 void send_reply(ep& from) {
-    send(from, header_of(from, wireup_type::reply, from.remote_id()), from.owner().address(false));
+    send(from, header_of(from, wireup_type::reply, from.remote_id()),
+         from.owner().identity().address(false));
 }
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
     header.set_token(from.socket()->token());
-    send(from, header, from.owner().address(false));
+    send(from, header, from.owner().identity().address(false));
 }
 
 void send_close(ep& from) {

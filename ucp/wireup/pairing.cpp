@@ -141,7 +141,7 @@ bool pairing::begin(const lane_choice& bootstrap, const lane_selection& chosen) 
         lanes.more_rails.push_back(std::move(made));
         described.push_back(describe(lanes.more_rails.back(), each.address));
     }
-    pair_request request{{}, peer_.owner().address(false)};
+    pair_request request{{}, peer_.owner().identity().address(false)};
     for (const described_lane& each : described)
         request.lanes.push_back({each.transport, each.to, each.from, each.connection, each.device});
     current_.message = pack(request);
@@ -275,8 +275,8 @@ bool pairing::may_accept_rail(const pair_lane& requested) const {
 ucs_status_t pairing::accept_lane(const pair_lane& requested, lane& into) {
     const worker& owner = peer_.owner();
     const auto& resources = owner.owner().resources();
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        uct::iface* const each = owner.interface(i);
+    for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
+        uct::iface* const each = owner.interfaces().at(i);
         const bool meant = each != nullptr && each->attr().connection_length > 0 &&
                            resources[i].where.transport == requested.transport &&
                            std::ranges::equal(address_of(*each), requested.to);
@@ -418,7 +418,7 @@ void pairing::leave() noexcept {
 // Tells the peer that the lanes of our last attempt no longer exist and that we use none in pairs.
 void pairing::send_without_pairs(uct::ep& over) {
     send(wireup_type::pair, std::exchange(last_attempt_, 0), over,
-         pack(pair_request{{}, peer_.owner().address(false)}));
+         pack(pair_request{{}, peer_.owner().identity().address(false)}));
 }
 
 void pairing::notify_without_pairs() {

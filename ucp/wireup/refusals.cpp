@@ -41,7 +41,7 @@ peer* refusals::passing_peer(evidence from, const ucs::security::public_key& ide
 
 void refusals::refuse(evidence from, const wire::wireup_header& unwanted,
                       std::span<const std::byte> address, wire::end_reason reason) {
-    const auto parsed = address::parse(address, &owner_.rejected());
+    const auto parsed = address::parse(address, &owner_.log().rejected());
     if (!parsed || parsed->uid() != unwanted.uid) return;
     // If a peer of the program has no lanes yet, none are made for a refusal.
     peer* const known = owner_.peers().find(parsed->identity);

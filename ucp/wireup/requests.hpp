@@ -17,7 +17,7 @@ struct requests {
     request_order order;
     request_repeater repeater;
     std::uint64_t apart_numbers = 0;  // given to the ends of private connections
-    // Taken from the peer object that is being destroyed.
+    // Postponed by the peer object that is being destroyed.
     std::unique_ptr<postponed_request> postponed{};
 };
 

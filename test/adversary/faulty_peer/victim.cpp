@@ -349,7 +349,7 @@ private:
              [&] { return victim.endpoints().size() == 0; });
         must(memory_->margins_are_untouched(),
              "memory outside of the exposed memory was written to");
-        rejected_ = victim.rejected().count();
+        rejected_ = victim.log().rejected().count();
         ucp_worker_destroy(honest_);
         ucp_worker_destroy(victim_);
         delete memory_;

@@ -89,7 +89,7 @@ TEST_CASE("a message whose header is longer than any worker allows is malformed"
     in.settle();
     CHECK(got.calls == 0);
     CHECK(log.count("malformed", ucs::log::level::warn) == 6);
-    CHECK(in.worker->rejected().count() == 6);
+    CHECK(in.worker->log().rejected().count() == 6);
     in.deliver(wire::am_only, word(5, longest), body);
     CHECK(got.calls == 1);
     CHECK(got.header.size() == longest);
@@ -188,7 +188,7 @@ TEST_CASE("log lines about active messages without memory become less and less f
     INFO(log.text());
     CHECK(log.count(announces ? "out of memory" : "its sender has begun more") ==
           ucs::log::throttle::first_lines + 2);
-    CHECK(in.worker->rejected().count() == 120);
+    CHECK(in.worker->log().rejected().count() == 120);
     CHECK(got.calls == 0);
 }
 
@@ -312,7 +312,7 @@ TEST_CASE_METHOD(receiving,
         begin(*others[i], their_eps[i], 120'000);
     for (int i = 0; i < 1000; ++i)
         begin(in.peer, in.ep_id(), 150'000);
-    CHECK(in.worker->rejected().count() == 1000);
+    CHECK(in.worker->log().rejected().count() == 1000);
     CHECK(slot_of<ucp::am_receiver>(*in.worker).searches() <= 1);
     CHECK(in.ep().failure() == UCS_OK);
     // Other peers still get memory at its expense.

@@ -98,7 +98,7 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     const auto send_message = [&](wire::wireup_type type) { in.deliver(type, 55, id); };
     send_message(wire::wireup_type::reply);
     client.socket.reset();
-    in.worker->look_everywhere();
+    in.worker->schedule().look_everywhere();
     in.settle();
     CHECK(in.worker->endpoints().size() == before + 1);
     send_message(wire::wireup_type::close);
@@ -114,7 +114,7 @@ TEST_CASE("an accepted client that does not answer ends in time, with one line",
     // The limit is a minute of this side's own time: a period without progress counts once.
     const auto pass = [&](ucs::time::nanoseconds time) {
         in.network.advance(time);
-        in.worker->look_everywhere();
+        in.worker->schedule().look_everywhere();
         in.settle();
     };
     pass(3600 * ucs::time::second);
@@ -144,7 +144,7 @@ TEST_CASE("an accepted client that has answered has no further deadline", "[cm]"
     const auto pass = [&](int seconds) {
         for (int i = 0; i < seconds; ++i) {
             in.network.advance(ucs::time::second);
-            in.worker->look_everywhere();
+            in.worker->schedule().look_everywhere();
             in.settle();
         }
     };
@@ -232,7 +232,7 @@ TEST_CASE("a bind with an address that is not the server's ends the connection w
     CHECK(client.failure() == UCS_ERR_REJECTED);
     CHECK(log.size() == 1);
     CHECK(log.count(readable ? "in the name of worker" : "address", ucs::log::level::warn) == 1);
-    CHECK(in.worker->rejected().count() == 1);
+    CHECK(in.worker->log().rejected().count() == 1);
 }
 
 TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
@@ -263,7 +263,7 @@ TEST_CASE("a peer that connected first and that a client then connects to is no 
         wire::wireup_header{wire::wireup_type::request, {}, asker.uid(), in.worker->uid(), 88, 0},
         asker.address());
     in.settle();
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     wire::wireup_header bind = bind_of(in, client);
     bind.uid = asker.uid();
     asker.send(wire::wireup, bind, asker.address());

@@ -44,7 +44,7 @@ struct server : raw_world {
     ~server() { ucp_listener_destroy(listener); }
 
     void turn() {
-        worker->look_everywhere();
+        worker->schedule().look_everywhere();
         settle();
     }
     [[nodiscard]] std::unique_ptr<ucp::cm::channel> connect_client() const {
@@ -78,7 +78,7 @@ handshake_failure open_with(server& in, ucp::cm::channel& client, const key* sha
 }
 
 void turn(raw_world& in) {
-    in.worker->look_everywhere();
+    in.worker->schedule().look_everywhere();
     in.settle();
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("without the listener's job key no request reaches the program", "[cm]
     in.turn();
     INFO(log.text());
     CHECK(log.count("", ucs::log::level::warn) == 1);
-    CHECK(in.worker->rejected().count() == 1);
+    CHECK(in.worker->log().rejected().count() == 1);
     CHECK(in.requests.empty());
 }
 

@@ -30,9 +30,9 @@ TEST_CASE("the keepalive also watches a peer that connected first") {
     ucp::ep_params params;
     params.error_mode = GENERATE(UCP_ERR_HANDLING_MODE_PEER, UCP_ERR_HANDLING_MODE_NONE);
     ucp::ep* const our_ep =
-        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
+        *ucp::wireup::create_ep(*worker, peer_worker->identity().address(false).data(), params);
     ucp::ep* const their_ep =
-        *ucp::wireup::create_ep(*peer_worker, worker->address(false).data(), {});
+        *ucp::wireup::create_ep(*peer_worker, worker->identity().address(false).data(), {});
     CHECK_FALSE(our_ep->remote().watched_hook.is_linked());
     their_ep->handle(ucp::wireup::event::use);
     while (our_ep->connection() != ucp::wireup::state::ready) {
@@ -52,7 +52,7 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     ucp::ep* const our_ep =
-        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
+        *ucp::wireup::create_ep(*worker, peer_worker->identity().address(false).data(), params);
     const ucp::peer& remote = our_ep->remote();
     our_ep->handle(ucp::wireup::event::use);
     REQUIRE(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"));
@@ -82,7 +82,7 @@ TEST_CASE("the object tree shows how many peers the keepalive watches, and for h
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     ucp::ep* const our_ep =
-        *ucp::wireup::create_ep(*worker, peer_worker->address(false).data(), params);
+        *ucp::wireup::create_ep(*worker, peer_worker->identity().address(false).data(), params);
     our_ep->handle(ucp::wireup::event::use);
     while (our_ep->connection() != ucp::wireup::state::ready) {
         worker->progress();
@@ -94,7 +94,7 @@ TEST_CASE("the object tree shows how many peers the keepalive watches, and for h
     unsigned steps = 0;
     while (steps < 100 && shown("round_count") < 2) {
         test::virtual_time::now += 5 * ucs::time::second;
-        worker->look_everywhere();
+        worker->schedule().look_everywhere();
         for (unsigned turn = 0; turn < 1000; ++turn) {
             worker->progress();
             peer_worker->progress();

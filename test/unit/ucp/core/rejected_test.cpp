@@ -5,6 +5,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/core/handler.hpp"
+#include "ucp/vfs/text.hpp"
 #include "ucp/wireup/proof.hpp"
 
 namespace {
@@ -104,24 +105,24 @@ TEST_CASE("every kind of invalid message is counted, and logged less and less of
             in.settle();
         }
         INFO(log.text());
-        CHECK(in.worker->rejected().count() == 120);
+        CHECK(in.worker->log().rejected().count() == 120);
         CHECK(log.size() == ucs::log::throttle::first_lines + 2);
         CHECK(log.count("(10 of the kind so far") == 1);
         CHECK(log.count("(100 of the kind so far") == 1);
-        CHECK(in.worker->info().find("messages rejected: 120\n") != std::string::npos);
+        CHECK(ucp::worker_info(*in.worker).find("messages rejected: 120\n") != std::string::npos);
     }
 }
 
 TEST_CASE("messages lost for lack of memory are logged less and less often") {
     raw_world in({});
-    ucp::handler_of<wire::eager_only>::install<no_memory>(*in.worker->interface(0),
+    ucp::handler_of<wire::eager_only>::install<no_memory>(*in.worker->interfaces().at(0),
                                                           in.worker.get());
     const test::log_capture log;
     for (int times = 0; times < 120; ++times) {
         in.deliver(wire::eager_only, std::uint64_t{1});
     }
     INFO(log.text());
-    CHECK(in.worker->rejected().count() == 120);
+    CHECK(in.worker->log().rejected().count() == 120);
     CHECK(log.count("out of memory") == ucs::log::throttle::first_lines + 2);
 }
 
@@ -137,12 +138,12 @@ TEST_CASE("unreachable workers are logged less and less often") {
                               in.worker->uid(),     stranger, 0};
         request.set_order(1);
         request.proof = ucp::wireup::prove(*keys.agree(in.worker->identity().public_half()),
-                                           in.worker->address(false), request, address);
+                                           in.worker->identity().address(false), request, address);
         in.peer.send_as_it_is(request, address);
         in.settle();
     }
     INFO(log.text());
-    CHECK(in.worker->unreachable().count() >= 120);
+    CHECK(in.worker->log().unreachable().count() >= 120);
     CHECK(log.count("is unreachable") <= ucs::log::throttle::first_lines + 4);
 }
 

@@ -117,23 +117,23 @@ TEST_CASE("a peer that sends requests and does not read fails, and others contin
     connected_reader greedy(in);
     connected_reader busy(in);
     const test::log_capture log;
-    in.worker->waiting().set_most(40'000);
+    in.worker->limits().waiting().set_most(40'000);
     in.request_credits(busy, busy.ep, 60);
-    const std::uint64_t kept = in.worker->waiting().used();
+    const std::uint64_t kept = in.worker->limits().waiting().used();
     CHECK(kept > 60 * 64 / 2);
     in.request_credits(greedy, greedy.ep, 40);
-    CHECK(in.worker->waiting().used() > kept);
+    CHECK(in.worker->limits().waiting().used() > kept);
     CHECK(greedy.ep.failure() == UCS_OK);
     in.request_credits(greedy, greedy.ep, 1000);
     CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(in.worker->waiting().used() == kept);
+    CHECK(in.worker->limits().waiting().used() == kept);
     CHECK(log.count("does not take the answers that it asks for") == 1);
     CHECK(busy.ep.failure() == UCS_OK);
     in.check_serves_others();
     // The busy peer reads again and has lost nothing; the greedy peer is notified of its end.
     busy.read(in);
     CHECK(busy.replies() == 60);
-    CHECK(in.worker->waiting().used() == 0);
+    CHECK(in.worker->limits().waiting().used() == 0);
     greedy.read(in);
     CHECK(greedy.connection_messages().back().type == wireup_type::failed);
     CHECK(!greedy.sender.can_send());
@@ -157,16 +157,16 @@ TEST_CASE("gets whose data is not read count as waiting replies", "[ucp][rma]") 
     const std::size_t cost = in.worker->requests().cost();
     SECTION("until their data is read") {
         get(100);
-        CHECK(in.worker->waiting().used() > 50 * cost);
+        CHECK(in.worker->limits().waiting().used() > 50 * cost);
         greedy.read(in);
-        CHECK(in.worker->waiting().used() == 0);
+        CHECK(in.worker->limits().waiting().used() == 0);
         CHECK(greedy.ep.failure() == UCS_OK);
     }
     SECTION("and too many end the endpoint") {
-        in.worker->waiting().set_most(100 * cost);
+        in.worker->limits().waiting().set_most(100 * cost);
         get(300);
         CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
-        CHECK(in.worker->waiting().used() == 0);
+        CHECK(in.worker->limits().waiting().used() == 0);
     }
     in.context->memories().remove(**made);
 }
@@ -184,7 +184,7 @@ TEST_CASE("a receive whose data request has not left ends when its endpoint pass
     greedy.sender.send(wire::rndv_rts, rts_of(from, greedy.ep.id()));
     in.settle();
     CHECK(received.times == 0);
-    in.worker->waiting().set_most(1000);
+    in.worker->limits().waiting().set_most(1000);
     in.request_credits(greedy, greedy.ep, 1);
     CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(received.times == 1);
@@ -216,7 +216,7 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
                                             1, ~0ULL, &receive_params)));
     progress();
-    REQUIRE(receiver.counted(ucp::activity::writes) == 1);
+    REQUIRE(receiver.log().counted(ucp::activity::writes) == 1);
     REQUIRE(received.times == 0);
     greedy->fail_for_limit();
     progress();
@@ -243,10 +243,10 @@ TEST_CASE("the peer object of a refused worker that does not read goes when too 
     };
     refuse(100);
     CHECK(in.worker->peers().size() == before + 1);
-    CHECK(in.worker->waiting().used() > 0);
-    in.worker->waiting().set_most(1000);
+    CHECK(in.worker->limits().waiting().used() > 0);
+    in.worker->limits().waiting().set_most(1000);
     refuse(1);
-    CHECK(in.worker->waiting().used() == 0);
+    CHECK(in.worker->limits().waiting().used() == 0);
     CHECK(in.worker->peers().size() == before);
     in.check_serves_others();
 }
@@ -269,7 +269,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     const ucp::ep* const made = in.worker->endpoints().find(greedy.connection_messages().back().ep);
     REQUIRE(made != nullptr);
     in.request_credits(greedy, *made, 32);
-    REQUIRE(in.worker->waiting().used() > 0);
+    REQUIRE(in.worker->limits().waiting().used() > 0);
     greedy.sender.send(wire::stream_data, wire::stream_data_header{made->id()},
                        std::vector<std::byte>(1000));
     in.deliver_from(greedy);
@@ -288,12 +288,12 @@ TEST_CASE("a peer whose share of a limit stays fails once, and then the others",
     const connected_reader first(in);
     const connected_reader second(in);
     const test::log_capture log;
-    ucp::shared_limit& limit = in.worker->waiting();
+    ucp::shared_limit& limit = in.worker->limits().waiting();
     ucp::limit_share& stuck = first.ep.remote().waiting_share;
     ucp::limit_share& other = second.ep.remote().waiting_share;
     limit.set_most(1000);
-    in.worker->take(limit, other, 600);
-    in.worker->take(limit, stuck, 2000);
+    in.worker->limits().take(limit, other, 600);
+    in.worker->limits().take(limit, stuck, 2000);
     in.settle();
     CHECK(first.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(second.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
@@ -312,7 +312,8 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     raw_world in({});
     ucp::peer& lost = in.ep().remote();
     REQUIRE(lost.connection != 0);
-    in.worker->fail_later(lost);  // as for a control message that is lost for lack of memory
+    in.worker->postponed().fail_later(
+        lost);  // as for a control message that is lost for lack of memory
     lost.setup().lane_failed(lost.lanes().am(), UCS_ERR_NO_MEMORY);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
     in.deliver(wireup_type::request, 88, 5);
@@ -336,7 +337,7 @@ TEST_CASE("a worker does not fail because of replies to requests that others sen
     in.drive([&] { return other.progress(); });
     other.reach(*in.worker);
     const test::log_capture log;
-    in.worker->waiting().set_most(80'000);
+    in.worker->limits().waiting().set_most(80'000);
     const wire::rtr_header request{
         .request = 4711, .reply = 1, .address = 1, .from = 0, .ep = 0, .uid = busy.sender.uid()};
     for (int i = 0; i < 2000; ++i) {
@@ -348,9 +349,9 @@ TEST_CASE("a worker does not fail because of replies to requests that others sen
     CHECK(to_busy.failure() == UCS_OK);
     CHECK(log.count("too many replies wait for its receiver", ucs::log::level::warn) > 0);
     // The worker's own requests get replies, however many wait.
-    in.worker->waiting().set_most(1'000'000);
-    const std::uint64_t before = in.worker->waiting().used();
+    in.worker->limits().waiting().set_most(1'000'000);
+    const std::uint64_t before = in.worker->limits().waiting().used();
     in.send_often(busy, wire::rndv_rtr, request, 100);
-    CHECK(in.worker->waiting().used() > before);
+    CHECK(in.worker->limits().waiting().used() > before);
     CHECK(to_busy.failure() == UCS_OK);
 }

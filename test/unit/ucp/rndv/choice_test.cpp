@@ -49,7 +49,9 @@ struct world : ucp_test::paired_world {
         CHECK(received.status == UCS_OK);
         CHECK(source == target);
     }
-    [[nodiscard]] std::uint64_t count(activity event) const { return workers[1]->counted(event); }
+    [[nodiscard]] std::uint64_t count(activity event) const {
+        return workers[1]->log().counted(event);
+    }
 
     const ucp_ep_h to;
 };

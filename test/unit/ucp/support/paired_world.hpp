@@ -31,7 +31,7 @@ struct paired_world {
 
     // Makes an endpoint to the other worker.
     [[nodiscard]] ucp_ep_h connect(std::size_t from) {
-        const std::vector<std::byte> address = workers[1 - from]->address(false);
+        const std::vector<std::byte> address = workers[1 - from]->identity().address(false);
         ucp_ep_params_t params;
         params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
         params.address = reinterpret_cast<const ucp_address_t*>(address.data());

@@ -91,10 +91,11 @@ void raw_peer::require_count(std::size_t received, std::size_t wanted) {
 }
 
 void raw_peer::reach(const ucp::worker& to) {
-    const auto address = ucp::address::parse(std::span<const std::byte>(to.address(false)));
+    const auto address =
+        ucp::address::parse(std::span<const std::byte>(to.identity().address(false)));
     REQUIRE(address);
     lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
-    reached_.assign(to.address(false).begin(), to.address(false).end());
+    reached_.assign(to.identity().address(false).begin(), to.identity().address(false).end());
     shared_ = keys_.agree(address->identity);
     REQUIRE(shared_);
 }

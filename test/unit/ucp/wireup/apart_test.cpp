@@ -13,7 +13,7 @@ struct error_count {
 };
 
 ucp_ep_h connect(paired_world& in, std::size_t from, unsigned flags, error_count& counted) {
-    const std::vector<std::byte> address = in.workers[1 - from]->address(false);
+    const std::vector<std::byte> address = in.workers[1 - from]->identity().address(false);
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_FLAGS;

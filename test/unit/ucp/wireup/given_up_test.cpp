@@ -107,7 +107,8 @@ struct world {
         driver.add([this] { return peer.progress(); });
         driver.add([this] { return paired.progress(); });
         peer.reach(*worker);
-        const auto all = ucp::address::parse(std::span<const std::byte>(worker->address(false)));
+        const auto all =
+            ucp::address::parse(std::span<const std::byte>(worker->identity().address(false)));
         REQUIRE(all);
         const auto entry = std::find_if(all->entries.begin(), all->entries.end(),
                                         [](const auto& each) { return each.transport == "simrc"; });
@@ -426,11 +427,11 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     const bool joins_before = GENERATE(false, true);
     CAPTURE(joins_before);
     world in;
-    in.worker->uninvited().set_limits({.most = 1});
+    in.worker->limits().uninvited().set_limits({.most = 1});
     in.request_pairing(attempt);
     REQUIRE(in.count(type::paired) == 1);
     if (joins_before) in.join(attempt);
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     CHECK(in.worker->peers().size() == 1);
 
     raw_peer newcomer(in.network);
@@ -444,22 +445,22 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     CHECK(answers[0].type == type::reply);
     // Joined lanes notify the peer by themselves.
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     CHECK(in.worker->peers().size() == 1);
     CHECK(in.worker->endpoints().find(answers[0].ep) != nullptr);
 }
 
 TEST_CASE("given up: paired lanes count once, and not when the program uses the peer") {
     world in;
-    in.worker->uninvited().set_limits({.most = 10});
+    in.worker->limits().uninvited().set_limits({.most = 10});
     in.request_pairing(71);
     REQUIRE(in.count(type::paired) == 1);
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     in.join(71);
     in.request_over_pair(5);
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     CHECK(in.make_ep().connection() == ucp::wireup::state::ready);
-    CHECK(in.worker->uninvited().size() == 0);
+    CHECK(in.worker->limits().uninvited().size() == 0);
 }
 
 TEST_CASE("given up: a message is not read by keys of lanes that were given up") {

@@ -268,7 +268,7 @@ TEST_CASE("a client that claims the server's own key with another address is ref
     CHECK(in.worker->peers().size() == 0);
     // A worker may be a client of its own listener.
     for (const bool net_only : {false, true})
-        CHECK(in.accept_claim(in.worker->uid(), in.worker->address(net_only)).ok());
+        CHECK(in.accept_claim(in.worker->uid(), in.worker->identity().address(net_only)).ok());
 }
 
 TEST_CASE("unproven connection messages leave no peer object") {

@@ -179,7 +179,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     const auto pass = [&](int seconds) {
         for (int i = 0; i < seconds; ++i) {
             in.network.advance(ucs::time::second);
-            in.worker->look_everywhere();
+            in.worker->schedule().look_everywhere();
             in.settle();
         }
     };

@@ -60,10 +60,11 @@ struct two_workers {
 TEST_CASE("single copies are used once the kernel has shown the peer's process") {
     if (!cma_works_here()) return;
     const two_workers in;
-    ucp::ep& made = **ucp::wireup::create_ep(*in.near, in.far->address(false).data(), {});
+    ucp::ep& made =
+        **ucp::wireup::create_ep(*in.near, in.far->identity().address(false).data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(made.remote().lanes().rma() == nullptr);
-    const ucp::ep& connected = in.connect(in.far->address(false));
+    const ucp::ep& connected = in.connect(in.far->identity().address(false));
     CHECK(&connected.remote() == &made.remote());
     CHECK(made.remote().lanes().rma() != nullptr);
 }
@@ -71,7 +72,7 @@ TEST_CASE("single copies are used once the kernel has shown the peer's process")
 TEST_CASE("an address that names another process leads to no single copy") {
     if (!cma_works_here()) return;
     const two_workers in;
-    const bytes address = naming_process(in.far->address(false), ::getppid());
+    const bytes address = naming_process(in.far->identity().address(false), ::getppid());
     ucp::ep& made = **ucp::wireup::create_ep(*in.near, address.data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(ucp::wireup::explain(made.remote()).find("it has not shown yet") != std::string::npos);
@@ -87,7 +88,8 @@ TEST_CASE("single copies are not used for a peer whose process is unknown") {
     in.close_by_force();
     in.settle();
     // The address names this process itself, with the worker's cookie: reading there would succeed.
-    auto own = *ucp::address::parse(std::span<const std::byte>(in.worker->address(false)));
+    auto own =
+        *ucp::address::parse(std::span<const std::byte>(in.worker->identity().address(false)));
     auto hostile = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     for (const auto& entry : own.entries)
         if (entry.transport == "cma") hostile.entries.push_back(entry);

@@ -110,7 +110,8 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
             const auto keys = ucs::security::key_pair::random();
             const auto shared = keys.agree(in.worker->identity().public_half());
             header.receipt = ucp::wireup::make_receipt(*shared, header.uid, header.ep);
-            header.proof = ucp::wireup::prove(*shared, in.worker->address(false), header, body);
+            header.proof =
+                ucp::wireup::prove(*shared, in.worker->identity().address(false), header, body);
         } else if (kind == proof::of_another_message) {
             header = in.peer.sealed(header, body);
             header.ep ^= 1;
@@ -126,7 +127,7 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
         in.check_untouched(before + (is_refused ? 1 : 0));
         if (is_refused) CHECK(in.last_message().receipt == header.receipt);
         CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
-        CHECK(in.worker->rejected().count() == 1);
+        CHECK(in.worker->log().rejected().count() == 1);
     }
 }
 
@@ -317,7 +318,7 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
     CHECK(log.count("this worker's own key", ucs::log::level::error) == 1);
     for (const bool net_only : {false, true}) {
         const auto own =
-            ucp::wireup::create_ep(*in.worker, in.worker->address(net_only).data(), {});
+            ucp::wireup::create_ep(*in.worker, in.worker->identity().address(net_only).data(), {});
         REQUIRE(own.ok());
         (*own)->handle(ucp::wireup::event::use);
         CHECK((*own)->connection() == state::ready);
@@ -340,12 +341,13 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     first.handle(ucp::wireup::event::use);
     in.settle();
     CHECK(first.connection() == state::requested);
-    const ucp::ep& second = **ucp::wireup::create_ep(*in.worker, wanted->address(false).data(), {});
+    const ucp::ep& second =
+        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
     CHECK(&second.remote() == &first.remote());
     in.settle();
     CHECK(first.connection() == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
-    CHECK_FALSE(first.remote().setup().readdress(wanted->address(true)));
+    CHECK_FALSE(first.remote().setup().readdress(wanted->identity().address(true)));
     CHECK_FALSE(first.remote().setup().readdress(ucp::address::pack(wrong, false)));
 }
 
@@ -357,8 +359,10 @@ TEST_CASE("a peer without lanes is reached by the interfaces that its full addre
     const auto context = make_context({&in.component}, {});
     const auto wanted = make_worker(*context);
     in.drive([&wanted] { return wanted->progress(); });
-    ucp::ep& first = **ucp::wireup::create_ep(*in.worker, wanted->address(true).data(), {});
-    const ucp::ep& second = **ucp::wireup::create_ep(*in.worker, wanted->address(false).data(), {});
+    ucp::ep& first =
+        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(true).data(), {});
+    const ucp::ep& second =
+        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
     REQUIRE(&second.remote() == &first.remote());
     first.handle(ucp::wireup::event::use);
     in.settle();
@@ -395,7 +399,7 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
     auto mixed = in.mixed_address();
     if (GENERATE(false, true)) {  // in addition to the victim's own interface
         const auto own =
-            *ucp::address::parse(std::span<const std::byte>(in.victim->address(false)));
+            *ucp::address::parse(std::span<const std::byte>(in.victim->identity().address(false)));
         mixed.name = own.name;
         mixed.flags = own.flags;
         mixed.entries.front().latency = 0;
@@ -408,7 +412,7 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
     if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
     in.settle();
     ucp::ep& victims_ep =
-        **ucp::wireup::create_ep(*in.victim, in.worker->address(false).data(), {});
+        **ucp::wireup::create_ep(*in.victim, in.worker->identity().address(false).data(), {});
     victims_ep.handle(ucp::wireup::event::use);
     in.settle();
     CHECK(victims_ep.connection() == state::ready);
@@ -426,8 +430,8 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
     uct::sim::parameters network;
     network.reach = uct::scope::host;
     raw_world in({}, network);
-    REQUIRE(in.worker->address(true) != in.worker->address(false));
-    std::vector<std::byte> other = in.worker->address(false);
+    REQUIRE(in.worker->identity().address(true) != in.worker->identity().address(false));
+    std::vector<std::byte> other = in.worker->identity().address(false);
     other.back() ^= std::byte{1};
     const auto shared = in.peer.keys().agree(in.worker->identity().public_half());
     const std::vector<std::byte> own = in.peer.address();
@@ -442,8 +446,8 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
         in.settle();
         return in.worker->endpoints().size() > before;
     };
-    CHECK(is_answered(in.worker->address(false)));
-    CHECK(is_answered(in.worker->address(true)));
+    CHECK(is_answered(in.worker->identity().address(false)));
+    CHECK(is_answered(in.worker->identity().address(true)));
     CHECK_FALSE(is_answered(other));
 }
 
@@ -555,7 +559,7 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
     INFO(log.text());
     CHECK(made.remote().identity().has_address(own));
     CHECK(log.count("", ucs::log::level::warn) <= 25);
-    CHECK(in.worker->rejected().count() == 1000);
+    CHECK(in.worker->log().rejected().count() == 1000);
 }
 
 TEST_CASE("a refusal by another worker counts only with the right receipt") {

@@ -59,7 +59,7 @@ private:
 // A worker, and further peers that it does not know.
 struct asking_world : raw_world {
     explicit asking_world(std::size_t most_of_all = 1 << 20) : raw_world({}), first(*this, peer) {
-        worker->uninvited().set_limits({.most = most_of_all});
+        worker->limits().uninvited().set_limits({.most = most_of_all});
     }
     asker& newcomer() {
         raw_peer& fresh = peers_.emplace_back(network);
@@ -142,15 +142,15 @@ TEST_CASE("the peer that has most endpoints gives one up for a new peer") {
     for (int i = 0; i < 20; ++i)
         CHECK(in.newcomer().ask().type == wireup_type::reply);
     CHECK(in.ep().connection() == ucp::wireup::state::ready);
-    CHECK(in.worker->uninvited().size() == 10);
+    CHECK(in.worker->limits().uninvited().size() == 10);
 }
 
 TEST_CASE("an endpoint that the program has adopted is not counted") {
     asking_world in(1);
     REQUIRE(in.first.ask().type == wireup_type::reply);
-    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->limits().uninvited().size() == 1);
     CHECK(in.make_ep() != nullptr);
-    CHECK(in.worker->uninvited().size() == 0);
+    CHECK(in.worker->limits().uninvited().size() == 0);
     CHECK(in.newcomer().ask().type == wireup_type::reply);
     CHECK_FALSE(in.first.was_ended(1));
 }
