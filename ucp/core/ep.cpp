@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "ucp/core/complete.hpp"
-#include "ucp/core/configuration_line.hpp"
 #include "ucp/core/events.hpp"
 #include "ucp/core/flush.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receiver.hpp"
+#include "ucp/wireup/configuration_line.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/requests.hpp"
@@ -261,7 +261,7 @@ void ep::become_ready() {
     watch_peer();  // if the peer connected first, ensure_lanes was not called
     lane_ = &remote_->lanes().am();
     protocols_ = remote_->setup().protocols();
-    log_configuration_once(*remote_);
+    wireup::log_configuration_once(*remote_);
     remote_->credits().request(*this);
     start_waiting(*this);
     if (operations_.closes_after_flush()) publish(events::closing_flush_began{*this});

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "ucp/api/ucp.h"
+#include "ucp/core/kind.hpp"
 #include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
-#include "ucp/proto/kind.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/types.hpp"

@@ -42,7 +42,7 @@ enum id : uct::am_id {
     rma_confirmed = 22,   //
     credit_request = 23,  // ucp/eager/wire.hpp
     credit_grant = 24,    //
-    rndv_more = 25,       // ucp/rndv/wire.hpp
+    rndv_more = 25,       // ucp/proto/wire.hpp
 };
 inline constexpr unsigned id_count = 26;
 

@@ -1,6 +1,6 @@
 // Wire format of eager messages, which carry their data. Layout first. Tagged messages and active
 // messages share them; the first field holds the tag or the fields of an active message, see
-// ucp/proto/kind.hpp.
+// ucp/core/kind.hpp.
 //
 //   id             header (bytes)                                      then
 //   eager_only     tag_or_id 8                                         data

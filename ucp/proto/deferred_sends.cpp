@@ -7,7 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rndv/wire.hpp"
+#include "ucp/proto/wire.hpp"
 
 namespace ucp {
 

@@ -5,7 +5,7 @@
 
 #include "ucp/core/config.hpp"
 #include "ucp/core/host_costs.hpp"
-#include "ucp/proto/kind.hpp"
+#include "ucp/core/kind.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {

@@ -22,7 +22,7 @@
 // bytes.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids. `tag_or_id` is the tag or
-// active message id, see ucp/proto/kind.hpp.
+// active message id, see ucp/core/kind.hpp.
 #pragma once
 
 #include "ucp/core/wire.hpp"
@@ -74,11 +74,6 @@ struct atp_header {
     // send is gone, and so is the message. Another error: nothing was written, and the receiver
     // reads that part.
     std::int64_t status;
-};
-
-struct more_header {
-    std::uint64_t ep;  // the sender's endpoint whose RTS said that it stopped
-    std::uint64_t stopped;
 };
 
 static_assert(sizeof(rts_header) == 48 && sizeof(data_header) == 16);

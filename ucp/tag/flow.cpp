@@ -6,6 +6,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucp/proto/wire.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "ucp/tag/matcher.hpp"

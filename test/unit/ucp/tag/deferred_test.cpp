@@ -6,6 +6,7 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/proto/wire.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/accept.hpp"
 

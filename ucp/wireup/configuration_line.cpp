@@ -1,4 +1,4 @@
-#include "ucp/core/configuration_line.hpp"
+#include "ucp/wireup/configuration_line.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "ucp/wireup/explain.hpp"
 #include "ucs/config/once.hpp"
 
-namespace ucp {
+namespace ucp::wireup {
 namespace {
 
 // Names the load that a lane of this role carries. Empty for lanes that carry no traffic of the
@@ -26,7 +26,7 @@ std::string_view load_of(std::string_view role) noexcept {
 
 std::string lanes_text(peer& connected) {
     std::string text;
-    for (const wireup::lane_in_use& lane : wireup::lanes_in_use(connected)) {
+    for (const lane_in_use& lane : lanes_in_use(connected)) {
         const std::string_view load = load_of(lane.role);
         if (load.empty()) continue;
         text += fmt::format("{}lane[{}] {}/{} carries {}", text.empty() ? "" : ", ", lane.index,
@@ -52,4 +52,4 @@ void log_configuration_once(peer& connected) noexcept {
     }
 }
 
-}  // namespace ucp
+}  // namespace ucp::wireup
