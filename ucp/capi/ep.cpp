@@ -8,6 +8,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucs/arch/fence.hpp"
 
 namespace {
@@ -133,7 +134,8 @@ ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
         return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
     }
     // Lanes are chosen at the first use, but a program may query before that.
-    if (const ucs_status_t status = endpoint.remote().setup().connect(); status != UCS_OK)
+    if (const ucs_status_t status = slot_of<wireup::lane_setup>(endpoint.remote()).connect();
+        status != UCS_OK)
         return status;
     unsigned count = 0;
     const ucp::lane& bootstrap = endpoint.remote().lanes().bootstrap;
@@ -250,11 +252,13 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_pa
     }
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
-    if (const ucs_status_t status = endpoint.remote().setup().connect(); status != UCS_OK)
+    if (const ucs_status_t status = slot_of<wireup::lane_setup>(endpoint.remote()).connect();
+        status != UCS_OK)
         return status;
     if ((attr->field_mask & UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME) != 0) {
-        attr->estimated_time = endpoint.remote().setup().protocols()->predict(
-            {ucp::send_kind::tag, true}, param->message_size);
+        attr->estimated_time = slot_of<wireup::lane_setup>(endpoint.remote())
+                                   .protocols()
+                                   ->predict({ucp::send_kind::tag, true}, param->message_size);
     }
     return UCS_OK;
 }

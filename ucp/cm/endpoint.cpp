@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -465,7 +466,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
     // The client's identity is not proven yet.
     peer* to = &owner.peers().intern(*identity, peer_identity::source::claimed, request.address);
     const peer_use kept(*to);
-    if (const ucs_status_t status = to->setup().connect(); status != UCS_OK) {
+    if (const ucs_status_t status = slot_of<wireup::lane_setup>(*to).connect(); status != UCS_OK) {
         from->refuse(wire::reason::unreachable, parent);
         return status;
     }

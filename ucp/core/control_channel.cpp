@@ -1,9 +1,9 @@
 #include "ucp/core/control_channel.hpp"
 
+#include "ucp/core/events.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/rndv/read_data.hpp"
 
 namespace ucp {
 
@@ -88,10 +88,9 @@ void control_channel::drop(uct::pending_request& queued, void*) {
         control_message::drop(queued);
     } else if (ep::is_final_message(queued)) {
         ep::drop_final_message(queued);
-    } else if (striped_access::is_chunk(queued)) {
-        striped_access::drop(queued);
-    } else if (rndv_is_read(queued)) {
-        rndv_drop_read(queued);
+    } else {
+        bool is_dropped = false;
+        publish(events::message_dropped{queued, is_dropped});
     }
 }
 

@@ -7,11 +7,15 @@
 #include "ucp/core/flush.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/credits.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/wireup/configuration_line.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/requests.hpp"
 
 namespace ucp {
@@ -21,7 +25,7 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : number_(number), owner_(owner), remote_(&to), window_(&to.credits().window()) {
+    : number_(number), owner_(owner), remote_(&to), window_(&slot_of<eager_credits>(to).window()) {
     id_ = owner.endpoints().add(*this);
     to.endpoints().attach(*this);
     owner.log().count(activity::ep_creations);
@@ -141,7 +145,7 @@ void ep::handle(event input, ucs_status_t status) {
     if (state_ == state::closed) {
         // Partial messages stay partial: the peer sends nothing more.
         abort_all(UCS_ERR_CONNECTION_RESET);
-        remote_->credits().request_again(*this);
+        slot_of<eager_credits>(*remote_).request_again(*this);
         destroy_if_over();
     }
 }
@@ -194,7 +198,7 @@ void ep::move_to(peer& to) noexcept {
     publish(events::peer_changed{*this, to});
     remote_->endpoints().detach(*this);
     remote_ = &to;
-    window_ = &to.credits().window();
+    window_ = &slot_of<eager_credits>(to).window();
     to.endpoints().attach(*this);
     if (program_.is_owner()) to.uninvited.set_stranger(false);
 }
@@ -210,7 +214,7 @@ void ep::watch_peer() noexcept {
 }
 
 bool ep::ensure_lanes(wireup::pairs allowed_pairs) {
-    const ucs_status_t status = remote_->setup().connect(allowed_pairs);
+    const ucs_status_t status = slot_of<wireup::lane_setup>(*remote_).connect(allowed_pairs);
     if (status != UCS_OK) {
         handle(event::failure, status);
         return false;
@@ -224,7 +228,7 @@ void ep::connect() {
     if (!ensure_lanes(wireup::pairs::allowed)) return;
     if (socket_ == nullptr && remote_->identity().is_self() && program_.allows_loopback()) {
         remote_id_ = id_;
-        if (!wireup::grants_credits(owner_)) remote_->credits().begin_without();
+        if (!wireup::grants_credits(owner_)) slot_of<eager_credits>(*remote_).begin_without();
         enter(state::ready);
         become_ready();
         return;
@@ -249,9 +253,9 @@ void ep::connect_again() {
 }
 
 void ep::repeat_request() {
-    if (!remote_->pairing().is_open() && state_ == state::requested) {
+    if (!slot_of<wireup::pairing>(*remote_).is_open() && state_ == state::requested) {
         slot_of<wireup::requests>(owner_).repeater.add(*this);
-        remote_->pairing().repeat_request();
+        slot_of<wireup::pairing>(*remote_).repeat_request();
     } else {
         connect_again();
     }
@@ -260,9 +264,9 @@ void ep::repeat_request() {
 void ep::become_ready() {
     watch_peer();  // if the peer connected first, ensure_lanes was not called
     lane_ = &remote_->lanes().am();
-    protocols_ = remote_->setup().protocols();
+    protocols_ = slot_of<wireup::lane_setup>(*remote_).protocols();
     wireup::log_configuration_once(*remote_);
-    remote_->credits().request(*this);
+    slot_of<eager_credits>(*remote_).request(*this);
     start_waiting(*this);
     if (operations_.closes_after_flush()) publish(events::closing_flush_began{*this});
     // The short path opens last: a send must not overtake those that waited.
@@ -271,12 +275,12 @@ void ep::become_ready() {
 }
 
 void ep::allow_short() noexcept {
-    const bool closed = window_->uses_rendezvous() || !remote_->deferred().empty();
+    const bool closed = window_->uses_rendezvous() || !slot_of<deferred_sends>(*remote_).empty();
     short_end_ = closed ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
 void ep::on_window_spent() {
-    remote_->credits().on_window_spent(*this);
+    slot_of<eager_credits>(*remote_).on_window_spent(*this);
 }
 
 void ep::credits_changed() noexcept {
@@ -287,7 +291,7 @@ void ep::credits_changed() noexcept {
 
 void ep::refresh_protocols() noexcept {
     if (lane_ == nullptr || failure_ != UCS_OK) return;
-    protocols_ = remote_->setup().protocols();
+    protocols_ = slot_of<wireup::lane_setup>(*remote_).protocols();
     allow_short();
 }
 
@@ -303,7 +307,7 @@ void ep::peer_closed() {
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);
-    remote_->credits().request_again(*this);
+    slot_of<eager_credits>(*remote_).request_again(*this);
     // The program may take long to close: the peer need not wait for the rest of partial messages.
     // The close message is sent again when the program closes, which has no effect then.
     wireup::send_close(*this);
@@ -315,7 +319,7 @@ void ep::fail(ucs_status_t status, bool notify_peer) {
     owner_.log().count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
-    remote_->credits().request_again(*this);
+    slot_of<eager_credits>(*remote_).request_again(*this);
     if (notify_peer) wireup::send_failed(*this);
     if (program_.is_owner()) {
         program_.notify(*this, status);

@@ -1,6 +1,8 @@
 // Events by which the core notifies the features of a worker.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "ucs/type/status.h"
@@ -8,6 +10,7 @@
 namespace uct {
 class ep;
 class iface;
+struct pending_request;
 }  // namespace uct
 
 namespace ucp {
@@ -96,7 +99,7 @@ struct lane_failed {
     ucs_status_t status;
 };
 
-// Sends that waited for the peer may continue, see worker::resume_later.
+// Sends that waited for the peer may continue, see postponed_work::resume_later.
 struct peer_resumed {
     peer& ready;
 };
@@ -110,6 +113,62 @@ struct peer_unused {
 // A peer object that nothing used was destroyed, and the worker lives on.
 struct peer_destroyed {
     worker& owner;
+};
+
+// A given address of a known peer came again, maybe changed.
+struct address_given {
+    peer& known;
+    std::span<const std::byte> packed;
+};
+
+// The address of a worker was given of which this peer object has claimed one.
+struct claim_confirmed {
+    peer& claimed;
+    peer& given;
+};
+
+// It is time to check whether the peer is alive.
+struct peer_probed {
+    peer& probed;
+};
+
+// The endpoints to the peer fail.
+struct peer_failed {
+    peer& failing;
+    ucs_status_t status;
+};
+
+// The peer and its lanes are gone, and its endpoints have failed.
+struct peer_lost {
+    peer& lost;
+};
+
+// The peer object is being destroyed.
+struct peer_ended {
+    peer& ending;
+};
+
+// An endpoint uses the peer object from now on, or no longer. It may be in its constructor.
+struct endpoint_attached {
+    peer& to;
+};
+struct endpoint_detached {
+    peer& from;
+    const ep& gone;
+};
+
+// A message that has waited for room is dropped with its lane.
+struct message_dropped {
+    uct::pending_request& queued;
+    bool& is_dropped;
+
+    // Drops the message if it is one of the feature's.
+    void drop_if(bool (*is_one)(const uct::pending_request&),
+                 void (*drop)(uct::pending_request&)) const {
+        if (is_dropped || !is_one(queued)) return;
+        is_dropped = true;
+        drop(queued);
+    }
 };
 
 // The program has taken over the endpoint or given it up, or an endpoint that it has not asked for

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ucp/core/events.hpp"
 #include "ucp/log/log.hpp"
 
 namespace ucp {
@@ -39,7 +40,7 @@ void keepalive::check_peers() noexcept {
     unsigned left = at_once_;
     auto next = peers_.begin();
     for (; next != peers_.end() && left > 0; ++next, --left) {
-        if (next->lanes().is_open()) next->pairing().handle(wireup::pairing_event::probe);
+        if (next->lanes().is_open()) publish(events::peer_probed{*next});
     }
     asked_ = at_once_ - left;
     // If the walk reached the end, the same peers are next; and a list cannot be spliced in front

@@ -1,5 +1,6 @@
 #include "ucp/core/peer.hpp"
 
+#include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 
 namespace ucp {
@@ -13,8 +14,7 @@ peer::peer(worker& owner, const ucs::security::public_key& key, peer_identity::s
 peer::~peer() = default;
 
 void peer::end() noexcept {
-    kept_.end_receives();
-    setup_.disconnect();
+    publish(events::peer_ended{*this});
 }
 
 void peer::fail_all(ucs_status_t status) {
@@ -28,10 +28,8 @@ void peer::fail_all(ucs_status_t status) {
     // Endpoints give memory back to the program, and the peer may not have noticed the failure:
     // abort its access first.
     lanes_.abort();
-    for (ep& each : endpoints_)
-        each.handle(wireup::event::failure, status);
-    kept_.end_receives();
-    pairing_.release_reference();
+    publish(events::peer_failed{*this, status});
+    publish(events::peer_lost{*this});
 }
 
 // The lane and the peer are alive: the peer may be writing into our memory, and queued messages
@@ -42,8 +40,7 @@ void peer::fail_alive(ucs_status_t status) {
     if (dead_) return;
     owner_.peers().forget(*this);
     const peer_use kept(*this);
-    for (ep& each : endpoints_)
-        each.handle(wireup::event::failure, status);
+    publish(events::peer_failed{*this, status});
 }
 
 // Final messages of endpoints need no memory, and nothing waits in front of them. Devices let the

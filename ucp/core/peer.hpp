@@ -7,12 +7,6 @@
 #include "ucp/core/peer_identity.hpp"
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
-#include "ucp/eager/credits.hpp"
-#include "ucp/proto/deferred_sends.hpp"
-#include "ucp/proto/striped.hpp"
-#include "ucp/rndv/kept.hpp"
-#include "ucp/wireup/lane_setup.hpp"
-#include "ucp/wireup/pairing.hpp"
 
 namespace ucp {
 
@@ -40,11 +34,6 @@ public:
     [[nodiscard]] const peer_lanes& lanes() const noexcept { return lanes_; }
     [[nodiscard]] peer_endpoints& endpoints() noexcept { return endpoints_; }
     [[nodiscard]] control_channel& control() noexcept { return control_; }
-    [[nodiscard]] eager_credits& credits() noexcept { return credits_; }
-    [[nodiscard]] deferred_sends& deferred() noexcept { return deferred_; }
-    [[nodiscard]] kept_operations& kept() noexcept { return kept_; }
-    [[nodiscard]] wireup::lane_setup& setup() noexcept { return setup_; }
-    [[nodiscard]] wireup::pairing& pairing() noexcept { return pairing_; }
 
     // The peer and its lanes are gone: ends every endpoint with the status.
     void fail_all(ucs_status_t status);
@@ -64,10 +53,8 @@ public:
     // The connection over which the last proven connection message of the worker came, see
     // uct::iface::connection_of; 0: not known.
     std::uint64_t connection = 0;
-    // Transfers over several rails, which are notified when a lane is lost.
-    ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> striped;
 
-    // The peer's share of worker::waiting.
+    // The peer's share of peer_limits::waiting.
     limit_share waiting_share;
     // This peer's part of the limit on endpoints that the program has not asked for.
     struct uninvited_part final : uninvited_peers::part {
@@ -93,14 +80,9 @@ protected:
 private:
     worker& owner_;
     peer_identity identity_;
-    eager_credits credits_{*this};
-    kept_operations kept_{*this};
-    deferred_sends deferred_{*this};
     peer_endpoints endpoints_{*this};
     peer_lanes lanes_;
     control_channel control_{*this};
-    wireup::pairing pairing_{*this};
-    wireup::lane_setup setup_{*this};
     unsigned references_ = 0;
     bool dead_ = false;
 };

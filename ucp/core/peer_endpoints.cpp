@@ -1,7 +1,6 @@
 #include "ucp/core/peer_endpoints.hpp"
 
-#include <algorithm>
-
+#include "ucp/core/events.hpp"
 #include "ucp/core/peer.hpp"
 
 namespace ucp {
@@ -11,12 +10,12 @@ void peer_endpoints::attach(ep& user) noexcept {
     all_.insert(user);
     if (user.number() >= next_number_ && user.number() < first_apart_number)
         next_number_ = user.number() + 1;
-    peer_.pairing().release_reference();
+    publish(events::endpoint_attached{peer_});
 }
 
 void peer_endpoints::detach(ep& user) noexcept {
     all_.erase(all_.iterator_to(user));
-    peer_.credits().forget(user);
+    publish(events::endpoint_detached{peer_, user});
     peer_.release();
 }
 
@@ -25,17 +24,6 @@ ep* peer_endpoints::first_unowned() noexcept {
         if (each.adoptable()) return &each;
     }
     return nullptr;
-}
-
-// Endpoints that are over need no lane, although they may wait for room for their final message.
-bool peer_endpoints::is_any_wanted() const noexcept {
-    return std::any_of(all_.begin(), all_.end(),
-                       [](const ep& each) { return !wireup::is_over(each.connection()); });
-}
-
-bool peer_endpoints::is_any_established() const noexcept {
-    return std::any_of(all_.begin(), all_.end(),
-                       [](const ep& each) { return wireup::is_established(each.connection()); });
 }
 
 }  // namespace ucp

@@ -33,9 +33,6 @@ public:
     [[nodiscard]] auto with_number(std::uint64_t number) noexcept {
         return all_.equal_range(number);
     }
-    // Returns whether an endpoint needs lanes.
-    [[nodiscard]] bool is_any_wanted() const noexcept;
-    [[nodiscard]] bool is_any_established() const noexcept;
 
     [[nodiscard]] auto begin() noexcept { return all_.begin(); }
     [[nodiscard]] auto end() noexcept { return all_.end(); }

@@ -1,5 +1,7 @@
 #include "ucp/core/peer_table.hpp"
 
+#include "ucp/core/events.hpp"
+
 namespace ucp {
 
 peer& peer_table::intern(const ucs::security::public_key& key, peer_identity::source from,
@@ -14,7 +16,7 @@ peer& peer_table::intern(const ucs::security::public_key& key, peer_identity::so
     } else if (from == peer_identity::source::claimed) {
         return *known;
     } else if (!known->identity().is_claimed()) {
-        known->setup().readdress(packed.first(*address::packed_length(packed)));
+        publish(events::address_given{*known, packed.first(*address::packed_length(packed))});
         return *known;
     }
     if (from == peer_identity::source::claimed) return *known;
@@ -23,7 +25,7 @@ peer& peer_table::intern(const ucs::security::public_key& key, peer_identity::so
     for (auto [each, last] = known_.equal_range(known->uid()); each != last; ++each) {
         peer& other = *each->second;
         if (other.identity().is_claimed() && other.identity().key() == key)
-            other.setup().hand_over_waiting(*known);
+            publish(events::claim_confirmed{other, *known});
     }
     return *known;
 }
@@ -98,13 +100,6 @@ peer* peer_table::find_with_most(share_getter share_of) noexcept {
     for (peer& each : outside_)
         look_at(each);
     return most;
-}
-
-std::size_t peer_table::deferred_count() const noexcept {
-    std::size_t count = 0;
-    for (const auto& [uid, each] : known_)
-        count += each->deferred().size();
-    return count;
 }
 
 }  // namespace ucp

@@ -79,8 +79,12 @@ public:
         return find_known(wanted) != known_.end();
     }
     [[nodiscard]] std::size_t size() const noexcept { return known_.size() + outside_count_; }
-    // Number of tagged sends that wait until their receivers take more RTS messages.
-    [[nodiscard]] std::size_t deferred_count() const noexcept;
+    // Visits the known peers.
+    template<class Visit>
+    void for_each(const Visit& visit) const {
+        for (const auto& [uid, each] : known_)
+            visit(*each);
+    }
 
 private:
     using map = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid

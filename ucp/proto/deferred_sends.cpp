@@ -108,4 +108,10 @@ ucs_status_t deferred_sends::progress_request(uct::pending_request& queued) noex
     return sent == UCS_ERR_NO_RESOURCE ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
+std::size_t deferred_count(const peer_table& peers) noexcept {
+    std::size_t count = 0;
+    peers.for_each([&count](const peer& each) { count += slot_of<deferred_sends>(each).size(); });
+    return count;
+}
+
 }  // namespace ucp

@@ -2,17 +2,18 @@
 // Receiver side: it requests more RTS messages from senders whose messages it waits for.
 #pragma once
 
+#include "ucp/core/slots.hpp"
 #include "ucp/proto/rts_limit.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/ep.hpp"
 
 namespace ucp {
 
-class peer;
+class peer_table;
 struct request;
 
-// Tagged sends of all endpoints to one peer wait here until receives have matched earlier RTS
-// messages. Replies, active messages and streams do not wait. Owner context.
+// Slot of a peer. Tagged sends of all endpoints to it wait here until receives have matched earlier
+// RTS messages. Replies, active messages and streams do not wait. Owner context.
 class deferred_sends {
 public:
     explicit deferred_sends(peer& of_peer) noexcept;
@@ -56,5 +57,8 @@ private:
     std::uint32_t deferring_round_ = 0;
     uct::pending_request more_request_{.progress = progress_request, .pending_hook = {}};
 };
+
+// Number of tagged sends that wait until their receivers take more RTS messages.
+[[nodiscard]] std::size_t deferred_count(const peer_table& peers) noexcept;
 
 }  // namespace ucp

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "ucp/core/events.hpp"
-#include "ucp/core/peer.hpp"
+#include "ucp/proto/credits.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucp/proto/tables.hpp"
 
 namespace ucp {
@@ -13,11 +15,17 @@ struct proto_feature {
     static void on(const events::everything_polled& event) {
         slot_of<protocol_tables>(event.owner).update_if_outdated();
     }
+    static void on(const events::endpoint_detached& event) {
+        slot_of<eager_credits>(event.from).forget(event.gone);
+    }
     static void on(const events::peer_resumed& event) {
-        auto& striped = event.ready.striped;
+        auto& striped = slot_of<striped_transfers>(event.ready).list;
         for (auto next = striped.begin(); next != striped.end();)
             (next++)->resume();
-        event.ready.deferred().resume();
+        slot_of<deferred_sends>(event.ready).resume();
+    }
+    static void on(const events::message_dropped& event) {
+        event.drop_if(striped_access::is_chunk, striped_access::drop);
     }
 };
 

@@ -8,6 +8,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/message_state.hpp"
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/proto/tables.hpp"
@@ -129,7 +130,7 @@ send_kind rendezvous_kind(send_kind kind) noexcept {
 
 void defer(request& send) noexcept {
     send.pending.progress = progress_queued;  // not started before the connection is ready
-    send.via->remote().deferred().defer(send);
+    slot_of<deferred_sends>(send.via->remote()).defer(send);
 }
 
 // Removes a send from the lane's queue, if it waits there.
@@ -149,7 +150,8 @@ bool choose_protocol(request& send) noexcept {
     try {
         const protocol& chosen =
             via.protocols().select(properties, state.buffer.length() + state.header_length);
-        if (is_tagged(kind) && chosen.rendezvous && !via.remote().deferred().count_rts(send)) {
+        if (is_tagged(kind) && chosen.rendezvous &&
+            !slot_of<deferred_sends>(via.remote()).count_rts(send)) {
             defer(send);
             return false;
         }
@@ -206,7 +208,8 @@ void start_waiting(ep& ready) {
 }
 
 void start_send(request& send) {
-    if (is_tagged(send.state.send.kind) && !send.via->remote().deferred().empty()) [[unlikely]] {
+    if (is_tagged(send.state.send.kind) && !slot_of<deferred_sends>(send.via->remote()).empty())
+        [[unlikely]] {
         defer(send);
         return;
     }
@@ -254,7 +257,7 @@ void finish_send(request& send, ucs_status_t status) {
     release_id(send);
     ep* via = send.via;
     if (state.rts_counted) [[unlikely]]
-        via->remote().deferred().rts_lost(send);
+        slot_of<deferred_sends>(via->remote()).rts_lost(send);
     if (state.holds != nullptr) {
         state.holds->release();
         complete(send, status);
@@ -275,8 +278,8 @@ void abort_send(request& send, ucs_status_t status) {
     peer& to = send.via->remote();
     if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     release_id(send);
-    to.deferred().rts_lost(send);
-    if (state.proto == nullptr) to.deferred().undefer(send);
+    slot_of<deferred_sends>(to).rts_lost(send);
+    if (state.proto == nullptr) slot_of<deferred_sends>(to).undefer(send);
     unqueue(send);
     if (state.parts.count == 0) {
         finish_send(send, status);

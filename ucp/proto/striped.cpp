@@ -93,7 +93,7 @@ bool striped_access::begin(peer& remote, const striped_work& work, uct::completi
             share_out(rails, work.length, shortest_chunk(remote), longest);
         }
         auto* const access = new striped_access(remote, work, std::move(rails), whole, wanted);
-        remote.striped.push_back(*access);
+        slot_of<striped_transfers>(remote).list.push_back(*access);
         ++whole.count;
         access->post_chunks();
     } catch (const std::bad_alloc&) {

@@ -6,13 +6,12 @@
 #include <memory>
 #include <vector>
 
+#include "ucp/core/slots.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/ep.hpp"
 
 namespace ucp {
-
-class peer;
 
 // A transfer that is contiguous at both ends.
 struct striped_work {
@@ -106,6 +105,13 @@ private:
     std::size_t next_ = 0;        // all bytes below are taken
     ucs_status_t failure_ = UCS_OK;
     bool posting_ = false;
+};
+
+// Slot of a peer: transfers over several rails, which are notified when a lane is lost.
+struct striped_transfers {
+    explicit striped_transfers(peer&) noexcept {}
+
+    ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> list;
 };
 
 // Returns the number of a peer's rails, the first ones, that move a rendezvous of this length

@@ -9,6 +9,7 @@
 #include "ucp/proto/striped.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 
 namespace ucp {
 
@@ -90,7 +91,7 @@ void copied(uct::completion& parts) noexcept {
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
     if (status == UCS_ERR_UNSUPPORTED && send.state.send.holds == nullptr) {
-        send.via->remote().setup().drop_rma(rma_state::refused);
+        slot_of<wireup::lane_setup>(send.via->remote()).drop_rma(rma_state::refused);
         return use_messages(send);
     }
     if (mem::is_out_of_devices_reach(status) && send.state.send.holds == nullptr) {

@@ -4,12 +4,14 @@
 #include <memory>
 
 #include "ucp/core/request.hpp"
+#include "ucp/core/slots.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 
 namespace ucp {
 
-// Aborted sends and receives whose buffers the peer may still read or write. Owner context.
+// Slot of a peer: aborted sends and receives whose buffers the peer may still read or write. Owner
+// context.
 class kept_operations {
 public:
     explicit kept_operations(peer& of_peer) noexcept : peer_(of_peer) {}

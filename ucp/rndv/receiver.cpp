@@ -10,7 +10,9 @@
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/proto/tables.hpp"
 #include "ucp/rndv/choice.hpp"
+#include "ucp/rndv/kept.hpp"
 #include "ucp/rndv/read_data.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -267,7 +269,7 @@ void data_read(uct::completion& parts) noexcept {
     const ucs_status_t status = parts.status;
     if (!end_transfer(receive)) return;
     if (status == UCS_ERR_UNSUPPORTED) {
-        receive.via->remote().setup().drop_rma(rma_state::refused);
+        slot_of<wireup::lane_setup>(receive.via->remote()).drop_rma(rma_state::refused);
         stream_instead(receive);
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
@@ -344,7 +346,7 @@ void end_sender_part(request& receive, ucs_status_t status) {
 // The sender has written its part, or could not write it.
 void on_written(request& receive, ucs_status_t status) {
     auto& state = receive.as<rndv_recv>();
-    if (state.holds != nullptr) state.holds->kept().let_go(receive);
+    if (state.holds != nullptr) slot_of<kept_operations>(*state.holds).let_go(receive);
     state.unwritten = status != UCS_OK && status != UCS_ERR_CANCELED;
     end_sender_part(receive, status == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : UCS_OK);
 }
@@ -408,7 +410,7 @@ void abort_receive(request& receive, ucs_status_t status) {
     peer& from = receive.via->remote();
     receive.via->operations().remove_receive(receive);
     receive.via = nullptr;
-    if (written) from.kept().keep(receive);
+    if (written) slot_of<kept_operations>(from).keep(receive);
 }
 
 void rndv_abandon(request& receive) {
@@ -420,7 +422,7 @@ void rndv_request_ended(worker& owner, std::uint64_t reply, bool is_stopped) {
     if (found == nullptr || (*found)->as<rndv_recv>().awaits != rndv_reply::written) return;
     request& receive = **found;
     if (receive.state.recv.holds != nullptr) {
-        receive.state.recv.holds->kept().let_go(receive);
+        slot_of<kept_operations>(*receive.state.recv.holds).let_go(receive);
         rndv_abandon(receive);
     } else {
         static_cast<void>(forget_sender(receive));

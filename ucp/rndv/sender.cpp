@@ -7,7 +7,9 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/am_fields.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/rndv/choice.hpp"
+#include "ucp/rndv/kept.hpp"
 #include "ucp/rndv/rndv_send.hpp"
 #include "ucp/rndv/wire.hpp"
 #include "ucp/rndv/write_data.hpp"
@@ -38,7 +40,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
         state.local_id,
         address,
         lasting ? 0 : wire::rts_confirm,
-        state.rts_counted ? send.via->remote().deferred().stop_mark() : 0};
+        state.rts_counted ? slot_of<deferred_sends>(send.via->remote()).stop_mark() : 0};
     std::memcpy(into, &header, sizeof header);
     if (state.header_length > 0) {  // header of an active message
         std::memcpy(static_cast<std::byte*>(into) + sizeof header, state.header,
@@ -74,7 +76,7 @@ void keep_exposed(request& send) {
     auto& state = send.as<rndv_send>();
     if (state.exposed == nullptr || state.local_id == 0 || state.parts.count != 0) return;
     state.exposed->send = state.local_id;
-    send.via->remote().kept().keep_exposed(std::move(state.exposed));
+    slot_of<kept_operations>(send.via->remote()).keep_exposed(std::move(state.exposed));
 }
 
 void end_rndv(request& send) {
@@ -157,7 +159,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         peer* const receiver = find_asking(owner, header, message);
         if (receiver == nullptr) return;
-        receiver->kept().release_exposed(header.request);
+        slot_of<kept_operations>(*receiver).release_exposed(header.request);
         // The receive must not end before it knows that its buffer is not written any more.
         if (header.address != 0) notify_receive(*receiver, header.reply, UCS_ERR_CANCELED);
         return;
@@ -169,13 +171,13 @@ void on_rtr(void* arg, uct::peer_bytes message) {
                "has sent no RTS yet, or is being written already");
     } else {
         peer& receiver = send->via->remote();
-        const bool more = receiver.deferred().on_rts_answered(*send);
+        const bool more = slot_of<deferred_sends>(receiver).on_rts_answered(*send);
         if (header.address != 0) {
             begin_write(*send, header, key);
         } else {
             begin_stream(*send, header.reply);
         }
-        if (more) receiver.deferred().resume();  // after the data
+        if (more) slot_of<deferred_sends>(receiver).resume();  // after the data
     }
 }
 
@@ -319,14 +321,14 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         // If the endpoint of the send is gone as well, the receiver learns the end of the endpoint.
         const ep* const over = owner.endpoints().find(header.ep);
         if (over == nullptr) return;
-        over->remote().kept().release_exposed(header.request);
+        slot_of<kept_operations>(over->remote()).release_exposed(header.request);
         if (header.reply != 0) notify_receive(over->remote(), header.reply, UCS_ERR_CANCELED);
         return;
     }
     const ucs_status_t status = wire::known_status(header.status);
     uct::completion& parts = send->state.send.parts;
     peer& receiver = send->via->remote();
-    const bool more = receiver.deferred().on_rts_answered(*send);
+    const bool more = slot_of<deferred_sends>(receiver).on_rts_answered(*send);
     const bool is_writing = parts.count != 0 || send->state.send.proto == &atp_phase;
     if (!send->state.send.proto->rendezvous || (is_queued(*send) && !is_writing)) {
         reject(owner, "the end of a transfer", header.request, "has sent no RTS");
@@ -341,7 +343,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         release_id(*send);
         if (parts.status == UCS_OK) parts.status = status;
     }
-    if (more) receiver.deferred().resume();
+    if (more) slot_of<deferred_sends>(receiver).resume();
 }
 
 }  // namespace

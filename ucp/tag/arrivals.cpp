@@ -8,6 +8,7 @@
 #include "ucp/eager/acknowledge.hpp"
 #include "ucp/eager/assembler.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/tables.hpp"
@@ -301,7 +302,7 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
 // cut off.
 void tag_matcher::note_sends_deferred(const ep& sender, std::uint32_t round) noexcept {
     if (round == 0) return;
-    sender.remote().deferred().on_peer_defers(sender.remote_id(), round);
+    slot_of<deferred_sends>(sender.remote()).on_peer_defers(sender.remote_id(), round);
     if (expected_.size() > 0) memory_.missed();
 }
 

@@ -6,6 +6,8 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucp/proto/credits.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/wire.hpp"
 #include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/wire.hpp"
@@ -29,13 +31,14 @@ void on_credit_request(worker& owner, const wire::credit_header& header) {
 
 void on_credit_grant(worker& owner, const wire::credit_header& header) {
     ep* const endpoint = owner.endpoints().find(header.ep);
-    if (endpoint != nullptr) endpoint->remote().credits().on_granted(*endpoint);
+    if (endpoint != nullptr) slot_of<eager_credits>(endpoint->remote()).on_granted(*endpoint);
 }
 
 // Handles a request for more RTS messages; a repeated one changes nothing.
 void on_more_rts(worker& owner, const wire::more_header& header) {
     ep* const endpoint = owner.endpoints().find(header.ep);
-    if (endpoint != nullptr) endpoint->remote().deferred().on_more_allowed(header.stopped);
+    if (endpoint != nullptr)
+        slot_of<deferred_sends>(endpoint->remote()).on_more_allowed(header.stopped);
 }
 
 // Returns the bytes that `count` stored RTS messages take, each with keys of the greatest length.
@@ -95,7 +98,7 @@ void unexpected_memory::request_more_rts() noexcept {
     while (!deferring_peers_.empty()) {
         peer& sender = deferring_peers_.front();
         deferring_peers_.pop_front();
-        sender.deferred().request_more();
+        slot_of<deferred_sends>(sender).request_more();
     }
 }
 

@@ -23,7 +23,7 @@ struct unexpected_limits {
 };
 
 // Receiver's part: counts the stored bytes and knows the senders that wait for credits. Owned by
-// the matcher; owner context. The sender's part is in ucp/eager/credits.cpp.
+// the matcher; owner context. The sender's part is in ucp/proto/credits.cpp.
 class unexpected_memory {
 public:
     explicit unexpected_memory(const unexpected_limits& limits) noexcept : limits_(limits) {}

@@ -8,6 +8,7 @@
 #include "ucp/am/receiver.hpp"
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/events.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/text.hpp"
 
@@ -31,7 +32,7 @@ std::string worker_info(worker& shown) {
     }
     std::string details;
     publish(events::worker_described{shown, text, details});
-    text += fmt::format("#      sends deferred: {}\n", shown.peers().deferred_count());
+    text += fmt::format("#      sends deferred: {}\n", deferred_count(shown.peers()));
     text += fmt::format("#     answers waiting: {} bytes\n", shown.limits().waiting().used());
     text += fmt::format("#   messages rejected: {}\n", shown.log().rejected().count());
     text += details;
@@ -55,7 +56,7 @@ void worker::describe(ucs::vfs::directory& into) const {
               [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_count()); });
     into.file("announced_bytes",
               [this] { return std::to_string(slot_of<tag_matcher>(*this).memory().rts_bytes()); });
-    into.file("deferred", [this] { return std::to_string(peers_.deferred_count()); });
+    into.file("deferred", [this] { return std::to_string(deferred_count(peers_)); });
     into.file("rejected", [this] { return std::to_string(log_.rejected().count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("am", slot_of<am_receiver>(*this));

@@ -4,6 +4,8 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/lane_setup.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/refusals.hpp"
 #include "ucp/wireup/requests.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
@@ -40,7 +42,7 @@ void end_one_of(peer& ended) noexcept {
     if (!ended.uninvited.is_stranger() || std::ranges::any_of(ended.endpoints(), is_uninvited))
         return;
     ended.uninvited.set_stranger(false);
-    ended.pairing().handle(pairing_event::give_up);
+    slot_of<pairing>(ended).handle(pairing_event::give_up);
     ended.control().drop_waiting();
 }
 
@@ -180,12 +182,13 @@ ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remo
     // ep::ensure_lanes is not used here: an endpoint of the program does not fail because of a
     // request, but tries again when it is used. The peer's request came without paired lanes, so
     // the reply uses none.
-    if (accepted->connection() == state::idle && from->setup().connect(pairs::excluded) != UCS_OK) {
+    if (accepted->connection() == state::idle &&
+        slot_of<lane_setup>(*from).connect(pairs::excluded) != UCS_OK) {
         // A repeated request must not find this endpoint any more.
         if (!accepted->program().is_owner()) accepted->handle(event::local_close);
         return nullptr;
     }
-    from->setup().note_lanes();
+    slot_of<lane_setup>(*from).note_lanes();
     return accepted;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 
 namespace ucp::wireup {
 
@@ -59,7 +60,8 @@ std::string explain_transports(peer& to) {
     const auto remote = to.identity().parse();
     if (!remote) return {};
     std::string text = "# Why these transports:\n";
-    for (const std::string& line : explain_each(to, to.setup().select(*remote, pairs::allowed)))
+    for (const std::string& line :
+         explain_each(to, slot_of<lane_setup>(to).select(*remote, pairs::allowed)))
         text += fmt::format("#   {}\n", line);
     if (to.lanes().state != rma_state::usable)
         text += fmt::format("#   memory access: {}\n", text_of(to.lanes().state));
@@ -70,18 +72,19 @@ std::string list_transports(peer& to) {
     const auto remote = to.identity().parse();
     if (!remote) return "its address is not known";
     return fmt::format(
-        "{}", fmt::join(explain_each(to, to.setup().select(*remote, pairs::allowed)), "; "));
+        "{}",
+        fmt::join(explain_each(to, slot_of<lane_setup>(to).select(*remote, pairs::allowed)), "; "));
 }
 
 std::string explain_protocols(peer& to) {
-    const protocol_table* const chosen = to.setup().protocols();
+    const protocol_table* const chosen = slot_of<lane_setup>(to).protocols();
     if (chosen == nullptr) return {};
     return "# Protocols by message size:\n" + chosen->explain(to.owner().owner().params().features);
 }
 
 std::string explain(peer& to) {
     std::string text = explain_lanes(to) + "#\n" + explain_transports(to);
-    if (to.setup().protocols() != nullptr) text += "#\n" + explain_protocols(to);
+    if (slot_of<lane_setup>(to).protocols() != nullptr) text += "#\n" + explain_protocols(to);
     return text;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ucp/core/peer.hpp"
+#include "ucp/wireup/select.hpp"
 
 namespace ucp::wireup {
 

@@ -3,7 +3,9 @@
 
 #include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/refusals.hpp"
 #include "ucp/wireup/requests.hpp"
 
@@ -16,14 +18,38 @@ struct feature {
         event.status = check_message_sizes(event.owner);
     }
     static void on(const events::lane_failed& event) {
-        event.to.setup().lane_failed(event.lane, event.status);
+        slot_of<lane_setup>(event.to).lane_failed(event.lane, event.status);
     }
-    static void on(const events::peer_resumed& event) { event.ready.setup().connect_handed_over(); }
-    // The lanes of the peer's end may have to be closed, or a request of it was postponed.
+    static void on(const events::peer_resumed& event) {
+        slot_of<lane_setup>(event.ready).connect_handed_over();
+    }
+    static void on(const events::address_given& event) {
+        slot_of<lane_setup>(event.known).readdress(event.packed);
+    }
+    static void on(const events::claim_confirmed& event) {
+        slot_of<lane_setup>(event.claimed).hand_over_waiting(event.given);
+    }
+    static void on(const events::peer_probed& event) {
+        slot_of<pairing>(event.probed).handle(pairing_event::probe);
+    }
+    static void on(const events::endpoint_attached& event) {
+        slot_of<pairing>(event.to).release_reference();
+    }
+    static void on(const events::peer_failed& event) {
+        for (ep& each : event.failing.endpoints())
+            each.handle(wireup::event::failure, event.status);
+    }
+    static void on(const events::peer_lost& event) {
+        slot_of<pairing>(event.lost).release_reference();
+    }
+    static void on(const events::peer_ended& event) {
+        slot_of<lane_setup>(event.ending).disconnect();
+    }
     static void on(const events::peer_unused& event) {
-        event.is_needed = event.unused.pairing().notify_before_destruction();
+        pairing& end = slot_of<pairing>(event.unused);
+        event.is_needed = end.notify_before_destruction();
         if (event.is_needed) return;
-        slot_of<requests>(event.unused.owner()).postponed = event.unused.pairing().take_postponed();
+        slot_of<requests>(event.unused.owner()).postponed = end.take_postponed();
     }
     static void on(const events::peer_destroyed& event) {
         const auto postponed = std::move(slot_of<requests>(event.owner).postponed);

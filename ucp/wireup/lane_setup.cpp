@@ -7,8 +7,10 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucp/proto/tables.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "ucp/wireup/pairing.hpp"
 
 namespace ucp::wireup {
 
@@ -23,12 +25,12 @@ ucs_status_t lane_setup::connect_over_what_is_left(pairs allowed_pairs) noexcept
     control_channel::message_list refusals;  // they may still wait on the bootstrap lane
     if (peer_.lanes().bootstrap.is_open())
         control_channel::take_queue(*peer_.lanes().bootstrap.endpoint, refusals);
-    if (peer_.pairing().state() != pairing_state::none) disconnect();
+    if (slot_of<pairing>(peer_).state() != pairing_state::none) disconnect();
     const ucs_status_t status = try_to_make_lanes(allowed_pairs);
     if (status == UCS_OK) {
         const lane& bootstrap = peer_.lanes().bootstrap;
         control_channel::release_all(
-            refusals, peer_.pairing().is_open() ? peer_.lanes().am() : *bootstrap.endpoint);
+            refusals, slot_of<pairing>(peer_).is_open() ? peer_.lanes().am() : *bootstrap.endpoint);
     } else {
         control_channel::drop_all(refusals);
     }
@@ -59,8 +61,9 @@ ucs_status_t lane_setup::make_lanes(pairs allowed_pairs) {
     peer_lanes& lanes = peer_.lanes();
     bool made = open(*chosen.am, lanes.message);
     if (made && chosen.paired) {
-        made = peer_.identity().is_self() ? pair_with_itself()
-                                          : peer_.pairing().begin(*chosen.bootstrap, chosen);
+        made = peer_.identity().is_self()
+                   ? pair_with_itself()
+                   : slot_of<pairing>(peer_).begin(*chosen.bootstrap, chosen);
     }
     if (!made) {
         disconnect();
@@ -73,7 +76,7 @@ ucs_status_t lane_setup::make_lanes(pairs allowed_pairs) {
     if (lanes.state == rma_state::usable && reaches_unknown_process())
         lanes.state = rma_state::process_not_shown;
     choose_protocols();
-    if (!chosen.paired) peer_.pairing().notify_without_pairs();
+    if (!chosen.paired) slot_of<pairing>(peer_).notify_without_pairs();
     return UCS_OK;
 }
 
@@ -110,7 +113,8 @@ ucs_status_t lane_setup::make(std::size_t resource, std::span<const std::byte> t
 
 void lane_setup::close(lane& used) noexcept {
     if (!used.is_open()) return;
-    for (auto next = peer_.striped.begin(); next != peer_.striped.end();)
+    auto& striped = slot_of<striped_transfers>(peer_).list;
+    for (auto next = striped.begin(); next != striped.end();)
         (next++)->lane_lost(*used.endpoint);
     used.endpoint->pending_purge(control_channel::drop, nullptr);
     peer_.owner().interfaces().track_lane(*used.endpoint, used.resource, nullptr);
@@ -173,10 +177,9 @@ void lane_setup::learn_process(const ucs::sys::process_identity& shown) noexcept
 
 bool lane_setup::readdress(std::span<const std::byte> packed_address) {
     peer_identity& identity = peer_.identity();
-    if (identity.has_address(packed_address) || peer_.endpoints().is_any_established())
-        return false;
+    if (identity.has_address(packed_address) || is_any_established(peer_)) return false;
     const bool has_lanes =
-        peer_.lanes().is_open() || peer_.pairing().state() != pairing_state::none;
+        peer_.lanes().is_open() || slot_of<pairing>(peer_).state() != pairing_state::none;
     const bool is_other = !identity.is_part_of(packed_address);
     if (has_lanes && !is_other) return false;
     identity.replace_address(packed_address);
@@ -209,13 +212,13 @@ std::uint64_t lane_setup::disconnect() noexcept {
     close_lanes();
     rma_state& state = peer_.lanes().state;
     if (state == rma_state::process_not_shown) state = rma_state::usable;
-    return peer_.pairing().close();
+    return slot_of<pairing>(peer_).close();
 }
 
 // The transfers of the rail continue over the other rails.
 void lane_setup::drop_rail(std::size_t index, ucs_status_t why) noexcept {
     std::vector<lane>& rails = peer_.lanes().more_rails;
-    if (peer_.pairing().state() == pairing_state::requested) {
+    if (slot_of<pairing>(peer_).state() == pairing_state::requested) {
         close(rails[index]);  // the reply lists the rail by its position, so it stays in the list
         return;
     }
@@ -243,9 +246,7 @@ void lane_setup::drop_rma(rma_state why) noexcept {
 
 // Another lane may be tried while no endpoint is established and at least one wants to connect.
 bool lane_setup::may_change_lane() const noexcept {
-    const peer_endpoints& endpoints = peer_.endpoints();
-    return !peer_.control().has_lost() && endpoints.is_any_wanted() &&
-           !endpoints.is_any_established();
+    return !peer_.control().has_lost() && is_any_wanted(peer_) && !is_any_established(peer_);
 }
 
 void lane_setup::lane_failed(const uct::ep& failed, ucs_status_t status) noexcept {
@@ -266,7 +267,7 @@ void lane_setup::lane_failed(const uct::ep& failed, ucs_status_t status) noexcep
         if (is_bootstrap) peer_.control().drop_waiting();  // the peer need not be notified any more
         return;
     }
-    pairing& pair = peer_.pairing();
+    pairing& pair = slot_of<pairing>(peer_);
     const bool left = status == UCS_ERR_NOT_CONNECTED ||
                       pair.state() == pairing_state::postponed;  // requests new lanes
     if (left && pair.state() != pairing_state::none && !is_bootstrap) {
@@ -312,8 +313,8 @@ void lane_setup::change_lanes(std::size_t without, ucs_status_t failure) noexcep
 void lane_setup::reconnect(pairs allowed_pairs) noexcept {
     const peer_use kept(peer_);
     const std::uint64_t left = disconnect();
-    if (peer_.endpoints().is_any_wanted()) connect_endpoints(allowed_pairs);
-    if (left != 0) peer_.pairing().notify_over(left);
+    if (is_any_wanted(peer_)) connect_endpoints(allowed_pairs);
+    if (left != 0) slot_of<pairing>(peer_).notify_over(left);
 }
 
 void lane_setup::connect_endpoints(pairs allowed_pairs) noexcept {
@@ -331,7 +332,7 @@ void lane_setup::hand_over_waiting(peer& given) noexcept {
     const peer_identity& ours = peer_.identity();
     const bool is_elsewhere =
         !ours.is_part_of(given.identity().packed()) && !given.identity().is_part_of(ours.packed());
-    bool& has_handed_over = given.setup().has_handed_over_;
+    bool& has_handed_over = slot_of<lane_setup>(given).has_handed_over_;
     for (auto next = peer_.endpoints().begin(); next != peer_.endpoints().end();) {
         ep& each = *next++;
         if (!is_waiting(each.connection())) continue;
@@ -374,6 +375,17 @@ void lane_setup::note_lanes() noexcept {
     const peer_lanes& lanes = peer_.lanes();
     peer_.uninvited.set_descriptor(keeps(lanes.message) || keeps(lanes.bootstrap));
     peer_.uninvited.note_received(lanes.received());
+}
+
+// Endpoints that are over need no lane, although they may wait for room for their final message.
+bool is_any_wanted(peer& of_peer) noexcept {
+    return std::ranges::any_of(of_peer.endpoints(),
+                               [](const ep& each) { return !is_over(each.connection()); });
+}
+
+bool is_any_established(peer& of_peer) noexcept {
+    return std::ranges::any_of(of_peer.endpoints(),
+                               [](const ep& each) { return is_established(each.connection()); });
 }
 
 }  // namespace ucp::wireup

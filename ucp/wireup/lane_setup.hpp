@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ucp/core/lanes.hpp"
+#include "ucp/core/slots.hpp"
 #include "ucp/wireup/select.hpp"
 #include "ucs/sys/process.hpp"
 
@@ -14,7 +15,7 @@ class protocol_table;
 
 namespace ucp::wireup {
 
-// One object per peer. Lanes are made at first use; until the first endpoint is established, a
+// Slot of a peer. Lanes are made at first use; until the first endpoint is established, a
 // lane that fails is replaced by another one. Owner context.
 class lane_setup {
 public:
@@ -95,5 +96,9 @@ private:
     ucs::sys::process_identity process_;  // the process of the worker; pid 0: not known
     bool has_handed_over_ = false;  // endpoints were handed over; lanes for them are to be made
 };
+
+// Returns whether an endpoint to the peer needs lanes.
+[[nodiscard]] bool is_any_wanted(peer& of_peer) noexcept;
+[[nodiscard]] bool is_any_established(peer& of_peer) noexcept;
 
 }  // namespace ucp::wireup

@@ -9,9 +9,12 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/credits.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/refusals.hpp"
 #include "ucp/wireup/requests.hpp"
@@ -64,8 +67,8 @@ void note(const ep& to, const arrival_facts& facts) {
     // Then the peer's lack of credits shows when the endpoint requests them.
     const state current = to.connection();
     if (current != state::idle && current != state::requested) return;
-    if (facts.full) to.remote().credits().begin_without();
-    to.remote().setup().learn_process(facts.process);
+    if (facts.full) slot_of<eager_credits>(to.remote()).begin_without();
+    slot_of<lane_setup>(to.remote()).learn_process(facts.process);
     if (facts.connection != 0) to.remote().connection = facts.connection;
 }
 
@@ -81,7 +84,7 @@ ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_b
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     type = with_flag(type, wire::over_pair,
-                     connects(type) && in_pairs(from.remote().pairing().state()));
+                     connects(type) && in_pairs(slot_of<pairing>(from.remote()).state()));
     // The peer starts to send as soon as it has this message.
     type = with_flag(type, wire::no_credits, !grants_credits(from.owner()));
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
@@ -247,16 +250,16 @@ void on_pair_message(worker& owner, peer* from, const wireup_header& header,
     }
     if (from == nullptr) return;  // the peer object is not needed any more
     if (header.type == wireup_type::joined) {
-        from->pairing().on_joined(header.ep);
+        slot_of<pairing>(*from).on_joined(header.ep);
         return;
     }
     if (header.type == wireup_type::unpaired) {
-        from->pairing().on_unpaired(header.ep,
-                                    static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
+        slot_of<pairing>(*from).on_unpaired(
+            header.ep, static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
         return;
     }
     if (const auto reply = parse_pair_reply(body)) {
-        from->pairing().on_reply(header.ep, *reply);
+        slot_of<pairing>(*from).on_reply(header.ep, *reply);
     } else {
         drop_malformed(owner, header);
     }
@@ -344,7 +347,7 @@ verification verify_attempt(worker& owner, const wireup_header& header, const wi
         return origin_if(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
     };
     peer* known = owner.peers().find_if(
-        header.uid, [&](peer& each) { return each.pairing().knows_attempt(header.ep); });
+        header.uid, [&](peer& each) { return slot_of<pairing>(each).knows_attempt(header.ep); });
     if (known != nullptr) return {verify_by_key_of(*known), known};
     known = owner.peers().find_proving(
         header.uid, [&](peer& each) { return verify_by_key_of(each) == origin::proven; });
@@ -417,8 +420,9 @@ verification verify(worker& owner, const wireup_header& header, const wireup_hea
 // these. While lanes become paired, or if only one side has paired lanes because the other has left
 // them or will join them, the two sides use different lanes. The message is then repeated later.
 bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) {
-    const bool fits =
-        from == nullptr ? !over_pair : from->pairing().accepts_connection_message(over_pair);
+    const bool fits = from == nullptr
+                          ? !over_pair
+                          : slot_of<pairing>(*from).accepts_connection_message(over_pair);
     if (!fits) {
         ucs::log::debug(wireup_log,
                         "a message of worker {:x} about an endpoint came over other lanes",
@@ -445,7 +449,7 @@ bool correct_address(peer& sender, const wireup_header& header, std::span<const 
     // An address that cannot be read as a whole must not replace one that can.
     if (!address::parse(*address, &rejected).ok()) return false;
     const auto length = address::packed_length(*address, &rejected);
-    if (sender.setup().readdress(address->first(*length))) {
+    if (slot_of<lane_setup>(sender).readdress(address->first(*length))) {
         rejected.warn(wireup_log,
                       "worker {:x} has another address than the program was given: its own address "
                       "is used",
@@ -567,8 +571,8 @@ void take_pair_request(worker& owner, const wireup_header& header,
     }
     peer& from = intern_asking(owner, parsed->identity, request->address);
     const peer_use kept(from);
-    from.pairing().on_request(header, *request, body);
-    from.setup().note_lanes();
+    slot_of<pairing>(from).on_request(header, *request, body);
+    slot_of<lane_setup>(from).note_lanes();
 }
 
 void answer_postponed(worker& owner, const postponed_request& postponed) noexcept {

@@ -6,6 +6,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucs/random/random_bytes.hpp"
@@ -69,11 +70,12 @@ void pairing::perform(pairing_action todo, const arrival& from) {
         case A::try_other_lane:
             return try_other_lane(from);
         case A::reconnect:
-            return peer_.setup().reconnect(pairs::allowed);
+            return slot_of<lane_setup>(peer_).reconnect(pairs::allowed);
         case A::reconnect_unpaired:
-            return peer_.setup().reconnect(pairs::excluded);
+            return slot_of<lane_setup>(peer_).reconnect(pairs::excluded);
         case A::repeat_endpoint_requests:
-            if (peer_.lanes().is_open()) peer_.setup().connect_endpoints(pairs::excluded);
+            if (peer_.lanes().is_open())
+                slot_of<lane_setup>(peer_).connect_endpoints(pairs::excluded);
             return;
         case A::fail_unreachable:
             log_unreachable(peer_.owner(), peer_);
@@ -129,7 +131,7 @@ void pairing::send_request_or_reply() {
 
 bool pairing::begin(const lane_choice& bootstrap, const lane_selection& chosen) {
     peer_lanes& lanes = peer_.lanes();
-    if (!peer_.setup().open(bootstrap, lanes.bootstrap)) return false;
+    if (!slot_of<lane_setup>(peer_).open(bootstrap, lanes.bootstrap)) return false;
     current_.attempt = ucs::sys::random_id();
     current_.owes_notice = true;
     last_attempt_ = current_.attempt;
@@ -137,7 +139,7 @@ bool pairing::begin(const lane_choice& bootstrap, const lane_selection& chosen) 
     described.push_back(describe(lanes.message, chosen.am->address));
     for (const lane_choice& each : chosen.more_rails) {
         lane made;
-        if (peer_.setup().make(each.resource, each.address, made) != UCS_OK) continue;
+        if (slot_of<lane_setup>(peer_).make(each.resource, each.address, made) != UCS_OK) continue;
         lanes.more_rails.push_back(std::move(made));
         described.push_back(describe(lanes.more_rails.back(), each.address));
     }
@@ -166,15 +168,14 @@ void pairing::on_request(const wire::wireup_header& header, const pair_request& 
         // to meanwhile stay: they are another path, and their messages may have overtaken this one.
         // Lanes with an established endpoint are checked only: messages that the peer sent over
         // them are handled first.
-        handle(end_of(attempt, peer_.endpoints().is_any_established()
-                                   ? pairing_event::declined_established
-                                   : pairing_event::declined));
+        handle(end_of(attempt, is_any_established(peer_) ? pairing_event::declined_established
+                                                         : pairing_event::declined));
         return;
     }
     // Lanes without pairs are kept if endpoints have sent requests over them: the peer takes a
     // request as received over these lanes and is ready for us there.
-    const bool in_use = state_ == pairing_state::none && peer_.lanes().is_open() &&
-                        peer_.endpoints().is_any_wanted();
+    const bool in_use =
+        state_ == pairing_state::none && peer_.lanes().is_open() && is_any_wanted(peer_);
     const bool loses = peer_.owner().uid() < peer_.uid();
     handle(is_ours(attempt) ? pairing_event::request_repeated
            : in_use         ? pairing_event::request_in_use
@@ -189,7 +190,7 @@ void pairing::accept(const arrival& from, bool revokes) {
     const peer_use kept(peer_);
     const std::uint64_t revoked = current_.attempt;
     lane bootstrap = revokes ? std::move(peer_.lanes().bootstrap) : lane{};
-    peer_.setup().disconnect();
+    slot_of<lane_setup>(peer_).disconnect();
     peer_.lanes().bootstrap = std::move(bootstrap);
     handle(pairing_event::accepting);
     last_attempt_ = current_.attempt = from.attempt;
@@ -201,7 +202,7 @@ void pairing::accept(const arrival& from, bool revokes) {
         return;
     }
     if (revokes) send_unpaired(revoked, *peer_.lanes().bootstrap.endpoint);
-    peer_.setup().connect_endpoints(pairs::allowed);
+    slot_of<lane_setup>(peer_).connect_endpoints(pairs::allowed);
 }
 
 // Either the peer has lost its end of the lanes, or the request is stale: checking the lane tells.
@@ -233,7 +234,7 @@ ucs_status_t pairing::make_accepted_lanes(const pair_request& request) {
     if (status == UCS_OK && !lanes.bootstrap.is_open()) status = open_bootstrap();
     if (status != UCS_OK) return status;
     lanes.is_shared = lanes.am_attr().keyed;
-    peer_.setup().choose_protocols();
+    slot_of<lane_setup>(peer_).choose_protocols();
     current_.message = make_reply(std::span(request.lanes).subspan(1));
     send_request_or_reply();
     peer_.owner().watch().add(peer_);
@@ -252,7 +253,7 @@ std::vector<std::byte> pairing::make_reply(std::span<const pair_lane> rails) {
             reply.push_back({ours.back(), made.own_device});
             lanes.more_rails.push_back(std::move(made));
         } else {
-            peer_.setup().close(made);
+            slot_of<lane_setup>(peer_).close(made);
             reply.push_back({{}, mem::no_device});
         }
     }
@@ -282,7 +283,7 @@ ucs_status_t pairing::accept_lane(const pair_lane& requested, lane& into) {
                            std::ranges::equal(address_of(*each), requested.to);
         if (!meant) continue;
         if (!each->check_reachable(requested.from).ok()) return UCS_ERR_UNREACHABLE;
-        const ucs_status_t status = peer_.setup().make(i, requested.from, into);
+        const ucs_status_t status = slot_of<lane_setup>(peer_).make(i, requested.from, into);
         if (status != UCS_OK) return status;
         into.device = requested.device;
         return into.endpoint->connect_to(requested.connection);
@@ -295,9 +296,9 @@ ucs_status_t pairing::open_bootstrap() {
     const auto remote = peer_.identity().parse();
     if (!remote) return remote.status();
     for (;;) {
-        const auto chosen = peer_.setup().select(*remote, pairs::allowed).bootstrap;
+        const auto chosen = slot_of<lane_setup>(peer_).select(*remote, pairs::allowed).bootstrap;
         if (!chosen) return UCS_ERR_UNREACHABLE;
-        if (peer_.setup().open(*chosen, peer_.lanes().bootstrap)) return UCS_OK;
+        if (slot_of<lane_setup>(peer_).open(*chosen, peer_.lanes().bootstrap)) return UCS_OK;
     }
 }
 
@@ -337,7 +338,7 @@ void pairing::connect_rails(const pair_reply& reply) {
                        where.transport, where.device);
         lane gone = std::move(ours);
         rails.erase(rails.begin() + static_cast<std::ptrdiff_t>(i - 1));
-        peer_.setup().close(gone);
+        slot_of<lane_setup>(peer_).close(gone);
     }
 }
 
@@ -347,10 +348,10 @@ void pairing::on_joined(std::uint64_t attempt) {
 }
 
 void pairing::join() noexcept {
-    peer_.setup().close(peer_.lanes().bootstrap);
+    slot_of<lane_setup>(peer_).close(peer_.lanes().bootstrap);
     current_.message = {};
     peer_.control().release_held(peer_.lanes().am());
-    peer_.setup().note_lanes();
+    slot_of<lane_setup>(peer_).note_lanes();
 }
 
 // The peer has given up the lanes of an attempt. Returns `if_ours` if these are our current lanes.
@@ -373,19 +374,19 @@ void pairing::on_unpaired(std::uint64_t attempt, unpaired_reason why) {
 void pairing::try_other_lane(const arrival& from) {
     const std::size_t resource = peer_.lanes().message.resource;
     if (from.failure != UCS_OK) {
-        peer_.setup().change_lanes(resource, from.failure);
+        slot_of<lane_setup>(peer_).change_lanes(resource, from.failure);
         return;
     }
     const auto& where = peer_.owner().owner().resources()[resource].where;
     ucs::log::info(wireup_log, "worker {:x} cannot connect over {}/{}: trying another transport",
                    peer_.uid(), where.transport, where.device);
-    peer_.setup().change_lanes(resource, UCS_ERR_REJECTED);
+    slot_of<lane_setup>(peer_).change_lanes(resource, UCS_ERR_REJECTED);
 }
 
 // The peer's end of the lanes is over, and so is ours.
 void pairing::lose_lanes() {
     const bool has_dropped_message = current_.has_dropped_message;
-    peer_.setup().lane_lost(peer_.lanes().message.resource, UCS_ERR_CONNECTION_RESET);
+    slot_of<lane_setup>(peer_).lane_lost(peer_.lanes().message.resource, UCS_ERR_CONNECTION_RESET);
     if (peer_.dead() && has_dropped_message) notify_end();
 }
 
@@ -406,7 +407,7 @@ void pairing::leave() noexcept {
                 fresh = &owner.peers().intern(identity.key(), identity.origin(), identity.packed());
             each.move_to(*fresh);
         }
-        if (fresh != nullptr) fresh->setup().connect_endpoints(pairs::allowed);
+        if (fresh != nullptr) slot_of<lane_setup>(*fresh).connect_endpoints(pairs::allowed);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
                         peer_.uid());
@@ -468,7 +469,7 @@ void pairing::release_reference() noexcept {
 std::uint64_t pairing::close() noexcept {
     const std::uint64_t left = must_notify() ? current_.attempt : 0;
     handle(pairing_event::close);
-    peer_.setup().close(peer_.lanes().bootstrap);
+    slot_of<lane_setup>(peer_).close(peer_.lanes().bootstrap);
     release_reference();
     current_ = {};
     return left;
@@ -499,7 +500,7 @@ bool pairing::must_notify() const noexcept {
 bool pairing::notify_before_destruction() noexcept {
     if (peer_.dead() || !must_notify()) return false;
     if (handle(pairing_event::destroy) == pairing_action::none) return false;
-    peer_.setup().close_lanes();
+    slot_of<lane_setup>(peer_).close_lanes();
     return peer_.is_held();
 }
 

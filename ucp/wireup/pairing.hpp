@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ucp/core/lanes.hpp"
+#include "ucp/core/slots.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/pairing_state.hpp"
 #include "ucp/wireup/select.hpp"
@@ -36,7 +37,7 @@ struct postponed_request {
 //   responder           \-pair-> replied          \-joined-> joined
 //                                \-paired-/
 //
-// One object per peer. pairing_state.cpp holds the table of its transitions. Owner context.
+// Slot of a peer. pairing_state.cpp holds the table of its transitions. Owner context.
 class pairing {
 public:
     explicit pairing(peer& of_peer) noexcept : peer_(of_peer) {}

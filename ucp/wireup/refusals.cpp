@@ -2,7 +2,9 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucp/wireup/pairing.hpp"
 
 namespace ucp::wireup {
 
@@ -55,10 +57,11 @@ void refusals::refuse(evidence from, const wire::wireup_header& unwanted,
     }
     const peer_use kept(*to);
     if (unwanted.type == wire::wireup_type::pair) {
-        to->pairing().refuse(unwanted);
+        slot_of<pairing>(*to).refuse(unwanted);
         return;
     }
-    if (to->setup().connect(pairs::excluded) == UCS_OK) send_refusal(*to, unwanted, reason);
+    if (slot_of<lane_setup>(*to).connect(pairs::excluded) == UCS_OK)
+        send_refusal(*to, unwanted, reason);
 }
 
 }  // namespace ucp::wireup

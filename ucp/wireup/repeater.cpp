@@ -2,6 +2,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/pairing.hpp"
 
 namespace ucp::wireup {
 
@@ -31,7 +32,7 @@ void request_repeater::repeat_requests() noexcept {
         due.pop_front();
         // A request that still waits for room on the lane is not repeated.
         peer& asked = asking.remote();
-        if (asked.lanes().is_open() && asked.pairing().is_open() &&
+        if (asked.lanes().is_open() && slot_of<pairing>(asked).is_open() &&
             asked.lanes().am().sent().queued > 0) {
             waiting_.push_back(asking);
         } else {

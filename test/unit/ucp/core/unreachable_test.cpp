@@ -6,6 +6,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "uct/sim/component.hpp"
 
 namespace {
@@ -58,7 +59,7 @@ TEST_CASE("the line about an unreachable worker lists every transport with its r
     nowhere.name = "far away";
     auto ep = ucp::wireup::create_ep(**worker, ucp::address::pack(nowhere, false).data(), {});
     REQUIRE(ep);
-    CHECK((*ep)->remote().setup().connect() == UCS_ERR_UNREACHABLE);
+    CHECK(ucp::slot_of<ucp::wireup::lane_setup>((*ep)->remote()).connect() == UCS_ERR_UNREACHABLE);
     INFO(log.text());
     CHECK(log.count("worker 9000 (far away) is unreachable") == 1);
     for (const char* reason :

@@ -8,6 +8,7 @@
 #include "ucp/rma/wire.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/refusals.hpp"
 
 namespace {
@@ -314,7 +315,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     REQUIRE(lost.connection != 0);
     in.worker->postponed().fail_later(
         lost);  // as for a control message that is lost for lack of memory
-    lost.setup().lane_failed(lost.lanes().am(), UCS_ERR_NO_MEMORY);
+    ucp::slot_of<ucp::wireup::lane_setup>(lost).lane_failed(lost.lanes().am(), UCS_ERR_NO_MEMORY);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
     in.deliver(wireup_type::request, 88, 5);
     ucp::peer* const next = in.worker->peers().find(in.peer.keys().public_half());

@@ -6,6 +6,7 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/wire.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/accept.hpp"
@@ -132,7 +133,7 @@ TEST_CASE("tag sends beyond the limit wait in order, and each reply lets one of 
     for (std::size_t i = 0; i + 1 < limit; ++i)
         CHECK(first[i].stopped == 0);
     CHECK(first.back().stopped != 0);
-    CHECK(in.worker->peers().deferred_count() == 4);
+    CHECK(ucp::deferred_count(in.worker->peers()) == 4);
     CHECK(count_of(in, wire::eager_only) == 0);
 
     reply_to(in, 2);
@@ -147,7 +148,7 @@ TEST_CASE("tag sends beyond the limit wait in order, and each reply lets one of 
     CHECK(eager.times == 1);
     CHECK(rts_messages(in).size() == limit + 3);
     CHECK(is_in_order(in));
-    CHECK(in.worker->peers().deferred_count() == 0);
+    CHECK(ucp::deferred_count(in.worker->peers()) == 0);
     for (const std::size_t tag : {3U, 4U, 5U, 7U})
         reply_to(in, tag);
     CHECK(in.worker->requests().in_use() == 0);
@@ -177,7 +178,7 @@ TEST_CASE("only tag sends are deferred") {
     in.settle();
     CHECK(count_of(in, wire::am_only) == 1);
     CHECK(count_of(in, wire::stream_data) == 1);
-    CHECK(in.worker->peers().deferred_count() == 1);
+    CHECK(ucp::deferred_count(in.worker->peers()) == 1);
 }
 
 TEST_CASE("a receiver that requests more gets another batch, once for each round") {
@@ -265,7 +266,7 @@ TEST_CASE("closing by force ends deferred sends, and the sends of another endpoi
     CHECK(rts_messages(in)[limit].tag_or_id == limit + 2);
     CHECK(rts_messages(in)[limit].ep == other_peer_ep);
     CHECK(count_of(in, wire::eager_only) == 1);
-    CHECK(in.worker->peers().deferred_count() == 0);
+    CHECK(ucp::deferred_count(in.worker->peers()) == 0);
 }
 
 TEST_CASE("closing the only endpoint with deferred sends reopens the short path") {
@@ -274,7 +275,7 @@ TEST_CASE("closing the only endpoint with deferred sends reopens the short path"
     sender from(in);
     from.send_many(in.ep_handle(), limit);
     from.send_many(other, 2);
-    REQUIRE(in.worker->peers().deferred_count() == 2);
+    REQUIRE(ucp::deferred_count(in.worker->peers()) == 2);
     raw_world::close_by_force(other);
     in.settle();
     CHECK(from[limit].status == UCS_ERR_CANCELED);
@@ -297,7 +298,7 @@ TEST_CASE("deferred sends end with an error when the peer is gone") {
         CHECK(from[tag].times == 1);
         CHECK(from[tag].status != UCS_OK);
     }
-    CHECK(in.worker->peers().deferred_count() == 0);
+    CHECK(ucp::deferred_count(in.worker->peers()) == 0);
 }
 
 TEST_CASE("deferred sends end when the peer closes an endpoint with error handling") {
@@ -381,9 +382,9 @@ TEST_CASE("a request for more waits for room on its lane, and then names the new
     REQUIRE(UCS_PTR_IS_PTR(sending));
     ucp_request_free(sending);
     ucp::peer& peer = in.ep().remote();
-    peer.deferred().on_peer_defers(raw_world::peer_ep, 9);
+    ucp::slot_of<ucp::deferred_sends>(peer).on_peer_defers(raw_world::peer_ep, 9);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 7, ~ucp_tag_t{0})));
-    peer.deferred().on_peer_defers(raw_world::peer_ep, 10);
+    ucp::slot_of<ucp::deferred_sends>(peer).on_peer_defers(raw_world::peer_ep, 10);
     CHECK(UCS_PTR_IS_PTR(start_receive(in, 8, ~ucp_tag_t{0})));
     in.settle();
     const auto more_requests = in.peer.received<wire::more_header>(wire::rndv_more, 1);

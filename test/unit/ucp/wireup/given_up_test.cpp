@@ -9,6 +9,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "uct/sim/component.hpp"
 
@@ -352,7 +353,7 @@ TEST_CASE("given up: a requester that never heard from the peer notifies it when
     // The path was dead: neither `joined` nor the final message arrived.
     world in;
     ucp::ep& asking = in.make_ep();
-    REQUIRE(asking.remote().setup().connect() == UCS_OK);
+    REQUIRE(ucp::slot_of<ucp::wireup::lane_setup>(asking.remote()).connect() == UCS_OK);
     in.settle();
     const std::uint64_t attempt = in.requested_attempt();
     in.reply_to_pairing();

@@ -16,6 +16,7 @@
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/pair_wire.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace {
@@ -358,7 +359,7 @@ TEST_CASE("a message for a worker that is not here makes no lane for the program
     stray{address.identity, in.peer, type, 4711}.send(in);
     in.take_arrivals();
     CHECK(!idle.remote().lanes().is_open());
-    CHECK(!in_pairs(idle.remote().pairing().state()));
+    CHECK(!in_pairs(ucp::slot_of<ucp::wireup::pairing>(idle.remote()).state()));
     const auto answer = in.peer.received_as_they_are<wireup_header>(wire::wireup).back();
     CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
     in.settle();

@@ -5,6 +5,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/proto/credits.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
 namespace {
@@ -237,10 +238,10 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     in.deliver(wire::wireup_type::reply, 88, id);
     REQUIRE(closed.connection() == ucp::wireup::state::closing);
     ucp::peer& remote = in.ep().remote();
-    remote.credits().begin_without();
-    remote.credits().request(in.ep());
-    remote.credits().on_granted(in.ep());
-    CHECK_FALSE(remote.credits().window().uses_rendezvous());
+    ucp::slot_of<ucp::eager_credits>(remote).begin_without();
+    ucp::slot_of<ucp::eager_credits>(remote).request(in.ep());
+    ucp::slot_of<ucp::eager_credits>(remote).on_granted(in.ep());
+    CHECK_FALSE(ucp::slot_of<ucp::eager_credits>(remote).window().uses_rendezvous());
 }
 
 TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no new one") {

@@ -7,6 +7,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/explain.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "uct/base/builtin.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/base/host.hpp"
@@ -76,7 +77,8 @@ TEST_CASE("an address that names another process leads to no single copy") {
     ucp::ep& made = **ucp::wireup::create_ep(*in.near, address.data(), {});
     made.handle(ucp::wireup::event::use);
     CHECK(ucp::wireup::explain(made.remote()).find("it has not shown yet") != std::string::npos);
-    made.remote().setup().learn_process({::getpid(), *ucs::sys::start_time(::getpid())});
+    ucp::slot_of<ucp::wireup::lane_setup>(made.remote())
+        .learn_process({::getpid(), *ucs::sys::start_time(::getpid())});
     CHECK(made.remote().lanes().rma() == nullptr);
     CHECK(ucp::wireup::explain(made.remote()).find("rma (not used)") != std::string::npos);
 }

@@ -11,6 +11,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
 namespace {
@@ -347,8 +348,10 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     in.settle();
     CHECK(first.connection() == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
-    CHECK_FALSE(first.remote().setup().readdress(wanted->identity().address(true)));
-    CHECK_FALSE(first.remote().setup().readdress(ucp::address::pack(wrong, false)));
+    CHECK_FALSE(ucp::slot_of<ucp::wireup::lane_setup>(first.remote())
+                    .readdress(wanted->identity().address(true)));
+    CHECK_FALSE(ucp::slot_of<ucp::wireup::lane_setup>(first.remote())
+                    .readdress(ucp::address::pack(wrong, false)));
 }
 
 TEST_CASE("a peer without lanes is reached by the interfaces that its full address adds") {

@@ -2,6 +2,7 @@
 // receiver side is ucp/tag/flow.hpp.
 #pragma once
 
+#include "ucp/core/slots.hpp"
 #include "ucp/proto/eager_window.hpp"
 
 namespace ucp {
@@ -9,8 +10,8 @@ namespace ucp {
 class ep;
 class peer;
 
-// The credits that one peer grants. All endpoints share one window, because one worker stores what
-// they send. Owner context.
+// Slot of a peer: the credits that it grants. All endpoints share one window, because one worker
+// stores what they send. Owner context.
 class eager_credits {
 public:
     explicit eager_credits(peer& of_peer) noexcept;

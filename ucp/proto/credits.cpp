@@ -1,4 +1,4 @@
-#include "ucp/eager/credits.hpp"
+#include "ucp/proto/credits.hpp"
 
 #include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
