@@ -1,6 +1,6 @@
 # hawser_python_test(name script [ARGUMENTS class...] LABELS label... [TIMEOUT seconds] [ENVIRONMENT NAME=value...]): a
-# test of ctest that runs a script. The script finds the programs of the build in its environment, and can import the
-# modules that scripts share.
+# test of ctest that runs the classes of a script, or all of them. The script finds the programs of the build in its
+# environment, and can import the modules that scripts share.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 function(hawser_python_test name script)
@@ -10,7 +10,7 @@ function(hawser_python_test name script)
   endif()
   set(modules "${PROJECT_SOURCE_DIR}/test")
   set(environment PYTHONDONTWRITEBYTECODE=1
-    "PYTHONPATH=${modules}/support:${modules}/integration/robustness:${modules}/adversary/stranger")
+    "PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}:${modules}/support:${modules}/integration/robustness:${modules}/adversary/stranger")
   foreach(program IN ITEMS PEER:robustness_peer INFO:ucx_info PERFTEST:ucx_perftest COLLECTIVES:ucg_perf SIM:ucg_sim
       VFS:ucx_vfs RUN_WITHOUT:run_without RANK:oob_rank HOSTS:ucg_hosts)
     string(REPLACE ":" ";" parts ${program})
@@ -19,7 +19,7 @@ function(hawser_python_test name script)
     list(APPEND environment "${variable}_PROGRAM=$<$<TARGET_EXISTS:${target}>:$<TARGET_FILE:${target}>>")
   endforeach()
   list(APPEND environment ${ARG_ENVIRONMENT})
-  add_test(NAME "${name}" COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/${script}.py" ${ARG_ARGUMENTS})
+  add_test(NAME "${name}" COMMAND "${Python3_EXECUTABLE}" -m processes ${script} ${ARG_ARGUMENTS})
   set_tests_properties("${name}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}")
 endfunction()

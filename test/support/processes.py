@@ -130,9 +130,14 @@ def load_script(path):
 
 
 def main():
-    """Runs the tests of a script. A suite that ran no test ends with status 77, and with the reason for ctest."""
-    done = unittest.main(verbosity=2, exit=False, module="__main__").result
+    """Runs the tests of a script: python3 -m processes SCRIPT [CLASS...]. A suite that ran no test ends with status 77,
+    and with the reason for ctest."""
+    done = unittest.main(sys.argv[1], argv=sys.argv[1:], verbosity=2, exit=False).result
     if done.wasSuccessful() and done.skipped and len(done.skipped) == done.testsRun:
         print("SKIP: " + "; ".join(sorted({reason for _, reason in done.skipped})))
         sys.exit(77)
     sys.exit(not done.wasSuccessful())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,6 @@
 """A peer that keeps sending to a worker without credits, next to a peer that respects its credits."""
 
 import os
-import unittest
 
 from harness import LIMIT, Case, Peer
 from limits import memory
@@ -65,7 +64,3 @@ class Flood(Case):
     def test_long_messages_in_fragments(self):
         for tls in ("posix,self", "tcp,self"):
             self.attack(tls, 300_000, UCX_RNDV_THRESH="inf")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,7 +11,6 @@ import unittest
 
 from harness import Case, Peer, connect, init
 from impostor import Impostor
-from processes import main
 from sockets import abstract_names, tcp_ports
 
 VICTIM, STRANGER = 40001, 40002
@@ -154,7 +153,3 @@ class Trap:
 
     def __exit__(self, *_):
         self.receiver.close()
-
-
-if __name__ == "__main__":
-    main()

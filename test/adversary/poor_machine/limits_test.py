@@ -3,7 +3,6 @@ line give the reason."""
 
 import os
 import tempfile
-import unittest
 
 from harness import INFO, PERFTEST, Peer, run
 from poor import LIMITS, TRANSPORTS, PoorCase, limited, lower, raised
@@ -117,7 +116,3 @@ class Tools(PoorCase):
             self.assertIn("debug", done.stderr)
             self.assertEqual(os.path.getsize(os.path.join(folder, "log")), 0)
             self.assertEqual(os.listdir(os.path.join(folder, "hawser")), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import tempfile
-import unittest
 
 from harness import PEER, Peer
 from poor import PoorCase
@@ -216,7 +215,3 @@ class Stopped(PoorCase):
                         self.settled(peer.wait(channel), 500)
                     self.assertEqual(peer.errors(0), 0)
                 self.end(awake, sleeper)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

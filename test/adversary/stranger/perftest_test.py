@@ -51,7 +51,3 @@ class Perftest(unittest.TestCase):
 
     def test_three_thousand_without_the_job_key(self):
         self.crowded(b"HWSO\2\1\1\0" + bytes(16), KEY, MOST + WAITING)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -84,7 +84,3 @@ class Attack(Case):
         for seed in seeds():
             with self.subTest(seed=seed):
                 self.attacked(seed, KEY, ({}, KEY))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

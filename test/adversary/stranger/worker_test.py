@@ -3,7 +3,6 @@
 import random
 import socket
 import struct
-import unittest
 
 from harness import Case, Peer, connect
 from limits import allow_descriptors, memory, seeds
@@ -173,7 +172,3 @@ class Listener(Attacked):
                     server.ok("progress 0.1")
                     self.assertEqual(server.lines(" error "), [])
                     self.assertLess(len(server.lines()), 60, server.log())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

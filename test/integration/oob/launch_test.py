@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from processes import clean, free_port, main, outputs_of, run_group
+from processes import clean, free_port, outputs_of, run_group
 
 PROGRAM = os.environ["RANK_PROGRAM"]
 MPI_PROGRAM = os.environ.get("RANK_MPI_PROGRAM", "")
@@ -182,7 +182,3 @@ class Variables(Ranks):
         code, output = run([PROGRAM, "env", "rounds"])
         self.assertEqual(code, 0, output)
         self.assert_all_end(output, 1)
-
-
-if __name__ == "__main__":
-    main()

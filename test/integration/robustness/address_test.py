@@ -3,7 +3,6 @@
 import itertools
 import random
 import struct
-import unittest
 
 from harness import TRANSPORTS, Case, Peer, connect
 
@@ -122,7 +121,3 @@ class Addresses(Case):
                 for each in (peer, other):
                     each.ok("destroy")
                 self.assertEqual((peer.quit(), other.quit()), (0, 0))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import resource
 import socket
-import unittest
 
 from harness import Case, Peer, connect
 from sockets import tcp_ports
@@ -94,7 +93,3 @@ class Unanswered(Case):
                 client.ok("close 0 force 10")
                 client.ok("progress 0.01")
                 self.assertEqual(client.descriptors(), before)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

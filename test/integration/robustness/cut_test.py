@@ -1,7 +1,5 @@
 """The network between two hosts is cut, or one host restarts, while operations of every family are in flight."""
 
-import unittest
-
 from harness import Peer, connect
 from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
@@ -123,7 +121,3 @@ class Cuts(PendingCase):
             self.ended(one, before, "reset")
 
         self.pair(NEVER, during)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,7 +4,6 @@ A seed determines the moments. A failure prints it; ROBUSTNESS_SEED replays it, 
 
 import os
 import random
-import unittest
 
 from harness import LIMIT, Case, Peer
 
@@ -158,7 +157,3 @@ class Tcp(Deaths):
     tls = "tcp,self"
     test_peer_mode = Deaths.in_peer_mode
     test_none_mode = Deaths.in_none_mode
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,7 +1,5 @@
 """A child that was forked after the set-up ends in various ways, and the parent must not be disturbed."""
 
-import unittest
-
 from harness import TRANSPORTS, Case, Peer, connect
 
 
@@ -31,7 +29,3 @@ class Forks(Case):
                     for peer in (parent, other):
                         self.assertEqual(peer.log(), "")
                         self.assertEqual(peer.quit(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,7 +5,6 @@ import select
 import socket
 import tempfile
 import threading
-import unittest
 
 from harness import Case, Peer, connect, init
 
@@ -232,7 +231,3 @@ class Encryption(Pairs):
             self.assertEqual(other.state("in").wrong, 0)
 
         self.between(ENCRYPTED, during)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import unittest
 
 from harness import INFO, Case, Peer, run
 from namespaces import Namespace
@@ -79,7 +78,3 @@ class LeftOut(Case):
         used, left_out = self.devices(inside.inside)
         self.assertIn("tcp", used)
         self.assertNotIn("tcp/lo", left_out)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,7 +1,5 @@
 """Processes in different network namespaces, which a veth pair joins, or nothing."""
 
-import unittest
-
 from harness import Case, Peer, connect, init
 from namespaces import Namespace, join, skip_without_namespaces
 
@@ -107,7 +105,3 @@ class Namespaces(Case):
                 one.ok("send out 0 1 8 1 1")
                 self.assertEqual(one.wait("out").failed, 1)
                 self.assertEqual(len(one.lines("unreachable")), 1, one.log())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,7 +1,6 @@
 """A peer is stopped for some time, at different moments; afterwards all messages must have arrived."""
 
 import signal
-import unittest
 
 from harness import TRANSPORTS, Case, Peer, connect, init
 
@@ -45,7 +44,3 @@ class Pauses(Case):
             for size, count in SIZES[:2]:
                 with self.subTest(tls=tls, size=size):
                     self.stop_and_go(tls, size, count, connected=False)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

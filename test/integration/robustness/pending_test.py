@@ -1,9 +1,7 @@
 """A peer dies while operations of every family wait for it: each must end with an error, once, and nothing may be
 left."""
 
-import os
 import time
-import unittest
 
 from harness import LIMIT, Case, Peer, init
 
@@ -116,7 +114,3 @@ class Killed(PendingCase):
         self.assertEqual(mapped, "tcp" not in survivor.tls)
         survivor.ok(f"close {number} force 10")
         survivor.ok("progress 0.01")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,7 +5,6 @@ import glob
 import subprocess
 import tempfile
 import time
-import unittest
 
 from harness import LIMIT, Case, Peer, environment
 
@@ -106,7 +105,3 @@ class Jobs(Case):
                     stranger.ok(f"ep 0 peer {job.address()}")
                     stranger.ok("send out 0 1 8 1 1")
                     self.assertEqual(stranger.wait("out").failed, 0)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

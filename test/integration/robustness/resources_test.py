@@ -1,7 +1,6 @@
 """Exhausted descriptors, address space and /dev/shm: the program works, or a status and a log line give the reason."""
 
 import subprocess
-import unittest
 
 from harness import PEER, TRANSPORTS, Case, Peer, connect, init
 
@@ -134,7 +133,3 @@ class Memory(Case):
                 for tag, size in ((2, 8), (4, 100000), (6, 4 << 20)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual(one.log() + other.log(), "")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import unittest
 
 from harness import INFO, LOG_LINE, PERFTEST, Case, Peer, run
 
@@ -215,7 +214,3 @@ class Files(Case):
             peer.ok("destroy")
             self.assertEqual(peer.quit(), 0)
             self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

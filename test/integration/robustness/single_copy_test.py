@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import unittest
 
 from harness import Case, Peer, connect
 
@@ -53,7 +52,3 @@ class SingleCopy(Case):
             for peer in (one, other):
                 self.assertEqual(peer.errors(0), 0)
                 self.assertEqual(peer.lines(" error "), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import random
 import socket
-import unittest
 
 from harness import Case, Peer, connect, init
 from sockets import abstract_names, tcp_ports
@@ -86,7 +85,3 @@ class Strangers(Case):
 
     def test_socket_for_ucx_vfs(self):
         self.pair_under_attack("posix,self", self.talk_nonsense_at("hawser-vfs-"), False)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import tempfile
 import time
-import unittest
 
 from harness import LIMIT, Case, Peer, connect, environment, init, run
 from sockets import abstract_names
@@ -392,7 +391,3 @@ class Mistakes(Mounted):
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
             self.assertEqual(stopping.wait(LIMIT), 0)
             self.assertEqual(daemon.process.wait(LIMIT), 0)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

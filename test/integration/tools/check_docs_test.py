@@ -59,7 +59,3 @@ class Checks(unittest.TestCase):
                 done = subprocess.run([sys.executable, str(SCRIPT), str(page)], capture_output=True, text=True,
                                       timeout=120, check=False)
                 self.assertEqual(done.returncode, status, done)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

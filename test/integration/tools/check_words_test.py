@@ -40,7 +40,3 @@ class Words(unittest.TestCase):
         self.assertEqual(self.lines("error.what(); bytes.at(1); int somewhat; auto t = R\"x(what by)x\";\n"), [])
         self.assertEqual(self.lines("# of what\nmessage(STATUS of)\n", ".cmake"), [])
         self.assertEqual(self.lines("int length = 1'000; int byte;\n"), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

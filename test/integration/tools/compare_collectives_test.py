@@ -104,7 +104,3 @@ class Run(unittest.TestCase):
         self.assertEqual(set(rows["allreduce", 8]), {"ours", "ours_mpi", *peers.split(",")})
         self.assertEqual(set(rows["bf16", 8]), {"ours"})
         self.assertEqual([set(sample) for sample in rows["alltoall", 64]["ours"]], [{"p50", "min", "algorithm"}])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -70,7 +70,3 @@ class Classes(unittest.TestCase):
                 self.assertEqual(module.report(large, exceptions), result)
             self.assertIn("ucs/box.hpp: ucs::box has 21 public functions", output.getvalue())
             self.assertNotIn("ucs/part.hpp", output.getvalue())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -83,7 +83,3 @@ class Diagram(unittest.TestCase):
         self.assertEqual(len(texts), 2)
         self.assertIn("ucp/rma has no place", texts[0])
         self.assertIn("`ucp/am`", texts[1])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -154,7 +154,3 @@ class Mistakes(unittest.TestCase):
         done = run(INFO, "-c", env={"UCX_RNDV_THRESH": "soon"})
         self.assertEqual(done.returncode, 1)
         self.assertIn("UCX_RNDV_THRESH", done.stdout + done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

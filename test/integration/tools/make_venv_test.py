@@ -101,7 +101,3 @@ class Environments(unittest.TestCase):
         self.assertIn("HASHES", done.stdout)
         self.assertFalse((self.folder / "mpich/built-from.txt").exists())
         self.assertEqual(list(self.folder.rglob("false_mpich.py")), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -210,7 +210,3 @@ class Log(unittest.TestCase):
 
     def test_nothing_at_the_level_of_warnings(self):
         self.assertEqual(self.lines(tls="self", level="warn"), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

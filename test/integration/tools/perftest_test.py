@@ -517,7 +517,3 @@ class LostPeers(unittest.TestCase):
         for words in ([b"-t", b"foo"], [b"-t", b"tag_lat", b"-n", b"0"], [b"-p", b"1"], [b"host"]):
             with self.subTest(words=words):
                 self.said_by_server(self.request(*words))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -165,7 +165,3 @@ class Measurements(Folder):
         self.assertEqual(data["rows"], [{"name": "row"}])
         self.assertRegex(data["date"], r"^\d{4}-\d\d-\d\d$")
         self.assertRegex(data["machine"], r"\d+ processors$")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

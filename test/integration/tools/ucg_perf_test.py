@@ -253,7 +253,3 @@ class LostRanks(unittest.TestCase):
                 return file.read().rsplit(")", 1)[1].split()[0] != "Z"
         except OSError:
             return False
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from namespaces import Namespace, join, join_all, skip_without_namespaces
-from processes import clean, main, outputs_of
+from processes import clean, outputs_of
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
 HOSTS = os.environ["HOSTS_PROGRAM"]
@@ -113,7 +113,3 @@ class FourHosts(unittest.TestCase):
             said, complained = each.communicate(timeout=LIMIT)
             self.assertEqual(each.returncode, 4, complained)
             self.assertNotIn("Success", said.splitlines()[-1])
-
-
-if __name__ == "__main__":
-    main()
