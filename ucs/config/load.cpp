@@ -1,7 +1,7 @@
 // Loads settings from option texts, and checks texts before they are set.
 #include <fmt/format.h>
 
-#include "ucs/config/known.hpp"
+#include "ucs/config/general.hpp"
 #include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/log/log.hpp"

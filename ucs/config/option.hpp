@@ -148,4 +148,16 @@ struct table {
 // also be set by the name that begins with `family` ("RC_") instead.
 [[nodiscard]] table with_family(table options, std::string_view own, std::string_view family);
 
+// A value that is secret. Every text is valid, so no error message shows it, and printing shows only
+// that there is a value.
+struct secret_text {
+    std::string text;
+};
+
+// Printed instead of the value of a secret option.
+inline constexpr const char* hidden_value = "(hidden)";
+
+template<>
+const value_type& value_type_of<secret_text>();
+
 }  // namespace ucs::config

@@ -13,7 +13,6 @@
 #include "ucs/arch/cpu.hpp"
 #include "ucs/config/ini_file.hpp"
 #include "ucs/config/once.hpp"
-#include "ucs/config/secret_text.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/sys/trusted_file.hpp"

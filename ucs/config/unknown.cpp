@@ -8,7 +8,6 @@
 
 #include "ucs/config/edit_distance.hpp"
 #include "ucs/config/general.hpp"
-#include "ucs/config/known.hpp"
 #include "ucs/config/once.hpp"
 #include "ucs/config/openucx_options.hpp"
 #include "ucs/config/source.hpp"

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "ucs/config/option.hpp"
-#include "ucs/config/secret_text.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/config/units.hpp"
 #include "ucs/log/level.hpp"

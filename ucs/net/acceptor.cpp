@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/admission.hpp"
 #include "ucs/net/socket.hpp"
 #include "ucs/type/allocated.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ucs/config/secret_text.hpp"
+#include "ucs/config/option.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/type/result.hpp"

@@ -12,7 +12,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include "ucs/sys/file_size.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include <atomic>
-
 namespace ucs::time {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <climits>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 namespace ucs::topology {
 namespace {

@@ -1,6 +1,5 @@
 #include "uct/sim/fabric.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <limits>

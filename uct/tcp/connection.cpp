@@ -6,7 +6,6 @@
 #include <new>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/reply_state.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {

@@ -1,13 +1,10 @@
 #include "uct/tcp/iface.hpp"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/route.hpp"
 #include "ucs/security/job_key.hpp"
 #include "uct/base/implemented_ops.hpp"
 

@@ -1,7 +1,5 @@
 #include "uct/tcp/setup/handshake.hpp"
 
-#include <algorithm>
-
 namespace uct::tcp {
 
 greeting_reader::progress greeting_reader::take(std::size_t count) noexcept {

@@ -1,7 +1,6 @@
 #include "uct/tcp/setup/unused_connections.hpp"
 
 #include "ucs/descriptor/descriptor_budget.hpp"
-#include "ucs/net/admission.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/socket.hpp"
 

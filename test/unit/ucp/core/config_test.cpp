@@ -5,7 +5,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "ucp/core/context.hpp"
-#include "ucs/config/known.hpp"
+#include "ucs/config/general.hpp"
 #include "ucs/config/openucx_options.hpp"
 #include "ucs/config/source.hpp"
 #include "uct/components/components.hpp"

@@ -8,9 +8,8 @@
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
 #include "ucs/config/general.hpp"
-#include "ucs/config/known.hpp"
 #include "ucs/config/openucx_options.hpp"
-#include "ucs/config/secret_text.hpp"
+#include "ucs/config/option.hpp"
 #include "ucs/log/log.hpp"
 
 namespace config = ucs::config;
