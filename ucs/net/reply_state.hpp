@@ -1,5 +1,5 @@
-// The liveness of a TCP peer as the kernel sees it: whether replies are outstanding, and when the
-// peer was last heard.
+// The liveness of a TCP peer: what the kernel knows of it (outstanding replies, the time when it was
+// last heard, received bytes), and how long it has been silent.
 #pragma once
 
 #include <cstdint>

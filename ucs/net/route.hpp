@@ -1,4 +1,4 @@
-// The interface for route look-ups: how the kernel would send a packet to an address.
+// Route look-ups: how the kernel would send a packet to an address, and which network stack it is.
 #pragma once
 
 #include <cstdint>
