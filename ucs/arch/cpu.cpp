@@ -4,6 +4,7 @@
 #include <cpuid.h>
 #endif
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -163,71 +164,20 @@ cpu_identity arm_identity(unsigned implementer, unsigned part) noexcept {
 }
 
 const char* vendor_name(cpu_vendor vendor) noexcept {
-    switch (vendor) {
-        case cpu_vendor::intel:
-            return "Intel";
-        case cpu_vendor::amd:
-            return "AMD";
-        case cpu_vendor::generic_arm:
-            return "Generic ARM";
-        case cpu_vendor::generic_ppc:
-            return "Generic PPC";
-        case cpu_vendor::fujitsu_arm:
-            return "Fujitsu ARM";
-        case cpu_vendor::zhaoxin:
-            return "Zhaoxin";
-        case cpu_vendor::nvidia:
-            return "Nvidia";
-        case cpu_vendor::unknown:
-            break;
-    }
-    return "unknown";
+    static constexpr std::array names{"unknown",     "Intel",       "AMD",     "Generic ARM",
+                                      "Generic PPC", "Fujitsu ARM", "Zhaoxin", "Nvidia"};
+    static_assert(names.size() == static_cast<std::size_t>(cpu_vendor::nvidia) + 1);
+    return names[static_cast<std::size_t>(vendor)];
 }
 
 const char* model_name(cpu_model model) noexcept {
-    switch (model) {
-        case cpu_model::nehalem:
-            return "Nehalem";
-        case cpu_model::westmere:
-            return "Westmere";
-        case cpu_model::sandy_bridge:
-            return "SandyBridge";
-        case cpu_model::ivy_bridge:
-            return "IvyBridge";
-        case cpu_model::haswell:
-            return "Haswell";
-        case cpu_model::broadwell:
-            return "Broadwell";
-        case cpu_model::skylake:
-            return "Skylake";
-        case cpu_model::ice_lake:
-            return "IceLake";
-        case cpu_model::sapphire_rapids:
-            return "SapphireRapids";
-        case cpu_model::naples:
-            return "Naples";
-        case cpu_model::rome:
-            return "Rome";
-        case cpu_model::milan:
-            return "Milan";
-        case cpu_model::genoa:
-            return "Genoa";
-        case cpu_model::turin:
-            return "Turin";
-        case cpu_model::generic_arm:
-            return "ARM 64-bit";
-        case cpu_model::grace:
-            return "Grace";
-        case cpu_model::zhangjiang:
-            return "Zhangjiang";
-        case cpu_model::wudaokou:
-            return "Wudaokou";
-        case cpu_model::lujiazui:
-            return "Lujiazui";
-        case cpu_model::unknown:
-            break;
-    }
-    return "unknown";
+    static constexpr std::array names{"unknown",   "Nehalem",        "Westmere",  "SandyBridge",
+                                      "IvyBridge", "Haswell",        "Broadwell", "Skylake",
+                                      "IceLake",   "SapphireRapids", "Naples",    "Rome",
+                                      "Milan",     "Genoa",          "Turin",     "ARM 64-bit",
+                                      "Grace",     "Zhangjiang",     "Wudaokou",  "Lujiazui"};
+    static_assert(names.size() == static_cast<std::size_t>(cpu_model::lujiazui) + 1);
+    return names[static_cast<std::size_t>(model)];
 }
 
 }  // namespace ucs::arch

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -51,21 +52,10 @@ std::optional<std::uint32_t> take(std::string_view& text, std::size_t digits, ch
 }  // namespace
 
 const char* path_class_name(path_class path) noexcept {
-    switch (path) {
-        case path_class::same_device:
-            return "same device";
-        case path_class::same_bridge:
-            return "same PCI switch";
-        case path_class::same_root:
-            return "same host bridge";
-        case path_class::same_node:
-            return "same NUMA node";
-        case path_class::cross_node:
-            return "other NUMA node";
-        case path_class::unknown:
-            break;
-    }
-    return "unknown";
+    static constexpr std::array names{"same device",    "same PCI switch", "same host bridge",
+                                      "same NUMA node", "other NUMA node", "unknown"};
+    static_assert(names.size() == static_cast<std::size_t>(path_class::unknown) + 1);
+    return names[static_cast<std::size_t>(path)];
 }
 
 std::string pci_tree::device_path(const pci_address& device) const {

@@ -2,54 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace uct::sim {
 
 namespace {
 
 const char* name_of(event_kind kind) noexcept {
-    switch (kind) {
-        case event_kind::opened:
-            return "opened";
-        case event_kind::connected:
-            return "connected";
-        case event_kind::posted:
-            return "posted";
-        case event_kind::refused:
-            return "refused";
-        case event_kind::arrived:
-            return "arrived";
-        case event_kind::held_back:
-            return "held back";
-        case event_kind::delivered:
-            return "delivered";
-        case event_kind::landed_piece:
-            return "landed piece";
-        case event_kind::dropped:
-            return "dropped";
-        case event_kind::remote_access:
-            return "remote access";
-        case event_kind::completed:
-            return "completed";
-        case event_kind::flushed:
-            return "flushed";
-        case event_kind::ep_failed:
-            return "endpoint failed";
-        case event_kind::ep_destroyed:
-            return "endpoint destroyed";
-        case event_kind::node_left:
-            return "node left";
-        case event_kind::node_died:
-            return "node died";
-        case event_kind::woken:
-            return "woken";
-        case event_kind::retransmitted:
-            return "repeated";
-        case event_kind::goodbye_arrived:
-            return "said goodbye";
-        case event_kind::node_cut:
-            return "node cut off";
-    }
-    return "?";
+    static constexpr std::array names{
+        "opened",          "connected",          "posted",       "refused",
+        "arrived",         "held back",          "delivered",    "landed piece",
+        "dropped",         "remote access",      "completed",    "flushed",
+        "endpoint failed", "endpoint destroyed", "node left",    "node died",
+        "woken",           "repeated",           "said goodbye", "node cut off"};
+    static_assert(names.size() == static_cast<std::size_t>(event_kind::node_cut) + 1);
+    return names[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace

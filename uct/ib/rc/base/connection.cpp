@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <array>
 #include <cstring>
 
 namespace uct::rc {
@@ -112,17 +113,9 @@ void connection::destroy() noexcept {
 }
 
 const char* name(connection::state value) noexcept {
-    switch (value) {
-        case connection::state::unconnected:
-            return "unconnected";
-        case connection::state::connected:
-            return "connected";
-        case connection::state::failing:
-            return "failing";
-        case connection::state::failed:
-            break;
-    }
-    return "failed";
+    static constexpr std::array names{"unconnected", "connected", "failing", "failed"};
+    static_assert(names.size() == static_cast<std::size_t>(connection::state::failed) + 1);
+    return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace uct::rc

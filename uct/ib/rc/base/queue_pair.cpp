@@ -1,6 +1,7 @@
 #include "uct/ib/rc/base/queue_pair.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -136,17 +137,9 @@ void queue_pair::set_ece(const wire::connection_data& peer_data) noexcept {
 }
 
 const char* name(queue_pair::state value) noexcept {
-    switch (value) {
-        case queue_pair::state::init:
-            return "init";
-        case queue_pair::state::receive:
-            return "ready to receive";
-        case queue_pair::state::send:
-            return "ready to send";
-        case queue_pair::state::error:
-            break;
-    }
-    return "error";
+    static constexpr std::array names{"init", "ready to receive", "ready to send", "error"};
+    static_assert(names.size() == static_cast<std::size_t>(queue_pair::state::error) + 1);
+    return names[static_cast<std::size_t>(value)];
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "uct/ib/ud/base/sender.hpp"
 
+#include <array>
+
 namespace uct::ud {
 namespace {
 
@@ -175,21 +177,10 @@ void sender::fail(ucs_status_t status) noexcept {
 }
 
 const char* name(sender::state value) noexcept {
-    switch (value) {
-        case sender::state::idle:
-            return "idle";
-        case sender::state::connecting:
-            return "connecting";
-        case sender::state::connected:
-            return "connected";
-        case sender::state::resyncing:
-            return "resyncing";
-        case sender::state::closed:
-            return "closed";
-        case sender::state::failed:
-            break;
-    }
-    return "failed";
+    static constexpr std::array names{"idle",      "connecting", "connected",
+                                      "resyncing", "closed",     "failed"};
+    static_assert(names.size() == static_cast<std::size_t>(sender::state::failed) + 1);
+    return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace uct::ud
