@@ -8,10 +8,7 @@ namespace sim_test {
 
 scenario scenario::of(std::uint64_t seed, profile kind) {
     ucs::sys::random dice(seed * 8 + static_cast<std::uint64_t>(kind));
-    scenario made;
-    made.seed = seed;
-    made.kind = kind;
-    made.workers = dice.chance(0.6) ? 2 : dice.between(2, 8);
+    scenario made{.seed = seed, .kind = kind, .workers = dice.chance(0.6) ? 2 : dice.between(2, 8)};
     made.actions = dice.between(10, 240 / made.workers);
     made.shared_context = dice.chance(0.5);
     choose_network(dice, made.network);

@@ -57,7 +57,7 @@ struct call {
     const reducer* op = nullptr;
     rank_t root = 0;
     bool in_place = false;
-    tuning sizes;
+    tuning sizes{};
 };
 
 }  // namespace ucg::schedule

@@ -85,7 +85,7 @@ struct parameters {
     ucs::time::nanoseconds detection_time =
         10'000;  // from a death to the failure of the peers' endpoints
 
-    paired_parameters paired;
+    paired_parameters paired{};
 };
 
 }  // namespace uct::sim

@@ -69,10 +69,7 @@ void check_collective(collective collective) {
     for (const schedule::algorithm& algorithm : algo::algorithms(collective)) {
         for (const rank_t ranks : sizes) {
             for (const std::uint64_t count : counts) {
-                scenario setup;
-                setup.kind = collective;
-                setup.ranks = ranks;
-                setup.count = count;
+                scenario setup{.kind = collective, .ranks = ranks, .count = count};
                 for (const rank_t root : roots(collective, ranks)) {
                     setup.root = root;
                     check_all_variants(setup, algorithm);

@@ -140,9 +140,7 @@ TEST_CASE("deterministic reductions have one order on every placement of ranks")
          {std::vector<std::uint64_t>{1, 1, 1, 1, 1, 1}, {1, 1, 2, 2, 3, 3}, {1, 2, 1, 2, 1, 2}}) {
         const schedule::placement placement(nodes);
         for (const auto& [collective, names] : left) {
-            schedule::call call;
-            call.kind = collective;
-            call.op = &sum;
+            schedule::call call{.kind = collective, .op = &sum};
             std::vector<std::string> found;
             for (const schedule::algorithm& algorithm : algo::algorithms(collective))
                 if (can_run(algorithm, call, {.ranks = 6, .node_placement = &placement}, true))

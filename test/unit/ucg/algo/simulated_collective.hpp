@@ -31,7 +31,7 @@ struct scenario {
     ucg::schedule::rank_t ranks = 2;
     ucg::schedule::rank_t ranks_per_node = 1;
     std::vector<std::uint64_t>
-        nodes;  // names of the ranks' nodes; empty: ranks_per_node on each node
+        nodes{};  // names of the ranks' nodes; empty: ranks_per_node on each node
     std::uint64_t count = 1;
     ucg::schedule::rank_t root = 0;
     bool in_place = false;

@@ -65,9 +65,7 @@ std::string run(test::world& in, const scenario& setup) {
 
 void run_all(test::world& in) {
     for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
-        scenario setup;
-        setup.kind = static_cast<collective>(i);
-        setup.ranks = in.size();
+        scenario setup{.kind = static_cast<collective>(i), .ranks = in.size()};
         const ucg::schedule::traits kind = traits_of(setup.kind);
         for (const std::uint64_t count : {0U, 1U, 7U, 1000U, 20'011U}) {
             for (const bool in_place : {false, true}) {

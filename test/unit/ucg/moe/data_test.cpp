@@ -397,18 +397,14 @@ void check(const scenario& setup, const variant& variation) {
 
 TEST_CASE("moe: dispatch and combine in groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario setup;
-        setup.ranks = ranks;
-        setup.ranks_per_node = 1 + ranks % 4;
-        setup.experts = ranks * (1 + ranks % 3);
+        scenario setup{
+            .ranks = ranks, .ranks_per_node = 1 + ranks % 4, .experts = ranks * (1 + ranks % 3)};
         setup.k = std::min(setup.experts, 1 + ranks % 5);
         setup.seed = ranks;
         setup.gate_kind = static_cast<gate>(ranks % 5);
         setup.settings.routing = ranks % 2 == 0 ? route::relayed : route::direct;
         setup.disorder = true;
-        variant variation;
-        variation.with_weights = ranks % 3 == 0;
-        variation.biases = ranks % 3;
+        variant variation{.with_weights = ranks % 3 == 0, .biases = ranks % 3};
         check(setup, variation);
     }
 }
@@ -447,12 +443,7 @@ TEST_CASE("moe: nodes of different sizes, out of order, under random delays", "[
 }
 
 TEST_CASE("moe: types, scales, strides and weights", "[moe]") {
-    scenario setup;
-    setup.ranks = 8;
-    setup.ranks_per_node = 4;
-    setup.k = 3;
-    setup.hidden = 5;
-    setup.disorder = true;
+    scenario setup{.ranks = 8, .ranks_per_node = 4, .k = 3, .hidden = 5, .disorder = true};
     for (const element type : {element::bf16, element::fp16, element::fp32, element::fp8_e4m3}) {
         for (const unsigned form : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
             variant variation;
@@ -472,27 +463,15 @@ TEST_CASE("moe: types, scales, strides and weights", "[moe]") {
 }
 
 TEST_CASE("moe: outputs with surplus rows, and a plan that is used several times", "[moe]") {
-    scenario setup;
-    setup.ranks = 6;
-    setup.ranks_per_node = 3;
-    setup.experts = 12;
-    setup.k = 4;
-    variant variation;
-    variation.spare = 7;
-    variation.rounds = 2;
-    variation.starts = 3;
-    variation.with_weights = true;
+    scenario setup{.ranks = 6, .ranks_per_node = 3, .experts = 12, .k = 4};
+    variant variation{.with_weights = true, .spare = 7, .rounds = 2, .starts = 3};
     check(setup, variation);
     variation.alignment = 16;
     check(setup, variation);
 }
 
 TEST_CASE("moe: notify and dispatch in one operation", "[moe]") {
-    scenario setup;
-    setup.ranks = 6;
-    setup.ranks_per_node = 3;
-    setup.experts = 12;
-    setup.k = 4;
+    scenario setup{.ranks = 6, .ranks_per_node = 3, .experts = 12, .k = 4};
     variant variation;
     variation.with_weights = true;
     for (const std::uint32_t alignment : {0U, 8U}) {
@@ -502,11 +481,7 @@ TEST_CASE("moe: notify and dispatch in one operation", "[moe]") {
 }
 
 TEST_CASE("moe: rows of one rank are added up in the order of the choices", "[moe]") {
-    scenario setup;
-    setup.ranks = 4;
-    setup.experts = 32;
-    setup.k = 8;
-    setup.gate_kind = gate::one_rank;
+    scenario setup{.ranks = 4, .experts = 32, .k = 8, .gate_kind = gate::one_rank};
     variant variation;
     variation.type = element::fp32;  // fp32 sums differ for different orders
     variation.alignment = 4;
@@ -523,12 +498,7 @@ namespace {
 
 // The shape of DeepEP's own tests: two nodes with eight ranks each.
 scenario deep_ep(std::uint32_t k) {
-    scenario setup;
-    setup.ranks = 16;
-    setup.ranks_per_node = 8;
-    setup.experts = 256;
-    setup.k = k;
-    setup.tokens = 4096;
+    scenario setup{.ranks = 16, .ranks_per_node = 8, .experts = 256, .k = k, .tokens = 4096};
     setup.hidden = 2;  // short rows, because the length only scales the copies
     setup.settings = {8, 32, route::choose, 14336, {}};
     return setup;
@@ -607,12 +577,7 @@ TEST_CASE("moe: 4096 tokens of 7168 elements on two nodes of two", "[moe]") {
 }
 
 TEST_CASE("moe: one copy of a token is sent to each node", "[moe]") {
-    scenario setup;
-    setup.ranks = 16;
-    setup.ranks_per_node = 4;
-    setup.experts = 64;
-    setup.k = 8;
-    setup.hidden = 512;
+    scenario setup{.ranks = 16, .ranks_per_node = 4, .experts = 64, .k = 8, .hidden = 512};
     for (const route route_taken : {route::direct, route::relayed}) {
         setup.settings.routing = route_taken;
         trial one(setup, {});

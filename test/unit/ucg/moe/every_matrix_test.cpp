@@ -199,10 +199,7 @@ TEST_CASE("moe: every matrix where ranks are masked", "[moe]") {
 
 TEST_CASE("moe: matrices that notify was not asked for are absent", "[moe]") {
     const auto bytes_of = [](bool all_counts, bool holders) {
-        scenario setup;
-        setup.ranks = 12;
-        setup.experts = 24;
-        setup.ranks_per_node = 3;
+        scenario setup{.ranks = 12, .ranks_per_node = 3, .experts = 24};
         setup.settings.all_counts = all_counts;
         setup.settings.holders = holders;
         check_every_matrix(setup);

@@ -21,11 +21,7 @@ using ucg::schedule::program;
 namespace {
 
 scenario small() {
-    scenario setup;
-    setup.ranks = 6;
-    setup.ranks_per_node = 3;
-    setup.experts = 12;
-    setup.uneven = false;
+    scenario setup{.ranks = 6, .ranks_per_node = 3, .experts = 12, .uneven = false};
     return setup;
 }
 

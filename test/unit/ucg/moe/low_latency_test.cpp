@@ -238,10 +238,7 @@ void check(const scenario& setup, const slot_settings& settings, element type,
 }
 
 scenario group_of(rank_t ranks, rank_t per_node) {
-    scenario setup;
-    setup.ranks = ranks;
-    setup.ranks_per_node = per_node;
-    setup.experts = ranks * (1 + ranks % 3);
+    scenario setup{.ranks = ranks, .ranks_per_node = per_node, .experts = ranks * (1 + ranks % 3)};
     setup.k = std::min(setup.experts, 1 + ranks % 5);
     setup.tokens = 12;
     setup.seed = ranks;
@@ -260,11 +257,7 @@ TEST_CASE("moe: low latency in groups of 1 to 17 ranks", "[moe]") {
 }
 
 TEST_CASE("moe: low latency with rows cast to fp8", "[moe]") {
-    scenario setup;
-    setup.ranks = 4;
-    setup.hidden = 256;
-    setup.tokens = 6;
-    setup.disorder = true;
+    scenario setup{.ranks = 4, .hidden = 256, .tokens = 6, .disorder = true};
     for (const scaling format : {scaling::exact, scaling::power_of_two, scaling::exponent})
         for (const element type : {element::bf16, element::fp16, element::fp32})
             check(setup, {16, true, format}, type);
@@ -274,13 +267,8 @@ namespace {
 
 // The shape of DeepEP's own tests: two nodes with eight ranks each.
 scenario deep_ep() {
-    scenario setup;
-    setup.ranks = 16;
-    setup.ranks_per_node = 8;
-    setup.experts = 288;
-    setup.k = 8;
-    setup.tokens = 128;
-    setup.uneven = false;
+    scenario setup{
+        .ranks = 16, .ranks_per_node = 8, .experts = 288, .k = 8, .tokens = 128, .uneven = false};
     setup.hidden = 8;  // short rows, because the length only scales the copies
     return setup;
 }
@@ -321,12 +309,7 @@ TEST_CASE("moe: low latency with 128 tokens of 7168 elements, 288 experts, 8 cho
 }
 
 TEST_CASE("moe: low latency with masked ranks", "[moe]") {
-    scenario setup;
-    setup.ranks = 6;
-    setup.experts = 12;
-    setup.k = 4;
-    setup.tokens = 12;
-    setup.masked = {0, 1, 0, 0, 0, 1};
+    scenario setup{.ranks = 6, .experts = 12, .k = 4, .tokens = 12, .masked = {0, 1, 0, 0, 0, 1}};
     check(setup, {12, false, scaling::exact}, element::bf16);
 }
 
@@ -382,10 +365,7 @@ TEST_CASE("moe: low latency with masked ranks, in LogFMT and in place", "[moe]")
 
 TEST_CASE("moe: low-latency combine refuses tensors that do not fit the transfer", "[moe]") {
     const test::log_capture log;
-    scenario setup;
-    setup.ranks = 1;
-    setup.ranks_per_node = 1;
-    setup.hidden = 128;
+    scenario setup{.ranks = 1, .ranks_per_node = 1, .hidden = 128};
     world all(setup);
     own_matrix x(all.tokens(0), setup.hidden, element::bf16);
     own_matrix values(std::uint64_t{32} * setup.experts, setup.hidden, element::bf16);

@@ -140,10 +140,8 @@ void check_plans(const scenario& setup) {
 
 TEST_CASE("moe: plans of groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario setup;
-        setup.ranks = ranks;
-        setup.ranks_per_node = 1 + ranks % 4;
-        setup.experts = ranks * (1 + ranks % 3);
+        scenario setup{
+            .ranks = ranks, .ranks_per_node = 1 + ranks % 4, .experts = ranks * (1 + ranks % 3)};
         setup.k = std::min(setup.experts, 1 + ranks % 5);
         setup.seed = ranks;
         setup.gate_kind = static_cast<gate>(ranks % 5);
@@ -179,9 +177,7 @@ TEST_CASE("moe: plans where ranks are masked", "[moe]") {
 }
 
 TEST_CASE("moe: plans of 2048 ranks", "[moe]") {
-    scenario setup;
-    setup.ranks = test::instrumented ? 256 : 2048;
-    setup.ranks_per_node = 8;
+    scenario setup{.ranks = test::instrumented ? 256 : 2048, .ranks_per_node = 8};
     setup.experts = 2 * setup.ranks;
     setup.k = 4;
     setup.tokens = 2;

@@ -42,7 +42,7 @@ enum class gate {
 struct scenario {
     rank_t ranks = 4;
     rank_t ranks_per_node = 2;
-    std::vector<std::uint64_t> nodes;  // node of each rank; empty: ranks_per_node on each node
+    std::vector<std::uint64_t> nodes{};  // node of each rank; empty: ranks_per_node on each node
     std::uint32_t experts = 8;
     std::uint32_t k = 2;
     std::uint32_t hidden = 16;
@@ -50,7 +50,7 @@ struct scenario {
     bool uneven = true;         // ranks have different numbers of tokens, some of them none
     gate gate_kind = gate::even;
     ucg::moe::settings settings{4, 1, ucg::moe::route::relayed, 8192, {}};
-    std::vector<std::uint8_t> masked;
+    std::vector<std::uint8_t> masked{};
     std::uint64_t seed = 1;
     bool disorder = false;  // random delays, and the simulator checks the use of buffers
 };

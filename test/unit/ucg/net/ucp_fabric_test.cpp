@@ -230,10 +230,7 @@ TEST_CASE("the death of a rank ends the operations that wait for it, also if no 
     REQUIRE(algorithm != nullptr);
     operations all;
     for (rank_t i = 0; i < size; ++i) {
-        call args;
-        args.kind = collective::bcast;
-        args.into = data[i].data();
-        args.count = count;
+        call args{.kind = collective::bcast, .into = data[i].data(), .count = count};
         all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
         REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
     }
@@ -262,11 +259,8 @@ TEST_CASE("an operation that fails on one rank fails on all, and the group remai
     const auto make = [&](rank_t root) {
         operations all;
         for (rank_t i = 0; i < size; ++i) {
-            call args;
-            args.kind = collective::bcast;
-            args.into = data[i].data();
-            args.count = count;
-            args.root = root;
+            call args{
+                .kind = collective::bcast, .into = data[i].data(), .count = count, .root = root};
             all.push_back(
                 std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
             REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
@@ -295,10 +289,7 @@ TEST_CASE("a failed operation does not wait for ever for a rank that receives no
     group in(2, transports);
     std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
     const auto bcast = [&](rank_t rank) {
-        call args;
-        args.kind = collective::bcast;
-        args.into = data[rank].data();
-        args.count = data[rank].size();
+        call args{.kind = collective::bcast, .into = data[rank].data(), .count = data[rank].size()};
         auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
         const auto rows = ucg::algo::algorithms(collective::bcast);
         const auto binomial =
@@ -487,10 +478,7 @@ namespace {
 struct waiting_chain {
     explicit waiting_chain(rank_t size) : in(size, "sm,self"), data(size) {
         for (rank_t i = 0; i < size; ++i) {
-            call args;
-            args.kind = collective::bcast;
-            args.into = &data[i];
-            args.count = sizeof(std::uint64_t);
+            call args{.kind = collective::bcast, .into = &data[i], .count = sizeof(std::uint64_t)};
             all.push_back(
                 std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
             REQUIRE(all.back()->init(*ucg::algo::find(collective::bcast, "chain"), args) == UCS_OK);

@@ -155,9 +155,7 @@ private:
         return status;
     }
     static test::scenario sum() {
-        test::scenario made;
-        made.kind = schedule::collective::reduce;
-        made.count = 100;
+        test::scenario made{.kind = schedule::collective::reduce, .count = 100};
         return made;
     }
 

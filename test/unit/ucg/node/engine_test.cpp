@@ -302,10 +302,7 @@ TEST_CASE("node engine: two ranks reduce a long vector in parts") {
     const node::geometry layout = test::small_node(2);
     const node::tuning params;
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 2);
-    schedule::call args;
-    args.kind = collective::allreduce;
-    args.element = 4;
-    args.op = &reducer;
+    schedule::call args{.kind = collective::allreduce, .element = 4, .op = &reducer};
     for (const bool longer : {false, true}) {
         args.count = params.direct_ranks_bytes / 4 + (longer ? 1 : 0);
         const node::numa_domains domains(2, 0);
@@ -319,10 +316,7 @@ TEST_CASE("node engine: other collectives have no patterns") {
     const node::numa_domains domains(4, 1);
     const std::uint64_t numbers[] = {1, 1, 1, 1};
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 4);
-    schedule::call args;
-    args.count = 1;
-    args.element = 4;
-    args.op = &reducer;
+    schedule::call args{.count = 1, .element = 4, .op = &reducer};
     args.counts = args.offsets = args.out_counts = args.out_offsets = numbers;
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         args.kind = static_cast<collective>(i);
@@ -338,9 +332,7 @@ TEST_CASE("node engine: one rank with all data uses whole slots") {
     const node::numa_domains domains(4, 1);
     const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
     const std::uint64_t offsets[] = {0, 0, 0, 0};
-    schedule::call args;
-    args.counts = everything;
-    args.offsets = offsets;
+    schedule::call args{.counts = everything, .offsets = offsets};
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
         args.kind = which;
         const auto made = node::make_pattern(args, domains, layout, {}, {});
@@ -386,9 +378,7 @@ TEST_CASE("the node's engine refuses unsupported and invalid calls", "[threads]"
     const auto body = [](test::node_rank& me) -> std::string {
         node::engine engine(me.memory, me.lives, me.rank);
         node::operation operation(engine);
-        schedule::call args;
-        args.kind = collective::bcast;
-        args.root = 1;
+        schedule::call args{.kind = collective::bcast, .root = 1};
         if (operation.init(args) != UCS_ERR_INVALID_PARAM) return "an invalid root";
         args.root = 0;
         args.count = ~std::uint64_t{0} / 4;

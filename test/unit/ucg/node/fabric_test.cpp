@@ -122,10 +122,7 @@ TEST_CASE("many operations run over the rings of a node at the same time") {
 namespace {
 
 scenario sum_at_root(rank_t ranks) {
-    scenario scene;
-    scene.kind = collective::reduce;
-    scene.ranks = ranks;
-    scene.count = 100;
+    scenario scene{.kind = collective::reduce, .ranks = ranks, .count = 100};
     return scene;
 }
 
@@ -230,10 +227,7 @@ namespace {
 std::string learn_of_failure_by_relay(test::node_rank& me) {
     node::fabric fabric(me.memory, me.lives, me.rank, me.early, 0);
     schedule::frame_pool frames;
-    scenario scene;
-    scene.kind = collective::bcast;
-    scene.ranks = 4;
-    scene.root = 2;
+    scenario scene{.kind = collective::bcast, .ranks = 4, .root = 2};
     test::reference data(scene), later(sum_at_root(4));
     schedule::operation broadcast(fabric, frames);
     if (broadcast.init(algo::algorithms(scene.kind).front(), data.call_of(me.rank)) != UCS_OK)
@@ -325,11 +319,8 @@ namespace {
 
 // An operation between two ranks, with messages that are longer than their rings.
 algorithm_run long_one(collective type, const char* name) {
-    scenario scene;
-    scene.kind = type;
-    scene.ranks = 2;
-    scene.count = 100'000;
-    scene.root = type == collective::bcast ? 1 : 0;
+    scenario scene{
+        .kind = type, .ranks = 2, .count = 100'000, .root = type == collective::bcast ? 1U : 0U};
     return {scene, algo::find(type, name)};
 }
 
@@ -509,10 +500,7 @@ std::string notice_under_load(test::node_rank& me) {
     schedule::frame_pool frames;
     half_rings out(std::uint64_t{1} << 60), in(std::uint64_t{1} << 60, [] {});
     schedule::operation sends(sender, frames), receives(fabric, frames), broadcast(fabric, frames);
-    scenario scene;
-    scene.kind = collective::bcast;
-    scene.ranks = 3;
-    scene.root = 2;
+    scenario scene{.kind = collective::bcast, .ranks = 3, .root = 2};
     test::reference data(scene);
     sends.init(out);
     receives.init(in);
@@ -544,9 +532,7 @@ TEST_CASE("a rank that sends without end does not hide the death of another one"
 }
 
 TEST_CASE("invalid positions in a ring end the operations that need it", "[threads]") {
-    scenario scene;
-    scene.kind = collective::allreduce;
-    scene.count = 3;
+    scenario scene{.kind = collective::allreduce, .count = 3};
     const auto body = [&](test::node_rank& me) -> std::string {
         if (me.rank == 1) {
             node::store_release(me.memory.ring(1, 0).written, 4000);

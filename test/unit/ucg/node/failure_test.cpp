@@ -153,11 +153,7 @@ struct pair_of_calls {
 };
 
 schedule::call call_of(collective type, std::size_t count, const schedule::reducer* reducer) {
-    schedule::call made;
-    made.kind = type;
-    made.count = count;
-    made.element = 8;
-    made.op = reducer;
+    schedule::call made{.kind = type, .count = count, .element = 8, .op = reducer};
     return made;
 }
 

@@ -131,20 +131,12 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
     }
     // Sums of a type that overflows early are not stored before the last rank's value is added.
     const schedule::kernel_reducer half(reduce::element::fp16, reduce::operation::sum, ranks);
-    schedule::call narrow;
-    narrow.kind = collective::allreduce;
-    narrow.element = 2;
-    narrow.count = 6000;
-    narrow.op = &half;
+    schedule::call narrow{.kind = collective::allreduce, .count = 6000, .element = 2, .op = &half};
     const numa_domains first(domain_numbers, 0);
     CHECK(node::make_pattern(narrow, first, layout, params, {})->plan().work_stages == 1);
     // Short vectors, and operators that would be applied in another order than that of the ranks,
     // get no level for domains.
-    schedule::call args;
-    args.kind = collective::allreduce;
-    args.element = 4;
-    args.count = 999;
-    args.op = &reducer;
+    schedule::call args{.kind = collective::allreduce, .count = 999, .element = 4, .op = &reducer};
     const numa_domains domains(domain_numbers, 0);
     CHECK(node::make_pattern(args, domains, layout, params, {})->plan().work_stages < 2);
     const schedule::user_reducer ordered([](const void*, void*, std::size_t, void*) {}, nullptr, 4,

@@ -96,10 +96,7 @@ public:
 
 private:
     static sim::machine machine_of(rank_t ranks, std::uint64_t seed) {
-        sim::machine made;
-        made.ranks = ranks;
-        made.strict = true;
-        made.seed = seed;
+        sim::machine made{.ranks = ranks, .seed = seed, .strict = true};
         return made;
     }
     schedule::algorithm row_;
@@ -256,9 +253,7 @@ TEST_CASE("an operation that cannot begin fails on all ranks") {
 }
 
 TEST_CASE("an operation runs a program as often as it is started") {
-    sim::machine like;
-    like.ranks = 3;
-    like.strict = true;
+    sim::machine like{.ranks = 3, .strict = true};
     sim::network net(like);
     std::deque<three_at_once> programs(3);
     std::deque<operation> operations;

@@ -9,9 +9,7 @@ using namespace sim;
 namespace {
 
 sim::machine nodes_of(sim::rank_t ranks, sim::rank_t per_node) {
-    sim::machine made;
-    made.ranks = ranks;
-    made.ranks_per_node = per_node;
+    sim::machine made{.ranks = ranks, .ranks_per_node = per_node};
     return made;
 }
 

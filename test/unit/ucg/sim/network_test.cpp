@@ -127,9 +127,7 @@ TEST_CASE(
 }
 
 TEST_CASE("ranks of a node share its port") {
-    sim::machine spec;
-    spec.ranks = 8;
-    spec.ranks_per_node = 4;
+    sim::machine spec{.ranks = 8, .ranks_per_node = 4};
     sim::experiment setup;
     setup.kind = collective::alltoall;
     setup.bytes = 1 << 20;
@@ -143,10 +141,7 @@ TEST_CASE("ranks of a node share its port") {
 }
 
 TEST_CASE("equal seeds give equal times") {
-    sim::machine spec;
-    spec.ranks = 13;
-    spec.max_delay = 5000;
-    spec.max_skew = 5000;
+    sim::machine spec{.ranks = 13, .max_delay = 5000, .max_skew = 5000};
     const auto time_of = [&](std::uint64_t seed) {
         spec.seed = seed;
         const sim::outcome found = outcome_of(spec, allreduce_of(4096), "double_tree");
@@ -158,9 +153,7 @@ TEST_CASE("equal seeds give equal times") {
 }
 
 TEST_CASE("thousands of ranks give the right result") {
-    sim::machine spec;
-    spec.ranks = test::instrumented ? 512 : 4096;
-    spec.ranks_per_node = 8;
+    sim::machine spec{.ranks = test::instrumented ? 512 : 4096, .ranks_per_node = 8};
     for (const char* name : {"recursive_doubling", "rabenseifner", "double_tree"}) {
         const sim::outcome found = outcome_of(spec, allreduce_of(1 << 20), name);
         CHECK(found.wrong == "");
@@ -169,9 +162,7 @@ TEST_CASE("thousands of ranks give the right result") {
 
 // This test uses as many ranks as its time allows; the tests of ucg_sim use 4,096.
 TEST_CASE("rings of a thousand ranks have the right result") {
-    sim::machine spec;
-    spec.ranks = test::instrumented ? 128 : 1024;
-    spec.ranks_per_node = 8;
+    sim::machine spec{.ranks = test::instrumented ? 128 : 1024, .ranks_per_node = 8};
     sim::experiment setup = allreduce_of(1 << 20);
     const sim::outcome all = outcome_of(spec, setup, "ring");
     CHECK(all.wrong == "");
@@ -193,9 +184,7 @@ TEST_CASE("hierarchical collectives of a thousand ranks have the right result") 
 }
 
 TEST_CASE("a rank that dies ends the operation of all others with an error") {
-    sim::machine spec;
-    spec.strict = true;
-    spec.max_delay = 1000;
+    sim::machine spec{.max_delay = 1000, .strict = true};
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         for (const schedule::algorithm& algorithm : algo::algorithms(static_cast<collective>(i))) {
             for (const double when : {0.0, 300.0, 1000.0, 2500.0, 6000.0}) {
@@ -225,9 +214,7 @@ TEST_CASE("a rank that dies ends the operation of all others with an error") {
 }
 
 TEST_CASE("a node collective takes the engine's cost, counted from the last rank's call") {
-    sim::machine spec;
-    spec.ranks = 8;
-    spec.ranks_per_node = 4;
+    sim::machine spec{.ranks = 8, .ranks_per_node = 4};
     sim::experiment setup;
     setup.kind = collective::barrier;
     const sim::outcome found = outcome_of(spec, setup, "hierarchical");
@@ -240,9 +227,7 @@ TEST_CASE("a node collective takes the engine's cost, counted from the last rank
 }
 
 TEST_CASE("the steps of a path are traced on request, in the order of time") {
-    sim::machine spec;
-    spec.ranks = 16;
-    spec.ranks_per_node = 4;
+    sim::machine spec{.ranks = 16, .ranks_per_node = 4};
     CHECK(outcome_of(spec, allreduce_of(1 << 20), "hierarchical").steps.empty());
     spec.trace = true;
     const sim::outcome found = outcome_of(spec, allreduce_of(1 << 20), "hierarchical");

@@ -52,9 +52,7 @@ private:
 
 // Only few messages fit into the network's queue to a peer that does not read.
 uct::sim::parameters short_queues() {
-    uct::sim::parameters network;
-    network.rx_queue = 4;
-    network.reach = uct::scope::host;
+    uct::sim::parameters network{.reach = uct::scope::host, .rx_queue = 4};
     return network;
 }
 

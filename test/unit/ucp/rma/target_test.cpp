@@ -19,10 +19,7 @@ raw_world by_messages() {
 // Data lands byte by byte, one byte in each turn of the worker, so that a program can look in
 // between.
 raw_world landing_by_bytes() {
-    uct::sim::parameters network;
-    network.supports_landing = true;
-    network.landing_piece = 1;
-    network.progress_batch = 1;
+    uct::sim::parameters network{.supports_landing = true, .landing_piece = 1, .progress_batch = 1};
     return raw_world({}, network);
 }
 

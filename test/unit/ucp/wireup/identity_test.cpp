@@ -502,10 +502,7 @@ TEST_CASE("a partial message of a client that moves to another address keeps no 
 TEST_CASE("receives of a client that moves to another address wait in no lane", "[cm]") {
     // Regression: a receive that waited in a lane of the old address was looked for in the lanes of
     // the new one.
-    uct::sim::parameters network;
-    network.tx_window = 2;
-    network.progress_batch = 100'000;
-    network.bandwidth = 1e6;
+    uct::sim::parameters network{.bandwidth = 1e6, .tx_window = 2, .progress_batch = 100'000};
     lone_world in(network);
     const raw_peer other(in.network);
     const bytes address = in.peer.address();

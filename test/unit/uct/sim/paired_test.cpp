@@ -133,9 +133,7 @@ TEST_CASE(
     "sim pairs: an endpoint ends when its messages have arrived, and its partner is notified") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
-        parameters options;
-        options.delay_probability = 0.3;
-        options.rx_queue = 2;
+        parameters options{.delay_probability = 0.3, .rx_queue = 2};
         network both(seed, options);
         both.connect();
         counting_completion back_flushed;
@@ -271,11 +269,7 @@ TEST_CASE("sim pairs: the death of a worker fails the endpoints connected to it"
 
 TEST_CASE("sim pairs: the same seed gives the same run") {
     const auto play = [](std::uint64_t seed) {
-        parameters options;
-        options.delay_probability = 0.3;
-        options.refusal = 0.1;
-        options.tx_window = 4;
-        options.rx_queue = 3;
+        parameters options{.delay_probability = 0.3, .tx_window = 4, .rx_queue = 3, .refusal = 0.1};
         network both(seed, options);
         both.connect();
         unsigned sent = 0;
