@@ -1,8 +1,13 @@
-// Runs code in a child process.
+// Runs code in child processes.
 #pragma once
 
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "ucs/type/unique_fd.hpp"
 
 namespace test {
 
@@ -18,5 +23,49 @@ int run_in_child(const Body& body) {
     int status = -1;
     return child > 0 && ::waitpid(child, &status, 0) == child ? status : -1;
 }
+
+// A child process that runs body(fd), and is killed when the object ends. `fd` is its end of a
+// channel for packets between it and the test.
+class child_process {
+public:
+    template<class Body>
+    explicit child_process(const Body& body) {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+        channel_.reset(ends[0]);
+        const ucs::unique_fd other_end(ends[1]);
+        pid_ = ::fork();
+        REQUIRE(pid_ >= 0);
+        if (pid_ != 0) return;
+        channel_.reset();
+        try {
+            body(other_end.get());
+        } catch (...) {
+            ::_exit(1);
+        }
+        ::_exit(0);
+    }
+    ~child_process() { kill(); }
+    child_process(const child_process&) = delete;
+    child_process& operator=(const child_process&) = delete;
+
+    void kill() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+    // Receives a value that the child sends as one packet.
+    template<class Value>
+    void receive(Value& into) const {
+        REQUIRE(::recv(fd(), &into, sizeof into, 0) == ssize_t{sizeof into});
+    }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] int fd() const { return channel_.get(); }
+
+private:
+    pid_t pid_ = 0;
+    ucs::unique_fd channel_;
+};
 
 }  // namespace test

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "test/integration/api/remote.hpp"
+#include "test/support/child.hpp"
 
 using namespace api;
 
@@ -40,55 +41,21 @@ void copy_into(std::span<std::byte> into, const std::vector<std::byte>& from) {
         copy_into(hello.key[i], packed_rkey(context, *all[i]).bytes());
         hello.base[i] = all[i]->address();
     }
-    if (::write(output, &hello, sizeof hello) != sizeof hello) ::_exit(1);
+    if (::send(output, &hello, sizeof hello, 0) != sizeof hello) ::_exit(1);
     while (true)
         ucp_worker_progress(worker);
 }
 
-class child {
-public:
-    child() {
-        int ends[2];
-        REQUIRE(::pipe(ends) == 0);
-        pid_ = ::fork();
-        REQUIRE(pid_ >= 0);
-        if (pid_ == 0) {
-            try {
-                own_memory(ends[1]);
-            } catch (...) {
-                ::_exit(1);
-            }
-        }
-        ::close(ends[1]);
-        std::size_t got = 0;
-        while (got < sizeof hello) {
-            const ssize_t part =
-                ::read(ends[0], reinterpret_cast<std::byte*>(&hello) + got, sizeof hello - got);
-            REQUIRE(part > 0);
-            got += static_cast<std::size_t>(part);
-        }
-        ::close(ends[0]);
-    }
-    ~child() { end(); }
-    child(const child&) = delete;
-    child& operator=(const child&) = delete;
-    void end() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-        pid_ = 0;
-    }
+struct owning_process : test::child_process {
+    owning_process() : child_process(own_memory) { receive(hello); }
     greeting hello{};
-
-private:
-    pid_t pid_ = 0;
 };
 
 }  // namespace
 
 TEST_CASE("operations on the memory of a process that is killed end with an error") {
     if (only_self()) return;
-    child owner;
+    owning_process owner;
     const ucp_context_h context = make_context({});
     const ucp_worker_h worker = make_worker(context);
     int failures = 0;
@@ -116,7 +83,7 @@ TEST_CASE("operations on the memory of a process that is killed end with an erro
     void* block = nullptr;
     const bool mapped = ucp_rkey_ptr(keys[1], owner.hello.base[1], &block) == UCS_OK;
 
-    owner.end();
+    owner.kill();
     captured_output log;
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (failures == 0 && std::chrono::steady_clock::now() < limit)

@@ -1,15 +1,12 @@
 // Tests of watching processes: the number of descriptors, and detection of a death by each watch.
 #include "ucg/node/engine/watch.hpp"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <iterator>
 #include <vector>
 
+#include "test/support/child.hpp"
 using ucg::node::watch;
 
 namespace {
@@ -19,33 +16,10 @@ std::ptrdiff_t open_descriptors() {
                          std::filesystem::directory_iterator());
 }
 
-// Sleeps until end() kills it.
-class child {
-public:
-    child() : pid_(::fork()) {
-        if (pid_ != 0) return;
-        while (true)
-            ::pause();
-    }
-    child(const child&) = delete;
-    child& operator=(const child&) = delete;
-    ~child() { end(); }
-    void end() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-        pid_ = 0;
-    }
-    [[nodiscard]] pid_t pid() const { return pid_; }
-
-private:
-    pid_t pid_;
-};
-
 }  // namespace
 
 TEST_CASE("watch: any number of groups watch a process by one descriptor", "[node]") {
-    child other;
+    test::child_process other([](int) { ::pause(); });
     const pid_t pids[] = {::getpid(), other.pid()};
     const auto before = open_descriptors();
     {
@@ -55,7 +29,7 @@ TEST_CASE("watch: any number of groups watch a process by one descriptor", "[nod
         CHECK(open_descriptors() == before + 1);
         for (watch& each : groups)
             CHECK(!each.is_dead(1));
-        other.end();
+        other.kill();
         for (watch& each : groups)
             CHECK(each.is_dead(1));
         CHECK(!groups[0].is_dead(0));
@@ -64,10 +38,10 @@ TEST_CASE("watch: any number of groups watch a process by one descriptor", "[nod
 }
 
 TEST_CASE("watch: a process that ended before is dead from the start", "[node]") {
-    child other;
+    test::child_process other([](int) { ::pause(); });
     const pid_t pids[] = {::getpid(), other.pid()};
     watch first(pids);
-    other.end();
+    other.kill();
     watch second(pids);
     CHECK(second.is_dead(1));
     CHECK(first.is_dead(1));

@@ -1,13 +1,9 @@
 // Tests of byte locks, and of the lock's owner as the kernel reports it.
 #include "ucs/sys/byte_lock.hpp"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch.hpp>
 #include <cerrno>
 
+#include "test/support/child.hpp"
 #include "ucs/memory/mapped.hpp"
 
 using namespace ucs::sys;
@@ -15,35 +11,17 @@ using namespace ucs::sys;
 namespace {
 
 // A child that has the file, and locks a byte of it if `locks` is set.
-struct holder {
-    holder(int file, off_t byte, bool locks) {
-        int ready[2];
-        REQUIRE(::pipe(ready) == 0);
-        pid = ::fork();
-        if (pid == 0) {
-            const char done = !locks || lock_byte(file, byte) ? 1 : 0;
-            static_cast<void>(!::write(ready[1], &done, 1));
-            ::pause();
-            ::_exit(0);
-        }
+struct holder : test::child_process {
+    holder(int file, off_t byte, bool locks)
+        : child_process([&](int fd) {
+              const char done = !locks || lock_byte(file, byte) ? 1 : 0;
+              static_cast<void>(!::send(fd, &done, 1, 0));
+              ::pause();
+          }) {
         char done = 0;
-        REQUIRE(::read(ready[0], &done, 1) == 1);
+        receive(done);
         CHECK(done == 1);
-        ::close(ready[0]);
-        ::close(ready[1]);
     }
-    ~holder() { end(); }
-    holder(const holder&) = delete;
-    holder& operator=(const holder&) = delete;
-
-    void end() {
-        if (pid == 0) return;
-        ::kill(pid, SIGKILL);
-        ::waitpid(pid, nullptr, 0);
-        pid = 0;
-    }
-
-    pid_t pid;
 };
 
 }  // namespace
@@ -52,8 +30,8 @@ TEST_CASE("a byte is locked by the process that locked it, not by one that has t
     const auto file = ucs::memory::make_memory_file("hawser-test", 4096);
     REQUIRE(file);
     const holder one(file->get(), 1, true), idle(file->get(), 1, false);
-    CHECK(is_byte_locked_by(file->get(), 1, one.pid));
-    CHECK_FALSE(is_byte_locked_by(file->get(), 1, idle.pid));
+    CHECK(is_byte_locked_by(file->get(), 1, one.pid()));
+    CHECK_FALSE(is_byte_locked_by(file->get(), 1, idle.pid()));
     CHECK_FALSE(is_byte_locked_by(file->get(), 1, ::getpid()));
     CHECK_FALSE(is_byte_free(file->get(), 1));
     errno = 0;
@@ -67,7 +45,7 @@ TEST_CASE("a lock is on one byte, and its own process does not see it") {
     const holder one(file->get(), 1, true);
     CHECK(is_byte_free(file->get(), 0));
     CHECK(is_byte_free(file->get(), 2));
-    CHECK_FALSE(is_byte_locked_by(file->get(), 2, one.pid));
+    CHECK_FALSE(is_byte_locked_by(file->get(), 2, one.pid()));
     REQUIRE(lock_byte(file->get(), 0));
     CHECK(is_byte_free(file->get(), 0));
     CHECK_FALSE(is_byte_locked_by(file->get(), 0, ::getpid()));
@@ -78,7 +56,7 @@ TEST_CASE("a byte is free when the process that locked it has died") {
     REQUIRE(file);
     holder one(file->get(), 1, true);
     CHECK_FALSE(is_byte_free(file->get(), 1));
-    one.end();
+    one.kill();
     CHECK(is_byte_free(file->get(), 1));
     CHECK(lock_byte(file->get(), 1));
 }

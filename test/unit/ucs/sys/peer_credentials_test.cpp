@@ -1,7 +1,6 @@
 #include "ucs/descriptor/peer_credentials.hpp"
 
 #include <sched.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "ucs/type/unique_fd.hpp"
+#include "test/support/child.hpp"
 
 using namespace ucs;
 
@@ -61,31 +60,21 @@ TEST_CASE("peer credentials: a listener of another user is seen as that", "[ucs]
     }
     constexpr uid_t stranger = 54321;
     const abstract_name name("hawser-test-peer-credentials");
-    int ends[2];
-    REQUIRE(::pipe(ends) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    const test::child_process child([&](int fd) {
         const unique_fd listener = make_socket();
         const bool listens = ::setresuid(stranger, stranger, stranger) == 0 &&
                              ::bind(listener.get(), name.get(), name.length) == 0 &&
                              ::listen(listener.get(), 1) == 0;
-        if (::write(ends[1], &listens, sizeof listens) != sizeof listens || !listens) ::_exit(1);
-        ::pause();
-        ::_exit(1);
-    }
+        if (::send(fd, &listens, sizeof listens, 0) == sizeof listens) ::pause();
+    });
     bool listens = false;
-    REQUIRE(::read(ends[0], &listens, sizeof listens) == sizeof listens);
+    child.receive(listens);
     const unique_fd socket = make_socket();
     CHECK(::connect(socket.get(), name.get(), name.length) == 0);
     const auto peer = sys::read_peer_credentials(socket.get());
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    ::close(ends[0]);
-    ::close(ends[1]);
     REQUIRE(listens);
     REQUIRE(peer.has_value());
-    CHECK(peer->pid == child);
+    CHECK(peer->pid == child.pid());
     CHECK(peer->uid == stranger);
     CHECK_FALSE(peer->is_own_user());
     CHECK_FALSE(peer->is_own_user_or_root());

@@ -1,18 +1,15 @@
 #include <dirent.h>
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <optional>
-#include <random>
 
+#include "test/support/child.hpp"
 #include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
-#include "ucs/log/throttle.hpp"
 #include "uct/tcp/iface.hpp"
 
 using namespace tcp_test;
@@ -134,17 +131,7 @@ TEST_CASE("a closed connection that a child process still holds has ended for th
     worker a;
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
-    int ends[2];
-    REQUIRE(::pipe(ends) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        ::close(ends[1]);
-        char end = 0;
-        static_cast<void>(!::read(ends[0], &end, 1));
-        ::_exit(0);
-    }
-    ::close(ends[0]);
+    test::child_process child([](int) { ::pause(); });
     const bytes garbage = filled(64, 0x55);
     REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
@@ -157,8 +144,7 @@ TEST_CASE("a closed connection that a child process still holds has ended for th
     for (int i = 0; i < 1000; ++i)
         idle |= a.progress() == 0;
     CHECK(idle);
-    ::close(ends[1]);
-    CHECK(::waitpid(child, nullptr, 0) == child);
+    child.kill();
     CHECK(still_works(a));
 }
 

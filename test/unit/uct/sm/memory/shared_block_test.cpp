@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "uct/sm/base/memfd.hpp"
 
@@ -47,32 +47,24 @@ TEST_CASE("a block is filled with zeros and can be found by its name", "[uct][sm
 }
 
 TEST_CASE("a block outlives its owner", "[uct][sm]") {
-    int ends[2];
-    REQUIRE(::pipe(ends) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    test::child_process child([](int fd) {
         // Only system calls and the block are used, because this is a fork of a test program.
         auto own = shared_block::allocate(4096, nullptr, false);
         if (!own) ::_exit(1);
         (*own)->base()[100] = std::byte{42};
         const block_name name = (*own)->name();
-        if (::write(ends[1], &name, sizeof name) != sizeof name) ::_exit(1);
+        if (::send(fd, &name, sizeof name, 0) != sizeof name) ::_exit(1);
         ::pause();
-        ::_exit(1);
-    }
+    });
     block_name name;
-    REQUIRE(::read(ends[0], &name, sizeof name) == sizeof name);
+    child.receive(name);
     const auto found = shared_block::attach(name, 4096, true);
     INFO(found.reason);
     REQUIRE(found.block != nullptr);
-    REQUIRE(::kill(child, SIGKILL) == 0);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    child.kill();
     CHECK(found.block->base()[100] == std::byte{42});
     std::memset(found.block->base(), 1, 4096);
     refused(name, 4096, "cannot be opened");
-    ::close(ends[0]);
-    ::close(ends[1]);
 }
 
 TEST_CASE("only the right block is mapped", "[uct][sm]") {

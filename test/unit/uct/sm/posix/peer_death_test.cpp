@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "test/support/child.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
@@ -12,40 +13,6 @@ using namespace uct;
 using namespace uct::posix::test;
 
 namespace {
-
-// A child process that runs `body(fd)` and is killed when the test ends.
-class child {
-public:
-    template<class Body>
-    explicit child(Body body) {
-        int pair[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
-        pid_ = ::fork();
-        REQUIRE(pid_ >= 0);
-        if (pid_ == 0) {
-            ::close(pair[0]);
-            body(pair[1]);
-            ::_exit(0);
-        }
-        ::close(pair[1]);
-        fd_ = pair[0];
-    }
-    ~child() {
-        kill();
-        ::close(fd_);
-    }
-    void kill() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-        pid_ = 0;
-    }
-    [[nodiscard]] int fd() const { return fd_; }
-
-private:
-    pid_t pid_ = 0;
-    int fd_ = -1;
-};
 
 std::vector<std::byte> read_contact(int fd) {
     std::vector<std::byte> bytes(128);
@@ -58,7 +25,7 @@ std::vector<std::byte> read_contact(int fd) {
 }  // namespace
 
 TEST_CASE("posix: a receiver killed in the middle of a stream is reported", "[posix]") {
-    child receiver([](int fd) {
+    ::test::child_process receiver([](int fd) {
         node self;
         const auto contact = self.address();
         (void)::send(fd, contact.data(), contact.size(), 0);
@@ -86,7 +53,7 @@ TEST_CASE("posix: a receiver killed in the middle of a stream is reported", "[po
 
 TEST_CASE("posix: messages of a killed sender are delivered, then its ring is dropped", "[posix]") {
     node b;
-    child sender([](int fd) {
+    ::test::child_process sender([](int fd) {
         node self;
         auto ep = self.connect(read_contact(fd));
         for (std::uint64_t i = 0; i < 100; ++i)

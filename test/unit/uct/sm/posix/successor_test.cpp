@@ -1,18 +1,12 @@
 // Unit tests: a process that binds the socket name of a closed interface receives nothing.
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-
+#include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
-#include "test/unit/uct/sm/posix/fixture.hpp"
 #include "test/unit/uct/sm/posix/silent_crowd.hpp"
 #include "ucs/descriptor/descriptor_passing.hpp"
-#include "uct/sm/posix/socket.hpp"
 
 using namespace uct;
 using namespace uct::posix::test;
@@ -20,31 +14,18 @@ using namespace uct::posix::test;
 namespace {
 
 // A child process that listens on the name and reports how many bytes a sender has sent to it.
-class successor {
+class successor : ::test::child_process {
 public:
-    successor(std::uint64_t socket_id, uid_t user) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-        pid_ = ::fork();
-        REQUIRE(pid_ >= 0);
-        if (pid_ == 0) {
-            ::close(ends[0]);
-            serve(socket_id, user, ends[1]);
-        }
-        ::close(ends[1]);
-        channel_.reset(ends[0]);
+    successor(std::uint64_t socket_id, uid_t user)
+        : child_process([=](int report) { serve(socket_id, user, report); }) {
         char ready = 0;
-        REQUIRE(::recv(channel_.get(), &ready, 1, 0) == 1);
+        receive(ready);
         REQUIRE(ready == 'y');
-    }
-    ~successor() {
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
     }
     // Waits until its sender has closed.
     [[nodiscard]] std::size_t received_bytes() const {
         std::size_t count = ~std::size_t{0};
-        REQUIRE(::recv(channel_.get(), &count, sizeof count, 0) == sizeof count);
+        receive(count);
         return count;
     }
 
@@ -67,9 +48,6 @@ private:
         ::pause();
         ::_exit(0);
     }
-
-    pid_t pid_ = 0;
-    ucs::unique_fd channel_;
 };
 
 void check_that_nothing_is_sent_to(uid_t user) {
@@ -256,11 +234,7 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     node b;
     constexpr int crowd = 300;
     const std::uint64_t socket_id = socket_of(b);
-    int ends[2];
-    REQUIRE(::pipe(ends) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    const ::test::child_process child([&](int report) {
         if (::setresuid(54321, 54321, 54321) != 0) ::_exit(1);
         int connected = 0;
         std::vector<ucs::unique_fd> all;
@@ -268,14 +242,12 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
             all.push_back(posix::make_socket());
             if (posix::connect_to(all.back().get(), socket_id) == 0) ++connected;
         }
-        static_cast<void>(!::write(ends[1], &connected, sizeof connected));
+        static_cast<void>(!::send(report, &connected, sizeof connected, 0));
         ::_exit(0);  // the connections stay in the queue
-    }
+    });
     int connected = 0;
-    REQUIRE(::read(ends[0], &connected, sizeof connected) == sizeof connected);
+    child.receive(connected);
     REQUIRE(connected == crowd);
-    ::close(ends[0]);
-    ::close(ends[1]);
     const auto ep = a.connect(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
     // Each event of the socket accepts only a few connections, so that messages do not wait long.
@@ -288,7 +260,6 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     CHECK(b.inbox.size() == 1);
     CHECK(looks > 4);
     CHECK(looks < 16);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("posix: silent connections of this user's processes make room for others", "[posix]") {
