@@ -1,7 +1,6 @@
 #include "tools/common/json_report.hpp"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

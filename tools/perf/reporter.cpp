@@ -1,9 +1,5 @@
 #include "tools/perf/reporter.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
 #include "tools/perf/core/test_options.hpp"
 
 namespace tools::perf {

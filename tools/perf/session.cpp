@@ -1,10 +1,5 @@
 #include "tools/perf/session.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
-#include "tools/common/affinity.hpp"
 #include "tools/perf/net/handshake.hpp"
 #include "tools/perf/net/request.hpp"
 #include "tools/perf/reporter.hpp"

@@ -4,10 +4,8 @@
 #include <deque>
 
 #include "tools/common/affinity.hpp"
-#include "tools/common/failure.hpp"
 #include "tools/perf/net/runnable.hpp"
 #include "tools/perf/ucp/objects.hpp"
-#include "tools/perf/ucp/progress_loop.hpp"
 
 namespace tools::perf {
 

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "tools/common/text.hpp"
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/core/test_options.hpp"

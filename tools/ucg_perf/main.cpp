@@ -1,8 +1,5 @@
 // ucg_perf: measures how long collectives take.
-#include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 

@@ -1,9 +1,6 @@
 #include "tools/ucg_perf/report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
 #include "tools/ucg_perf/buffers.hpp"
 

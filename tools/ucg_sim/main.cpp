@@ -1,5 +1,4 @@
 // ucg_sim: simulates collectives on a described machine, in virtual time.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>

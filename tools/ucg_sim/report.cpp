@@ -1,7 +1,5 @@
 #include "tools/ucg_sim/report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace tools::ucg_sim {

@@ -1,16 +1,13 @@
 // Descriptors run out: the library stops at its budget and logs that once, and the program can
 // continue.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
 #include "test/integration/exhaustion/log_file.hpp"
-#include "ucp/api/ucp.h"
 
 namespace {
 

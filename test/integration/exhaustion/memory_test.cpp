@@ -4,7 +4,6 @@
 
 #include "test/integration/exhaustion/allocations.hpp"
 #include "test/integration/exhaustion/log_file.hpp"
-#include "ucp/api/ucp.h"
 
 namespace {
 

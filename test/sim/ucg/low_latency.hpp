@@ -1,8 +1,6 @@
 // One rank's requests and memory in low-latency MoE operations.
 #pragma once
 
-#include <fmt/format.h>
-
 #include "test/sim/ucg/exchange.hpp"
 
 namespace group_sim {

@@ -1,7 +1,5 @@
 #include "test/sim/ucg/routed.hpp"
 
-#include <fmt/format.h>
-
 namespace group_sim {
 
 namespace {

@@ -7,7 +7,6 @@
 #include "test/sim/transports.hpp"
 #include "test/sim/ucg/rank.hpp"
 #include "test/support/identities.hpp"
-#include "ucs/time/clock.hpp"
 
 namespace group_sim {
 

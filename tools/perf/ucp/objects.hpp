@@ -2,13 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <ucp/api/ucp.h>
 
 #include <memory>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/stop_flag.hpp"
-#include "tools/perf/core/test_params.hpp"
 #include "tools/perf/net/frame.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"
 #include "ucp/address/padded.hpp"

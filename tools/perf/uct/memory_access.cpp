@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"
 #include "tools/perf/uct/tests.hpp"

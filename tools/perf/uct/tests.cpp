@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/uct/operations.hpp"

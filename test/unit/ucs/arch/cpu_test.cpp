@@ -1,7 +1,6 @@
 #include "ucs/arch/cpu.hpp"
 
 #include <catch2/catch.hpp>
-#include <string>
 
 #include "test/support/temp_dir.hpp"
 

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
-#include <string>
 #include <thread>
 
 #include "test/support/log_capture.hpp"

@@ -1,9 +1,7 @@
 #include "ucs/async/thread.hpp"
 
 #include <signal.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>

@@ -9,7 +9,6 @@
 #include "test/support/temp_dir.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/config/openucx_options.hpp"
-#include "ucs/config/option.hpp"
 #include "ucs/log/log.hpp"
 
 namespace config = ucs::config;

@@ -1,12 +1,10 @@
 #include "ucs/datastruct/id_table.hpp"
 
 #include <catch2/catch.hpp>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 using namespace ucs::datastruct;
 

@@ -2,19 +2,13 @@
 #include "ucs/descriptor/close_in_background.hpp"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cerrno>
-#include <thread>
-#include <vector>
 
 #include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
-#include "ucs/descriptor/descriptor_passing.hpp"
 
 using namespace ucs;
 using namespace test;

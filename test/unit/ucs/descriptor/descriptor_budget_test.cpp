@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include <catch2/catch.hpp>
-#include <vector>
-
 #include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"

@@ -1,7 +1,6 @@
 #include "ucs/log/level.hpp"
 
 #include <catch2/catch.hpp>
-#include <string>
 
 using namespace ucs::log;
 

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
 #include "ucs/log/output.hpp"
-#include "ucs/log/settings.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ulog = ucs::log;

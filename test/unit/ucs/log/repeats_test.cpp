@@ -1,12 +1,9 @@
 #include "ucs/log/repeats.hpp"
 
 #include <catch2/catch.hpp>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
-#include "ucs/log/settings.hpp"
 
 namespace {
 

@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
 

@@ -3,8 +3,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
-#include <set>
-#include <string>
 
 #include "test/support/log_capture.hpp"
 

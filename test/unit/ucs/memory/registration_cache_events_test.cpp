@@ -3,23 +3,19 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <thread>
-#include <vector>
 
 #include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/sanitizer.hpp"
 #include "test/unit/ucs/memory/fake_registrar.hpp"
 #include "ucs/memory/mapped.hpp"
-#include "ucs/memory/registration_cache.hpp"
 
 using test::fake_registrar;
 using namespace ucs::memory;

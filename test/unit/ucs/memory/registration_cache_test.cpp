@@ -2,13 +2,9 @@
 #include "ucs/memory/registration_cache.hpp"
 
 #include <algorithm>
-#include <array>
 #include <catch2/catch.hpp>
 #include <map>
-#include <memory>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucs/memory/fake_registrar.hpp"

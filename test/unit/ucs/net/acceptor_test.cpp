@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <catch2/catch.hpp>
 #include <new>
 #include <optional>
 

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 
 #include "test/support/descriptor_limit.hpp"
 #include "ucs/net/admission.hpp"

@@ -1,9 +1,7 @@
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <string_view>
 #include <vector>
 

@@ -6,7 +6,6 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"

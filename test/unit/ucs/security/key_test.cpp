@@ -1,7 +1,6 @@
 #include "ucs/security/key.hpp"
 
 #include <catch2/catch.hpp>
-#include <set>
 
 #include "ucs/security/mac.hpp"
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 
 #include "test/support/temp_dir.hpp"
 

@@ -1,9 +1,7 @@
 #include "ucs/sys/process_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 

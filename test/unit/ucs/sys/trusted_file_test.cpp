@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 
 #include "test/support/temp_dir.hpp"
 

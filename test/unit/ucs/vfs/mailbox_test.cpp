@@ -1,7 +1,6 @@
 // Tests of mailboxes: answers to other threads, owners that do not respond, owners that close.
 #include "ucs/vfs/mailbox.hpp"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>

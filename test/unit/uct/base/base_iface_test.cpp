@@ -1,7 +1,6 @@
 #include "uct/base/base_iface.hpp"
 
 #include <catch2/catch.hpp>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 

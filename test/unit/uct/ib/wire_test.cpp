@@ -1,7 +1,6 @@
 #include "uct/ib/rc/base/wire.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 
 #include "test/support/parsing.hpp"
 #include "uct/ib/base/device/address.hpp"

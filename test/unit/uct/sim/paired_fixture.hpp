@@ -1,9 +1,6 @@
 // Test fixture: two workers with paired endpoints.
 #pragma once
 
-#include <catch2/catch.hpp>
-#include <cstring>
-
 #include "test/unit/uct/sim/fixture.hpp"
 #include "uct/sim/driver.hpp"
 

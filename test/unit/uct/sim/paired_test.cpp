@@ -1,5 +1,4 @@
 // Unit tests: paired endpoints on the simulated network.
-#include <catch2/catch.hpp>
 
 #include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"

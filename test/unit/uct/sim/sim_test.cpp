@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sim/fixture.hpp"

@@ -1,8 +1,6 @@
 #include "uct/tcp/setup/address.hpp"
 
-#include <catch2/catch.hpp>
 #include <random>
-#include <vector>
 
 #include "test/support/parsing.hpp"
 

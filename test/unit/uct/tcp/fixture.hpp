@@ -5,11 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
-#include <functional>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "test/support/uct_side.hpp"
 #include "ucs/net/route.hpp"

@@ -1,7 +1,6 @@
 // Unit tests: greetings without a socket, between peers and with strangers in place of either side.
 #include "uct/tcp/setup/handshake.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 

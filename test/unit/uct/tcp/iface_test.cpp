@@ -2,7 +2,6 @@
 #include <sys/ioctl.h>
 
 #include <optional>
-#include <random>
 
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"

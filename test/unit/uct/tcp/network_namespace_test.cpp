@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "test/unit/uct/tcp/fixture.hpp"
-#include "ucs/net/route.hpp"
 #include "uct/tcp/setup/route.hpp"
 
 using namespace uct::tcp;

@@ -1,9 +1,7 @@
 #include "uct/tcp/data/receiver.hpp"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <random>
-#include <vector>
 
 using namespace uct::tcp;
 

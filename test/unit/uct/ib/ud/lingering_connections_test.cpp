@@ -2,7 +2,6 @@
 #include "uct/ib/ud/base/lingering_connections.hpp"
 
 #include <catch2/catch.hpp>
-#include <vector>
 
 using namespace uct::ud;
 

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <vector>
 
 using namespace uct::ud;
 

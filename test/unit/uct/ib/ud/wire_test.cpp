@@ -1,6 +1,5 @@
 #include "uct/ib/ud/base/wire.hpp"
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>

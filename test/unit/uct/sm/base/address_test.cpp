@@ -1,7 +1,6 @@
 #include "uct/sm/base/address.hpp"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <vector>
 
 using namespace uct::sm;

@@ -13,7 +13,6 @@
 
 #include "test/support/virtual_time.hpp"
 #include "uct/base/builtin.hpp"
-#include "uct/sm/base/address.hpp"
 
 using namespace uct;
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <csignal>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>

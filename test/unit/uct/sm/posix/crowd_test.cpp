@@ -1,14 +1,12 @@
 // Unit tests: while a listener cannot accept the connections in its queue, they do not keep a
 // sleeping worker awake.
 #include <poll.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
 #include "test/support/virtual_time.hpp"
-#include "test/unit/uct/sm/posix/fixture.hpp"
 #include "test/unit/uct/sm/posix/silent_crowd.hpp"
 #include "ucs/vfs/daemon_listener.hpp"
 #include "ucs/vfs/names.hpp"

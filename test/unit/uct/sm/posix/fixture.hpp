@@ -1,12 +1,6 @@
 // Test fixture: interfaces of the posix transport.
 #pragma once
 
-#include <catch2/catch.hpp>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "test/support/uct_side.hpp"
 #include "ucs/security/key.hpp"
 #include "uct/base/builtin.hpp"

@@ -1,6 +1,5 @@
 #include "uct/sm/posix/posix_iface.hpp"
 
-#include <array>
 #include <optional>
 #include <thread>
 

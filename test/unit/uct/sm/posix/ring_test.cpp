@@ -1,6 +1,5 @@
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <deque>
 #include <memory>
 #include <random>
 #include <string>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <vector>
 
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "uct/sm/posix/socket.hpp"

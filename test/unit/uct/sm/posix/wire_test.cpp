@@ -1,7 +1,5 @@
 #include "uct/sm/posix/wire.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "test/support/parsing.hpp"
 
 using namespace uct::posix;
