@@ -69,3 +69,13 @@ function(hawser_unit_test name)
       PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
   endif()
 endfunction()
+
+# hawser_test_program(name SOURCES file... [LINKS target...]): a program of tests that ctest runs by other commands.
+function(hawser_test_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_definitions(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS})
+  hawser_warnings(${name})
+endfunction()
