@@ -15,7 +15,7 @@ namespace test {
 
 constexpr std::byte untouched{0xa5};
 
-std::unique_ptr<std::byte[]> allocate(std::size_t size) {
+inline std::unique_ptr<std::byte[]> allocate(std::size_t size) {
     return size == 0 ? nullptr : std::make_unique<std::byte[]>(size);
 }
 
