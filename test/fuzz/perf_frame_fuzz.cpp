@@ -6,7 +6,6 @@
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/net/frame.hpp"
-#include "tools/perf/net/request.hpp"
 
 using fuzz::require;
 using namespace tools::perf;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tools/common/failure.hpp"
-#include "tools/info/pages.hpp"
+#include "tools/info/options.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
 #include "uct/components/components.hpp"

@@ -5,7 +5,7 @@
 
 #include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
-#include "tools/info/pages.hpp"
+#include "tools/info/options.hpp"
 
 namespace {
 

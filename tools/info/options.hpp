@@ -1,4 +1,4 @@
-// The command line of ucx_info.
+// Command line of ucx_info, and its pages.
 #pragma once
 
 #include "tools/common/command_line.hpp"
@@ -43,5 +43,17 @@ struct options {
 [[nodiscard]] options parse_options(const std::vector<std::string>& arguments);
 
 [[nodiscard]] std::string help_text();
+
+// The pages of ucx_info. Each prints to stdout, and throws failure if it cannot.
+void print_version();
+void print_build();
+void print_types();
+void print_system();
+void print_topology();
+void print_config(const options& opts);
+void print_devices(const options& opts);
+
+// Prints the requested pages of a context, a worker and an endpoint.
+void print_ucp(const options& opts);
 
 }  // namespace tools::info

@@ -5,7 +5,7 @@
 #include "tools/common/build_config.hpp"
 #include "tools/common/ticks.hpp"
 #include "tools/common/version.hpp"
-#include "tools/info/pages.hpp"
+#include "tools/info/options.hpp"
 #include "ucs/arch/cpu.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/topology/machine.hpp"

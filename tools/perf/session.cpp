@@ -1,7 +1,7 @@
 #include "tools/perf/session.hpp"
 
+#include "tools/perf/net/frame.hpp"
 #include "tools/perf/net/handshake.hpp"
-#include "tools/perf/net/request.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"
 #include "tools/perf/uct/run.hpp"

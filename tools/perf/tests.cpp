@@ -7,7 +7,6 @@
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/ucp/am_channel.hpp"
-#include "tools/perf/ucp/rma.hpp"
 #include "tools/perf/ucp/stream_channel.hpp"
 #include "tools/perf/ucp/tag_channel.hpp"
 

@@ -28,6 +28,7 @@ class Cuts(PendingCase):
                 connect(one, beside)
                 self.exchange(one, 0, beside, 0, 2)
                 before = holdings(one)
+                self.introduce(one, other, VICTIM, 0)
                 during(left, right, one, other)
                 one.ok(f"close {VICTIM} force 10")
                 one.ok("progress 0.01")
@@ -45,6 +46,13 @@ class Cuts(PendingCase):
             self.exchange(one, VICTIM + 1, fresh, 0, 10)
             one.ok(f"close {VICTIM + 1} force 10")
 
+    def await_error(self, peer, number):
+        for _ in range(1000):
+            if peer.errors(number):
+                break
+            peer.ok("progress 0.02")
+        self.assertEqual(peer.errors(number), 1, peer.log())
+
     def mend(self, left, right):
         right.do("ip link set hw0 up")
         await_carrier("hw0", left, right)
@@ -57,30 +65,20 @@ class Cuts(PendingCase):
 
     def test_link_taken_down_with_operations_under_way(self):
         def during(left, right, one, other):
-            self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
             right.do("ip link set hw0 down")
             self.ended(one, before, "timed out")
             # The other side has nothing in flight and is notified by the kernel.
-            for _ in range(1000):
-                if other.errors(0):
-                    break
-                other.ok("progress 0.02")
-            self.assertEqual(other.errors(0), 1, other.log())
+            self.await_error(other, 0)
             self.mend(left, right)
 
         self.pair(QUICK, during)
 
     def test_idle_connection(self):
         def during(left, right, one, other):
-            self.introduce(one, other, VICTIM, 0)
             right.do("ip link set hw0 down")
             for peer, number in ((one, VICTIM), (other, 0)):
-                for _ in range(1000):
-                    if peer.errors(number):
-                        break
-                    peer.ok("progress 0.02")
-                self.assertEqual(peer.errors(number), 1, peer.log())
+                self.await_error(peer, number)
             one.ok("touch")
             self.mend(left, right)
 
@@ -88,7 +86,6 @@ class Cuts(PendingCase):
 
     def test_more_peers_than_are_looked_after_at_once(self):
         def during(left, right, one, other):
-            self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
             right.do("ip link set hw0 down")
             self.ended(one, before, "timed out")
@@ -99,7 +96,6 @@ class Cuts(PendingCase):
 
     def test_full_receiver_is_not_taken_for_dead(self):
         def during(left, right, one, other):
-            self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
             one.ok("progress 3")  # longer than the interval, without any message from the other program
             self.assertEqual(one.errors(VICTIM), 0, one.log())
@@ -110,7 +106,6 @@ class Cuts(PendingCase):
 
     def test_host_that_forgot_the_connection(self):
         def during(left, right, one, other):
-            self.introduce(one, other, VICTIM, 0)
             before = self.start_all(one, VICTIM, other)
             right.do("ip link set hw0 down")  # no packet of the close arrives
             other.process.kill()

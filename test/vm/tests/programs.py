@@ -3,6 +3,8 @@
 import contextlib
 import re
 
+from catalog import tool
+
 LIMIT = 100  # seconds for any reply; far more than needed
 PORT = 18515
 ENDLESS = 100_000_000  # iterations
@@ -71,6 +73,14 @@ def output_of(job):
     result = job.wait(LIMIT)
     assert result.status == 0, f"{job.command} ended with {result.status}:\n{result.output}"
     return result.output
+
+
+def passes(guest, command):
+    """Output of a test program of the build that passes."""
+    program, _, arguments = command.partition(" ")
+    output = guest.check(f"{tool(guest, program)} {arguments}", 2 * LIMIT)
+    assert "All tests passed" in output, output
+    return output
 
 
 def iterations_done(job):

@@ -5,7 +5,7 @@ import re
 
 from catalog import on, tool
 from machine import first_to_end
-from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
+from programs import ENDLESS, LIMIT, await_traffic, output_of, passes, ucx_perftest, unplugged
 from variants import DEVICES, HOSTS
 
 MESSAGES = ("am_lat -s 8 -D short", "am_bw -s 4096 -D bcopy", "am_bw -s 8000 -D zcopy")
@@ -49,21 +49,18 @@ def ports_are_listed_with_reasons(guest):
 
 @on(DEVICES)
 def passes_the_conformance_suite(guest):
-    suite = tool(guest, "test/conformance/conformance")
-    output = guest.check(f"{suite} 'rc_verbs*'", 2 * LIMIT)
-    assert "All tests passed" in output and "left out" not in output, output
+    output = passes(guest, "test/conformance/conformance 'rc_verbs*'")
+    assert "left out" not in output, output
 
 
 @on(DEVICES)
 def limits_are_kept(guest):
-    output = guest.check(f"{tool(guest, 'test/vm/programs/rc_limits')}", LIMIT)
-    assert "All tests passed" in output, output
+    passes(guest, "test/vm/programs/rc_limits")
 
 
 @on(DEVICES)
 def connections_by_address_stand_what_anybody_does(guest):
-    output = guest.check(f"{tool(guest, 'test/vm/programs/rdmacm_connections')}", LIMIT)
-    assert "All tests passed" in output, output
+    passes(guest, "test/vm/programs/rdmacm_connections")
 
 
 @on(DEVICES)

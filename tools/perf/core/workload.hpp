@@ -63,6 +63,8 @@ struct test_row {
 };
 
 [[nodiscard]] std::span<const test_row> all_tests();
+// The tests of put, get and atomic operations of the protocol layer.
+[[nodiscard]] std::span<const test_row> remote_memory_tests() noexcept;
 
 // Returns the test of this name. Throws usage_error if there is none.
 [[nodiscard]] const test_row& find_test(std::string_view name);

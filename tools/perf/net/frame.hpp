@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/perf/core/test_params.hpp"
+
 namespace tools::perf {
 
 enum class frame_type : std::uint16_t {
@@ -71,5 +73,21 @@ using blob = std::vector<std::byte>;
 // Returns at most 500 bytes of a text from a peer, with characters that are not printable ASCII
 // replaced.
 [[nodiscard]] std::string printable(std::span<const std::byte> content);
+
+// The request of a client to a server: the content of a test frame.
+struct test_request {
+    std::string label;  // names of the test in its batch, for the output
+    test_params params;
+};
+
+// The limit of a valid word: the longest list of sizes is a little shorter.
+inline constexpr std::size_t longest_word = std::size_t{64} << 10;
+
+[[nodiscard]] std::vector<std::byte> pack_request(const test_request& request);
+
+// Parses the request of a peer with the parser of the command line. Its errors quote words and are
+// printed, so words that are too long or not printable are refused first. Throws failure or
+// usage_error.
+[[nodiscard]] test_request parse_request(std::span<const std::byte> content);
 
 }  // namespace tools::perf

@@ -1,5 +1,3 @@
-#include "tools/perf/ucp/rma.hpp"
-
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/ucp/remote_window.hpp"
