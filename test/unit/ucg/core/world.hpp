@@ -2,37 +2,106 @@
 // one thread.
 #pragma once
 
+#include <catch2/catch.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "test/support/environment.hpp"
 #include "test/support/oob_board.hpp"
 
 namespace test {
 
-[[nodiscard]] ucg_coll_args_t barrier();
+[[nodiscard]] inline ucg_coll_args_t barrier() {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_BARRIER;
+    return args;
+}
 
 // Makes a group and destroys it. Returns the status on each of its ranks, each with a context that
 // `context_of` makes.
-std::vector<ucs_status_t> try_to_make(
+inline std::vector<ucs_status_t> try_to_make(
     board& over, std::uint32_t ranks,
-    const std::function<ucg_context_h(std::uint32_t)>& context_of);
+    const std::function<ucg_context_h(std::uint32_t)>& context_of) {
+    std::vector<ucg_context_h> contexts(ranks);
+    std::vector<ucg_group_h> groups(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        contexts[rank] = context_of(rank);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = over.oob(rank);
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    std::vector<ucs_status_t> ended(ranks, UCS_INPROGRESS);
+    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            ended[rank] = ucg_group_test(groups[rank]);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        ucg_group_destroy(groups[rank]);
+        ucg_context_destroy(contexts[rank]);
+    }
+    return ended;
+}
 
 // A group and the contexts of its ranks.
 class world {
 public:
     // `nodes[i]`: name of the node of rank i, optionally followed by /NAME of its NUMA node.
     // `transports`: UCX_TLS.
-    world(const std::vector<std::string>& nodes, const char* transports = "sm,self");
-    ~world();
+    world(const std::vector<std::string>& nodes, const char* transports = "sm,self")
+        : contexts(nodes.size()),
+          groups(nodes.size()),
+          frozen_(nodes.size()),
+          board_(std::make_unique<board>(static_cast<std::uint32_t>(nodes.size()))) {
+        const test::env tls("UCX_TLS", transports);
+        for (std::uint32_t rank = 0; rank < size(); ++rank) {
+            const std::size_t end = std::min(nodes[rank].find('/'), nodes[rank].size());
+            const test::env node("UCG_NODE_ID", nodes[rank].substr(0, end).c_str());
+            const test::env numa(
+                "UCG_NUMA_ID", end < nodes[rank].size() ? nodes[rank].substr(end + 1).c_str() : "");
+            REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
+            ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+            params.oob = board_->oob(rank);
+            REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+        }
+        REQUIRE(wait(*this, groups) == UCS_OK);
+    }
+    ~world() {
+        for (const ucg_group_h each : groups)
+            ucg_group_destroy(each);
+        for (const ucg_context_h each : contexts)
+            ucg_context_destroy(each);
+    }
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(groups.size()); }
-    void progress();
+    void progress() {
+        for (std::uint32_t rank = 0; rank < size(); ++rank)
+            if (!frozen_[rank]) ucg_progress(contexts[rank]);
+    }
     // Returns whether the group was made in a time that suffices on any machine.
-    bool run_until(const std::function<bool()>& done);
+    bool run_until(const std::function<bool()>& done) {
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > limit) return false;
+            progress();
+        }
+        return true;
+    }
     // Returns the status that all groups have when all are decided.
-    static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all);
+    static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all) {
+        std::vector<ucs_status_t> found(all.size(), UCS_INPROGRESS);
+        REQUIRE(in.run_until([&] {
+            bool decided = true;
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                found[i] = ucg_group_test(all[i]);
+                decided = decided && found[i] != UCS_INPROGRESS;
+            }
+            return decided;
+        }));
+        for (const ucs_status_t each : found)
+            if (each != UCS_OK) return each;
+        return UCS_OK;
+    }
     [[nodiscard]] board& oob_board() { return *board_; }
     // This rank dies without notifying the others: nothing of it makes progress until it is thawed.
     void freeze(std::uint32_t rank) { frozen_[rank] = true; }
@@ -52,13 +121,33 @@ public:
     explicit requests(world& in) : in_(in) {}
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
-    ~requests();
+    ~requests() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_free(each) == UCS_OK);
+    }
 
-    void add(std::uint32_t rank, const ucg_coll_args_t& args);
-    void start();
+    void add(std::uint32_t rank, const ucg_coll_args_t& args) {
+        ucg_request_h made = nullptr;
+        REQUIRE(ucg_request_init(in_.groups[rank], &args, &made) == UCS_OK);
+        all_.push_back(made);
+    }
+    void start() {
+        for (const ucg_request_h each : all_)
+            REQUIRE(ucg_request_start(each) == UCS_OK);
+    }
     // Returns the worst status of all ranks.
-    ucs_status_t run();
-    [[nodiscard]] bool over() const;
+    ucs_status_t run() {
+        start();
+        REQUIRE(in_.run_until([this] { return over(); }));
+        for (const ucg_request_h each : all_)
+            if (ucg_request_test(each) != UCS_OK) return ucg_request_test(each);
+        return UCS_OK;
+    }
+    [[nodiscard]] bool over() const {
+        for (const ucg_request_h each : all_)
+            if (ucg_request_test(each) == UCS_INPROGRESS) return false;
+        return true;
+    }
     [[nodiscard]] const std::vector<ucg_request_h>& all() const { return all_; }
 
 private:
