@@ -1,9 +1,6 @@
 #include "test/unit/ucg/algo/simulated_collective.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 using namespace ucg;
 using namespace schedule;

@@ -3,9 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "test/support/collective_memory.hpp"
 #include "ucg/schedule/algorithm.hpp"

@@ -1,11 +1,7 @@
 // Tests of the comparison of arguments, and of the log lines for differences.
 #include "ucg/core/comparison.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/support/every_line.hpp"

@@ -1,6 +1,5 @@
 // Tests that deterministic reductions have the same bits for every length and placement.
 #include <catch2/catch.hpp>
-#include <cstring>
 
 #include "test/unit/ucg/core/world.hpp"
 

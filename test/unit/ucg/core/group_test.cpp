@@ -1,13 +1,9 @@
 // Tests of groups: making, splitting, destroying, and failures.
-#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <deque>
-#include <numeric>
-#include <set>
 #include <thread>
 
 #include "test/support/environment.hpp"

@@ -7,16 +7,11 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucg/core/context.hpp"
-#include "ucg/node/engine/local_peers.hpp"
-#include "ucg/node/memory/shared_memory.hpp"
 
 using ucg::schedule::rank_t;
 

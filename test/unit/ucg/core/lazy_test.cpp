@@ -1,5 +1,4 @@
 // Tests of groups that look up addresses when they need them.
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 

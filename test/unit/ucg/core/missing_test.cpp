@@ -1,9 +1,6 @@
 // Tests that ranks which wait for a rank that never comes name that rank, also through other
 // waiting ranks.
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <string>
-#include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/support/every_line.hpp"

@@ -1,11 +1,8 @@
 // Tests of MoE through the C interface when ranks die, do not come, fail, or are left out.
-#include <algorithm>
 #include <array>
-#include <cstddef>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
-#include "test/support/moe_tensor.h"
 #include "test/unit/ucg/core/moe_moved.hpp"
 
 using namespace test::moe;

@@ -1,13 +1,8 @@
 // Common parts of the tests of MoE through the C interface: memory and requests of all ranks.
 #pragma once
 
-#include <ucg/api/ucg_moe.h>
-
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <type_traits>
-#include <vector>
 
 #include "test/support/moe_reference.hpp"
 #include "test/support/moe_tensor.h"

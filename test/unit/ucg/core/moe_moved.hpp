@@ -1,8 +1,6 @@
 // Dispatch and combine through the C interface, with their expected results.
 #pragma once
 
-#include <algorithm>
-
 #include "test/unit/ucg/core/moe_job.hpp"
 
 namespace test::moe {

@@ -4,7 +4,6 @@
 #include <ucg/api/ucg_moe.h>
 
 #include <catch2/catch.hpp>
-#include <vector>
 
 #include "test/unit/ucg/oob/ranks.hpp"
 

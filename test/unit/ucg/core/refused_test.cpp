@@ -1,11 +1,6 @@
 // Tests of refused arguments: the rank reports them, and the others do not wait for it.
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <limits>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/support/every_line.hpp"

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <utility>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"

@@ -1,7 +1,5 @@
 // Tests of siblings: groups of the same ranks, made in memory of the first one without an exchange.
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <memory>
 
 #include "test/unit/ucg/core/world.hpp"
 

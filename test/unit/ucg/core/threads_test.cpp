@@ -7,10 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"

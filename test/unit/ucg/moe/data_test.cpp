@@ -1,8 +1,6 @@
 // Compares dispatch and combine with plain loops over the inputs of all ranks, bit for bit.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cstring>
-#include <deque>
 
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/normal/combine.hpp"

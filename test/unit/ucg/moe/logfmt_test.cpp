@@ -1,9 +1,7 @@
 // LogFMT-10: the error of decoded values, and the bytes of a row.
 #include "ucg/moe/numbers/logfmt.hpp"
 
-#include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>

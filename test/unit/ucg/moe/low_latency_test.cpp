@@ -1,10 +1,7 @@
 // Compares the low-latency mode with plain loops, bit for bit; tests casts to fp8.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
-#include <deque>
 #include <limits>
-#include <utility>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/plain_logfmt.hpp"

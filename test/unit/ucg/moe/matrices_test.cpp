@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 

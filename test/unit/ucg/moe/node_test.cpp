@@ -1,8 +1,6 @@
 // Dispatch and combine between threads, over the rings of one node.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
 #include "test/unit/ucg/moe/world.hpp"
 #include "test/unit/ucg/node/group.hpp"
 #include "ucg/moe/normal/combine.hpp"

@@ -1,7 +1,5 @@
 // Compares the targets of tokens and all counts and offsets of a plan with plain loops.
-#include <catch2/catch.hpp>
 
-#include "test/support/sanitizer.hpp"
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/plan/layout.hpp"
 

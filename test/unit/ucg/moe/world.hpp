@@ -2,12 +2,10 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "test/support/moe_reference.hpp"
 #include "test/support/sanitizer.hpp"

@@ -2,8 +2,6 @@
 #include "ucg/net/address_book.hpp"
 
 #include <catch2/catch.hpp>
-#include <memory>
-#include <vector>
 
 using namespace ucg::net;
 using ucg::schedule::rank_t;

@@ -2,7 +2,6 @@
 #include "ucg/net/straggler_search.hpp"
 
 #include <catch2/catch.hpp>
-#include <vector>
 
 using ucg::net::straggler_search;
 using ranks = std::vector<ucg::schedule::rank_t>;

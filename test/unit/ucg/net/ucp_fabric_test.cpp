@@ -5,13 +5,9 @@
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"

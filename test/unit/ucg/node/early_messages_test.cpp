@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <deque>
 #include <optional>
 
 #include "test/support/log_capture.hpp"
@@ -13,7 +12,6 @@
 #include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/node/group.hpp"
 #include "ucg/algo/table.hpp"
-#include "ucg/node/rings/early_limit.hpp"
 #include "ucg/node/rings/fabric.hpp"
 
 using namespace ucg;

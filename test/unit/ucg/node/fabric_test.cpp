@@ -1,14 +1,11 @@
 // Tests of the node fabric: every algorithm over the rings of one node, failures and cancellation.
 #include "ucg/node/rings/fabric.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <deque>
-#include <functional>
 #include <thread>
 
 #include "test/unit/ucg/algo/simulated_collective.hpp"

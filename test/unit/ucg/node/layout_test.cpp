@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <utility>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "ucg/node/memory/shared_memory.hpp"

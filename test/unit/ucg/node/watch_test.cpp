@@ -1,10 +1,8 @@
 // Tests of watching processes: the number of descriptors, and detection of a death by each watch.
 #include "ucg/node/engine/watch.hpp"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <iterator>
-#include <vector>
 
 #include "test/support/child.hpp"
 using ucg::node::watch;

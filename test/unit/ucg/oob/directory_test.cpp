@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <random>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <list>
-#include <string>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"

@@ -5,10 +5,8 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <random>
 #include <thread>
-#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"

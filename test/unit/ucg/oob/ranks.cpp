@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <random>
 #include <thread>
-#include <vector>
 
 #include "ucs/type/unique_fd.hpp"
 

@@ -2,10 +2,8 @@
 // process gives the expected output, and any change of one element is detected.
 #include "ucg/reference/content.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
-#include <vector>
 
 #include "test/support/collective_memory.hpp"
 

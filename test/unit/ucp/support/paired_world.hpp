@@ -6,7 +6,6 @@
 #include "test/support/identities.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
-#include "uct/sim/component.hpp"
 
 namespace ucp_test {
 
