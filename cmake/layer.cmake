@@ -59,6 +59,10 @@ function(hawser_module name)
   target_link_libraries(hawser_module_${name} PRIVATE ${ARG_LINKS})
   set(exports "${PROJECT_SOURCE_DIR}/cmake/exports/module.map")
   target_link_options(hawser_module_${name} PRIVATE "-Wl,--version-script=${exports}" -Wl,-z,now)
+  if(NOT HAWSER_SANITIZER)
+    # A name that only our libraries define fails here, not when the module is loaded.
+    target_link_options(hawser_module_${name} PRIVATE -Wl,--no-undefined)
+  endif()
   set_target_properties(hawser_module_${name} PROPERTIES
     LINK_DEPENDS "${exports}" PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/hawser")
   hawser_warnings(hawser_module_${name})

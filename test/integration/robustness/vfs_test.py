@@ -113,6 +113,7 @@ class Mounted(Case):
         with tempfile.TemporaryDirectory() as other:
             start = subprocess.run([VFS, "-d", other, "start"], capture_output=True, text=True,
                                    env=environment({"UCX_VFS_SOCK_PATH": other}), timeout=LIMIT)
+            self.assertNotIn("cannot be loaded", start.stderr)
             if "fuse" in start.stderr:
                 self.skipTest(start.stderr.strip())
             self.stop(other)

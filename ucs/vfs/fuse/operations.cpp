@@ -7,8 +7,8 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <new>
 
-#include "ucs/log/boundary.hpp"
 #include "ucs/vfs/query.hpp"
 
 namespace ucs::vfs {
@@ -74,10 +74,15 @@ void fill_stat(const item& entry, struct stat& into) {
     }
 }
 
-// No exception may cross libfuse, which is C.
+// No exception may cross libfuse, which is C. The module does not link our libraries, so
+// ucs::boundary cannot be used.
 template<class Function>
 int guarded(Function work) noexcept {
-    return boundary(work, [](const failure&) { return -ENOMEM; });
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
 }
 
 void* on_init(fuse_conn_info*, fuse_config* settings) {
