@@ -24,10 +24,6 @@ std::array<std::byte, wire::frame_header_size> control_frame(wire::frame_kind ki
 
 }  // namespace
 
-bool would_block(int error) noexcept {
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS;
-}
-
 frame_writer::frame_writer(iface& owner, connection& link) noexcept
     : owner_(owner), link_(link), tx_(owner.pool()) {}
 
@@ -44,9 +40,13 @@ ucs_status_t frame_writer::send_frame(am_id id, std::byte* frame, std::size_t le
         // The queue holds bytes, so its buffer exists.
         return tx_.append({frame, total}) ? UCS_OK : fail_for_memory(link_, "a message is lost");
     }
-    const iovec whole{frame, total};
-    const ssize_t sent = socket.is_encrypted() ? socket.write_encrypted({&whole, 1})
-                                               : ::send(socket.fd(), frame, total, send_flags);
+    ssize_t sent;
+    if (socket.is_encrypted()) [[unlikely]] {
+        const iovec whole{frame, total};
+        sent = socket.write_encrypted({&whole, 1});
+    } else {
+        sent = ::send(socket.fd(), frame, total, send_flags);
+    }
     if (sent == static_cast<ssize_t>(total)) return UCS_OK;
     if (sent < 0 && !would_block(errno)) return fail_sending(errno);
     const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);

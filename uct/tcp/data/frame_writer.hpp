@@ -1,6 +1,7 @@
 // The sending side of a connection: frames, flushes and what waits to be written to the socket.
 #pragma once
 
+#include <cerrno>
 #include <optional>
 #include <vector>
 
@@ -71,6 +72,8 @@ private:
 };
 
 // Returns true if a call of the socket must be repeated later.
-[[nodiscard]] bool would_block(int error) noexcept;
+[[nodiscard]] inline bool would_block(int error) noexcept {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS;
+}
 
 }  // namespace uct::tcp
