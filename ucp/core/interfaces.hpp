@@ -70,7 +70,6 @@ private:
     [[nodiscard]] bool is_home(std::size_t resource) const noexcept;
     [[nodiscard]] bool is_polled(const uct::iface& iface) const noexcept;
 
-    std::vector<uct::iface*> fast_;
     std::vector<uct::iface*> slow_;  // in use, polled by a system call
     bool memory_lanes_ = false;      // lanes that are polled by memory loads are in use
     worker& owner_;
@@ -79,6 +78,7 @@ private:
     std::vector<double> extra_latencies_;
     std::vector<std::size_t> lane_counts_;
     std::unordered_map<const uct::ep*, peer*> lanes_;
+    std::vector<uct::iface*> fast_;  // in use, polled by memory loads; last, see worker
 };
 
 }  // namespace ucp

@@ -24,10 +24,10 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& parent,
 
 worker::worker(const context& parent, const worker_params& params,
                std::unique_ptr<ucs::async::event_loop> events)
-    : schedule_(*events),
-      context_(parent),
+    : context_(parent),
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(parent.params().request_area),
+      schedule_(*events),
       accessor_(parent.memories()),
       log_(std::make_shared<worker_view>(params.name, params.thread_mode,
                                          [loop = events.get()] { loop->wake(); })),

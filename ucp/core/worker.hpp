@@ -106,13 +106,14 @@ private:
     [[nodiscard]] ucs_status_t join_event_set() const;
     void leave_event_set() const noexcept;
 
-    // Every call of progress reads the first members of these three.
-    ucp::interfaces interfaces_{*this};
-    ucp::schedule schedule_;
-    postponed_work postponed_{*this, schedule_};
     const context& context_;
     ucs::sys::optional_lock lock_;
     request_pool requests_;
+    // Every call of progress reads the last member of the first and the first members of the other
+    // two. postponed_ refers to requests.
+    ucp::interfaces interfaces_{*this};
+    ucp::schedule schedule_;
+    postponed_work postponed_{*this, schedule_};
     endpoint_table endpoints_;
     mem::memory_accessor accessor_;
     worker_log log_;
