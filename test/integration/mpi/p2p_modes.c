@@ -11,55 +11,25 @@ static uint64_t seed_of(int sender, int mode, size_t size) {
 
 enum { mode_send, mode_ssend, mode_bsend, mode_rsend, mode_count };
 
+static const struct {
+    int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*isend)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+    int (*send_init)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+} modes[mode_count] = {{MPI_Send, MPI_Isend, MPI_Send_init},
+                       {MPI_Ssend, MPI_Issend, MPI_Ssend_init},
+                       {MPI_Bsend, MPI_Ibsend, MPI_Bsend_init},
+                       {MPI_Rsend, MPI_Irsend, MPI_Rsend_init}};
+
 static void post_blocking(int mode, const void* data, int n) {
-    switch (mode) {
-        case mode_send:
-            MPI_OK(MPI_Send(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
-            break;
-        case mode_ssend:
-            MPI_OK(MPI_Ssend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
-            break;
-        case mode_bsend:
-            MPI_OK(MPI_Bsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
-            break;
-        default:
-            MPI_OK(MPI_Rsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
-            break;
-    }
+    MPI_OK(modes[mode].send(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
 }
 
 static void post_nonblocking(int mode, const void* data, int n, MPI_Request* request) {
-    switch (mode) {
-        case mode_send:
-            MPI_OK(MPI_Isend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        case mode_ssend:
-            MPI_OK(MPI_Issend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        case mode_bsend:
-            MPI_OK(MPI_Ibsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        default:
-            MPI_OK(MPI_Irsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-    }
+    MPI_OK(modes[mode].isend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
 }
 
 static void make_persistent(int mode, const void* data, int n, MPI_Request* request) {
-    switch (mode) {
-        case mode_send:
-            MPI_OK(MPI_Send_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        case mode_ssend:
-            MPI_OK(MPI_Ssend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        case mode_bsend:
-            MPI_OK(MPI_Bsend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-        default:
-            MPI_OK(MPI_Rsend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-            break;
-    }
+    MPI_OK(modes[mode].send_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
 }
 
 static void check_status(const MPI_Status* status, int mode, size_t size) {

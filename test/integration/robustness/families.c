@@ -81,25 +81,26 @@ static ucs_status_ptr_t get(ucp_ep_h to, const struct family* family, unsigned c
                        param);
 }
 
+static ucs_status_ptr_t add_one(ucp_ep_h to, unsigned char* buffer, ucp_request_param_t param) {
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = ucp_dt_make_contig(8);
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
+                             peer_memory[0].key, &param);
+}
+
 static ucs_status_ptr_t post(ucp_ep_h to, const struct family* family, unsigned char* buffer,
                              const ucp_request_param_t* param) {
-    ucp_request_param_t typed = *param;
-    typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    typed.datatype = ucp_dt_make_contig(8);
     (void)family;
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
-                             peer_memory[0].key, &typed);
+    return add_one(to, buffer, *param);
 }
 
 static ucs_status_ptr_t fetch(ucp_ep_h to, const struct family* family, unsigned char* buffer,
                               const ucp_request_param_t* param) {
-    ucp_request_param_t typed = *param;
-    typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-    typed.datatype = ucp_dt_make_contig(8);
-    typed.reply_buffer = buffer + 8;
+    ucp_request_param_t fetching = *param;
+    fetching.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    fetching.reply_buffer = buffer + 8;
     (void)family;
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
-                             peer_memory[0].key, &typed);
+    return add_one(to, buffer, fetching);
 }
 
 static ucs_status_ptr_t direct_put(ucp_ep_h to, const struct family* family, unsigned char* buffer,
