@@ -134,6 +134,7 @@ private:
     void fail_receiving(ucs_status_t status);
     unsigned receive_later();
     unsigned receive_encrypted();
+    void on_broken_encryption();
 
     using user_list = ucs::datastruct::list<ep, &ep::connection_hook>;
 

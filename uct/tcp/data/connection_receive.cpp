@@ -29,6 +29,14 @@ void connection::fail_receiving(ucs_status_t status) {
     }
 }
 
+void connection::on_broken_encryption() {
+    owner_.rejected().error(log,
+                            "the data from {} was changed in transit, or is not from the peer; "
+                            "the connection is closed",
+                            peer_name());
+    fail(UCS_ERR_CONNECTION_RESET);
+}
+
 // Handles the result of a read of the socket. Inline, because receiving a message calls it once.
 inline unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
@@ -53,12 +61,7 @@ inline unsigned connection::take_received(ssize_t got) {
     if (got < 0) {
         const int error = errno;
         if (error == EBADMSG) {
-            owner_.rejected().error(
-                log,
-                "the data from {} was changed in transit, or is not from the peer; the connection "
-                "is closed",
-                peer_name());
-            fail(UCS_ERR_CONNECTION_RESET);
+            on_broken_encryption();
             return 1;
         }
         ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(error));

@@ -42,8 +42,7 @@ ucs_status_t frame_writer::send_frame(am_id id, std::byte* frame, std::size_t le
     }
     ssize_t sent;
     if (socket.is_encrypted()) [[unlikely]] {
-        const iovec whole{frame, total};
-        sent = socket.write_encrypted({&whole, 1});
+        sent = write_encrypted({frame, total});
     } else {
         sent = ::send(socket.fd(), frame, total, send_flags);
     }
@@ -54,6 +53,11 @@ ucs_status_t frame_writer::send_frame(am_id id, std::byte* frame, std::size_t le
         return fail_for_memory(link_, "the rest of a message could not be kept");
     watch(EPOLLIN | EPOLLOUT);
     return UCS_OK;
+}
+
+ssize_t frame_writer::write_encrypted(std::span<std::byte> frame) noexcept {
+    const iovec whole{frame.data(), frame.size()};
+    return socket.write_encrypted({&whole, 1});
 }
 
 ssize_t frame_writer::write_some() noexcept {

@@ -59,6 +59,7 @@ private:
         const ep* user;
     };
 
+    [[gnu::cold]] ssize_t write_encrypted(std::span<std::byte> frame) noexcept;
     ssize_t write_some() noexcept;
     ucs_status_t fail_sending(int error);
 

@@ -10,18 +10,6 @@ constexpr unsigned mask_bits = 64;
 
 }  // namespace
 
-// The window doubles each round trip at first, and later grows by one.
-void congestion_window::grow(std::uint32_t fresh) noexcept {
-    grown_ += fresh;
-    if (allowed_ < slow_from_) {
-        allowed_ = std::min(allowed_ + grown_, most_);
-        grown_ = 0;
-    } else if (grown_ >= allowed_) {
-        allowed_ = std::min(allowed_ + 1, most_);
-        grown_ = 0;
-    }
-}
-
 void congestion_window::shrink() noexcept {
     allowed_ = std::max(allowed_ / 2, std::min(least_allowed, most_));
     slow_from_ = allowed_;

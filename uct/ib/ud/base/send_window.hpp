@@ -28,8 +28,18 @@ public:
         : most_(most), allowed_(std::min(first, most)), slow_from_(most) {}
 
     [[nodiscard]] std::uint32_t allowed() const noexcept { return allowed_; }
-    // So many packets were acknowledged.
-    void grow(std::uint32_t fresh) noexcept;
+    // So many packets were acknowledged. The window doubles each round trip at first, and later
+    // grows by one.
+    void grow(std::uint32_t fresh) noexcept {
+        grown_ += fresh;
+        if (allowed_ < slow_from_) {
+            allowed_ = std::min(allowed_ + grown_, most_);
+            grown_ = 0;
+        } else if (grown_ >= allowed_) {
+            allowed_ = std::min(allowed_ + 1, most_);
+            grown_ = 0;
+        }
+    }
     // Packets were lost.
     void shrink() noexcept;
 
