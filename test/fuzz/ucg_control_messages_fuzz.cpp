@@ -1,7 +1,6 @@
 // A hostile process that knows a rank's worker. It sends control messages of a group (failures,
 // departures, waits-for replies) while the ranks run barriers. The input is a program of such
 // messages and of calls. The ranks must always be able to cancel, and to destroy their groups.
-#include <cstring>
 
 #include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"

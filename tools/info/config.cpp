@@ -2,7 +2,6 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/info/config_filter.hpp"
-#include "tools/info/options.hpp"
 #include "tools/info/ucp_objects.hpp"
 
 namespace tools::info {

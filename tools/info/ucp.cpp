@@ -5,7 +5,6 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
-#include "tools/info/options.hpp"
 #include "tools/info/ucp_objects.hpp"
 
 namespace tools::info {

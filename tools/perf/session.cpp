@@ -1,6 +1,5 @@
 #include "tools/perf/session.hpp"
 
-#include "tools/perf/net/frame.hpp"
 #include "tools/perf/net/handshake.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"

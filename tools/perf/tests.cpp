@@ -1,8 +1,6 @@
 // The list of tests. A new test of messages is one row here.
 #include "tools/perf/uct/tests.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/common/text.hpp"
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/core/test_options.hpp"

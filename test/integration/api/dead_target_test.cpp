@@ -1,6 +1,4 @@
 // A process that owns memory is killed while another one uses it.
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>

@@ -1,7 +1,5 @@
 #include "tools/perf/uct/am_channel.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/perf/uct/operations.hpp"
 
 namespace tools::perf {

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"

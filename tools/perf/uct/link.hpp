@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include "tools/perf/core/stop_flag.hpp"
-#include "tools/perf/core/test_params.hpp"
 #include "tools/perf/net/frame.hpp"
 #include "tools/perf/uct/resources.hpp"
 

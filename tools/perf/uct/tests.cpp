@@ -1,7 +1,5 @@
 #include "tools/perf/uct/tests.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/core/test_options.hpp"
 #include "tools/perf/uct/operations.hpp"

@@ -1,7 +1,6 @@
 #include "tools/common/json_writer.hpp"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 
 #include "tools/common/json_report.hpp"

@@ -1,8 +1,6 @@
 // Tests of invalid arguments and options, and the status of each.
-#include <catch2/catch.hpp>
 #include <limits>
 
-#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

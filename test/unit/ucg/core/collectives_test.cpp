@@ -1,8 +1,6 @@
 // Tests of every collective through the C interface, over shared memory, messages, and both.
 #include <array>
-#include <catch2/catch.hpp>
 
-#include "test/support/environment.hpp"
 #include "test/unit/ucg/algo/simulated_collective.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

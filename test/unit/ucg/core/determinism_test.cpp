@@ -1,5 +1,4 @@
 // Tests that deterministic reductions have the same bits for every length and placement.
-#include <catch2/catch.hpp>
 
 #include "test/unit/ucg/core/world.hpp"
 

@@ -1,12 +1,9 @@
 // Tests of groups: making, splitting, destroying, and failures.
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <thread>
 
-#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

@@ -1,8 +1,6 @@
 // Tests of groups that look up addresses when they need them.
-#include <catch2/catch.hpp>
 #include <numeric>
 
-#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

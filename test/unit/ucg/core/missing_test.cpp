@@ -1,8 +1,6 @@
 // Tests that ranks which wait for a rank that never comes name that rank, also through other
 // waiting ranks.
-#include <catch2/catch.hpp>
 
-#include "test/support/environment.hpp"
 #include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"

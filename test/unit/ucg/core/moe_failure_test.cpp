@@ -1,7 +1,6 @@
 // Tests of MoE through the C interface when ranks die, do not come, fail, or are left out.
 #include <array>
 
-#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/moe_moved.hpp"
 

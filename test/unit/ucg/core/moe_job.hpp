@@ -1,7 +1,6 @@
 // Common parts of the tests of MoE through the C interface: memory and requests of all ranks.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <type_traits>
 
 #include "test/support/moe_reference.hpp"

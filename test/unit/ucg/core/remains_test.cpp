@@ -2,10 +2,6 @@
 // operations leave nothing behind.
 #include <ucp/api/ucp.h>
 
-#include <catch2/catch.hpp>
-#include <chrono>
-
-#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

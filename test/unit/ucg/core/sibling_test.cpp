@@ -1,5 +1,4 @@
 // Tests of siblings: groups of the same ranks, made in memory of the first one without an exchange.
-#include <catch2/catch.hpp>
 
 #include "test/unit/ucg/core/world.hpp"
 

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "test/support/environment.hpp"
 #include "test/support/oob_board.hpp"

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
 #include <vector>

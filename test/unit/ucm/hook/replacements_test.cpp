@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <thread>

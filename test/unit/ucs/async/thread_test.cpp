@@ -1,8 +1,5 @@
 #include "ucs/async/thread.hpp"
 
-#include <signal.h>
-
-#include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
 

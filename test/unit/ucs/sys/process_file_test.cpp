@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <catch2/catch.hpp>
-
 #include "test/support/child.hpp"
 
 using namespace ucs;

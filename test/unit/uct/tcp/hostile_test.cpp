@@ -1,7 +1,6 @@
 #include <dirent.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 
 #include <optional>
 

@@ -1,6 +1,5 @@
 // Unit tests: a process that binds the socket name of a closed interface receives nothing.
 #include <poll.h>
-#include <sys/socket.h>
 
 #include "test/support/child.hpp"
 #include "test/support/log_capture.hpp"
