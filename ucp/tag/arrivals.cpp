@@ -12,6 +12,7 @@
 #include "ucp/proto/receive.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/tables.hpp"
+#include "ucp/rndv/exposed_buffer.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/tag/matcher.hpp"
