@@ -1,10 +1,11 @@
 // The fabric of a group: messages, and the engine of the node.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ucg/node/engine/engine.hpp"
-#include "ucg/schedule/fabric.hpp"
+#include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/placement.hpp"
 
 namespace ucg {
@@ -12,13 +13,13 @@ namespace ucg {
 // Passes messages to another fabric, and collectives of a node to its engine. The engine runs its
 // operations in the order in which they are started, which must be the same on all ranks of the
 // node. So operations that use the engine run one after the other, in the order of their starts.
-// Each group has one; it does not own its parts. Owner context.
+// Running a collective of the node allocates nothing. Each group has one; it does not own its
+// parts. Owner context.
 class group_fabric final : public schedule::fabric {
 public:
     // `engine` null: no collectives of a node.
     group_fabric(schedule::fabric& messages, node::engine* engine,
-                 const schedule::placement& placement) noexcept
-        : messages_(messages), engine_(engine), placement_(placement) {}
+                 const schedule::placement& placement);
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override { return messages_.rank(); }
     [[nodiscard]] schedule::rank_t size() const noexcept override { return messages_.size(); }
@@ -37,14 +38,17 @@ public:
     }
 
 private:
-    void run(schedule::step& step) noexcept;
+    void run_next() noexcept;
+    void on_end() noexcept;
 
     schedule::fabric& messages_;
     node::engine* const engine_;
     const schedule::placement& placement_;
-    std::vector<schedule::operation*>
-        engine_users_;                      // in order; the first one may use the engine now
-    std::vector<schedule::step*> waiting_;  // for the turn of their operation
+    // In order; the first one may use the engine now.
+    ucs::datastruct::auto_list<schedule::operation, &schedule::operation::node_hook> engine_users_;
+    schedule::step_queue waiting_;  // for the turn of their operation, or for the end of running_
+    std::optional<node::operation> work_;  // runs one step at a time
+    schedule::step* running_ = nullptr;
 };
 
 }  // namespace ucg

@@ -101,11 +101,10 @@ private:
         const schedule::operation* op;
         ucs::time::nanoseconds since;
     };
-    // Sends to a rank whose address is not known yet, in their order; linked by `next_in_fabric`.
+    // Sends to a rank whose address is not known yet.
     struct address_queue {
         schedule::rank_t to;
-        schedule::step* first;
-        schedule::step* last;
+        schedule::step_queue sends;
     };
     // A failure report for a rank whose address is not known yet.
     struct deferred_notice {

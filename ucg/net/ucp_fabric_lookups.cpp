@@ -9,32 +9,21 @@ namespace ucg::net {
 
 using schedule::rank_t;
 
-void ucp_fabric::await_address(schedule::step& step) noexcept {
-    step.next_in_fabric = nullptr;
+void ucp_fabric::await_address(schedule::step& step) noexcept try {
     const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
-    if (found != address_queues_.end()) {
-        found->last = found->last->next_in_fabric = &step;
-        return;
-    }
-    try {
-        address_queues_.push_back({step.peer, &step, &step});
-    } catch (const std::bad_alloc&) {
-        step.owner->complete(step, UCS_ERR_NO_MEMORY);
-    }
+    address_queue& queue = found != address_queues_.end()
+                               ? *found
+                               : address_queues_.emplace_back(address_queue{step.peer, {}});
+    queue.sends.append(step);
+} catch (const std::bad_alloc&) {
+    step.owner->complete(step, UCS_ERR_NO_MEMORY);
 }
 
 // Returns whether the send was in the queue.
 bool ucp_fabric::remove_queued(schedule::step& step) noexcept {
     const auto found = std::ranges::find(address_queues_, step.peer, &address_queue::to);
-    if (found == address_queues_.end()) return false;
-    schedule::step* before = nullptr;
-    for (schedule::step* each = found->first; each != &step; each = each->next_in_fabric) {
-        if (each == nullptr) return false;
-        before = each;
-    }
-    (before != nullptr ? before->next_in_fabric : found->first) = step.next_in_fabric;
-    if (found->last == &step) found->last = before;
-    if (found->first == nullptr) address_queues_.erase(found);
+    if (found == address_queues_.end() || !found->sends.remove(step)) return false;
+    if (found->sends.first == nullptr) address_queues_.erase(found);
     return true;
 }
 
@@ -45,7 +34,7 @@ void ucp_fabric::on_endpoint_made(void* arg, rank_t rank, ucp_ep_h endpoint) {
     auto& self = *static_cast<ucp_fabric*>(arg);
     const auto found = std::ranges::find(self.address_queues_, rank, &address_queue::to);
     if (found == self.address_queues_.end()) return;
-    schedule::step* each = found->first;
+    schedule::step* each = found->sends.first;
     self.address_queues_.erase(found);
     while (each != nullptr) {
         schedule::step& posted = *each;
@@ -101,7 +90,7 @@ void ucp_fabric::send_deferred() noexcept {
 void ucp_fabric::give_up(rank_t rank, ucs_status_t why) noexcept {
     if (const auto found = std::ranges::find(address_queues_, rank, &address_queue::to);
         found != address_queues_.end()) {
-        schedule::step* each = found->first;
+        schedule::step* each = found->sends.first;
         address_queues_.erase(found);
         while (each != nullptr) {
             schedule::step& posted = *each;

@@ -12,6 +12,7 @@
 #include "ucg/schedule/member.hpp"
 #include "ucg/schedule/program.hpp"
 #include "ucg/schedule/task.hpp"
+#include "ucs/datastruct/intrusive.hpp"
 
 namespace ucg::schedule {
 
@@ -79,6 +80,8 @@ public:
     [[nodiscard]] bool uses_nodes() const noexcept;
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }
     [[nodiscard]] arena& scratch() noexcept { return scratch_; }
+
+    ucs::datastruct::auto_unlink_hook node_hook;  // for the fabric: operations that use the node
 
 private:
     [[nodiscard]] std::vector<rank_t> peers_of(action kind) const;

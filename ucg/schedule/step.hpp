@@ -68,4 +68,27 @@ struct step {
     void* state = nullptr;
 };
 
+// Steps in the order in which a fabric got them, linked by `next_in_fabric`.
+struct step_queue {
+    step* first = nullptr;
+    step* last = nullptr;
+
+    void append(step& added) noexcept {
+        added.next_in_fabric = nullptr;
+        (last != nullptr ? last->next_in_fabric : first) = &added;
+        last = &added;
+    }
+    // Returns whether the step was in the queue.
+    bool remove(step& removed) noexcept {
+        step* before = nullptr;
+        for (step* each = first; each != nullptr; before = each, each = each->next_in_fabric) {
+            if (each != &removed) continue;
+            (before != nullptr ? before->next_in_fabric : first) = removed.next_in_fabric;
+            if (last == &removed) last = before;
+            return true;
+        }
+        return false;
+    }
+};
+
 }  // namespace ucg::schedule

@@ -147,7 +147,7 @@ void network::process(const event& next) {
             break;
         case event_kind::die:
             fabric.is_dead_ = true;
-            fabric.posted_ = fabric.last_posted_ = nullptr;
+            fabric.posted_ = {};
             add(event_kind::detect_death, now_ + in_picoseconds(spec_.detection), next.rank);
             break;
         case event_kind::detect_death:

@@ -108,8 +108,7 @@ private:
     path critical_path_;
     port out_;
     port in_;
-    schedule::step* posted_ = nullptr;  // unmatched receives, oldest first
-    schedule::step* last_posted_ = nullptr;
+    schedule::step_queue posted_;  // unmatched receives, oldest first
     message_list unexpected_;
     schedule::sequence_numbers numbers_;
     std::vector<running> running_;

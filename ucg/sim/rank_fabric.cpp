@@ -140,7 +140,7 @@ void rank_fabric::receive(schedule::step& step) noexcept {
         if (net_.fabric(step.peer).is_death_detected_)
             step.owner->complete(step, UCS_ERR_ENDPOINT_TIMEOUT);
         else
-            append_posted(step);
+            posted_.append(step);
         return;
     }
     // If the same exchange posts a send next, the send goes first: it does not wait for this
@@ -194,7 +194,7 @@ void rank_fabric::cancel(schedule::step& step) noexcept {
                        !static_cast<const node_collective*>(step.state)->is_complete();
     if (waits)
         withdraw(step, UCS_ERR_CANCELED);
-    else if (step.kind == schedule::action::receive && remove_posted(step))
+    else if (step.kind == schedule::action::receive && posted_.remove(step))
         step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
@@ -247,15 +247,15 @@ schedule::operation* rank_fabric::find(schedule::sequence_t number) const noexce
 
 // Ends the receives one at a time, because the end of each may change the list.
 void rank_fabric::notice_death(rank_t victim) noexcept {
-    for (schedule::step* each = posted_; each != nullptr;) {
+    for (schedule::step* each = posted_.first; each != nullptr;) {
         if (each->peer != victim) {
             each = each->next_in_fabric;
             continue;
         }
-        remove_posted(*each);
+        posted_.remove(*each);
         clock_ = std::max(clock_, net_.now_);
         each->owner->complete(*each, UCS_ERR_ENDPOINT_TIMEOUT);
-        each = posted_;
+        each = posted_.first;
     }
     if (net_.node_of(victim) == net_.node_of(rank_)) leave_node_collectives();
 }
@@ -274,28 +274,10 @@ void rank_fabric::leave_node_collectives() noexcept {
     }
 }
 
-void rank_fabric::append_posted(schedule::step& step) noexcept {
-    step.next_in_fabric = nullptr;
-    (last_posted_ != nullptr ? last_posted_->next_in_fabric : posted_) = &step;
-    last_posted_ = &step;
-}
-
-bool rank_fabric::remove_posted(schedule::step& step) noexcept {
-    schedule::step* before = nullptr;
-    for (schedule::step* each = posted_; each != nullptr;
-         before = each, each = each->next_in_fabric) {
-        if (each != &step) continue;
-        (before != nullptr ? before->next_in_fabric : posted_) = step.next_in_fabric;
-        if (last_posted_ == &step) last_posted_ = before;
-        return true;
-    }
-    return false;
-}
-
 schedule::step* rank_fabric::match_posted(const message& m) noexcept {
-    for (schedule::step* each = posted_; each != nullptr; each = each->next_in_fabric) {
+    for (schedule::step* each = posted_.first; each != nullptr; each = each->next_in_fabric) {
         if (!matches(*each, m)) continue;
-        remove_posted(*each);
+        posted_.remove(*each);
         return each;
     }
     return nullptr;

@@ -9,6 +9,8 @@
 
 namespace ucg::node {
 
+operation::operation(engine& engine) : engine_(engine), memory_(engine.size()) {}
+
 // Checks that all blocks together are addressable.
 ucs_status_t operation::check() const noexcept {
     const rank_t ranks = engine_.size();
@@ -33,7 +35,7 @@ ucs_status_t operation::init(const call& args) noexcept try {
     call_ = args;
     if (!traits_of(args.kind).has_counts) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
-    pattern_ = make_pattern(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
+    pattern_ = memory_.make(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
                             engine_.peers());
     if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;
     const stage_plan& plan = pattern_->plan();

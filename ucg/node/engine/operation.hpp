@@ -18,7 +18,7 @@ public:
     // Called when the operation has ended; it may start the operation again or destroy it.
     using listener = void (*)(operation& ended, void* argument);
 
-    explicit operation(engine& engine) noexcept : engine_(engine) {}
+    explicit operation(engine& engine);  // throws std::bad_alloc
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
     ~operation() = default;
@@ -51,7 +51,8 @@ private:
 
     engine& engine_;
     call call_;
-    std::unique_ptr<pattern> pattern_;
+    pattern_memory memory_;
+    pattern* pattern_ = nullptr;  // in memory_
     std::optional<call_signature> signature_;
     bool in_mailbox_ = false;
     std::uint32_t row_ = 1;  // slots per segment

@@ -23,8 +23,8 @@ std::uint64_t elements(const call& args, rank_t ranks) noexcept {
 }
 
 // Returns the most chunks that a slot holds: the own one and those that a helper fetches.
-std::size_t most_chunks(const numa_domains& domains) {
-    std::vector<std::size_t> chunks(domains.ranks(), 1);
+std::size_t most_chunks(const numa_domains& domains, std::pmr::memory_resource* memory) {
+    std::pmr::vector<std::uint32_t> chunks(domains.ranks(), 1, memory);
     for (rank_t domain = 0; domain < domains.count(); ++domain)
         for (rank_t rank = 0; rank < domains.ranks(); ++rank)
             if (domains.domain_of(rank) != domain) ++chunks[domains.helper(domain, rank)];
@@ -56,12 +56,17 @@ bool is_worthwhile_by_domain(const call& args, const numa_domains& domains, cons
 // --- allreduce, reduce ---
 
 reduce_by_domain::reduce_by_domain(const call& args, const numa_domains& domains,
-                                   const geometry& layout, const tuning& params)
+                                   const geometry& layout, const tuning& params,
+                                   std::pmr::memory_resource* memory)
     : pattern(args, domains),
       upper_(round_up(longest_segment(layout, params) / 2, line)),
       cut_(algo::segments_of(args.count, args.element, longest_segment(layout, params) - upper_)),
       step_(std::max<std::size_t>(params.block / args.element, 1) * args.element),
-      sources_(domains.ranks()) {
+      peers_(memory),
+      owners_(memory),
+      sources_(domains.ranks(), nullptr, memory) {
+    peers_.reserve(domains.count());
+    owners_.reserve(domains.smallest());
     const std::span<const rank_t> local_ranks = domains.ranks_in(domains.own());
     for (rank_t domain = 0; domain < domains.count(); ++domain)
         if (domain != domains.own() && is_owner())
@@ -180,12 +185,15 @@ void broadcast_by_domain::take(std::uint64_t segment, const segment_buffers& buf
 // --- allgather, allgatherv ---
 
 gather_by_domain::gather_by_domain(const call& args, const numa_domains& domains,
-                                   const geometry& layout, const tuning& params)
-    : pattern(args, domains), offsets_(domains.ranks()) {
-    const std::size_t stride = longest_segment(layout, params) / most_chunks(domains) / line * line;
+                                   const geometry& layout, const tuning& params,
+                                   std::pmr::memory_resource* memory)
+    : pattern(args, domains), blocks_(memory), fetched_(memory), offsets_(domains.ranks(), memory) {
+    const std::size_t most = most_chunks(domains, memory);
+    const std::size_t stride = longest_segment(layout, params) / most / line * line;
+    fetched_.reserve(ranks_);
     const algo::cut longest = algo::segments_of(longest_block(args, ranks_), args.element, stride);
-    blocks_ = chunked_blocks(args, ranks_, longest.pieces);
-    std::vector<std::size_t> used(ranks_, 1);  // chunks in the slots of helpers
+    blocks_ = chunked_blocks(args, ranks_, longest.pieces, memory);
+    std::pmr::vector<std::uint32_t> used(ranks_, 1, memory);  // chunks in the slots of helpers
     for (rank_t rank = 0; rank < ranks_; ++rank) {
         if (domains.domain_of(rank) == domains.own()) continue;
         const rank_t helper = domains.helper(domains.own(), rank);
@@ -193,7 +201,7 @@ gather_by_domain::gather_by_domain(const call& args, const numa_domains& domains
         if (helper == me_) fetched_.push_back(rank);
     }
     plan_.segments = longest.pieces;
-    plan_.bytes = most_chunks(domains) * stride;
+    plan_.bytes = most * stride;
     plan_.work_stages = 1;
     plan_.awaits = {fetched_, domains.own_peers()};
     set_result_bytes(elements(args, ranks_) * args.element, params.nontemporal_bytes);
@@ -226,8 +234,11 @@ void gather_by_domain::take(std::uint64_t segment, const segment_buffers& buffer
 // --- reduce_scatter ---
 
 reduce_scatter_by_domain::reduce_scatter_by_domain(const call& args, const numa_domains& domains,
-                                                   const geometry& layout, const tuning& params)
-    : reduce_scatter(args, domains, layout, params) {
+                                                   const geometry& layout, const tuning& params,
+                                                   std::pmr::memory_resource* memory)
+    : reduce_scatter(args, domains, layout, params, memory), helped_(memory), helpers_(memory) {
+    helped_.reserve(ranks_);
+    helpers_.reserve(domains.count());
     for (rank_t rank = 0; rank < ranks_; ++rank)
         if (domains.helper(domains.own(), rank) == me_) helped_.push_back(rank);
     for (rank_t domain = 0; domain < domains.count(); ++domain)

@@ -22,7 +22,7 @@ namespace ucg::node {
 class reduce_by_domain final : public pattern {
 public:
     reduce_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
-                     const tuning& params);
+                     const tuning& params, std::pmr::memory_resource* memory);
     [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
@@ -49,9 +49,9 @@ private:
     const std::size_t upper_;  // where the upper half of a slot begins
     const algo::cut cut_;
     const std::size_t step_;  // bytes reduced at a time
-    std::vector<rank_t> peers_,
+    std::pmr::vector<rank_t> peers_,
         owners_;  // owners of the same share; owners in the own domain; both without this rank
-    std::vector<const void*> sources_;
+    std::pmr::vector<const void*> sources_;
 };
 
 // Each rank of a domain fetches a part of the root's segment, and the ranks copy the parts
@@ -84,7 +84,7 @@ private:
 class gather_by_domain final : public pattern {
 public:
     gather_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
-                     const tuning& params);
+                     const tuning& params, std::pmr::memory_resource* memory);
     [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
@@ -99,9 +99,9 @@ private:
         return output() + (blocks_[rank].offset() + blocks_[rank].begin(segment)) * args_.element;
     }
 
-    std::vector<chunked_block> blocks_;
-    std::vector<rank_t> fetched_;  // by this rank, in its role as a helper
-    std::vector<std::size_t>
+    std::pmr::vector<chunked_block> blocks_;
+    std::pmr::vector<rank_t> fetched_;  // by this rank, in its role as a helper
+    std::pmr::vector<std::size_t>
         offsets_;  // by rank: of its chunk in the slot of its helper in the own domain
 };
 
@@ -110,7 +110,7 @@ private:
 class reduce_scatter_by_domain final : public reduce_scatter {
 public:
     reduce_scatter_by_domain(const call& args, const numa_domains& domains, const geometry& layout,
-                             const tuning& params);
+                             const tuning& params, std::pmr::memory_resource* memory);
     [[nodiscard]] const char* description() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
@@ -118,8 +118,8 @@ public:
     void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 private:
-    std::vector<rank_t> helped_;   // ranks that this rank helps, including itself
-    std::vector<rank_t> helpers_;  // helpers of this rank in other domains
+    std::pmr::vector<rank_t> helped_;   // ranks that this rank helps, including itself
+    std::pmr::vector<rank_t> helpers_;  // helpers of this rank in other domains
 };
 
 }  // namespace ucg::node

@@ -7,10 +7,12 @@ std::uint64_t longest_block(const call& args, rank_t ranks) noexcept {
     return *std::max_element(args.counts, args.counts + ranks);
 }
 
-std::vector<chunked_block> chunked_blocks(const call& args, rank_t ranks, std::uint64_t segments) {
+std::pmr::vector<chunked_block> chunked_blocks(const call& args, rank_t ranks,
+                                               std::uint64_t segments,
+                                               std::pmr::memory_resource* memory) {
     // Only allgatherv may have gaps between its blocks.
     const bool has_offsets = args.kind == schedule::collective::allgatherv;
-    std::vector<chunked_block> blocks;
+    std::pmr::vector<chunked_block> blocks(memory);
     blocks.reserve(ranks);
     std::uint64_t next = 0;
     for (rank_t rank = 0; rank < ranks; ++rank) {

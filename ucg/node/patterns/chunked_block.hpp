@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory_resource>
 #include <vector>
 
 #include "ucg/node/patterns/pattern.hpp"
@@ -42,7 +43,8 @@ private:
 
 // Returns the block of every rank. Blocks lie at `args.offsets` if the collective has them,
 // otherwise one behind the other.
-[[nodiscard]] std::vector<chunked_block> chunked_blocks(const call& args, rank_t ranks,
-                                                        std::uint64_t segments);
+[[nodiscard]] std::pmr::vector<chunked_block> chunked_blocks(const call& args, rank_t ranks,
+                                                             std::uint64_t segments,
+                                                             std::pmr::memory_resource* memory);
 
 }  // namespace ucg::node

@@ -34,10 +34,10 @@ void broadcast::take(std::uint64_t segment, const segment_buffers& buffers) noex
 }
 
 gather::gather(const call& args, const numa_domains& domains, const geometry& layout,
-               const tuning& params)
-    : pattern(args, domains) {
+               const tuning& params, std::pmr::memory_resource* memory)
+    : pattern(args, domains), blocks_(memory) {
     const algo::cut longest = cut_of(longest_block(args, ranks_), args.element, layout, params);
-    blocks_ = chunked_blocks(args, ranks_, longest.pieces);
+    blocks_ = chunked_blocks(args, ranks_, longest.pieces, memory);
     plan_.segments = longest.pieces;
     plan_.bytes = longest.longest() * args.element;
     if (args.kind == schedule::collective::gather && me_ != args.root)

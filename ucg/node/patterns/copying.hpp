@@ -33,7 +33,7 @@ private:
 class gather final : public pattern {
 public:
     gather(const call& args, const numa_domains& domains, const geometry& layout,
-           const tuning& params);
+           const tuning& params, std::pmr::memory_resource* memory);
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
@@ -47,7 +47,7 @@ private:
     }
     [[nodiscard]] bool is_receiver() const noexcept { return plan_.has_take; }
 
-    std::vector<chunked_block> blocks_;
+    std::pmr::vector<chunked_block> blocks_;
 };
 
 }  // namespace ucg::node

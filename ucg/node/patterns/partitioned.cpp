@@ -46,8 +46,8 @@ bool partitioned::fits(const call& args, const geometry& layout) noexcept {
 }
 
 partitioned::partitioned(const call& args, const numa_domains& domains, const geometry& layout,
-                         const tuning& params)
-    : pattern(args, domains) {
+                         const tuning& params, std::pmr::memory_resource* memory)
+    : pattern(args, domains), blocks_(memory), offsets_(memory) {
     packing packed{args, layout, true};
     const std::size_t min_bytes = round_up(args.element, line) * layout.ranks;
     const std::size_t max_bytes = segment_for(packed.bytes_of_all(1), min_bytes, layout, params);
@@ -55,7 +55,7 @@ partitioned::partitioned(const call& args, const numa_domains& domains, const ge
         packed.bytes_of_all(1) <= std::min<std::size_t>(max_bytes, layout.mailbox_bytes);
     plan_.segments = segments_for(packed, max_bytes);
     await_all();
-    blocks_ = chunked_blocks(args, ranks_, plan_.segments);
+    blocks_ = chunked_blocks(args, ranks_, plan_.segments, memory);
     offsets_.reserve(ranks_);
     for (rank_t rank = 0; rank < ranks_; ++rank) {
         offsets_.push_back(plan_.bytes);
@@ -96,8 +96,9 @@ void all_to_all::take(std::uint64_t segment, const segment_buffers& buffers) noe
 // long as the own one, that input was given before, in the same segment, and the result does not
 // reach the own block.
 reduce_scatter::reduce_scatter(const call& args, const numa_domains& domains,
-                               const geometry& layout, const tuning& params)
-    : partitioned(args, domains, layout, params) {
+                               const geometry& layout, const tuning& params,
+                               std::pmr::memory_resource* memory)
+    : partitioned(args, domains, layout, params, memory), sources_(memory) {
     sources_.reserve(layout.ranks);
     if (block_count(args, me_) == 0) take_nothing();
     if (args.in_place && me_ != 0 && block_count(args, me_) > block_count(args, 0))
@@ -121,8 +122,8 @@ void reduce_scatter::reduce_sources(std::uint64_t segment) noexcept {
 }
 
 scatter::scatter(const call& args, const numa_domains& domains, const geometry& layout,
-                 const tuning& params)
-    : partitioned(args, domains, layout, params) {
+                 const tuning& params, std::pmr::memory_resource* memory)
+    : partitioned(args, domains, layout, params, memory) {
     if (me_ == args.root)
         take_nothing();
     else

@@ -13,7 +13,7 @@ namespace ucg::node {
 class partitioned : public pattern {
 public:
     partitioned(const call& args, const numa_domains& domains, const geometry& layout,
-                const tuning& params);
+                const tuning& params, std::pmr::memory_resource* memory);
 
     // Returns whether a slot has room for one element for each rank.
     [[nodiscard]] static bool fits(const call& args, const geometry& layout) noexcept;
@@ -44,8 +44,8 @@ protected:
     }
 
 private:
-    std::vector<chunked_block> blocks_;
-    std::vector<std::size_t> offsets_;  // of chunks in a slot
+    std::pmr::vector<chunked_block> blocks_;
+    std::pmr::vector<std::size_t> offsets_;  // of chunks in a slot
 };
 
 class all_to_all final : public partitioned {
@@ -59,14 +59,14 @@ public:
 class reduce_scatter : public partitioned {
 public:
     reduce_scatter(const call& args, const numa_domains& domains, const geometry& layout,
-                   const tuning& params);
+                   const tuning& params, std::pmr::memory_resource* memory);
     void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 
 protected:
     // Reduces the own chunk from `sources_`, which has room for all ranks.
     void reduce_sources(std::uint64_t segment) noexcept;
 
-    std::vector<const void*> sources_;
+    std::pmr::vector<const void*> sources_;
 
 private:
     // Holds results until all of the input is given, if they would overwrite input before that.
@@ -76,7 +76,7 @@ private:
 class scatter final : public partitioned {
 public:
     scatter(const call& args, const numa_domains& domains, const geometry& layout,
-            const tuning& params);
+            const tuning& params, std::pmr::memory_resource* memory);
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
 };

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <memory_resource>
 #include <span>
-#include <vector>
 
 #include "ucg/node/memory/shared_memory.hpp"
 #include "ucg/node/memory/slot_writer.hpp"
@@ -107,7 +107,7 @@ struct tuning : schedule::node_segments {
 // One collective of one rank. Each segment passes the stages in order; give() of a segment may come
 // before take() of the previous one. A pattern never waits: the engine calls a stage when it can
 // run. A malicious rank may change the bytes that it gave at any time, so nothing read from them is
-// used as a length or an offset. Owned by an operation. Owner context.
+// used as a length or an offset. Lies in a pattern_memory. Owner context.
 class pattern {
 public:
     pattern(const call& args, const numa_domains& domains) noexcept
@@ -169,15 +169,35 @@ private:
     bool is_nontemporal_ = false;
 };
 
-// Returns whether there are patterns for a collective at all. make_pattern() decides which sizes
-// they serve.
+// Returns whether there are patterns for a collective at all. pattern_memory::make() decides which
+// sizes they serve.
 [[nodiscard]] bool has_patterns(schedule::collective type) noexcept;
 
-// Returns nullptr if the engine does not have the collective (the fabric does). `args` stays where
-// it is; its buffers may be replaced. `domains` and `peers` outlive the pattern. If `peers` is
-// empty, the pattern reads no memory of other processes. May throw std::bad_alloc.
-[[nodiscard]] std::unique_ptr<pattern> make_pattern(const call& args, const numa_domains& domains,
-                                                    const geometry& layout, const tuning& params,
-                                                    const local_peers& peers);
+// Memory for one pattern at a time, of any kind. Making a pattern allocates nothing, except copies
+// of input that an alltoall or a reduce_scatter in place may need. Owned by an operation. Owner
+// context.
+class pattern_memory {
+public:
+    explicit pattern_memory(rank_t ranks);  // throws std::bad_alloc
+
+    // Replaces the pattern. Returns nullptr if the engine does not have the collective (the fabric
+    // does). `args` stays where it is; its buffers may be replaced. `domains` and `peers` outlive
+    // the pattern. If `peers` is empty, the pattern reads no memory of other processes. May throw
+    // std::bad_alloc.
+    pattern* make(const call& args, const numa_domains& domains, const geometry& layout,
+                  const tuning& params, const local_peers& peers);
+
+private:
+    struct destroyer {
+        void operator()(pattern* made) const noexcept { std::destroy_at(made); }
+    };
+    template<class Pattern, class... Args>
+    pattern* place(Args&&... args);
+
+    const std::size_t bytes_;
+    const std::unique_ptr<std::byte[]> buffer_;
+    std::pmr::monotonic_buffer_resource free_;
+    std::unique_ptr<pattern, destroyer> made_;
+};
 
 }  // namespace ucg::node

@@ -7,11 +7,11 @@
 namespace ucg::node {
 
 reducing::reducing(const call& args, const numa_domains& domains, const geometry& layout,
-                   const tuning& params)
+                   const tuning& params, std::pmr::memory_resource* memory)
     : pattern(args, domains),
       cut_(algo::segments_of(args.count, args.element,
                              segment_for(args.count * args.element, args.element, layout, params))),
-      sources_(layout.ranks) {
+      sources_(layout.ranks, nullptr, memory) {
     plan_.segments = cut_.pieces;
     plan_.bytes = cut_.longest() * args.element;
     if (wants_result())
@@ -30,10 +30,6 @@ void reducing::reduce(std::uint64_t segment, const segment_buffers& buffers, std
 
 // --- direct ---
 
-reduce_directly::reduce_directly(const call& args, const numa_domains& domains,
-                                 const geometry& layout, const tuning& params)
-    : reducing(args, domains, layout, params) {}
-
 // In a reduce, the root reduces, and it does not need its own data in a slot.
 void reduce_directly::give(std::uint64_t segment, const segment_buffers& buffers) noexcept {
     if (args_.kind == schedule::collective::reduce && me_ == args_.root) return;
@@ -47,8 +43,9 @@ void reduce_directly::take(std::uint64_t segment, const segment_buffers& buffers
 // --- in parts ---
 
 reduce_in_parts::reduce_in_parts(const call& args, const numa_domains& domains,
-                                 const geometry& layout, const tuning& params)
-    : reducing(args, domains, layout, params),
+                                 const geometry& layout, const tuning& params,
+                                 std::pmr::memory_resource* memory)
+    : reducing(args, domains, layout, params, memory),
       block_(std::max<std::size_t>(params.block / args.element, 1)) {
     // A rank that wants the result needs the results of the others' work; every rank needs their
     // input.

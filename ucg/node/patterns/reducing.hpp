@@ -12,7 +12,7 @@ namespace ucg::node {
 class reducing : public pattern {
 public:
     reducing(const call& args, const numa_domains& domains, const geometry& layout,
-             const tuning& params);
+             const tuning& params, std::pmr::memory_resource* memory);
 
 protected:
     [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {
@@ -31,14 +31,13 @@ protected:
     algo::cut cut_;
 
 private:
-    std::vector<const void*> sources_;
+    std::pmr::vector<const void*> sources_;
 };
 
 // Every rank gives all its data. A rank that wants the result reduces it straight into its output.
 class reduce_directly final : public reducing {
 public:
-    reduce_directly(const call& args, const numa_domains& domains, const geometry& layout,
-                    const tuning& params);
+    using reducing::reducing;
     [[nodiscard]] const char* description() const noexcept override { return "direct"; }
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     void take(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
@@ -49,7 +48,7 @@ public:
 class reduce_in_parts final : public reducing {
 public:
     reduce_in_parts(const call& args, const numa_domains& domains, const geometry& layout,
-                    const tuning& params);
+                    const tuning& params, std::pmr::memory_resource* memory);
     [[nodiscard]] const char* description() const noexcept override { return "in parts"; }
     void give(std::uint64_t segment, const segment_buffers& buffers) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,

@@ -17,8 +17,11 @@ bool single_copy::is_worthwhile(const call& args, const geometry& layout,
            all * args.element < params.max_single_copy_bytes;
 }
 
-single_copy::single_copy(const call& args, const numa_domains& domains, const local_peers& peers)
-    : pattern(args, domains), peers_(peers), blocks_(chunked_blocks(args, domains.ranks(), 1)) {
+single_copy::single_copy(const call& args, const numa_domains& domains, const local_peers& peers,
+                         std::pmr::memory_resource* memory)
+    : pattern(args, domains),
+      peers_(peers),
+      blocks_(chunked_blocks(args, domains.ranks(), 1, memory)) {
     plan_.bytes = sizeof(std::uint64_t);
     plan_.work_stages = 1;
     plan_.awaits = {domains.peers(), domains.peers()};

@@ -15,7 +15,8 @@ namespace ucg::node {
 // (work). Buffers belong to their owners again when all ranks have read (take).
 class single_copy final : public pattern {
 public:
-    single_copy(const call& args, const numa_domains& domains, const local_peers& peers);
+    single_copy(const call& args, const numa_domains& domains, const local_peers& peers,
+                std::pmr::memory_resource* memory);
 
     // Returns whether no third rank needs the same block, each block is at least
     // `single_copy_bytes` long, and the result is short enough that copying it past the caches
@@ -42,7 +43,7 @@ private:
     }
 
     const local_peers& peers_;
-    std::vector<chunked_block> blocks_;
+    std::pmr::vector<chunked_block> blocks_;
     // Copy of the input of an alltoall in place, which results overwrite before all ranks have read
     // it.
     std::unique_ptr<std::byte[]> spare_;

@@ -223,7 +223,7 @@ void fabric::fail_peer(peer& remote, ucs_status_t why) noexcept {
     remote.lost = why;
     if (schedule::step* const target = std::exchange(remote.target, nullptr))
         target->owner->complete(*target, why);
-    for (queue* const each : {&remote.receives, &remote.sends}) {
+    for (schedule::step_queue* const each : {&remote.receives, &remote.sends}) {
         while (schedule::step* const first = each->first) {
             each->remove(*first);
             first->owner->complete(*first, why);

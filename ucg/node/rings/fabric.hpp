@@ -65,14 +65,6 @@ public:
     }
 
 private:
-    // Steps in the order in which they were posted, linked by `next_in_fabric`.
-    struct queue {
-        schedule::step* first = nullptr;
-        schedule::step* last = nullptr;
-
-        void append(schedule::step& step) noexcept;
-        bool remove(schedule::step& step) noexcept;
-    };
     // The state of the connection with one other rank.
     struct peer final : early_limit::share {
         peer(fabric& fabric, early_limit& limit, rank_t other)
@@ -86,7 +78,7 @@ private:
         fabric& owner;
         const rank_t rank;
         stream_out out;
-        queue sends;
+        schedule::step_queue sends;
         bool send_started = false;    // of the first send, or of the rest of a canceled one
         std::uint64_t sent = 0;       // bytes of it in the ring
         std::uint64_t abandoned = 0;  // bytes of a canceled send whose rest goes out; 0: none
@@ -94,7 +86,7 @@ private:
         bool sending = false;  // send() is on the stack
 
         stream_in in;
-        queue receives;
+        schedule::step_queue receives;
         bool in_message = false;  // the head of a message has been read
         frame head{};
         std::uint64_t received = 0;

@@ -18,24 +18,6 @@ bool matches(const schedule::step& receive, const frame& head) noexcept {
 
 }  // namespace
 
-void fabric::queue::append(schedule::step& step) noexcept {
-    step.next_in_fabric = nullptr;
-    (last != nullptr ? last->next_in_fabric : first) = &step;
-    last = &step;
-}
-
-bool fabric::queue::remove(schedule::step& step) noexcept {
-    schedule::step* before = nullptr;
-    for (schedule::step* each = first; each != nullptr;
-         before = each, each = each->next_in_fabric) {
-        if (each != &step) continue;
-        (before != nullptr ? before->next_in_fabric : first) = step.next_in_fabric;
-        if (last == &step) last = before;
-        return true;
-    }
-    return false;
-}
-
 // --- send ---
 
 bool fabric::send(peer& to) noexcept {

@@ -1,10 +1,14 @@
 // Tests that missing memory is reported as a status.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "test/integration/exhaustion/allocations.hpp"
 #include "test/unit/ucg/core/world.hpp"
+#include "ucg/algo/table.hpp"
+#include "ucg/node/engine/local_peers.hpp"
+#include "ucg/node/patterns/pattern.hpp"
 
 // Before a fix, the list of requests with a time limit grew in start(), which cannot throw.
 TEST_CASE("starting an operation with a time limit needs no memory") {
@@ -60,4 +64,74 @@ TEST_CASE("an operation without memory at its start ends on all ranks") {
     CHECK(ucg_request_test(failed.all()[1]) == UCS_ERR_NO_MEMORY);
     for (const ucg_request_h each : sound.all())
         CHECK(ucg_request_test(each) == UCS_OK);
+}
+
+// A rank that has no memory in the middle of a hierarchical call would leave the others of its
+// node.
+TEST_CASE("hierarchical calls need no memory when they are started again") {
+    test::world in({"a", "a", "a", "b", "b", "c"});
+    std::vector<float> from(6, 1), into(6);
+    for (int i = 0; i < UCG_COLL_LAST; ++i) {
+        const auto kind = static_cast<ucg::schedule::collective>(i);
+        for (const ucg::schedule::algorithm& algorithm : ucg::algo::algorithms(kind)) {
+            if (!has(algorithm.needs, ucg::schedule::condition::nodes)) continue;
+            INFO(name(kind) << " " << algorithm.name);
+            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+            args.coll = static_cast<ucg_coll_t>(i);
+            args.src = from.data();
+            args.dst = into.data();
+            args.count = 1;
+            args.type = UCG_TYPE_FP32;
+            args.algorithm = algorithm.name;
+            test::requests tested(in);
+            for (std::uint32_t rank = 0; rank < in.size(); ++rank)
+                tested.add(rank, args);
+            // Some starts need memory for connections, or for queries after a long wait.
+            std::size_t fewest = ~std::size_t{0};
+            for (int start = 0; start < 10; ++start) {
+                exhaustion::arm(exhaustion::failing::from_then_on, ~std::size_t{0});
+                const ucs_status_t status = tested.run();
+                fewest = std::min(fewest, exhaustion::disarm());
+                REQUIRE(status == UCS_OK);
+            }
+            CHECK(fewest == 0);
+        }
+    }
+}
+
+TEST_CASE("patterns of a node need no memory but that of their operation") {
+    using ucg::schedule::collective;
+    namespace node = ucg::node;
+    for (const node::rank_t ranks : {1U, 2U, 3U, 8U, 64U, 250U}) {
+        std::vector<std::uint32_t> numbers(ranks);
+        for (std::uint32_t i = 0; i < ranks; ++i)
+            numbers[i] = i % 4;
+        const node::numa_domains flat(ranks, 0), several(numbers, ranks / 2);
+        const node::local_peers peers{std::vector<node::process_identity>(ranks)};
+        const std::vector<std::uint64_t> counts(ranks, 3000);
+        const ucg::schedule::kernel_reducer sum(ucg::reduce::element::fp32,
+                                                ucg::reduce::operation::sum, ranks);
+        node::geometry layout;
+        layout.ranks = ranks;
+        node::tuning params;
+        params.single_copy_bytes = 1000;
+        node::pattern_memory memory(ranks);
+        for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
+            ucg::schedule::call args;
+            args.kind = static_cast<collective>(i);
+            args.count = 3000;
+            args.element = 4;
+            args.op = &sum;
+            if (traits_of(args.kind).has_counts) args.counts = args.offsets = counts.data();
+            for (const node::numa_domains* domains : {&flat, &several}) {
+                for (const node::local_peers& read : {peers, node::local_peers()}) {
+                    INFO(name(args.kind) << " among " << ranks << ", domains " << domains->count());
+                    memory.make(args, *domains, layout, params, read);
+                    exhaustion::arm(exhaustion::failing::once, ~std::size_t{0});
+                    memory.make(args, *domains, layout, params, read);
+                    CHECK(exhaustion::disarm() == 0);
+                }
+            }
+        }
+    }
 }

@@ -303,10 +303,11 @@ TEST_CASE("node engine: two ranks reduce a long vector in parts") {
     const node::tuning params;
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 2);
     schedule::call args{.kind = collective::allreduce, .element = 4, .op = &reducer};
+    node::pattern_memory memory(2);
     for (const bool longer : {false, true}) {
         args.count = params.direct_ranks_bytes / 4 + (longer ? 1 : 0);
         const node::numa_domains domains(2, 0);
-        const auto made = node::make_pattern(args, domains, layout, params, {});
+        const node::pattern* const made = memory.make(args, domains, layout, params, {});
         REQUIRE(made != nullptr);
         CHECK(made->plan().work_stages == (longer ? 1 : 0));
     }
@@ -318,10 +319,11 @@ TEST_CASE("node engine: other collectives have no patterns") {
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, 4);
     schedule::call args{.count = 1, .element = 4, .op = &reducer};
     args.counts = args.offsets = args.out_counts = args.out_offsets = numbers;
+    node::pattern_memory memory(4);
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         args.kind = static_cast<collective>(i);
         INFO(schedule::name(args.kind));
-        const bool made = node::make_pattern(args, domains, test::small_node(4), {}, {}) != nullptr;
+        const bool made = memory.make(args, domains, test::small_node(4), {}, {}) != nullptr;
         CHECK(made == node::has_patterns(args.kind));
         CHECK(made == (std::ranges::count(all_of_them, args.kind) == 1));
     }
@@ -333,9 +335,10 @@ TEST_CASE("node engine: one rank with all data uses whole slots") {
     const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
     const std::uint64_t offsets[] = {0, 0, 0, 0};
     schedule::call args{.counts = everything, .offsets = offsets};
+    node::pattern_memory memory(4);
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
         args.kind = which;
-        const auto made = node::make_pattern(args, domains, layout, {}, {});
+        const node::pattern* const made = memory.make(args, domains, layout, {}, {});
         REQUIRE(made != nullptr);
         CHECK(made->plan().segments <= (1U << 20) / layout.slot_bytes + 1);
         CHECK(made->plan().bytes <= layout.slot_bytes);

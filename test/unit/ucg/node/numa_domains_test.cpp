@@ -95,6 +95,7 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
     constexpr rank_t ranks = 12;
     const numbers domain_numbers{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
     const node::geometry layout = test::small_node(ranks);
+    node::pattern_memory memory(ranks);
     node::tuning params;
     params.domain_bytes = 4000;
     const schedule::kernel_reducer reducer(reduce::element::fp32, reduce::operation::sum, ranks);
@@ -116,14 +117,13 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
         std::size_t most = 0;
         for (rank_t me = 0; me < ranks; ++me) {
             const numa_domains domains(domain_numbers, me);
-            const auto made = node::make_pattern(args, domains, layout, params, {});
+            const node::pattern* const made = memory.make(args, domains, layout, params, {});
             REQUIRE(made != nullptr);
             CHECK(made->plan().bytes <= layout.slot_bytes);
             most = std::max(most, far_ranks(made->plan(), domains).size());
             const numa_domains flat(ranks, me);
-            const numa_domains& one = flat;
-            CHECK(made->plan().work_stages >
-                  node::make_pattern(args, one, layout, params, {})->plan().work_stages);
+            const unsigned stages = made->plan().work_stages;
+            CHECK(stages > memory.make(args, flat, layout, params, {})->plan().work_stages);
         }
         // In allgather, a rank fetches the data of two of eight ranks. In bcast, it fetches the
         // segment from the root.
@@ -133,18 +133,18 @@ TEST_CASE("numa domains: a rank reads from one rank of each other domain") {
     const schedule::kernel_reducer half(reduce::element::fp16, reduce::operation::sum, ranks);
     schedule::call narrow{.kind = collective::allreduce, .count = 6000, .element = 2, .op = &half};
     const numa_domains first(domain_numbers, 0);
-    CHECK(node::make_pattern(narrow, first, layout, params, {})->plan().work_stages == 1);
+    CHECK(memory.make(narrow, first, layout, params, {})->plan().work_stages == 1);
     // Short vectors, and operators that would be applied in another order than that of the ranks,
     // get no level for domains.
     schedule::call args{.kind = collective::allreduce, .count = 999, .element = 4, .op = &reducer};
     const numa_domains domains(domain_numbers, 0);
-    CHECK(node::make_pattern(args, domains, layout, params, {})->plan().work_stages < 2);
+    CHECK(memory.make(args, domains, layout, params, {})->plan().work_stages < 2);
     const schedule::user_reducer ordered([](const void*, void*, std::size_t, void*) {}, nullptr, 4,
                                          false);
     args.count = 6000;
     args.op = &ordered;
-    CHECK(node::make_pattern(args, domains, layout, params, {})->plan().work_stages == 2);
+    CHECK(memory.make(args, domains, layout, params, {})->plan().work_stages == 2);
     const numbers mixed{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2};
     const numa_domains others(mixed, 0);
-    CHECK(node::make_pattern(args, others, layout, params, {})->plan().work_stages == 1);
+    CHECK(memory.make(args, others, layout, params, {})->plan().work_stages == 1);
 }
