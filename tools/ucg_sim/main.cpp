@@ -67,12 +67,17 @@ std::span<const named_route> routes_of(ucg::sim::exchange kind) {
     return std::span(routes).first(is_low_latency(kind) ? 1 : std::size(routes));
 }
 
+// The engine of a node is simulated as a part of hierarchical algorithms only.
+bool sends_messages(const algorithm& row) {
+    return !has(row.needs, ucg::schedule::condition::engine);
+}
+
 void list() {
     for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
         const auto kind = static_cast<collective>(i);
         fmt::print("{:<20}", name(kind));
         for (const algorithm& each : ucg::algo::algorithms(kind))
-            fmt::print(" {}", each.name);
+            if (sends_messages(each)) fmt::print(" {}", each.name);
         fmt::print("\n");
     }
     for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i) {
@@ -261,7 +266,7 @@ std::vector<std::string_view> names_that_serve(const options& opts) {
     };
     for (const collective each : opts.collectives) {
         for (const algorithm& row : ucg::algo::algorithms(each))
-            add(row.name);
+            if (sends_messages(row)) add(row.name);
     }
     for (const ucg::sim::exchange each : opts.exchanges) {
         for (const named_route& row : routes_of(each))

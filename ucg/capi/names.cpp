@@ -4,7 +4,6 @@
 #include "ucg/algo/table.hpp"
 #include "ucg/reduce/element.hpp"
 #include "ucg/schedule/call.hpp"
-#include "ucg/select/selector.hpp"
 
 namespace {
 
@@ -40,8 +39,7 @@ const char* ucg_coll_name(ucg_coll_t coll) {
 const char* ucg_algorithm_name(ucg_coll_t coll, unsigned index) {
     if (coll < 0 || coll >= UCG_COLL_LAST) return nullptr;
     const auto rows = ucg::algo::algorithms(static_cast<ucg::schedule::collective>(coll));
-    if (index < rows.size()) return rows[index].name;
-    return index == rows.size() ? ucg::select::shared_memory : nullptr;
+    return index < rows.size() ? rows[index].name : nullptr;
 }
 
 const char* ucg_type_name(ucg_type_t type) {

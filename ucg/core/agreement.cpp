@@ -44,7 +44,7 @@ void agreement::begin() noexcept {
         round_->start();
 }
 
-void agreement::on_end(schedule::operation& ended, void* self) noexcept {
+void agreement::on_end(schedule::runnable& ended, void* self) noexcept {
     auto& all = *static_cast<agreement*>(self);
     request& first = all.queue_.front();
     const ucs_status_t status = ended.status();
@@ -68,7 +68,7 @@ void agreement::take_number() noexcept {
 }
 
 std::vector<schedule::rank_t> agreement::missing() const {
-    return round_ ? group_.missing(*round_) : std::vector<schedule::rank_t>();
+    return round_ ? round_->missing() : std::vector<schedule::rank_t>();
 }
 
 void agreement::leave(request& ended) noexcept {

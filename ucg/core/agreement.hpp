@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
 private:
-    static void on_end(schedule::operation& ended, void* self) noexcept;
+    static void on_end(schedule::runnable& ended, void* self) noexcept;
     void begin() noexcept;
     void take_number() noexcept;
 

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "ucg/core/group.hpp"
+#include "ucg/node/engine/operation.hpp"
+#include "ucg/schedule/operation.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg {
@@ -27,85 +29,52 @@ std::unique_ptr<collective_request> collective_request::make(group& group,
 ucs_status_t collective_request::prepare() {
     group& group = get_group();
     checked_.call.sizes = group.get_context().sizes();
-    const std::string wanted = args_.algorithm != nullptr ? args_.algorithm : "";
-    bool engine = false;
+    schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
+    std::unique_ptr<node::operation> on_engine;
     if (group.engine() != nullptr && group.placement().nodes() == 1) {
-        near_.emplace(*group.engine());
-        const ucs_status_t status = near_->init(checked_.call);
+        on_engine = std::make_unique<node::operation>(*group.engine());
+        const ucs_status_t status = on_engine->init(checked_.call);
         if (status != UCS_OK && status != UCS_ERR_UNSUPPORTED) return status;
-        engine = status == UCS_OK;
+        shape.engine = status == UCS_OK;
     }
-    const schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
     const auto chosen = group.get_context().selector().choose(
-        {checked_.call, shape, group.links(), checked_.deterministic, engine, wanted});
+        {checked_.call, shape, group.links(), checked_.deterministic,
+         args_.algorithm != nullptr ? args_.algorithm : ""});
     if (!chosen) return chosen.status();
     choice_ = *chosen;
-    if (choice_.algorithm == nullptr) {
-        choice_.reason += "; " + near_->description();
-        near_->on_end(
-            [](node::operation& ended, void* self) {
-                static_cast<collective_request*>(self)->end(ended.status());
-            },
-            this);
+    if (choice_.is_engine()) {
+        choice_.reason += "; " + on_engine->description();
+        set_work(std::move(on_engine));
         return UCS_OK;
     }
-    near_.reset();
-    make_scheduled();
-    return scheduled_->init(*choice_.algorithm, checked_.call);
+    auto scheduled = std::make_unique<schedule::operation>(group.fabric(), group.frames());
+    const ucs_status_t status = scheduled->init(*choice_.algorithm, checked_.call);
+    set_work(std::move(scheduled));
+    return status;
 }
 
 // This rank cannot know which method the others use. But every operation over messages has a
 // sequence number: those between nodes, and those that the engine never does.
 void collective_request::prepare_refused() {
-    near_.reset();
-    scheduled_.reset();
     choice_ = {nullptr, "its arguments were refused"};
     const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
-    if (get_group().placement().nodes() > 1 ||
+    group& group = get_group();
+    if (group.placement().nodes() > 1 ||
         (is_known && !node::has_patterns(static_cast<collective>(args_.coll))))
-        make_scheduled();
-}
-
-void collective_request::make_scheduled() {
-    scheduled_.emplace(get_group().fabric(), get_group().frames());
-    scheduled_->on_end(
-        [](schedule::operation& ended, void* self) {
-            static_cast<collective_request*>(self)->end(ended.status());
-        },
-        this);
+        set_work(std::make_unique<schedule::operation>(group.fabric(), group.frames()));
+    else
+        set_work(nullptr);
 }
 
 const char* collective_request::algorithm() const noexcept {
-    return near_ || choice_.algorithm != nullptr ? choice_.name() : "none";
+    return choice_.algorithm != nullptr ? choice_.algorithm->name : "none";
 }
 
 void collective_request::begin() noexcept {
     if (const ucs_status_t why = refused(); why != UCS_OK)
         begin_failed(why);
-    else if (near_)
-        near_->start();
     else
-        scheduled_->start();
-}
-
-void collective_request::abort(ucs_status_t why) noexcept {
-    if (near_)
-        get_group().engine()->fail(why);
-    else if (scheduled_)
-        scheduled_->fail(why);
-}
-
-void collective_request::begin_failed(ucs_status_t why) noexcept {
-    if (scheduled_) {
-        scheduled_->start_failed(why);
-        return;
-    }
-    // The other ranks wait for this one in the engine, or this rank does not know where.
-    if (near_)
-        get_group().engine()->fail(why);
-    else if (get_group().size() > 1)
-        get_group().give_up(why);
-    end(why);
+        work()->start();
 }
 
 ucs_status_t collective_request::set_buffers(const void* from, void* into) noexcept {
@@ -114,15 +83,10 @@ ucs_status_t collective_request::set_buffers(const void* from, void* into) noexc
     args_.src = from;
     args_.dst = into;
     unfit_ = arguments::check_buffers(args_, get_group().rank(), get_group().size());
-    schedule::call& call = near_ ? near_->arguments() : scheduled_->arguments();
+    schedule::call& call = work()->arguments();
     call.from = args_.src;
     call.into = args_.dst;
     return unfit_;
-}
-
-std::vector<rank_t> collective_request::awaited() const {
-    if (near_) return get_group().engine()->missing();
-    return scheduled_ ? get_group().missing(*scheduled_) : std::vector<rank_t>();
 }
 
 signature collective_request::get_signature() const noexcept {

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ucg/core/arguments.hpp"
 #include "ucg/core/request.hpp"
-#include "ucg/node/engine/operation.hpp"
-#include "ucg/schedule/operation.hpp"
 #include "ucg/select/selector.hpp"
 
 namespace ucg {
@@ -37,7 +34,7 @@ public:
     [[nodiscard]] const char* reason() const noexcept override { return choice_.reason.c_str(); }
     [[nodiscard]] signature get_signature() const noexcept override;
     [[nodiscard]] shares get_shares() const override;
-    [[nodiscard]] bool uses_engine() const noexcept override { return near_.has_value(); }
+    [[nodiscard]] bool uses_engine() const noexcept override { return choice_.is_engine(); }
 
 private:
     collective_request(group& group, const ucg_coll_args_t& args, arguments checked) noexcept
@@ -46,11 +43,7 @@ private:
           checked_(std::move(checked)) {}
     [[nodiscard]] ucs_status_t prepare();
     void prepare_refused();
-    void make_scheduled();
     void begin() noexcept override;
-    void abort(ucs_status_t why) noexcept override;
-    void begin_failed(ucs_status_t why) noexcept override;
-    [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
     ucg_coll_args_t args_;
     arguments checked_;
@@ -58,8 +51,6 @@ private:
     ucs_status_t refused_ = UCS_OK;  // permanent error
     ucs_status_t unfit_ = UCS_OK;    // error of the buffers that were set
     select::choice choice_;
-    std::optional<node::operation> near_;  // one of these two, or none
-    std::optional<schedule::operation> scheduled_;
 };
 
 }  // namespace ucg

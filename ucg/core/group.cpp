@@ -155,9 +155,10 @@ ucs_status_t group::prepare_fast_barrier() {
         !std::isinf(options.timeout.seconds))
         return UCS_OK;
     const schedule::call barrier;
-    const auto chosen =
-        context_.selector().choose({barrier, shape_of(barrier), links_, false, true, {}});
-    if (!chosen || chosen->algorithm != nullptr) return UCS_OK;
+    schedule::shape shape = shape_of(barrier);
+    shape.engine = true;
+    const auto chosen = context_.selector().choose({barrier, shape, links_});
+    if (!chosen || !chosen->is_engine()) return UCS_OK;
     fast_barrier_.emplace(*engine_);
     const ucs_status_t status = fast_barrier_->init(barrier);
     if (status != UCS_OK) fast_barrier_.reset();
@@ -268,13 +269,6 @@ ucs_status_t group::run_fast_barrier() noexcept {
 void group::give_up(ucs_status_t why) noexcept {
     if (engine_) engine_->fail(why);
     near_->give_up(why);
-}
-
-std::vector<schedule::rank_t> group::missing(const schedule::operation& op) const {
-    if (op.status() != UCS_INPROGRESS) return {};
-    std::vector<schedule::rank_t> ranks =
-        near_ != nullptr ? near_->not_started(op) : far_->stragglers(op);
-    return ranks.empty() ? op.missing() : ranks;
 }
 
 void group::watch(request& request) noexcept {

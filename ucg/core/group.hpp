@@ -96,10 +96,6 @@ public:
     [[nodiscard]] bool has_fast_barrier() const noexcept { return fast_barrier_.has_value(); }
     ucs_status_t run_fast_barrier() noexcept;
 
-    // Returns the ranks that have not started the operation, as far as this rank knows. If this
-    // rank knows of none, returns those from which it waits for a message.
-    [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& op) const;
-
     // Withdraws this rank from the group, which must be on one node. Operations in which other
     // ranks need this rank end with the status `why`, and so do operations that this rank starts.
     void give_up(ucs_status_t why) noexcept;

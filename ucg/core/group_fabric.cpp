@@ -12,8 +12,8 @@ group_fabric::group_fabric(schedule::fabric& messages, node::engine* engine,
     : messages_(messages), engine_(engine), placement_(placement) {
     if (engine_ == nullptr || placement.nodes() == 1) return;
     work_.emplace(*engine_);
-    work_->on_end([](node::operation&, void* self) { static_cast<group_fabric*>(self)->on_end(); },
-                  this);
+    work_->on_end(
+        [](schedule::runnable&, void* self) { static_cast<group_fabric*>(self)->on_end(); }, this);
 }
 
 // Operations behind the first one wait for their turn, and for no rank.

@@ -28,6 +28,10 @@ public:
     }
     [[nodiscard]] std::vector<schedule::rank_t> missing_on_node(
         const schedule::operation& op) const override;
+    [[nodiscard]] std::vector<schedule::rank_t> stragglers(
+        const schedule::operation& op) const override {
+        return messages_.stragglers(op);
+    }
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
     [[nodiscard]] ucs_status_t begin_operation(schedule::operation& op,

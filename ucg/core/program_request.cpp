@@ -11,12 +11,10 @@ program_request::program_request(group& group, std::unique_ptr<schedule::program
     : request(group, timeout, callback),
       kind_(kind),
       starts_(starts),
-      program_(std::move(program)),
-      work_(group.fabric(), group.frames()) {
-    work_.init(*program_);
-    work_.on_end([](schedule::operation& ended,
-                    void* self) { static_cast<program_request*>(self)->end(ended.status()); },
-                 this);
+      program_(std::move(program)) {
+    auto work = std::make_unique<schedule::operation>(group.fabric(), group.frames());
+    work->init(*program_);
+    set_work(std::move(work));
 }
 
 ucs_status_t program_request::may_start() noexcept {
@@ -33,10 +31,6 @@ signature program_request::get_signature() const noexcept {
     made.operation = signature::program + static_cast<std::uint32_t>(kind_);
     made.form = program_->form();
     return made;
-}
-
-std::vector<schedule::rank_t> program_request::awaited() const {
-    return get_group().missing(work_);
 }
 
 }  // namespace ucg

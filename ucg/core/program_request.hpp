@@ -5,7 +5,6 @@
 
 #include "ucg/core/program_kind.hpp"
 #include "ucg/core/request.hpp"
-#include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/program.hpp"
 
 namespace ucg {
@@ -29,16 +28,11 @@ public:
 
 private:
     [[nodiscard]] ucs_status_t may_start() noexcept override;
-    void begin() noexcept override { work_.start(); }
-    void abort(ucs_status_t why) noexcept override { work_.fail(why); }
-    void begin_failed(ucs_status_t why) noexcept override { work_.start_failed(why); }
-    [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
     const program_kind kind_;
     const program_starts starts_;
     bool started_ = false;
     const std::unique_ptr<schedule::program> program_;
-    schedule::operation work_;
 };
 
 }  // namespace ucg

@@ -33,6 +33,21 @@ request::request(group& group, double timeout, const listener& callback) noexcep
     if (limit > 0 && limit < longest) timeout_ = static_cast<ucs::time::nanoseconds>(limit * 1e9);
 }
 
+void request::set_work(std::unique_ptr<schedule::runnable> work) noexcept {
+    work_ = std::move(work);
+    if (work_ == nullptr) return;
+    work_->on_end([](schedule::runnable& ended,
+                     void* self) { static_cast<request*>(self)->end(ended.status()); },
+                  this);
+}
+
+// Without work, this rank does not know where the others wait for it.
+void request::begin_failed(ucs_status_t why) noexcept {
+    if (work_ != nullptr) return work_->start_failed(why);
+    if (group_.size() > 1) group_.give_up(why);
+    end(why);
+}
+
 ucs_status_t request::start() noexcept {
     if (status_ == UCS_INPROGRESS) return UCS_ERR_BUSY;
     if (const ucs_status_t refused = may_start(); refused != UCS_OK) return refused;
@@ -79,8 +94,8 @@ void request::fail(ucs_status_t why) noexcept {
     if (status_ != UCS_INPROGRESS) return;
     if (comparing_)
         group_.stop_comparing(*this, why);
-    else
-        abort(why);
+    else if (work_ != nullptr)
+        work_->fail(why);
 }
 
 ucs_status_t request::set_buffers(const void*, void*) noexcept {
@@ -89,7 +104,8 @@ ucs_status_t request::set_buffers(const void*, void*) noexcept {
 }
 
 std::vector<rank_t> request::missing_now() const {
-    return comparing_ ? group_.missing_in_comparison() : awaited();
+    if (comparing_) return group_.missing_in_comparison();
+    return work_ != nullptr ? work_->missing() : std::vector<rank_t>();
 }
 
 std::vector<rank_t> request::missing() const {

@@ -3,10 +3,11 @@
 
 #include <ucg/api/ucg.h>
 
+#include <memory>
 #include <vector>
 
 #include "ucg/core/signature.hpp"
-#include "ucg/schedule/step.hpp"
+#include "ucg/schedule/runnable.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
@@ -71,14 +72,15 @@ public:
 protected:
     // `timeout` is in seconds; 0 means the option UCG_TIMEOUT.
     request(group& group, double timeout, const listener& callback) noexcept;
+    // Sets what the request runs. Without work, the request can only fail.
+    void set_work(std::unique_ptr<schedule::runnable> work) noexcept;
+    [[nodiscard]] schedule::runnable* work() const noexcept { return work_.get(); }
+    void begin_failed(ucs_status_t why) noexcept;
 
 private:
     // Called by start(). If it returns an error, start() returns that error and does nothing else.
     [[nodiscard]] virtual ucs_status_t may_start() noexcept { return UCS_OK; }
-    virtual void begin() noexcept = 0;  // must lead to a call of end()
-    virtual void abort(ucs_status_t why) noexcept = 0;
-    virtual void begin_failed(ucs_status_t why) noexcept = 0;  // called in place of begin()
-    [[nodiscard]] virtual std::vector<schedule::rank_t> awaited() const = 0;
+    virtual void begin() noexcept { work_->start(); }
     [[nodiscard]] std::vector<schedule::rank_t> missing_now() const;
 
     group& group_;
@@ -87,6 +89,7 @@ private:
     bool comparing_ = false;              // started, but its arguments are still being compared
     ucs::time::nanoseconds timeout_ = 0;  // 0: none
     ucs::time::nanoseconds deadline_ = 0;
+    std::unique_ptr<schedule::runnable> work_;
     std::vector<schedule::rank_t> missed_;  // missing() at the time of the timeout
 };
 

@@ -5,7 +5,6 @@
 
 #include "ucg/algo/table.hpp"
 #include "ucg/core/program_kind.hpp"
-#include "ucg/select/selector.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg {
@@ -16,9 +15,7 @@ using schedule::collective;
 std::string_view algorithm_of(collective type, std::uint64_t hash) {
     for (const schedule::algorithm& each : algo::algorithms(type))
         if (ucs::sys::hash_text(each.name) == hash) return each.name;
-    return hash == ucs::sys::hash_text(select::shared_memory)
-               ? select::shared_memory
-               : "an algorithm that this version of the library does not know";
+    return "an algorithm that this version of the library does not know";
 }
 
 std::string text_of_elements(const signature& call) {

@@ -66,7 +66,8 @@ public:
     void limit_time(ucs::time::nanoseconds limit) noexcept;
     // Returns the ranks that have not started the operation, as far as this rank knows; empty if it
     // knows of none.
-    [[nodiscard]] std::vector<schedule::rank_t> stragglers(const schedule::operation& op) const;
+    [[nodiscard]] std::vector<schedule::rank_t> stragglers(
+        const schedule::operation& op) const override;
     // Returns why an operation has failed, as far as this rank knows. UCS_OK: it has not failed, or
     // it failed long ago.
     [[nodiscard]] ucs_status_t failure_of(schedule::sequence_t number) noexcept {

@@ -94,7 +94,7 @@ bool ucp_fabric::may_update(rank_t asker) {
 // Includes the ranks that have not received what was sent to them. In ascending order, each once.
 std::vector<rank_t> ucp_fabric::awaited_ranks(const schedule::operation& op) const {
     std::vector<rank_t> all;
-    std::ranges::set_union(op.missing(), op.unsent(), std::back_inserter(all));
+    std::ranges::set_union(op.awaited(), op.unsent(), std::back_inserter(all));
     std::erase(all, rank_);
     return all;
 }

@@ -21,6 +21,7 @@ struct shape {
         nullptr;  // fabric::node_placement(); null: each rank has its own node
     // Number of groups that run the same collective concurrently and share the port of a node.
     rank_t sharing = 1;
+    bool engine = false;  // the group is one node, and its engine can do this call
 
     [[nodiscard]] double segment() const noexcept { return static_cast<double>(sizes.segment); }
 };
@@ -39,6 +40,9 @@ enum class condition : std::uint8_t {
     // The result has other bits than the rows without this flag and the two flags above, which all
     // give the same bits. Each collective that reduces has such a row.
     own_order = 16,
+    // The row is the node's engine. It reduces in an order of its own, so it does not serve
+    // deterministic calls.
+    engine = 32,
 };
 [[nodiscard]] constexpr condition operator|(condition a, condition b) noexcept {
     return static_cast<condition>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

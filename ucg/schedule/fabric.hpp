@@ -34,6 +34,10 @@ public:
     // Throws std::bad_alloc.
     [[nodiscard]] virtual std::vector<rank_t> missing_on_node(const operation&) const { return {}; }
 
+    // Returns the ranks that have not started the operation, as far as this rank knows. Throws
+    // std::bad_alloc.
+    [[nodiscard]] virtual std::vector<rank_t> stragglers(const operation&) const { return {}; }
+
     // Begins a step. The fabric ends it by operation::complete(), possibly before post() returns.
     // Reductions and copies are steps as well, so that a fabric can simulate their time or offload
     // them. A fabric that executes them itself calls perform(). Never blocks.

@@ -43,12 +43,13 @@ bool operation::uses_nodes() const noexcept {
     return algorithm_ != nullptr && has(algorithm_->needs, condition::nodes);
 }
 
-void operation::on_end(listener callback, void* argument) noexcept {
-    callback_ = callback;
-    callback_argument_ = argument;
+std::vector<rank_t> operation::missing() const {
+    if (status_ != UCS_INPROGRESS) return {};
+    std::vector<rank_t> late = fabric_.stragglers(*this);
+    return late.empty() ? awaited() : late;
 }
 
-std::vector<rank_t> operation::missing() const {
+std::vector<rank_t> operation::awaited() const {
     const std::vector<rank_t> far = peers_of(action::receive);
     const std::vector<rank_t> near = fabric_.missing_on_node(*this);
     std::vector<rank_t> all;
@@ -143,7 +144,7 @@ void operation::finish_if_done() noexcept {
     root_ = task();
     status_ = failure_;
     fabric_.end_operation(*this);
-    if (callback_ != nullptr) callback_(*this, callback_argument_);
+    end(failure_);
 }
 
 void operation::link(step& step) noexcept {
@@ -161,6 +162,7 @@ void operation::unlink(step& step) noexcept {
 bool can_run(const algorithm& algorithm, const call& args, const shape& params,
              bool deterministic) noexcept {
     if (algorithm.kind != args.kind) return false;
+    if (has(algorithm.needs, condition::engine)) return params.engine && !deterministic;
     const bool ordered = args.op != nullptr && !args.op->is_commutative();
     if (ordered && has(algorithm.needs, condition::commutative)) return false;
     if (has(algorithm.needs, condition::power_of_two) && !std::has_single_bit(params.ranks))

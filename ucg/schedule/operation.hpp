@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "ucg/schedule/arena.hpp"
-#include "ucg/schedule/call.hpp"
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/schedule/member.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/runnable.hpp"
 #include "ucg/schedule/task.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 
@@ -18,19 +18,11 @@ namespace ucg::schedule {
 
 struct algorithm;
 
-// The owner must not destroy the operation while it runs, unless its fabric is gone with all steps.
-// Owner context.
-class operation {
+// Runs an algorithm or a program over a fabric. Owner context.
+class operation final : public runnable {
 public:
-    // Called when the operation has ended. It may start the operation again or destroy it.
-    using listener = void (*)(operation& ended, void* argument);
-
     operation(fabric& fabric, frame_pool& frames, series numbered = series::program) noexcept
         : fabric_(fabric), frames_(frames), series_(numbered) {}
-    operation(const operation&) = delete;
-    operation& operator=(const operation&) = delete;
-    ~operation() = default;
-
     // Prepares a call with an algorithm that can_run() accepts. Allocates all memory except the
     // coroutine frames, which stay in the pool after the first start. The memory that `args` points
     // to must stay valid; the caller may replace buffers between two starts (arguments()).
@@ -38,33 +30,26 @@ public:
     [[nodiscard]] ucs_status_t init(const algorithm& algorithm, const call& args) noexcept;
     // Prepares a program instead of a collective. The program must outlive the operation.
     void init(program& program) noexcept;
-    [[nodiscard]] call& arguments() noexcept { return call_; }
 
     // Begins the operation, which must not be running. All ranks must start the operations of a
     // series in the same order.
-    void start() noexcept;
+    void start() noexcept override;
+    // Takes the sequence number, as start() does.
+    void start_failed(ucs_status_t status) noexcept override;
 
-    // Replaces start() if the arguments are invalid: takes the sequence number, and fails the
-    // operation on every rank.
-    void start_failed(ucs_status_t status) noexcept;
-
-    // Returns UCS_INPROGRESS while the operation runs, otherwise the result of the last start:
-    // UCS_OK, or the first error. After an error the content of the output is undefined.
-    [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
     [[nodiscard]] sequence_t number() const noexcept { return number_; }
     [[nodiscard]] series numbered() const noexcept { return series_; }
-    void on_end(listener callback, void* argument) noexcept;
 
+    [[nodiscard]] std::vector<rank_t> missing() const override;
     // Returns the ranks from which the operation waits for a message, ascending and without
-    // duplicates. For the report after a timeout.
-    [[nodiscard]] std::vector<rank_t> missing() const;
+    // duplicates.
+    [[nodiscard]] std::vector<rank_t> awaited() const;
     // Returns the ranks that have not received a message of this rank.
     [[nodiscard]] std::vector<rank_t> unsent() const { return peers_of(action::send); }
     [[nodiscard]] bool is_waiting_for(rank_t rank) const noexcept;
 
-    // Ends the operation with an error on every rank, as soon as the fabric no longer accesses its
-    // memory. Does nothing if the operation does not run.
-    void fail(ucs_status_t status) noexcept;
+    // The operation ends as soon as the fabric no longer accesses its memory.
+    void fail(ucs_status_t status) noexcept override;
     // The same after a notification from another rank; does not notify other ranks.
     void fail_as_notified(ucs_status_t status) noexcept;
 
@@ -94,22 +79,18 @@ private:
     const series series_;
     const algorithm* algorithm_ = nullptr;
     program* program_ = nullptr;  // used if algorithm_ is null
-    call call_;
     member me_{*this, 0, 0};
     std::vector<std::uint64_t> offsets_;  // offsets of a reduce_scatter's blocks
     std::unique_ptr<std::byte[]> memory_;
     arena scratch_;
 
     sequence_t number_ = 0;
-    ucs_status_t status_ = UCS_OK;
     ucs_status_t failure_ = UCS_OK;
     unsigned busy_ =
         0;  // functions of this class on the call stack; frames are destroyed only if it is 0
     step* in_flight_ = nullptr;
     completion_counter end_;
     task root_;
-    listener callback_ = nullptr;
-    void* callback_argument_ = nullptr;
 };
 
 }  // namespace ucg::schedule

@@ -19,7 +19,6 @@ struct named {
 };
 
 named look_up(const query& query, std::string_view name) {
-    if (name == shared_memory) return {query.engine && !query.deterministic, nullptr};
     const schedule::algorithm* const algorithm = algo::find(query.call.kind, name);
     return {
         algorithm != nullptr && can_run(*algorithm, query.call, query.shape, query.deterministic),
@@ -34,6 +33,8 @@ std::string text_of(const query& query) {
 
 // Text with the predicted times of the chosen algorithm and of the next best one.
 std::string prediction(const query& query, const schedule::algorithm& best) {
+    if (has(best.needs, schedule::condition::engine))
+        return "all ranks share the memory of one node";
     const double own = best.cost(query.shape, query.link);
     const schedule::algorithm* second = nullptr;
     double next = 0;
@@ -88,8 +89,6 @@ ucs::result<choice> selector::choose(const query& query) const {
             text_of(query), name);
         if (ucs::config::first_time(line)) ucs::log::warn(self, "{}; another one is used", line);
     }
-    if (query.engine && !query.deterministic)
-        return choice{nullptr, "all ranks share the memory of one node"};
     const schedule::algorithm& best =
         algo::choose(query.call, query.shape, query.link, query.deterministic);
     return choice{&best, prediction(query, best)};

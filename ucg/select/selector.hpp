@@ -11,15 +11,12 @@
 
 namespace ucg::select {
 
-// The name of the node's engine in the list of algorithms.
-inline constexpr const char* shared_memory = "shared_memory";
-
 struct choice {
-    const schedule::algorithm* algorithm = nullptr;  // null: the node's engine
-    std::string reason;                              // one line
+    const schedule::algorithm* algorithm = nullptr;
+    std::string reason;  // one line
 
-    [[nodiscard]] const char* name() const noexcept {
-        return algorithm == nullptr ? shared_memory : algorithm->name;
+    [[nodiscard]] bool is_engine() const noexcept {
+        return algorithm != nullptr && has(algorithm->needs, schedule::condition::engine);
     }
 };
 
@@ -29,9 +26,6 @@ struct query {
     const schedule::shape& shape;
     const schedule::link_cost& link;
     bool deterministic = false;
-    // True if the group is one node and its engine can do this. The engine reduces in an order of
-    // its own, so it does not serve deterministic calls.
-    bool engine = false;
     std::string_view wanted = {};  // algorithm that the program requires
 };
 
@@ -44,7 +38,7 @@ public:
         const std::array<std::string, schedule::collective_count>& texts);
 
     // Chooses, in this order: the algorithm that the program requires; the one of the user's rules,
-    // if it fits; the engine; the cheapest by prediction. Returns UCS_ERR_NO_ELEM if the required
+    // if it fits; the cheapest by prediction. Returns UCS_ERR_NO_ELEM if the required
     // algorithm does not exist or does not fit.
     [[nodiscard]] ucs::result<choice> choose(const query& query) const;
 

@@ -65,8 +65,9 @@ void choose_ucg_options(random& dice, plan& made) {
             ucg::schedule::collective::bcast, ucg::schedule::collective::allreduce,
             ucg::schedule::collective::allgather, ucg::schedule::collective::reduce};
         const std::size_t which = dice.below(std::size(variables));
+        // The last row is the engine of a node.
         const auto rows = ucg::algo::algorithms(collectives[which]);
-        made.ucg.emplace_back(variables[which], rows[dice.below(rows.size())].name);
+        made.ucg.emplace_back(variables[which], rows[dice.below(rows.size() - 1)].name);
     }
 }
 
@@ -203,7 +204,7 @@ void add_collective(random& dice, plan& in, std::size_t group) {
     }
     if (dice.chance(0.4)) {
         const auto rows = ucg::algo::algorithms(static_cast<ucg::schedule::collective>(made.coll));
-        made.algorithm = rows[dice.below(rows.size())].name;
+        made.algorithm = rows[dice.below(rows.size() - 1)].name;
     }
     made.other_buffers = dice.chance(0.5);
     operation_plan all;

@@ -30,10 +30,12 @@ inline constexpr schedule::algorithm rows[] = {
     row<ring>(collective::allgather, "ring"),
     row_on_nodes<hierarchical>(collective::allgather, "hierarchical"),
     row_on_nodes<hierarchical_ring>(collective::allgather, "hierarchical_ring"),
+    engine_row(collective::allgather),
 };
 inline constexpr schedule::algorithm rows_v[] = {
     row<bruck>(collective::allgatherv, "bruck"),
     row<ring>(collective::allgatherv, "ring"),
+    engine_row(collective::allgatherv),
 };
 
 }  // namespace ucg::algo::allgather

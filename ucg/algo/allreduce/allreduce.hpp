@@ -44,6 +44,7 @@ inline constexpr schedule::algorithm rows[] = {
     row_on_nodes<hierarchical>(collective::allreduce, "hierarchical"),
     row_on_nodes<hierarchical_ring>(collective::allreduce, "hierarchical_ring",
                                     condition::commutative | condition::order_by_place),
+    engine_row(collective::allreduce),
 };
 
 }  // namespace ucg::algo::allreduce

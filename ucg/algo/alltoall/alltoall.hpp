@@ -17,9 +17,11 @@ UCG_ALGORITHM(pairwise);
 inline constexpr schedule::algorithm rows[] = {
     row<bruck>(collective::alltoall, "bruck"),
     row<pairwise>(collective::alltoall, "pairwise"),
+    engine_row(collective::alltoall),
 };
 inline constexpr schedule::algorithm rows_v[] = {
     row<pairwise>(collective::alltoallv, "pairwise"),
+    engine_row(collective::alltoallv),
 };
 
 }  // namespace ucg::algo::alltoall

@@ -15,6 +15,7 @@ UCG_ALGORITHM_ON_NODES(hierarchical);
 inline constexpr schedule::algorithm rows[] = {
     row<dissemination>(collective::barrier, "dissemination"),
     row_on_nodes<hierarchical>(collective::barrier, "hierarchical"),
+    engine_row(collective::barrier),
 };
 
 }  // namespace ucg::algo::barrier

@@ -36,6 +36,7 @@ inline constexpr schedule::algorithm rows[] = {
     row_on_nodes<hierarchical>(collective::bcast, "hierarchical"),
     row_on_nodes<hierarchical_tree>(collective::bcast, "hierarchical_tree"),
     row_on_nodes<hierarchical_chain>(collective::bcast, "hierarchical_chain"),
+    engine_row(collective::bcast),
 };
 
 }  // namespace ucg::algo::bcast

@@ -14,6 +14,14 @@ constexpr double shortest = 16;
 
 }  // namespace
 
+task shared_memory::run(member& me, const call& args) {
+    co_await me.node_collective(args);
+}
+
+double shared_memory::cost(const shape&, const link_cost&) {
+    return -1;  // less than any prediction
+}
+
 leader_division divide(double bytes, const schedule::tuning& sizes, const placement& placement,
                        double least_share) noexcept {
     const double most = sizes.leaders == 0

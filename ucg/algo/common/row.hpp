@@ -49,6 +49,12 @@ constexpr schedule::algorithm row_on_nodes(collective kind, const char* name,
             &Algorithm::scratch_on_nodes};
 }
 
+// The node's engine, which serves a group on one node and is always preferred there.
+UCG_ALGORITHM_WITHOUT_SCRATCH(shared_memory);
+constexpr schedule::algorithm engine_row(collective kind) noexcept {
+    return row<shared_memory>(kind, "shared_memory", condition::engine);
+}
+
 // Declares an algorithm that needs nodes, for row_on_nodes().
 #define UCG_ALGORITHM_ON_NODES(name)                                               \
     struct name {                                                                  \

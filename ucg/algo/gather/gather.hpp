@@ -15,9 +15,11 @@ UCG_ALGORITHM_WITHOUT_SCRATCH(linear);
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::gather, "binomial"),
     row<linear>(collective::gather, "linear"),
+    engine_row(collective::gather),
 };
 inline constexpr schedule::algorithm rows_v[] = {
     row<linear>(collective::gatherv, "linear"),
+    engine_row(collective::gatherv),
 };
 
 }  // namespace ucg::algo::gather

@@ -29,6 +29,7 @@ inline constexpr schedule::algorithm rows[] = {
     row<ordered_binomial>(collective::reduce, "ordered_binomial", condition::own_order),
     row<rabenseifner>(collective::reduce, "rabenseifner"),
     row_on_nodes<hierarchical>(collective::reduce, "hierarchical"),
+    engine_row(collective::reduce),
 };
 
 }  // namespace ucg::algo::reduce

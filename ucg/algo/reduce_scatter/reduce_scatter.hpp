@@ -25,11 +25,13 @@ inline constexpr schedule::algorithm rows[] = {
     row<recursive_halving>(collective::reduce_scatter, "recursive_halving"),
     row<ring>(collective::reduce_scatter, "ring", by_place),
     row<pairwise>(collective::reduce_scatter, "pairwise", by_place),
+    engine_row(collective::reduce_scatter),
 };
 inline constexpr schedule::algorithm rows_block[] = {
     row<recursive_halving>(collective::reduce_scatter_block, "recursive_halving"),
     row<ring>(collective::reduce_scatter_block, "ring", by_place),
     row<pairwise>(collective::reduce_scatter_block, "pairwise", by_place),
+    engine_row(collective::reduce_scatter_block),
 };
 
 }  // namespace ucg::algo::reduce_scatter

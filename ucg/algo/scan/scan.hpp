@@ -15,9 +15,11 @@ UCG_ALGORITHM(exclusive_doubling);
 
 inline constexpr schedule::algorithm rows[] = {
     row<doubling>(collective::scan, "recursive_doubling"),
+    engine_row(collective::scan),
 };
 inline constexpr schedule::algorithm rows_exclusive[] = {
     row<exclusive_doubling>(collective::exscan, "recursive_doubling"),
+    engine_row(collective::exscan),
 };
 
 }  // namespace ucg::algo::scan

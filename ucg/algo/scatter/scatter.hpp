@@ -16,9 +16,11 @@ UCG_ALGORITHM_WITHOUT_SCRATCH(linear);
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::scatter, "binomial"),
     row<linear>(collective::scatter, "linear"),
+    engine_row(collective::scatter),
 };
 inline constexpr schedule::algorithm rows_v[] = {
     row<linear>(collective::scatterv, "linear"),
+    engine_row(collective::scatterv),
 };
 
 }  // namespace ucg::algo::scatter

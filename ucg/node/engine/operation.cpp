@@ -62,9 +62,17 @@ void operation::start() noexcept {
     engine_.start(*this);
 }
 
-void operation::end(ucs_status_t status) noexcept {
-    status_ = status;
-    if (listener_ != nullptr) listener_(*this, listener_argument_);
+void operation::start_failed(ucs_status_t status) noexcept {
+    engine_.fail(status);
+    end(status);
+}
+
+void operation::fail(ucs_status_t status) noexcept {
+    if (status_ == UCS_INPROGRESS) engine_.fail(status);
+}
+
+std::vector<rank_t> operation::missing() const {
+    return engine_.missing();
 }
 
 }  // namespace ucg::node

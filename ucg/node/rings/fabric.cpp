@@ -156,7 +156,7 @@ std::uint64_t& fabric::started_count(rank_t rank, schedule::series series) const
     return memory_.control_of(rank).begun[static_cast<std::size_t>(series)];
 }
 
-std::vector<rank_t> fabric::not_started(const schedule::operation& op) const {
+std::vector<rank_t> fabric::stragglers(const schedule::operation& op) const {
     std::vector<rank_t> ranks;
     for (rank_t rank = 0; rank < size(); ++rank)
         if (load_acquire(started_count(rank, op.numbered())) <= op.number()) ranks.push_back(rank);

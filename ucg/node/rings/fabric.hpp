@@ -57,7 +57,7 @@ public:
     ucs_status_t wait(schedule::operation& op) noexcept;
 
     // Returns the ranks that have not started this operation, which runs on this rank.
-    [[nodiscard]] std::vector<rank_t> not_started(const schedule::operation& op) const;
+    [[nodiscard]] std::vector<rank_t> stragglers(const schedule::operation& op) const override;
 
     // Returns the memory that early messages of a rank take up.
     [[nodiscard]] std::size_t stored_bytes(rank_t rank) const noexcept {

@@ -76,6 +76,7 @@ rank_t per_node(const schedule::algorithm& algorithm) {
     return has(algorithm.needs, schedule::condition::nodes) ? 3 : 1;
 }
 bool serves(const schedule::algorithm& algorithm, rank_t ranks) {
+    if (has(algorithm.needs, schedule::condition::engine)) return false;
     return per_node(algorithm) == 1 || ranks > per_node(algorithm);
 }
 

@@ -15,12 +15,10 @@ namespace {
 // An operation that does nothing; the test can make its comparison fail for want of memory.
 class thrifty final : public ucg::request {
 public:
-    explicit thrifty(ucg::group& group)
-        : request(group, 0, {}), work_(group.fabric(), group.frames()) {
-        work_.init(nothing_);
-        work_.on_end(
-            [](auto& ended, void* self) { static_cast<thrifty*>(self)->end(ended.status()); },
-            this);
+    explicit thrifty(ucg::group& group) : request(group, 0, {}) {
+        auto work = std::make_unique<ucg::schedule::operation>(group.fabric(), group.frames());
+        work->init(nothing_);
+        set_work(std::move(work));
     }
     const char* name() const noexcept override { return "nothing"; }
     const char* algorithm() const noexcept override { return name(); }
@@ -38,13 +36,8 @@ private:
         ucg::schedule::task run(ucg::schedule::member& me) noexcept override { return none(me); }
         static ucg::schedule::task none(ucg::schedule::member&) { co_return; }
     };
-    void begin() noexcept override { work_.start(); }
-    void abort(ucs_status_t why) noexcept override { work_.fail(why); }
-    void begin_failed(ucs_status_t why) noexcept override { work_.start_failed(why); }
-    std::vector<ucg::schedule::rank_t> awaited() const override { return {}; }
 
     nothing nothing_;
-    ucg::schedule::operation work_;
 };
 
 // Events that callbacks recorded.

@@ -352,7 +352,7 @@ struct restarts {
     bool failed = false;
 };
 
-void start_again(node::operation& ended, void* argument) {
+void start_again(schedule::runnable& ended, void* argument) {
     auto& count = *static_cast<restarts*>(argument);
     count.failed |= ended.status() != UCS_OK;
     if (--count.left > 0) ended.start();

@@ -119,7 +119,7 @@ TEST_CASE("the listener of a failed operation may destroy it", "[threads]") {
             sum_of sum(5000);
             auto operation = std::make_unique<node::operation>(engine);
             if (operation->init(sum.args) != UCS_OK) return "init";
-            const auto destroy = [](node::operation&, void* argument) {
+            const auto destroy = [](schedule::runnable&, void* argument) {
                 static_cast<std::unique_ptr<node::operation>*>(argument)->reset();
             };
             operation->on_end(destroy, &operation);

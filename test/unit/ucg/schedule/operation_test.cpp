@@ -224,7 +224,7 @@ TEST_CASE(
     operation tested(net, frames);
     REQUIRE(tested.init(row, {}) == UCS_OK);
     tested.on_end(
-        [](operation& ended, void* argument) {
+        [](schedule::runnable& ended, void* argument) {
             if (static_cast<leaves_late*>(argument)->ended.size() == 1) ended.start();
         },
         &net);
@@ -366,7 +366,7 @@ TEST_CASE("the listener of an operation may start it again") {
     static int ends;
     ends = 0;
     group ranks(2, nested);
-    const auto again = [](operation& ended, void*) {
+    const auto again = [](schedule::runnable& ended, void*) {
         if (++ends < 6) ended.start();
     };
     ranks.of_rank(0).on_end(again, nullptr);
