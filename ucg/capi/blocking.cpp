@@ -65,8 +65,8 @@ ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint6
     return args;
 }
 
-bool has_direct_barrier(ucg_group_h group) noexcept {
-    return group != nullptr && from(group).has_fast_barrier();
+std::optional<ucs_status_t> run_direct_barrier(ucg_group_h group) noexcept {
+    return group != nullptr ? from(group).run_fast_barrier() : std::nullopt;
 }
 
 bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
@@ -77,7 +77,7 @@ bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
 }  // namespace
 
 ucs_status_t ucg_barrier(ucg_group_h group) {
-    if (has_direct_barrier(group)) return from(group).run_fast_barrier();
+    if (const auto status = run_direct_barrier(group)) return *status;
     return run("ucg_barrier", group,
                describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
 }
@@ -152,8 +152,8 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
 // Avoids a copy of the arguments if possible, because it is noticeable for short operations.
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
     if (arguments::is_complete(args) && args->callback == nullptr) {
-        if (is_plain_barrier(*args) && has_direct_barrier(group))
-            return from(group).run_fast_barrier();
+        if (is_plain_barrier(*args))
+            if (const auto status = run_direct_barrier(group)) return *status;
         return run("ucg_collective", group, *args);
     }
     auto all = arguments::copy(args);

@@ -64,7 +64,7 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
     static_assert(UCG_SPLIT_NONE == group_wireup::no_color);
     group& self = from(parent);
     return with_lock(self.get_context(), [&] {
-        if (self.splits() != 0)
+        if (self.used_by().splits != 0)
             return refuse(call, "another split of this group is not ready", UCS_ERR_BUSY);
         *group_p = handle(*new group(self.get_context(), std::make_unique<group_exchange>(self),
                                      {color, key, deadline_after(default_timeout), 0}));
@@ -78,8 +78,8 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
     if (sibling_p == nullptr) return refuse(call, "sibling_p is NULL");
     group& first = from(handle);
     return with_lock(first.get_context(), [&] {
-        if (first.siblings_left() == 0) return UCS_ERR_NO_RESOURCE;
-        auto made = first.make_sibling();
+        if (first.copies().left() == 0) return UCS_ERR_NO_RESOURCE;
+        auto made = first.copies().make();
         if (!made) return made.status();
         *sibling_p = ucg::capi::handle(*made->release());
         return UCS_OK;
@@ -109,8 +109,9 @@ void ucg_group_destroy(ucg_group_h handle) {
     if (handle == nullptr) return;
     group& self = from(handle);
     const std::lock_guard guard(self.get_context().lock());
-    if (self.requests() != 0 || self.splits() != 0) {
-        refuse("ucg_group_destroy", self.requests() != 0
+    const group::dependents& left = self.used_by();
+    if (left.requests != 0 || left.splits != 0) {
+        refuse("ucg_group_destroy", left.requests != 0
                                         ? "there are requests of it; it is not destroyed"
                                         : "a group is being made of it; it is not destroyed");
         return;
@@ -130,12 +131,13 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     constexpr const char* call = "ucg_group_query";
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     if (attr == nullptr) return refuse(call, "attr is NULL");
-    const group& self = from(handle);
+    group& self = from(handle);
+    const auto book = self.addresses().book();
     const schedule::placement& placement = self.placement();
     const schedule::rank_t node = placement.node_of(self.rank());
     return return_attr(
         attr,
         {sizeof(ucg_group_attr_t), self.rank(), self.size(), placement.nodes(), node,
          placement.index_of(self.rank()), static_cast<uint32_t>(placement.ranks_on(node).size()),
-         static_cast<uint32_t>(self.cached_address_count()), self.siblings_left()});
+         static_cast<uint32_t>(book != nullptr ? book->cached_count() : 0), self.copies().left()});
 }

@@ -118,7 +118,7 @@ ucs_status_t make_request(const init_call<Handle, Args>& init, Args all, Prepare
         auto request = std::make_unique<program_request>(
             self, std::move(made), init.kind, init.starts, all.timeout,
             request::listener{all.callback, all.callback_arg});
-        ++self.requests();
+        ++self.used_by().requests;
         *init.request_p = handle(*request.release());
         return status;
     });

@@ -38,7 +38,7 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
         if (!values) return values.status();
         auto made = collective_request::make(from(group), *values);
         const ucs_status_t status = made->refused();
-        ++from(group).requests();
+        ++from(group).used_by().requests;
         *request_p = handle(*made.release());
         return status;
     });
@@ -109,7 +109,7 @@ ucs_status_t ucg_request_free(ucg_request_h request) {
     context& owner = from(request).get_group().get_context();
     const std::lock_guard guard(owner.lock());
     if (from(request).status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
-    --from(request).get_group().requests();
+    --from(request).get_group().used_by().requests;
     delete &from(request);
     return UCS_OK;
 }

@@ -13,10 +13,13 @@ namespace ucg {
 class group;
 
 // Before an operation runs, all ranks compare their calls (comparison.hpp). Then operations run one
-// after the other, so that all ranks compare the same ones. Owned by a group. Owner context.
+// after the other, so that all ranks compare the same ones. Enabled by UCG_CHECK. Owned by a group.
+// Owner context.
 class agreement {
 public:
-    explicit agreement(group& group) noexcept : group_(group) {}
+    agreement(group& group, bool enabled) noexcept : group_(group), is_enabled_(enabled) {}
+
+    [[nodiscard]] bool is_enabled() const noexcept { return is_enabled_; }
 
     // Runs the operation when those before it have ended and all ranks agree, or ends it with an
     // error on every rank.
@@ -44,6 +47,7 @@ private:
     };
 
     group& group_;
+    const bool is_enabled_;
     ucs::datastruct::list<request, &request::compared_hook> queue_;
     bool begun_ = false;     // the first one is being compared, or runs
     bool starting_ = false;  // start_next() is on the stack

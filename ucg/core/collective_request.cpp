@@ -28,7 +28,7 @@ std::unique_ptr<collective_request> collective_request::make(group& group,
 
 ucs_status_t collective_request::prepare() {
     group& group = get_group();
-    checked_.call.sizes = group.get_context().sizes();
+    checked_.call.sizes = group.get_context().options().sizes();
     schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
     std::unique_ptr<node::operation> on_engine;
     if (group.engine() != nullptr && group.placement().nodes() == 1) {

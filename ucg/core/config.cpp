@@ -179,6 +179,14 @@ std::uint64_t config::common() const noexcept {
     return hash;
 }
 
+schedule::tuning config::sizes() const noexcept {
+    schedule::tuning made;
+    made.segment = segment.bytes;
+    made.leaders = leaders;
+    made.rails = rails;
+    return made;
+}
+
 bool config::is_lazy(std::uint32_t ranks) const noexcept {
     // One round with all addresses is faster than several lookups one after the other.
     constexpr std::uint32_t many = 128;

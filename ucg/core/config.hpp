@@ -47,6 +47,9 @@ struct config {
     // their hashes when the group is made.
     [[nodiscard]] std::uint64_t common() const noexcept;
 
+    // Returns the sizes for algorithms.
+    [[nodiscard]] schedule::tuning sizes() const noexcept;
+
     // Returns whether a group of this many ranks looks up the address of a rank when something is
     // first sent to it, if the out-of-band exchange has lookups. Otherwise the ranks exchange all
     // addresses when the group is made.

@@ -101,14 +101,6 @@ context::~context() {
     ucp_cleanup(ucp_);
 }
 
-schedule::tuning context::sizes() const noexcept {
-    schedule::tuning made;
-    made.segment = options_.segment.bytes;
-    made.leaders = options_.leaders;
-    made.rails = options_.rails;
-    return made;
-}
-
 ucs::result<ucp_worker_h> context::worker() noexcept {
     if (worker_ == nullptr) {
         if (const ucs_status_t status = make_worker(); status != UCS_OK) return status;

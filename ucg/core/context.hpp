@@ -36,9 +36,6 @@ public:
     [[nodiscard]] ucs::sys::optional_lock& lock() noexcept { return lock_; }
     [[nodiscard]] group_ids& ids() noexcept { return ids_; }
 
-    // Returns the sizes for algorithms that the user set.
-    [[nodiscard]] schedule::tuning sizes() const noexcept;
-
     // Returns the number of this process's node; equal for all processes of a node.
     [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
     // Returns the number of the NUMA node to which this process is bound, or

@@ -34,7 +34,7 @@ void oob_exchange::release() noexcept {
 
 group_exchange::group_exchange(group& parent)
     : parent_(parent), round_(parent.fabric(), parent.frames(), schedule::series::group_splits) {
-    ++parent_.splits();
+    ++parent_.used_by().splits;
 }
 
 // If this rank gives up the round, the parent's fabric drops the messages of the round that other
@@ -45,7 +45,7 @@ group_exchange::~group_exchange() {
         static_cast<void>(parent_.get_context().progress());
         ucs::time::simulation_yield();
     }
-    --parent_.splits();
+    --parent_.used_by().splits;
 }
 
 schedule::rank_t group_exchange::rank() const noexcept {

@@ -43,17 +43,21 @@ group::group(const group& first, const node::shared_memory& memory)
     }
 }
 
-ucs::result<std::unique_ptr<group>> group::make_sibling() noexcept {
-    const std::uint32_t number = copies_used_.fetch_add(1, std::memory_order_relaxed);
-    const node::shared_memory memory = made_.memory.copy(number);
+std::uint32_t siblings::left() const noexcept {
+    return first_.made_.copies - used_.load(std::memory_order_relaxed);
+}
+
+ucs::result<std::unique_ptr<group>> siblings::make() noexcept {
+    const std::uint32_t number = used_.fetch_add(1, std::memory_order_relaxed);
+    const node::shared_memory memory = first_.made_.memory.copy(number);
     ucs_status_t status = UCS_ERR_NO_MEMORY;
     try {
-        std::unique_ptr<group> made(new group(*this, memory));
+        std::unique_ptr<group> made(new group(first_, memory));
         status = made->state();
         if (status == UCS_OK) return made;
     } catch (const std::bad_alloc&) {
     }
-    memory.decline(made_.placement.index_of(made_.rank), status);
+    memory.decline(first_.made_.placement.index_of(first_.rank()), status);
     return status;
 }
 
@@ -259,16 +263,12 @@ ucs_status_t group::wait(const request& request) noexcept {
     return request.status();
 }
 
-ucs_status_t group::run_fast_barrier() noexcept {
+std::optional<ucs_status_t> group::run_fast_barrier() noexcept {
+    if (!fast_barrier_) return std::nullopt;
     engine_->run(*fast_barrier_);
     if (fast_barrier_->status() == UCS_INPROGRESS)
         wait_until([&] { return fast_barrier_->status() != UCS_INPROGRESS; }, true);
     return fast_barrier_->status();
-}
-
-void group::give_up(ucs_status_t why) noexcept {
-    if (engine_) engine_->fail(why);
-    near_->give_up(why);
 }
 
 void group::watch(request& request) noexcept {

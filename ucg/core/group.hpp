@@ -21,6 +21,25 @@
 namespace ucg {
 
 class collective_request;
+class group;
+
+// Makes groups of the same ranks, in copies of the node's memory that the first group reserved.
+// Owned by the first group.
+class siblings {
+public:
+    explicit siblings(group& first) noexcept : first_(first) {}
+
+    // Returns how many can still be made. Any thread.
+    [[nodiscard]] std::uint32_t left() const noexcept;
+    // Makes the next one (ucg_group_make_sibling). Precondition: left() is not 0. If this fails,
+    // the sibling counts as made, and the other ranks are notified that this rank takes part in
+    // none of its operations.
+    [[nodiscard]] ucs::result<std::unique_ptr<group>> make() noexcept;
+
+private:
+    group& first_;
+    std::atomic<std::uint32_t> used_ = 1;  // copies of the memory, including the first group's
+};
 
 // Owned by the program; the context must outlive it. Some functions may be called only when the
 // group is complete, see below. Owner context.
@@ -54,10 +73,6 @@ public:
     [[nodiscard]] net::member_addresses addresses() const {
         return far_ != nullptr ? far_->addresses() : net::member_addresses();
     }
-    // Returns how many worker addresses of ranks this process has cached.
-    [[nodiscard]] std::size_t cached_address_count() const noexcept {
-        return far_ != nullptr ? far_->addresses().book()->cached_count() : 0;
-    }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
     // Returns the node's engine, or nullptr if this rank's node has no shared memory.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }
@@ -69,18 +84,13 @@ public:
     // The requests of blocking calls. A call that waits does not exclude calls of other threads,
     // which use other requests.
     [[nodiscard]] request_cache<collective_request, 16>& kept() noexcept { return kept_; }
-    // Number of splits of this group that are not complete; group_exchange counts them.
-    [[nodiscard]] unsigned& splits() noexcept { return splits_; }
-    // Returns how many siblings (ucg_group_make_sibling) can still be made. Any thread.
-    [[nodiscard]] std::uint32_t siblings_left() const noexcept {
-        return made_.copies - copies_used_.load(std::memory_order_relaxed);
-    }
-    // Makes the next sibling. Precondition: siblings_left() is not 0. If this fails, the sibling
-    // counts as made, and the other ranks are notified that this rank takes part in none of its
-    // operations.
-    [[nodiscard]] ucs::result<std::unique_ptr<group>> make_sibling() noexcept;
-    // Number of requests that the program has not freed.
-    [[nodiscard]] unsigned& requests() noexcept { return requests_; }
+    // Objects that need the group.
+    struct dependents {
+        unsigned requests = 0;  // that the program has not freed
+        unsigned splits = 0;    // that are not complete; group_exchange counts them
+    };
+    [[nodiscard]] dependents& used_by() noexcept { return used_by_; }
+    [[nodiscard]] siblings& copies() noexcept { return siblings_; }
 
     // Makes progress on this group, but not on the worker. Returns the number of events.
     unsigned progress() noexcept;
@@ -90,35 +100,20 @@ public:
     // or sleeps while nothing happens.
     ucs_status_t wait(const request& request) noexcept;
 
-    // Runs a barrier on the node's engine without a request. Requires has_fast_barrier(). That is
-    // true if the engine is the cheapest choice for a barrier, and no option or thread mode demands
-    // a time limit, a comparison of arguments or a lock. Otherwise the caller uses a request.
-    [[nodiscard]] bool has_fast_barrier() const noexcept { return fast_barrier_.has_value(); }
-    ucs_status_t run_fast_barrier() noexcept;
-
-    // Withdraws this rank from the group, which must be on one node. Operations in which other
-    // ranks need this rank end with the status `why`, and so do operations that this rank starts.
-    void give_up(ucs_status_t why) noexcept;
+    // Runs a barrier on the node's engine without a request, and returns its status. Returns
+    // nothing if the caller must use a request: the engine is not the cheapest choice, or an option
+    // or thread mode demands a time limit, a comparison of arguments or a lock.
+    std::optional<ucs_status_t> run_fast_barrier() noexcept;
 
     // Adds a request with a time limit; expire() ends it when the time is up.
     void watch(request& request) noexcept;
 
-    // The comparison of arguments between ranks (UCG_CHECK, agreement.hpp), for debugging. checks()
-    // returns whether it is enabled.
-    [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
-    void compare(request& request) noexcept { agreement_.compare(request); }
-    void leave_comparison(request& ended) noexcept { agreement_.leave(ended); }
-    void compare_next() noexcept { agreement_.start_next(); }
-    void stop_comparing(request& request, ucs_status_t why) noexcept {
-        agreement_.stop(request, why);
-    }
-    [[nodiscard]] std::vector<schedule::rank_t> missing_in_comparison() const {
-        return agreement_.missing();
-    }
+    // The comparison of arguments between ranks, for debugging.
+    [[nodiscard]] agreement& compared() noexcept { return agreement_; }
 
 private:
-    // Makes a sibling of `first` in `memory`, one of the copies that the first group reserved. May
-    // throw std::bad_alloc.
+    friend class siblings;
+    // Makes a sibling of `first` in `memory`. May throw std::bad_alloc.
     group(const group& first, const node::shared_memory& memory);
     void advance() noexcept;
     void join() noexcept;
@@ -140,7 +135,7 @@ private:
     bool none_;
     membership made_;
     bool has_id_ = false;
-    std::atomic<std::uint32_t> copies_used_ = 1;  // copies of made_.memory, including this group's
+    siblings siblings_{*this};
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;
@@ -154,9 +149,8 @@ private:
     std::optional<schedule::operation> measuring_;  // measures links_ while the group is made
     ucs::datastruct::auto_list<request, &request::timed_hook> timed_;
     unsigned looks_ = 0;  // calls of progress(), only some of which check time limits
-    unsigned splits_ = 0;
-    unsigned requests_ = 0;
-    agreement agreement_{*this};
+    dependents used_by_;
+    agreement agreement_{*this, context_.options().check};
     request_cache<collective_request, 16> kept_;
     std::optional<node::operation> fast_barrier_;
 };

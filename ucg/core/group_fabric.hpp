@@ -37,6 +37,10 @@ public:
     [[nodiscard]] ucs_status_t begin_operation(schedule::operation& op,
                                                schedule::sequence_t& number) noexcept override;
     void end_operation(schedule::operation& op) noexcept override;
+    void withdraw(ucs_status_t why) noexcept override {
+        if (engine_ != nullptr) engine_->fail(why);
+        messages_.withdraw(why);
+    }
     void report_failure(schedule::operation& op, ucs_status_t why) noexcept override {
         messages_.report_failure(op, why);
     }

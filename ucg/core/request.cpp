@@ -44,7 +44,7 @@ void request::set_work(std::unique_ptr<schedule::runnable> work) noexcept {
 // Without work, this rank does not know where the others wait for it.
 void request::begin_failed(ucs_status_t why) noexcept {
     if (work_ != nullptr) return work_->start_failed(why);
-    if (group_.size() > 1) group_.give_up(why);
+    if (group_.size() > 1) group_.fabric().withdraw(why);
     end(why);
 }
 
@@ -57,9 +57,9 @@ ucs_status_t request::start() noexcept {
         deadline_ = ucs::time::now() + timeout_;
         group_.watch(*this);
     }
-    comparing_ = group_.checks();
+    comparing_ = group_.compared().is_enabled();
     if (comparing_)
-        group_.compare(*this);
+        group_.compared().compare(*this);
     else
         begin();
     return UCS_OK;
@@ -82,18 +82,18 @@ void request::end(ucs_status_t status) noexcept {
     // The callback may free the request as soon as it has ended. Other requests may end after it
     // has.
     const listener callback = callback_;
-    group& group = group_;
-    if (group.checks()) group.leave_comparison(*this);
+    agreement& compared = group_.compared();
+    if (compared.is_enabled()) compared.leave(*this);
     status_ = status;
     if (callback.call != nullptr)
         callback.call(reinterpret_cast<ucg_request_h>(this), status, callback.arg);
-    if (group.checks()) group.compare_next();
+    if (compared.is_enabled()) compared.start_next();
 }
 
 void request::fail(ucs_status_t why) noexcept {
     if (status_ != UCS_INPROGRESS) return;
     if (comparing_)
-        group_.stop_comparing(*this, why);
+        group_.compared().stop(*this, why);
     else if (work_ != nullptr)
         work_->fail(why);
 }
@@ -104,7 +104,7 @@ ucs_status_t request::set_buffers(const void*, void*) noexcept {
 }
 
 std::vector<rank_t> request::missing_now() const {
-    if (comparing_) return group_.missing_in_comparison();
+    if (comparing_) return group_.compared().missing();
     return work_ != nullptr ? work_->missing() : std::vector<rank_t>();
 }
 

@@ -59,6 +59,10 @@ public:
     // that arrive for it later, after a failure, are dropped.
     virtual void end_operation(operation& operation) noexcept = 0;
 
+    // Withdraws this rank, if all ranks are on one node. Operations in which other ranks need this
+    // rank end with the status, and so do operations that this rank starts.
+    virtual void withdraw(ucs_status_t) noexcept {}
+
     // Called when the operation failed on this rank. The fabric notifies the other ranks. Each rank
     // that has not ended the operation calls operation::fail_as_notified() within a bounded time.
     virtual void report_failure(operation& operation, ucs_status_t status) noexcept = 0;

@@ -86,7 +86,7 @@ private:
     void work(schedule::step& step) noexcept;
     void call_node_collective(schedule::step& step) noexcept;
     [[nodiscard]] bool waits_for_dead(const node_collective& collective) const noexcept;
-    void withdraw(schedule::step& step, ucs_status_t why) noexcept;
+    void withdraw_step(schedule::step& step, ucs_status_t why) noexcept;
     void send(schedule::step& step) noexcept;
     void receive(schedule::step& step) noexcept;
     void append_posted(schedule::step& step) noexcept;

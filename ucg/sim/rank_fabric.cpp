@@ -85,7 +85,7 @@ void rank_fabric::call_node_collective(schedule::step& step) noexcept {
     found->enter(local_rank, step);
     step.state = &*found;
     if (waits_for_dead(*found))
-        withdraw(step, UCS_ERR_ENDPOINT_TIMEOUT);
+        withdraw_step(step, UCS_ERR_ENDPOINT_TIMEOUT);
     else if (found->is_complete())
         net_.add(event_kind::begin_collective, std::max(clock_, net_.now_), rank_, nullptr, &step);
 }
@@ -102,7 +102,7 @@ bool rank_fabric::waits_for_dead(const node_collective& collective) const noexce
 }
 
 // Leaves a collective that has not begun.
-void rank_fabric::withdraw(schedule::step& step, ucs_status_t why) noexcept {
+void rank_fabric::withdraw_step(schedule::step& step, ucs_status_t why) noexcept {
     net_.leave(*static_cast<node_collective*>(step.state), rank_);
     step.owner->complete(step, why);
 }
@@ -193,7 +193,7 @@ void rank_fabric::cancel(schedule::step& step) noexcept {
     const bool waits = step.kind == schedule::action::node_collective &&
                        !static_cast<const node_collective*>(step.state)->is_complete();
     if (waits)
-        withdraw(step, UCS_ERR_CANCELED);
+        withdraw_step(step, UCS_ERR_CANCELED);
     else if (step.kind == schedule::action::receive && posted_.remove(step))
         step.owner->complete(step, UCS_ERR_CANCELED);
 }
@@ -270,7 +270,7 @@ void rank_fabric::leave_node_collectives() noexcept {
     for (auto found = std::ranges::find_if(all, is_match); found != all.end();
          found = std::ranges::find_if(all, is_match)) {
         clock_ = std::max(clock_, net_.now_);
-        withdraw(*found->step_of(local_rank), UCS_ERR_ENDPOINT_TIMEOUT);
+        withdraw_step(*found->step_of(local_rank), UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 

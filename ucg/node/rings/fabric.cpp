@@ -26,7 +26,7 @@ fabric::~fabric() {
     store_release(memory_.control_of(me_).silent, word_of(leave_status_));
 }
 
-void fabric::give_up(ucs_status_t why) noexcept {
+void fabric::withdraw(ucs_status_t why) noexcept {
     leave_status_ = why;
     store_release(memory_.control_of(me_).silent, word_of(why));
     wake_sleepers(memory_, me_);
@@ -134,7 +134,7 @@ void fabric::report_failure(schedule::sequence_t number, ucs_status_t why) noexc
         try {
             peers_[rank].failure_notices.push_back(notice);
         } catch (const std::bad_alloc&) {
-            return give_up(UCS_ERR_NO_MEMORY);  // needs no memory, and all ranks notice it
+            return withdraw(UCS_ERR_NO_MEMORY);  // needs no memory, and all ranks notice it
         }
         (void)send(peers_[rank]);
     }
@@ -149,7 +149,7 @@ void fabric::receive_failure(const frame& notice) noexcept try {
         early_failures_.back().status = word_of(why);
     }
 } catch (const std::bad_alloc&) {
-    give_up(UCS_ERR_NO_MEMORY);  // otherwise this rank would wait for ever in that operation
+    withdraw(UCS_ERR_NO_MEMORY);  // otherwise this rank would wait for ever in that operation
 }
 
 std::uint64_t& fabric::started_count(rank_t rank, schedule::series series) const noexcept {

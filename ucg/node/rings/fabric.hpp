@@ -46,7 +46,7 @@ public:
 
     // Fails every operation for which this rank and others need each other, now and later, with
     // that status.
-    void give_up(ucs_status_t why) noexcept;
+    void withdraw(ucs_status_t why) noexcept override;
 
     // Returns whether anything advanced. Never blocks; it checks from time to time whether the
     // ranks of which something is expected are alive. While nothing is under way, only some calls
