@@ -101,7 +101,7 @@ context::~context() {
     ucp_cleanup(ucp_);
 }
 
-ucs::result<ucp_worker_h> context::worker() noexcept {
+ucs::result<ucp_worker_h> context::worker() {
     if (worker_ == nullptr) {
         if (const ucs_status_t status = make_worker(); status != UCS_OK) return status;
     }
@@ -120,7 +120,7 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
 
 // A random key is passed by a configuration of this context alone, because child processes inherit
 // the environment.
-ucs_status_t context::open_ucp() noexcept try {
+ucs_status_t context::open_ucp() {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
@@ -135,8 +135,6 @@ ucs_status_t context::open_ucp() noexcept try {
     status = ucp_config_modify(config.get(), "JOB_KEY", text.c_str());
     ucs::security::erase(std::as_writable_bytes(std::span(text)));
     return status == UCS_OK ? ucp_init(&params, config.get(), &ucp_) : status;
-} catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
 }
 
 key_offer context::offer_key(bool is_private, bool proposes) const noexcept {
@@ -153,7 +151,7 @@ key_offer context::offer_key(bool is_private, bool proposes) const noexcept {
     return made;
 }
 
-ucs_status_t context::make_worker() noexcept {
+ucs_status_t context::make_worker() {
     if (ucp_ == nullptr) {
         const ucs_status_t status = open_ucp();
         if (status != UCS_OK) return status;

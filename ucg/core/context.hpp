@@ -46,7 +46,7 @@ public:
     [[nodiscard]] bool is_local() const noexcept { return worker_ == nullptr; }
 
     // Returns the worker. The first call makes it if the program gave none.
-    [[nodiscard]] ucs::result<ucp_worker_h> worker() noexcept;
+    [[nodiscard]] ucs::result<ucp_worker_h> worker();
     [[nodiscard]] ucs::result<std::vector<std::byte>> address();
 
     // Makes this rank's offer of a job key. A rank that `proposes` makes a key up if it has none.
@@ -70,8 +70,8 @@ public:
 private:
     context(config options, select::selector chooses, const ucg_context_params_t& params,
             bool is_key_fixed);
-    [[nodiscard]] ucs_status_t make_worker() noexcept;
-    [[nodiscard]] ucs_status_t open_ucp() noexcept;
+    [[nodiscard]] ucs_status_t make_worker();
+    [[nodiscard]] ucs_status_t open_ucp();
     void close_books() noexcept;
 
     const config options_;

@@ -5,6 +5,7 @@
 
 #include "ucg/core/collective_request.hpp"
 #include "ucg/core/log.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucg {
@@ -103,18 +104,16 @@ void group::stop_measuring(ucs_status_t why) noexcept {
     measuring_.reset();
 }
 
-void group::join() noexcept try {
-    const ucs_status_t status = wireup_->advance();
-    if (status == UCS_INPROGRESS) return;
-    if (status == UCS_OK && !none_) {
+void group::join() noexcept {
+    state_ = ucs::boundary(core_log, "making a group", [this] {
+        const ucs_status_t status = wireup_->advance();
+        if (status != UCS_OK || none_) return status;
         made_ = wireup_->take();
         has_id_ = true;
-    }
-    wireup_.reset();
-    state_ = status == UCS_OK && !none_ ? build() : status;
-} catch (const std::bad_alloc&) {
-    wireup_.reset();
-    state_ = UCS_ERR_NO_MEMORY;
+        wireup_.reset();
+        return build();
+    });
+    if (state_ != UCS_INPROGRESS) wireup_.reset();
 }
 
 ucs_status_t group::build() {

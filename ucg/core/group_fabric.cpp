@@ -74,11 +74,9 @@ void group_fabric::cancel(schedule::step& step) noexcept {
     }
 }
 
-ucs_status_t group_fabric::begin_operation(schedule::operation& op,
-                                           schedule::sequence_t& number) noexcept {
-    const ucs_status_t status = messages_.begin_operation(op, number);
+ucs_status_t group_fabric::begin_operation(schedule::operation& op, schedule::sequence_t& number) {
     if (op.uses_nodes() && work_) engine_users_.push_back(op);
-    return status;
+    return messages_.begin_operation(op, number);
 }
 
 void group_fabric::end_operation(schedule::operation& op) noexcept {

@@ -35,7 +35,7 @@ public:
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
     [[nodiscard]] ucs_status_t begin_operation(schedule::operation& op,
-                                               schedule::sequence_t& number) noexcept override;
+                                               schedule::sequence_t& number) override;
     void end_operation(schedule::operation& op) noexcept override;
     void withdraw(ucs_status_t why) noexcept override {
         if (engine_ != nullptr) engine_->fail(why);

@@ -41,7 +41,7 @@ membership group_wireup::take() noexcept {
 // A rank that never agrees on a number, and rounds whose data are there early, could make rounds
 // without end. So the deadline also ends a rank that need not wait in any round, and one call does
 // only a limited number of rounds.
-ucs_status_t group_wireup::advance() noexcept try {
+ucs_status_t group_wireup::advance() {
     constexpr unsigned most_rounds = 16;
     for (unsigned round = 0; round < most_rounds; ++round) {
         if (stage_ != stage::begin) {
@@ -58,9 +58,6 @@ ucs_status_t group_wireup::advance() noexcept try {
         if (status != UCS_INPROGRESS || stage_ == stage::over) return status;
     }
     return check_deadline();
-} catch (const std::bad_alloc&) {
-    ucs::log::error(core_log, "no memory to make a group of {} ranks", exchange_->size());
-    return UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t group_wireup::check_deadline() const {

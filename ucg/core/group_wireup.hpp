@@ -59,7 +59,7 @@ public:
 
     // Returns UCS_INPROGRESS, UCS_OK (then call take()), or why the wireup failed, with a line in
     // the log.
-    [[nodiscard]] ucs_status_t advance() noexcept;
+    [[nodiscard]] ucs_status_t advance();  // throws std::bad_alloc
     [[nodiscard]] membership take() noexcept;
 
 private:

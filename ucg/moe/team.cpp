@@ -1,13 +1,11 @@
 #include "ucg/moe/team.hpp"
 
-#include <new>
-
 #include "ucg/moe/log.hpp"
 
 namespace ucg::moe {
 
 ucs::result<team> team::make(const schedule::placement& placement, rank_t self,
-                             std::uint32_t experts, std::span<const std::uint8_t> masked) try {
+                             std::uint32_t experts, std::span<const std::uint8_t> masked) {
     const rank_t ranks = placement.ranks();
     if (experts == 0 || experts % ranks != 0 || experts > INT32_MAX) {
         ucs::log::error(
@@ -40,8 +38,6 @@ ucs::result<team> team::make(const schedule::placement& placement, rank_t self,
     }
     made.mix_agreed();
     return made;
-} catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
 }
 
 void team::place_ranks(const schedule::placement& placement, std::span<const std::uint8_t> masked) {

@@ -132,16 +132,12 @@ void ucp_fabric::cancel(schedule::step& step) noexcept {
         step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t ucp_fabric::begin_operation(schedule::operation& op, sequence_t& number) noexcept {
+ucs_status_t ucp_fabric::begin_operation(schedule::operation& op, sequence_t& number) {
     number = numbers_.take(op.numbered());
     // The ranks that the new operation waits for are queried soon, however long other operations
     // have waited.
     query_interval_ = std::min(query_interval_, first_query_interval);
-    try {
-        running_.push_back(&op);
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    running_.push_back(&op);
     return failed(number).status_of(number);
 }
 

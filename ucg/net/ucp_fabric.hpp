@@ -39,8 +39,7 @@ public:
     [[nodiscard]] const member_addresses& addresses() const noexcept { return peers_.addresses(); }
     void post(schedule::step& step) noexcept override;
     void cancel(schedule::step& step) noexcept override;
-    ucs_status_t begin_operation(schedule::operation& op,
-                                 schedule::sequence_t& number) noexcept override;
+    ucs_status_t begin_operation(schedule::operation& op, schedule::sequence_t& number) override;
     void end_operation(schedule::operation& op) noexcept override;
     void report_failure(schedule::operation& op, ucs_status_t why) noexcept override;
 

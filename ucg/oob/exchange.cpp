@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/own_blocks.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -65,12 +65,10 @@ std::unique_ptr<exchange> make_single() {
 
 template<class Body>
 ucs_status_t exchange::guarded(const Body& body) noexcept {
-    try {
-        return body();
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(oob_log, "round {}: out of memory", current_.number);
-        return UCS_ERR_NO_MEMORY;
-    }
+    return ucs::boundary(body, [this](const ucs::failure& caught) {
+        ucs::log::error(oob_log, "round {}: {}", current_.number, caught.text);
+        return caught.status;
+    });
 }
 
 void exchange::take_ownership() noexcept {

@@ -50,10 +50,10 @@ public:
     // Called when an operation starts. Returns in `number` the next sequence number of its series,
     // which is the same on every rank because all ranks start the operations of a series in the
     // same order. Returns an error if another rank has already reported a failure of this
-    // operation, or if there is no memory. The operation counts as started nevertheless, and calls
+    // operation. Throws std::bad_alloc. In both cases the operation counts as started, and calls
     // report_failure().
     [[nodiscard]] virtual ucs_status_t begin_operation(operation& operation,
-                                                       sequence_t& number) noexcept = 0;
+                                                       sequence_t& number) = 0;
 
     // Called when the operation has ended on this rank and none of its steps is in flight. Messages
     // that arrive for it later, after a failure, are dropped.

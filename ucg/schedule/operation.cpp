@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ucg/schedule/algorithm.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::schedule {
 
@@ -72,12 +73,17 @@ bool operation::is_waiting_for(rank_t rank) const noexcept {
     return false;
 }
 
-void operation::start() noexcept {
+ucs_status_t operation::begin() noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;
+    return ucs::boundary([this] { return fabric_.begin_operation(*this, number_); },
+                         [](const ucs::failure& caught) { return caught.status; });
+}
+
+void operation::start() noexcept {
     scratch_.clear();
     ++busy_;
-    if (const ucs_status_t status = fabric_.begin_operation(*this, number_); status != UCS_OK) {
+    if (const ucs_status_t status = begin(); status != UCS_OK) {
         fail(status);
     } else {
         root_ = program_ != nullptr ? program_->run(me_) : algorithm_->run(me_, call_);
@@ -89,9 +95,7 @@ void operation::start() noexcept {
 }
 
 void operation::start_failed(ucs_status_t status) noexcept {
-    status_ = UCS_INPROGRESS;
-    failure_ = UCS_OK;
-    const ucs_status_t entered = fabric_.begin_operation(*this, number_);
+    const ucs_status_t entered = begin();
     fail(entered != UCS_OK ? entered : status);
 }
 

@@ -70,6 +70,7 @@ public:
 
 private:
     [[nodiscard]] std::vector<rank_t> peers_of(action kind) const;
+    [[nodiscard]] ucs_status_t begin() noexcept;
     void finish_if_done() noexcept;
     void link(step& step) noexcept;
     void unlink(step& step) noexcept;

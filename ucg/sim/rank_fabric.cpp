@@ -199,7 +199,7 @@ void rank_fabric::cancel(schedule::step& step) noexcept {
 }
 
 ucs_status_t rank_fabric::begin_operation(schedule::operation& operation,
-                                          schedule::sequence_t& number) noexcept {
+                                          schedule::sequence_t& number) {
     net_.active_ = rank_;
     number = numbers_.take(operation.numbered());
     running_.push_back({number, &operation});

@@ -3,8 +3,10 @@
 #include <new>
 
 #include "ucg/moe/check.hpp"
+#include "ucg/moe/log.hpp"
 #include "ucg/moe/numbers/logfmt.hpp"
 #include "ucg/moe/work_item.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -84,11 +86,7 @@ ucs_status_t low_latency_combine::init(std::shared_ptr<const slots> slots,
                                        const low_latency_combine_tensors& tensors) noexcept {
     slots_ = std::move(slots);
     tensors_ = tensors;
-    try {
-        init_status_ = prepare();
-    } catch (const std::bad_alloc&) {
-        init_status_ = UCS_ERR_NO_MEMORY;
-    }
+    init_status_ = ucs::boundary(moe_log, "low-latency combine", [&] { return prepare(); });
     return init_status_;
 }
 

@@ -9,6 +9,7 @@
 #include "ucg/moe/log.hpp"
 #include "ucg/moe/normal/copy_work.hpp"
 #include "ucg/moe/work_item.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -94,11 +95,8 @@ ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> group,
     options_ = options;
     tensors_ = tensors;
     result_.reset();
-    try {
-        init_status_ = prepare(std::move(group), topk);
-    } catch (const std::bad_alloc&) {
-        init_status_ = UCS_ERR_NO_MEMORY;
-    }
+    init_status_ = ucs::boundary(moe_log, "low-latency dispatch",
+                                 [&] { return prepare(std::move(group), topk); });
     return init_status_;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ucg/moe/check.hpp"
+#include "ucg/moe/log.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -17,11 +19,7 @@ ucs_status_t combine::init(std::shared_ptr<const plan> plan,
                            const combine_tensors& tensors) noexcept {
     plan_ = std::move(plan);
     tensors_ = tensors;
-    try {
-        init_status_ = prepare();
-    } catch (const std::bad_alloc&) {
-        init_status_ = UCS_ERR_NO_MEMORY;
-    }
+    init_status_ = ucs::boundary(moe_log, "combine", [&] { return prepare(); });
     return init_status_;
 }
 

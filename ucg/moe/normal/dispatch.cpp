@@ -4,6 +4,7 @@
 
 #include "ucg/moe/check.hpp"
 #include "ucg/moe/log.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -18,11 +19,7 @@ ucs_status_t dispatch::init(std::shared_ptr<const plan> plan,
                             const dispatch_tensors& tensors) noexcept {
     plan_ = std::move(plan);
     tensors_ = tensors;
-    try {
-        init_status_ = prepare();
-    } catch (const std::bad_alloc&) {
-        init_status_ = UCS_ERR_NO_MEMORY;
-    }
+    init_status_ = ucs::boundary(moe_log, "dispatch", [&] { return prepare(); });
     return init_status_;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ucg/moe/log.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -31,11 +32,8 @@ std::vector<std::vector<rank_t>> sources_of_relays(const team& group) {
 
 ucs_status_t notify::init(std::shared_ptr<const team> group, const const_matrix& topk,
                           const settings& options) noexcept {
-    try {
-        init_status_ = prepare(std::move(group), topk, options);
-    } catch (const std::bad_alloc&) {
-        init_status_ = UCS_ERR_NO_MEMORY;
-    }
+    init_status_ =
+        ucs::boundary(moe_log, "notify", [&] { return prepare(std::move(group), topk, options); });
     return init_status_;
 }
 

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "ucg/moe/log.hpp"
 #include "ucg/schedule/require.hpp"
+#include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
@@ -26,16 +28,15 @@ std::uint64_t routed_dispatch::form() const noexcept {
     return record(tensors_.from).mixed_into(form_hash().with(routing_.form())).not_zero();
 }
 
-void routed_dispatch::prepare() noexcept {
+ucs_status_t routed_dispatch::prepare() {
     made_ = routing_.take();
     if (alignment_ != 0) {
         ucs::result<expansion> made = expansion::make(made_->receives, alignment_);
-        init_status_ = made.status();
-        if (!made) return;
+        if (!made) return made.status();
         expanded_ = *std::move(made);
     }
     tensors_.into.expanded = expanded();
-    init_status_ = moving_.init(made_, tensors_);
+    return moving_.init(made_, tensors_);
 }
 
 task routed_dispatch::run(member& me) noexcept {
@@ -46,7 +47,7 @@ task routed_dispatch::run_both(member& me, routed_dispatch& self) {
     co_await require(me, self.init_status_);
     task first = self.routing_.run(me);
     co_await first;
-    self.prepare();
+    self.init_status_ = ucs::boundary(moe_log, "dispatch", [&self] { return self.prepare(); });
     co_await require(me, self.init_status_);
     task second = self.moving_.run(me);
     co_await second;

@@ -33,7 +33,7 @@ public:
 
 private:
     static schedule::task run_both(schedule::member& me, routed_dispatch& self);
-    void prepare() noexcept;
+    [[nodiscard]] ucs_status_t prepare();
 
     notify routing_;
     dispatch moving_;

@@ -1,7 +1,5 @@
 #include "ucg/moe/plan/choices.hpp"
 
-#include <new>
-
 #include "ucg/moe/log.hpp"
 
 namespace ucg::moe {
@@ -15,7 +13,7 @@ bool has_form(const const_matrix& topk) noexcept {
 
 }  // namespace
 
-ucs::result<choices> choices::make(const team& group, const const_matrix& topk) try {
+ucs::result<choices> choices::make(const team& group, const const_matrix& topk) {
     if (!has_form(topk)) {
         ucs::log::error(moe_log,
                         "the chosen experts are {} rows of {} {}s{}: give up to {} rows of 1 to {} "
@@ -43,8 +41,6 @@ ucs::result<choices> choices::make(const team& group, const const_matrix& topk) 
         }
     }
     return made;
-} catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
 }
 
 }  // namespace ucg::moe

@@ -1,12 +1,10 @@
 #include "ucg/moe/plan/expansion.hpp"
 
-#include <new>
-
 #include "ucg/moe/log.hpp"
 
 namespace ucg::moe {
 
-ucs::result<expansion> expansion::make(const receive_plan& received, std::uint32_t alignment) try {
+ucs::result<expansion> expansion::make(const receive_plan& received, std::uint32_t alignment) {
     if (alignment == 0) {
         ucs::log::error(moe_log, "rows cannot be aligned to 0: give 1 for no alignment");
         return UCS_ERR_INVALID_PARAM;
@@ -27,8 +25,6 @@ ucs::result<expansion> expansion::make(const receive_plan& received, std::uint32
         made.rows_.push_back(expert == choices::none ? no_row
                                                      : next[static_cast<std::size_t>(expert)]++);
     return made;
-} catch (const std::bad_alloc&) {
-    return UCS_ERR_NO_MEMORY;
 }
 
 }  // namespace ucg::moe

@@ -83,16 +83,11 @@ void fabric::cancel(schedule::step& step) noexcept {
     step.owner->complete(step, UCS_ERR_CANCELED);
 }
 
-ucs_status_t fabric::begin_operation(schedule::operation& op,
-                                     schedule::sequence_t& number) noexcept {
+ucs_status_t fabric::begin_operation(schedule::operation& op, schedule::sequence_t& number) {
     number = numbers_.take(op.numbered());
     store_release(started_count(me_, op.numbered()), number + 1);
     idle_ = false;
-    try {
-        running_.push_back({number, &op, false});
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    running_.push_back({number, &op, false});
     for (const frame& each : early_failures_)
         if (each.sequence == number) return status_in(each.status);
     return UCS_OK;

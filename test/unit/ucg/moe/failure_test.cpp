@@ -68,8 +68,8 @@ public:
         fabric_.post(step);
     }
     void cancel(ucg::schedule::step& step) noexcept override { fabric_.cancel(step); }
-    [[nodiscard]] ucs_status_t begin_operation(
-        ucg::schedule::operation& operation, ucg::schedule::sequence_t& number) noexcept override {
+    [[nodiscard]] ucs_status_t begin_operation(ucg::schedule::operation& operation,
+                                               ucg::schedule::sequence_t& number) override {
         return fabric_.begin_operation(operation, number);
     }
     void end_operation(ucg::schedule::operation& operation) noexcept override {

@@ -48,8 +48,7 @@ public:
         waits_ = nullptr;
         step.owner->complete(step, UCS_ERR_CANCELED);
     }
-    [[nodiscard]] ucs_status_t begin_operation(operation&,
-                                               schedule::sequence_t& number) noexcept override {
+    [[nodiscard]] ucs_status_t begin_operation(operation&, schedule::sequence_t& number) override {
         number = next_++;
         return refuses ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
