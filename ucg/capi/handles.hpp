@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "ucg/core/group.hpp"
-#include "ucg/core/log.hpp"
 #include "ucg/core/request.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 #include "ucs/type/handle.hpp"
 

@@ -11,7 +11,7 @@
 #include "ucg/moe/low_latency/slots.hpp"
 #include "ucg/moe/plan/expansion.hpp"
 #include "ucg/moe/plan/plan.hpp"
-#include "ucg/schedule/require.hpp"
+#include "ucg/schedule/operation.hpp"
 
 // Owned by the program. The group outlives them. Requests share the objects that they point to.
 struct ucg_moe_team {

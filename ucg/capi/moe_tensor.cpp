@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ucg/moe/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::capi {
 namespace {

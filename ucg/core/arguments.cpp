@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ucg/algo/common/ring.hpp"
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg {
 

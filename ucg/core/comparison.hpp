@@ -5,7 +5,7 @@
 
 #include "ucg/core/signature.hpp"
 #include "ucg/schedule/member.hpp"
-#include "ucg/schedule/program.hpp"
+#include "ucg/schedule/task.hpp"
 
 namespace ucg {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "ucg/core/group.hpp"
-#include "ucg/core/log.hpp"
 #include "ucg/node/patterns/numa_domains.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/random/seeded.hpp"

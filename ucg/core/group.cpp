@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ucg/core/collective_request.hpp"
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 #include "ucs/time/clock.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ucg/core/context.hpp"
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucp/address/address.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/random/seeded.hpp"

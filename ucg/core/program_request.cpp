@@ -1,7 +1,7 @@
 #include "ucg/core/program_request.hpp"
 
 #include "ucg/core/group.hpp"
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "ucg/core/program_kind.hpp"
 #include "ucg/core/request.hpp"
-#include "ucg/schedule/program.hpp"
+#include "ucg/core/signature.hpp"
+#include "ucg/schedule/task.hpp"
 
 namespace ucg {
 

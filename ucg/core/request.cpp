@@ -8,7 +8,7 @@
 #include <span>
 
 #include "ucg/core/group.hpp"
-#include "ucg/core/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg {
 namespace {

@@ -4,7 +4,6 @@
 #include <ucg/api/ucg.h>
 
 #include "ucg/algo/table.hpp"
-#include "ucg/core/program_kind.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg {

@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ucg/moe/team.hpp"
+#include "ucs/type/status.h"
+
 namespace ucg::moe {
 
 struct route_header {
@@ -42,5 +45,13 @@ struct header_form {
 [[nodiscard]] constexpr std::size_t header_bytes(const header_form& form) noexcept {
     return header_bytes(form.channels + form.targets);
 }
+
+// Returns UCS_ERR_INVALID_PARAM if `source` uses other parameters than this rank, and
+// UCS_ERR_IO_ERROR if `source` cannot have sent such a header. Logs the reason.
+[[nodiscard]] ucs_status_t check(const route_header& header, rank_t source,
+                                 std::uint64_t fingerprint) noexcept;
+
+// Logs that `source` sent a message that no correct rank sends. Returns UCS_ERR_IO_ERROR.
+ucs_status_t refuse_from(rank_t source, const char* reason) noexcept;
 
 }  // namespace ucg::moe

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "ucg/mpi/types.hpp"
-#include "ucg/node/cores.hpp"
+#include "ucg/node/sleeper.hpp"
 
 namespace ucg::mpi {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "ucg/net/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::net {
 namespace {

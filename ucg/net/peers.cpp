@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ucg/net/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucp/address/padded.hpp"
 #include "ucp/capi/private_flags.hpp"
 

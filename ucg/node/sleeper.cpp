@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <ctime>
 
-#include "ucg/node/cores.hpp"
 #include "ucs/arch/fence.hpp"
 
 namespace ucg::node {

@@ -1,7 +1,5 @@
 #include "ucg/reduce/kernel.hpp"
 
-#include "ucg/reduce/kernel_builds.hpp"
-
 namespace ucg::reduce {
 namespace {
 

@@ -35,4 +35,11 @@ enum class processor : std::uint8_t { any, avx2, avx512 };
 // Returns the kernel for an instruction set, for tests and measurements.
 [[nodiscard]] kernel find_kernel(element type, operation op, processor instructions) noexcept;
 
+// Return nullptr if the operation is not defined for the type.
+[[nodiscard]] kernel find_for_any(element type, operation op) noexcept;
+#if defined(__x86_64__)
+[[nodiscard]] kernel find_for_avx2(element type, operation op) noexcept;
+[[nodiscard]] kernel find_for_avx512(element type, operation op) noexcept;
+#endif
+
 }  // namespace ucg::reduce

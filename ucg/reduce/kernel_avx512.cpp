@@ -1,5 +1,5 @@
+#include "ucg/reduce/kernel.hpp"
 #include "ucg/reduce/kernel_bodies.hpp"
-#include "ucg/reduce/kernel_builds.hpp"
 
 namespace ucg::reduce {
 

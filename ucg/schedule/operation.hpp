@@ -1,6 +1,7 @@
 // An operation: one rank's part in a collective, which can be started repeatedly.
 #pragma once
 
+#include <coroutine>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/schedule/member.hpp"
-#include "ucg/schedule/program.hpp"
 #include "ucg/schedule/runnable.hpp"
 #include "ucg/schedule/task.hpp"
 #include "ucs/datastruct/intrusive.hpp"
@@ -92,6 +92,21 @@ private:
     step* in_flight_ = nullptr;
     completion_counter end_;
     task root_;
+};
+
+// co_await require(me, status): if the status is UCS_OK, the coroutine continues. Otherwise the
+// operation fails with this status on every rank, and the coroutine is not resumed.
+class [[nodiscard]] require {
+public:
+    require(member& me, ucs_status_t status) noexcept : owner_(me.owner()), status_(status) {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return status_ == UCS_OK; }
+    void await_suspend(std::coroutine_handle<>) const noexcept { owner_.fail(status_); }
+    void await_resume() const noexcept {}
+
+private:
+    operation& owner_;
+    ucs_status_t status_;
 };
 
 }  // namespace ucg::schedule

@@ -7,8 +7,8 @@
 
 #include "ucg/schedule/operation.hpp"
 #include "ucg/sim/network.hpp"
-#include "ucg/sim/results.hpp"
 #include "ucg/sim/samples.hpp"
+#include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "ucg/schedule/algorithm.hpp"
 #include "ucg/sim/machine.hpp"
-#include "ucg/sim/path.hpp"
+#include "ucg/sim/trace.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::sim {

@@ -1,5 +1,3 @@
-#include "ucg/sim/low_latency_experiment.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,8 @@
 #include "ucg/moe/low_latency/combine.hpp"
 #include "ucg/moe/low_latency/dispatch.hpp"
 #include "ucg/moe/wire.hpp"
+#include "ucg/sim/moe_experiment.hpp"
 #include "ucg/sim/moe_gate.hpp"
-#include "ucg/sim/results.hpp"
 #include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ucg/schedule/step.hpp"
-#include "ucg/sim/path.hpp"
+#include "ucg/sim/trace.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::sim {

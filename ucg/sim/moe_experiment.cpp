@@ -10,9 +10,7 @@
 #include "ucg/moe/normal/combine.hpp"
 #include "ucg/moe/normal/dispatch.hpp"
 #include "ucg/moe/normal/notify.hpp"
-#include "ucg/sim/low_latency_experiment.hpp"
 #include "ucg/sim/moe_gate.hpp"
-#include "ucg/sim/results.hpp"
 #include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {

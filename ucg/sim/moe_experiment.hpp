@@ -44,4 +44,9 @@ struct moe_outcome {
 // UCS_ERR_NO_MEMORY.
 [[nodiscard]] ucs::result<moe_outcome> measure(const machine& spec, const moe_experiment& setup);
 
+// Carries out measure() for these two exchanges. The caller has validated `setup`. Throws
+// std::bad_alloc.
+[[nodiscard]] ucs::result<moe_outcome> measure_low_latency(const machine& spec,
+                                                           const moe_experiment& setup);
+
 }  // namespace ucg::sim

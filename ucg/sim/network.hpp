@@ -14,7 +14,7 @@
 #include "ucg/sim/machine.hpp"
 #include "ucg/sim/message.hpp"
 #include "ucg/sim/node_collective.hpp"
-#include "ucg/sim/path.hpp"
+#include "ucg/sim/trace.hpp"
 #include "ucs/datastruct/event_queue.hpp"
 #include "ucs/random/seeded.hpp"
 #include "ucs/time/clock.hpp"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ucg/schedule/operation.hpp"
+#include "ucg/sim/experiment.hpp"
 #include "ucg/sim/network.hpp"
 
 namespace ucg::sim {
@@ -26,5 +27,11 @@ public:
     network net;
     std::deque<schedule::operation> operations;
 };
+
+// Records the statuses and end times of the living ranks. There is one operation for each rank.
+void collect_results(network& net, const std::deque<schedule::operation>& operations,
+                     outcome& result);
+// Records the traffic of the ports and the numbers of messages and events.
+void count_traffic(const network& net, outcome& result);
 
 }  // namespace ucg::sim

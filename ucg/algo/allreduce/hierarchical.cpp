@@ -1,6 +1,5 @@
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/levels.hpp"
-#include "ucg/algo/common/partial_reducer.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {

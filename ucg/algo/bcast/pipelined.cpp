@@ -1,10 +1,38 @@
 // Pipelined broadcasts: in segments down a chain, and down a binary tree.
+#include <array>
+
 #include "ucg/algo/bcast/bcast.hpp"
-#include "ucg/algo/common/pipeline.hpp"
+#include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/round_costs.hpp"
+#include "ucg/algo/common/trees.hpp"
 
 namespace ucg::algo::bcast {
 namespace {
+
+// Receives each segment of `data` from the parent, if there is one, and sends it to the children
+// while the next segment arrives.
+task flow_down(member& me, const call& args, tree_links tree, std::byte* data, cut segments) {
+    const auto place = [&](std::uint64_t i) { return data + segments.begin(i) * args.element; };
+    const auto bytes = [&](std::uint64_t i) { return segments.size(i) * args.element; };
+    std::array<flight, 2> in, to_left, to_right;
+    const auto listen = [&](std::uint64_t i) {
+        if (tree.parent != no_rank && i < segments.pieces)
+            in[i % 2].receive(me, tree.parent, place(i), bytes(i));
+    };
+    listen(0);
+    for (std::uint64_t i = 0; i < segments.pieces; ++i) {
+        listen(i + 1);
+        co_await in[i % 2];
+        co_await to_left[i % 2];
+        if (tree.left != no_rank) to_left[i % 2].send(me, tree.left, place(i), bytes(i));
+        co_await to_right[i % 2];
+        if (tree.right != no_rank) to_right[i % 2].send(me, tree.right, place(i), bytes(i));
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        co_await to_left[i];
+        co_await to_right[i];
+    }
+}
 
 cut segments_of_all(const call& args) noexcept {
     return segments_of(args.count, args.element, args.sizes.segment);

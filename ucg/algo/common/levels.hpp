@@ -7,7 +7,8 @@
 
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/row.hpp"
-#include "ucg/schedule/concurrent_task.hpp"
+#include "ucg/schedule/reducer.hpp"
+#include "ucg/schedule/task_group.hpp"
 
 namespace ucg::algo {
 
@@ -129,5 +130,20 @@ struct segment_cost {
 // `bytes` the sum of all blocks.
 [[nodiscard]] double node_cost(const shape& params, const link_cost& link, collective kind,
                                double bytes, double largest = 0) noexcept;
+
+// The same operator, but its results are never final, so an average is not divided yet. The caller
+// keeps `whole` alive.
+class partial_reducer final : public schedule::reducer {
+public:
+    explicit partial_reducer(const reducer& whole) noexcept
+        : reducer(whole.element(), whole.is_commutative(), whole.kind()), whole_(whole) {}
+    void combine(void* into, const void* const* from, std::size_t sources, std::size_t count,
+                 bool) const noexcept override {
+        whole_.combine(into, from, sources, count, false);
+    }
+
+private:
+    const reducer& whole_;
+};
 
 }  // namespace ucg::algo

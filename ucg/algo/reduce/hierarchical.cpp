@@ -1,5 +1,4 @@
 #include "ucg/algo/common/levels.hpp"
-#include "ucg/algo/common/partial_reducer.hpp"
 #include "ucg/algo/reduce/reduce.hpp"
 
 namespace ucg::algo::reduce {

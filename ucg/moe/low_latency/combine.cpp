@@ -3,9 +3,9 @@
 #include <new>
 
 #include "ucg/moe/check.hpp"
-#include "ucg/moe/log.hpp"
 #include "ucg/moe/numbers/logfmt.hpp"
 #include "ucg/moe/work_item.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {

@@ -8,9 +8,9 @@
 #include "ucg/moe/low_latency/slots.hpp"
 #include "ucg/moe/numbers/weighted_sum.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flights.hpp"
-#include "ucg/schedule/program.hpp"
-#include "ucg/schedule/require.hpp"
+#include "ucg/schedule/flight.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/schedule/task.hpp"
 
 namespace ucg::moe {
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "ucg/moe/check.hpp"
-#include "ucg/moe/header.hpp"
-#include "ucg/moe/log.hpp"
 #include "ucg/moe/normal/copy_work.hpp"
+#include "ucg/moe/wire.hpp"
 #include "ucg/moe/work_item.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ucg/moe/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::moe {
 

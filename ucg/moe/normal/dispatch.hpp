@@ -6,9 +6,9 @@
 
 #include "ucg/moe/normal/copy_work.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flights.hpp"
-#include "ucg/schedule/program.hpp"
-#include "ucg/schedule/require.hpp"
+#include "ucg/schedule/flight.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/schedule/task.hpp"
 #include "ucg/schedule/task_group.hpp"
 
 namespace ucg::moe {

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "ucg/moe/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {

@@ -7,7 +7,7 @@
 
 #include "ucg/moe/normal/notify_message.hpp"
 #include "ucg/moe/plan/plan.hpp"
-#include "ucg/schedule/program.hpp"
+#include "ucg/schedule/task.hpp"
 
 namespace ucg::moe {
 

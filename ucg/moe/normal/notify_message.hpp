@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ucg/moe/plan/routes.hpp"
-#include "ucg/schedule/flights.hpp"
-#include "ucg/schedule/require.hpp"
+#include "ucg/schedule/flight.hpp"
+#include "ucg/schedule/operation.hpp"
 
 namespace ucg::moe {
 

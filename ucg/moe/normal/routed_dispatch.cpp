@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "ucg/moe/log.hpp"
-#include "ucg/schedule/require.hpp"
+#include "ucg/schedule/log.hpp"
+#include "ucg/schedule/operation.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {

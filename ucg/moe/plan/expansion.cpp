@@ -1,6 +1,6 @@
 #include "ucg/moe/plan/expansion.hpp"
 
-#include "ucg/moe/log.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::moe {
 

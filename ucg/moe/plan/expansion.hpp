@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ucg/moe/plan/receive_plan.hpp"
+#include "ucg/moe/plan/plan.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::moe {

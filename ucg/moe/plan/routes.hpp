@@ -5,8 +5,8 @@
 #include <cstring>
 #include <span>
 
-#include "ucg/moe/header.hpp"
 #include "ucg/moe/plan/choices.hpp"
+#include "ucg/moe/wire.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::moe {

@@ -1,7 +1,7 @@
-#include "ucg/moe/plan/send_plan.hpp"
-
 #include <algorithm>
 #include <numeric>
+
+#include "ucg/moe/plan/plan.hpp"
 
 namespace ucg::moe {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ucg/node/cores.hpp"
-#include "ucg/node/log.hpp"
+#include "ucg/node/sleeper.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::node {
 namespace {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "ucg/node/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "ucg/node/engine/status_word.hpp"
-#include "ucg/node/log.hpp"
+#include "ucg/node/memory/layout.hpp"
 #include "ucg/node/sleeper.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
 #include "ucs/topology/machine.hpp"
 

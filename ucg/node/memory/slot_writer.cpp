@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ucg/node/log.hpp"
+#include "ucg/schedule/log.hpp"
 #include "ucs/arch/copy.hpp"
 
 namespace ucg::node {

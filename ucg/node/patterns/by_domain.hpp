@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/node/patterns/part.hpp"
+#include "ucg/node/patterns/chunked_block.hpp"
 #include "ucg/node/patterns/partitioned.hpp"
 
 namespace ucg::node {

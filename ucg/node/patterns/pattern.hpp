@@ -13,7 +13,7 @@
 #include "ucg/node/memory/slot_writer.hpp"
 #include "ucg/node/patterns/numa_domains.hpp"
 #include "ucg/schedule/call.hpp"
-#include "ucg/schedule/node_segments.hpp"
+#include "ucg/schedule/link_cost.hpp"
 #include "ucs/arch/copy.hpp"
 #include "ucs/type/status.h"
 

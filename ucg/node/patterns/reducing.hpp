@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/node/patterns/part.hpp"
+#include "ucg/node/patterns/chunked_block.hpp"
 #include "ucg/node/patterns/pattern.hpp"
 
 namespace ucg::node {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "ucg/node/engine/status_word.hpp"
-#include "ucg/node/log.hpp"
+#include "ucg/node/memory/layout.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::node {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <new>
 
-#include "ucg/node/log.hpp"
 #include "ucg/node/rings/fabric.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::node {
 namespace {

@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/cost.hpp"
 #include "ucg/moe/normal/dispatch.hpp"
+#include "ucg/moe/settings.hpp"
 
 using namespace test::moe;
 using namespace ucg::moe;

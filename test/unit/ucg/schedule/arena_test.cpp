@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "ucg/schedule/algorithm.hpp"
-#include "ucg/schedule/concurrent_task.hpp"
+#include "ucg/schedule/task_group.hpp"
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;

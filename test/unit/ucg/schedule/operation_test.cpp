@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ucg/schedule/algorithm.hpp"
-#include "ucg/schedule/require.hpp"
 #include "ucg/schedule/task_group.hpp"
 #include "ucg/sim/network.hpp"
 

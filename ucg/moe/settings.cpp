@@ -1,4 +1,4 @@
-#include "ucg/moe/cost.hpp"
+#include "ucg/moe/settings.hpp"
 
 #include <algorithm>
 

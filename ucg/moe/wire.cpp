@@ -1,7 +1,7 @@
-#include "ucg/moe/header.hpp"
+#include "ucg/moe/wire.hpp"
 
-#include "ucg/moe/log.hpp"
 #include "ucg/moe/plan/choices.hpp"
+#include "ucg/schedule/log.hpp"
 
 namespace ucg::moe {
 

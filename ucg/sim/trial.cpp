@@ -1,4 +1,4 @@
-#include "ucg/sim/results.hpp"
+#include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {
 
