@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "test/fuzz/silence.hpp"
-#include "ucg/oob/tcp_leaf.hpp"
-#include "ucg/oob/tcp_root.hpp"
+#include "ucg/oob/tcp/leaf.hpp"
+#include "ucg/oob/tcp/root.hpp"
 
 using namespace ucg::oob;
 

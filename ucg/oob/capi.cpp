@@ -3,12 +3,8 @@
 #include <cstring>
 
 #include "ucg/api/ucg_oob.h"
-#include "ucg/oob/directory.hpp"
-#include "ucg/oob/environment.hpp"
-#include "ucg/oob/local.hpp"
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/pmix.hpp"
-#include "ucg/oob/tcp.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace {

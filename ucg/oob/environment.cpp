@@ -1,4 +1,3 @@
-#include "ucg/oob/environment.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,10 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include "ucg/oob/directory.hpp"
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/pmix.hpp"
-#include "ucg/oob/tcp.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/config/units.hpp"
 

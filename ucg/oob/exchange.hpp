@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ucg/oob/tcp_wire.hpp"
+#include "ucg/oob/tcp/wire.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
 

@@ -12,7 +12,7 @@ PERF = os.environ["COLLECTIVES_PROGRAM"]
 RANKS = 2
 LAUNCHERS = ("PMIX_NAMESPACE", "PMIX_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "UCG_OOB")
 SETTINGS = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCG_NODE_ENGINE": "n", "UCG_RANDOM_JOB_KEY": "y"}
-HEADER = 40  # bytes of a file before a rank's block (ucg/oob/tcp_wire.hpp)
+HEADER = 40  # bytes of a file before a rank's block (ucg/oob/tcp/wire.hpp)
 
 
 class Job:

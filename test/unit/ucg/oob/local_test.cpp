@@ -1,6 +1,4 @@
 // Tests of the out-of-band exchange over a board in shared memory.
-#include "ucg/oob/local.hpp"
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,7 +9,8 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
-#include "ucg/oob/local_board.hpp"
+#include "ucg/oob/board/board.hpp"
+#include "ucg/oob/factories.hpp"
 
 using namespace test;
 

@@ -11,8 +11,8 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
-#include "ucg/oob/tcp_leaf.hpp"
-#include "ucg/oob/tcp_root.hpp"
+#include "ucg/oob/tcp/leaf.hpp"
+#include "ucg/oob/tcp/root.hpp"
 
 using namespace ucg::oob;
 using ucs::time::second;

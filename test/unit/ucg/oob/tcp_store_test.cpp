@@ -1,10 +1,10 @@
 // Tests of the store in which rank 0 keeps published blocks.
-#include "ucg/oob/tcp_store.hpp"
-
 #include <malloc.h>
 
 #include <catch2/catch.hpp>
 #include <vector>
+
+#include "ucg/oob/tcp/store.hpp"
 
 using ucg::oob::tcp_store;
 

@@ -1,10 +1,11 @@
 // Tests of the TCP store's frames, and of lists of ranks.
+#include "ucg/oob/tcp/wire.hpp"
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
 
 #include "ucg/oob/rank_list.hpp"
-#include "ucg/oob/tcp_wire.hpp"
 
 using namespace ucg::oob;
 

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
-#include "ucg/oob/job_key.hpp"
 #include "ucg/oob/root_address.hpp"
-#include "ucg/oob/tcp_link.hpp"
+#include "ucg/oob/tcp/link.hpp"
 
 namespace ucg::oob {
 

@@ -1,4 +1,4 @@
-#include "ucg/oob/tcp_wire.hpp"
+#include "ucg/oob/tcp/wire.hpp"
 
 #include <algorithm>
 

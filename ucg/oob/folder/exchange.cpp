@@ -1,13 +1,12 @@
-#include "ucg/oob/directory.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "ucg/oob/job_folder.hpp"
+#include "ucg/oob/factories.hpp"
+#include "ucg/oob/folder/job_folder.hpp"
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/tcp_wire.hpp"
+#include "ucg/oob/tcp/wire.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg::oob {

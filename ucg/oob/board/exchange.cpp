@@ -1,9 +1,8 @@
-#include "ucg/oob/local.hpp"
-
 #include <algorithm>
 #include <cstring>
 
-#include "ucg/oob/local_board.hpp"
+#include "ucg/oob/board/board.hpp"
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
 
 namespace ucg::oob {

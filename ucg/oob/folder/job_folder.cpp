@@ -1,4 +1,4 @@
-#include "ucg/oob/job_folder.hpp"
+#include "ucg/oob/folder/job_folder.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "ucg/oob/local_board.hpp"
+#include "ucg/oob/board/board.hpp"
 
 #include <unistd.h>
 

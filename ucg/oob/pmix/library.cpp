@@ -1,4 +1,4 @@
-#include "ucg/oob/pmix_library.hpp"
+#include "ucg/oob/pmix/library.hpp"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "ucg/oob/tcp_link.hpp"
+#include "ucg/oob/tcp/link.hpp"
 
 #include <sys/socket.h>
 #include <sys/uio.h>

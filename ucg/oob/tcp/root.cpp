@@ -1,4 +1,4 @@
-#include "ucg/oob/tcp_root.hpp"
+#include "ucg/oob/tcp/root.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

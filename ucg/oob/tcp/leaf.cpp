@@ -1,4 +1,4 @@
-#include "ucg/oob/tcp_leaf.hpp"
+#include "ucg/oob/tcp/leaf.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -3,12 +3,22 @@
 
 #include <sys/types.h>
 
-#include "ucg/oob/tcp_wire.hpp"
+#include <optional>
+#include <string_view>
+
+#include "ucg/oob/tcp/wire.hpp"
 #include "ucs/net/reply_state.hpp"
+#include "ucs/security/key.hpp"
 #include "ucs/security/key_handshake.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::oob {
+
+// The job key as the connections of a store use it.
+using job_key = std::optional<ucs::security::key>;
+
+// The purpose of connections between rank 0 and the other ranks, which is part of their proofs.
+inline constexpr std::string_view store_purpose = "ucg store";
 
 // Sends one frame at a time and receives the peer's frames one after the other; never blocks. Owner
 // context. The functions return UCS_OK: done; UCS_INPROGRESS: call again when the socket is ready;

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
-#include "ucg/oob/job_key.hpp"
-#include "ucg/oob/tcp_link.hpp"
-#include "ucg/oob/tcp_store.hpp"
+#include "ucg/oob/tcp/link.hpp"
+#include "ucg/oob/tcp/store.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/type/result.hpp"

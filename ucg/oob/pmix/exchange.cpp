@@ -1,5 +1,3 @@
-#include "ucg/oob/pmix.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/own_blocks.hpp"
-#include "ucg/oob/pmix_library.hpp"
+#include "ucg/oob/pmix/library.hpp"
 #include "ucs/security/key.hpp"
 
 namespace ucg::oob {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/tcp_root.hpp"
+#include "ucg/oob/tcp/root.hpp"
 
 namespace ucg::oob {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/tcp_leaf.hpp"
-#include "ucg/oob/tcp_store.hpp"
+#include "ucg/oob/tcp/leaf.hpp"
+#include "ucg/oob/tcp/store.hpp"
 
 namespace ucg::oob {
 

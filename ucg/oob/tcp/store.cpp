@@ -1,4 +1,4 @@
-#include "ucg/oob/tcp_store.hpp"
+#include "ucg/oob/tcp/store.hpp"
 
 #include <iterator>
 

@@ -1,6 +1,6 @@
 // Replaces pmix.cpp if the build did not find PMIx's header.
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/pmix.hpp"
 
 namespace ucg::oob {
 

@@ -1,8 +1,7 @@
-#include "ucg/oob/tcp.hpp"
-
+#include "ucg/oob/factories.hpp"
 #include "ucg/oob/log.hpp"
-#include "ucg/oob/tcp_leaf.hpp"
-#include "ucg/oob/tcp_root.hpp"
+#include "ucg/oob/tcp/leaf.hpp"
+#include "ucg/oob/tcp/root.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
