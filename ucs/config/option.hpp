@@ -148,8 +148,8 @@ struct table {
 // also be set by the name that begins with `family` ("RC_") instead.
 [[nodiscard]] table with_family(table options, std::string_view own, std::string_view family);
 
-// A value that is secret. Every text is valid, so no error message shows it, and printing shows only
-// that there is a value.
+// A value that is secret. Every text is valid, so no error message shows it, and printing shows
+// only that there is a value.
 struct secret_text {
     std::string text;
 };

@@ -1,5 +1,5 @@
-// The liveness of a TCP peer: what the kernel knows of it (outstanding replies, the time when it was
-// last heard, received bytes), and how long it has been silent.
+// The liveness of a TCP peer: what the kernel knows of it (outstanding replies, the time when it
+// was last heard, received bytes), and how long it has been silent.
 #pragma once
 
 #include <cstdint>
