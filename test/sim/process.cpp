@@ -8,6 +8,7 @@
 #include "test/sim/leftovers.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/vfs/text.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 
 namespace sim_test {
@@ -339,7 +340,7 @@ std::string process::state_text() {
             text += "closed\n";
         } else {
             const ucp::ep& shown = ucp::capi::from(each->handle);
-            text += fmt::format("{}{}\n{}", ucp::wireup::name(shown.connection()),
+            text += fmt::format("{}{}\n{}", ucp::wireup::name(ucp::wireup::state_of(shown)),
                                 each->failed ? ", failed" : "",
                                 ucp::wireup::explain_lanes(shown.remote()));
         }

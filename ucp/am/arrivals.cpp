@@ -9,6 +9,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/rts.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -191,7 +192,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     if (!all_here) {
         cost = blocks_.cost_of(header.total, fields.header_length) + assembler::cost_of_message;
         if (!make_room(from->remote(), cost)) return log_over_limit(owner_, fields, header.total);
-        if (from->incoming_over()) {  // make_room() called the program, which closed it
+        if (wireup::is_incoming_over(*from)) {  // make_room() called the program, which closed it
             log_dropped("the beginning of an active message", fields, header.total);
             return;
         }
@@ -351,7 +352,7 @@ void am_receiver::fetch(const arrival& message, ep& from, rts_info rts) {
     const std::uint64_t cost =
         blocks_.cost_of(rts.total, message.fields.header_length) + owner_.requests().cost();
     const bool fits = make_room(from.remote(), cost);
-    if (from.incoming_over()) {  // make_room() called the program, which closed it
+    if (wireup::is_incoming_over(from)) {  // make_room() called the program, which closed it
         send_ats(from, rts.request, UCS_ERR_CONNECTION_RESET);
         log_dropped("the RTS of an active message", message.fields, rts.total);
         return;

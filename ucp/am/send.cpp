@@ -6,6 +6,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/message_state.hpp"
+#include "ucp/proto/short_path.hpp"
 
 namespace ucp {
 
@@ -83,7 +84,7 @@ ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation
 ucs_status_ptr_t am_send(ep& to, const am_message& message, const operation& params) {
     constexpr std::uint32_t not_short = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
     const piece one = only_piece(message, params.datatype());
-    if (one.all && to.fits_short(one.length) && (message.flags & not_short) == 0 &&
+    if (one.all && slot_of<short_path>(to).fits(one.length) && (message.flags & not_short) == 0 &&
         !params.no_immediate()) [[likely]] {
         const ucs_status_t status = to.lane().am_short(
             wire::am_only, wire::to_bits(fields_of(message)), one.start, one.length);

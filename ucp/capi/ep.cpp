@@ -6,7 +6,9 @@
 #include "ucp/capi/private_flags.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/proto/selection.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucs/arch/fence.hpp"
@@ -86,7 +88,7 @@ ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) 
     ucs::arch::full_fence();
     request* waiting = begin_call(endpoint.owner(), params);
     if (waiting == nullptr) {
-        if (close_after) endpoint.close_flushed();
+        if (close_after) wireup::close_flushed(endpoint);
         return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     }
     set_send_callback(*waiting, params);
@@ -95,7 +97,7 @@ ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) 
     if (status != UCS_INPROGRESS) {
         // This comes before any callback, because a callback may ask for an endpoint to the same
         // peer.
-        if (close_after) endpoint.close_flushed();
+        if (close_after) wireup::close_flushed(endpoint);
         endpoint.owner().postponed().complete_in_order(*waiting, status);
     }
     return end_call(*waiting, params);
@@ -104,19 +106,19 @@ ucs_status_ptr_t flush(ep& endpoint, const operation& params, bool close_after) 
 ucs_status_ptr_t close(ep& endpoint, const operation& params) {
     endpoint.owner().log().count(activity::ep_closures);
     if ((params.flags() & UCP_EP_CLOSE_FLAG_FORCE) != 0) {
-        endpoint.close_forced();
+        wireup::close_forced(endpoint);
         return nullptr;
     }
     // The program must not use the handle from here on, so no error callback is called, whatever
     // happens to the flush.
-    endpoint.detach_user();
+    wireup::detach(endpoint);
     return flush(endpoint, params, true);
 }
 
 ucs_status_t query(ep& endpoint, ucp_ep_attr_t* attr) {
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
-        const auto* part = static_cast<const cm::ep_part*>(endpoint.socket());
+        const auto* part = static_cast<const cm::ep_part*>(wireup::socket_of(endpoint));
         if (part == nullptr || part->local().data()->sa_family == AF_UNSPEC) {
             return UCS_ERR_NOT_CONNECTED;
         }
@@ -234,7 +236,7 @@ void ucp_ep_print_info(ucp_ep_h handle, FILE* stream) {
     ep& endpoint = from(handle);
     const worker_guard guard(endpoint.owner().lock());
     ucs::boundary(core_log, "ucp_ep_print_info",
-                  [&] { std::fputs(endpoint.info().c_str(), stream); });
+                  [&] { std::fputs(wireup::explain(endpoint).c_str(), stream); });
 }
 
 ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {

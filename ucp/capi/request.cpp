@@ -6,6 +6,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/message_state.hpp"
+#include "ucp/proto/protocol.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/tag/matcher.hpp"
 

@@ -4,6 +4,7 @@
 #include "ucp/capi/legacy.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucp/stream/send.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace {
 
@@ -79,7 +80,7 @@ ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length) {
     const worker_guard guard(endpoint.owner().lock());
     return ucs::boundary(core_log, call, [&]() -> ucs_status_ptr_t {
         void* const data = stream_of(endpoint).take(*length);
-        if (data != nullptr || !endpoint.incoming_over()) return data;
+        if (data != nullptr || !wireup::is_incoming_over(endpoint)) return data;
         return UCS_STATUS_PTR(endpoint.failure() != UCS_OK ? endpoint.failure()
                                                            : UCS_ERR_CONNECTION_RESET);
     });

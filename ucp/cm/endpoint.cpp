@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "uct/tcp/socket.hpp"
@@ -86,11 +87,11 @@ ucs_status_t status_of(ucs::security::handshake_failure failure) noexcept {
 // Completes the creation of an endpoint: it is used, or destroyed on failure.
 ucs::result<ep*> use_if_started(ep& made, ucs_status_t started) {
     if (started != UCS_OK) {
-        made.detach_user();
+        wireup::detach(made);
         made.owner().postponed().destroy_later(made);
         return started;
     }
-    made.handle(wireup::event::use);
+    wireup::handle(made, wireup::event::use);
     return &made;
 }
 
@@ -251,7 +252,7 @@ void ep_part::handle(event input, ucs_status_t status) noexcept {
             break;
         case action::fail:
             close();
-            whole_.handle(wireup::event::failure, status);
+            wireup::handle(whole_, wireup::event::failure, status);
             return;
         case action::none:
         case action::offer:
@@ -312,8 +313,8 @@ void ep_part::on_refusal() noexcept {
 
 void ep_part::run() {
     // The endpoint was closed by force before it was connected, so no answer will come.
-    if (waits_for_bind() && whole_.connection() == wireup::state::abandoned) {
-        whole_.handle(wireup::event::failure, UCS_ERR_CANCELED);
+    if (waits_for_bind() && wireup::state_of(whole_) == wireup::state::abandoned) {
+        wireup::handle(whole_, wireup::event::failure, UCS_ERR_CANCELED);
         return;
     }
     if (channel_ == nullptr) return;
@@ -412,11 +413,11 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
     peer& nobody = owner.peers().add_passing({}, {});
     const peer_use kept(nobody);
     ep* made = &ep::make(owner, nobody, parent.next_number());
-    made->adopt(params, std::string(params.name));
+    wireup::adopt(*made, params, std::string(params.name));
     auto part = std::make_unique<ep_part>(parent, *made, ep_part::side::client,
                                           ucs::sys::random_id() & token_mask);
     ep_part& client = *part;
-    made->join(std::move(part));
+    slot_of<wireup::ep_connection>(*made).socket = std::move(part);
     ucs_status_t started = UCS_ERR_NO_MEMORY;
     try {
         started = client.start_client(to);
@@ -471,11 +472,11 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
         return status;
     }
     ep* made = &ep::make(owner, *to, parent.next_number());
-    made->adopt(params, std::string(params.name));
+    wireup::adopt(*made, params, std::string(params.name));
     made->set_remote_id(request.ep);
     auto part = std::make_unique<ep_part>(parent, *made, ep_part::side::server, request.token);
     ep_part& server = *part;
-    made->join(std::move(part));
+    slot_of<wireup::ep_connection>(*made).socket = std::move(part);
     return use_if_started(*made, server.start_server(from->take_channel(), from->from()));
 }
 

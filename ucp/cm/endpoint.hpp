@@ -6,6 +6,7 @@
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/connect.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/wireup/socket_part.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/type/result.hpp"
 
@@ -20,7 +21,7 @@ struct client_params {
 
 // The part of an endpoint by socket address: its side, its addresses, and, until the connection is
 // established, the handshake with the other side. Owned by its endpoint; owner context.
-class ep_part final : public task, public socket_part {
+class ep_part final : public task, public wireup::socket_part {
 public:
     ep_part(manager& parent, ep& whole, side own_side, std::uint64_t token) noexcept
         : socket_part(own_side, token), manager_(parent), whole_(whole) {}

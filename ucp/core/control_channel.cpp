@@ -86,8 +86,6 @@ void control_channel::drop_waiting() noexcept {
 void control_channel::drop(uct::pending_request& queued, void*) {
     if (control_message::is_control(queued)) {
         control_message::drop(queued);
-    } else if (ep::is_final_message(queued)) {
-        ep::drop_final_message(queued);
     } else {
         bool is_dropped = false;
         publish(events::message_dropped{queued, is_dropped});

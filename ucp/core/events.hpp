@@ -204,6 +204,12 @@ struct messages_lost {
     ep& endpoint;
 };
 
+// The matched receives of the endpoint end with the status.
+struct receives_lost {
+    ep& endpoint;
+    ucs_status_t status;
+};
+
 // Nothing more is received: operations that wait for the peer's messages end with the status.
 struct incoming_ended {
     ep& endpoint;
@@ -215,8 +221,32 @@ struct peer_closed {
     ep& endpoint;
 };
 
-// The program has begun a flush that closes the endpoint, and reads no more.
+// The program has begun a flush that closes the endpoint, and reads no more. Also published when
+// such an endpoint becomes ready.
 struct closing_flush_began {
+    ep& endpoint;
+};
+
+// That flush has ended.
+struct closing_flush_ended {
+    ep& endpoint;
+};
+
+// A flush, which `closes` the endpoint or not, may have to wait for the connection: the feature
+// sets `waits`.
+struct connection_sought {
+    const ep& endpoint;
+    bool closes;
+    bool& waits;
+};
+
+// The worker is being destroyed: everything of the endpoint ends, and the peer is not notified.
+struct endpoint_abandoned {
+    ep& endpoint;
+};
+
+// The endpoint is being destroyed.
+struct endpoint_ended {
     ep& endpoint;
 };
 

@@ -7,11 +7,10 @@
 
 namespace ucp {
 
-// Direct loads and stores need no connection, and operations that need one are among the sends.
-// Programs flush an endpoint by socket address to learn that the server accepted it.
 bool running_operations::awaits_connection(bool closes) const noexcept {
-    return endpoint().connection() == wireup::state::requested &&
-           (closes || endpoint().socket() != nullptr);
+    bool waits = false;
+    publish(events::connection_sought{endpoint(), closes, waits});
+    return waits;
 }
 
 bool running_operations::is_all_confirmed() const noexcept {
@@ -37,8 +36,7 @@ ucs_status_t running_operations::start_flush(request& flush) {
     if (!is_possible && !state.close_after) return UCS_ERR_NO_MEMORY;
     state.until = sequence_;
     if (via.failure() != UCS_OK && !state.close_after) return via.failure();
-    if (state.close_after && via.connection() == wireup::state::ready)
-        publish(events::closing_flush_began{via});
+    if (state.close_after) publish(events::closing_flush_began{via});
     const bool waits = !sends_.empty() || awaits_connection(state.close_after);
     // Earlier flushes may be about to end, one after the other: a close in the callback of one must
     // not overtake the rest.
@@ -95,7 +93,7 @@ void running_operations::end_flush(request& flush, ucs_status_t status) {
     if (group != nullptr) end_part(*group, status);
     if (closes) {
         closes_after_flush_ = false;
-        via.close_flushed();
+        publish(events::closing_flush_ended{via});
     }
 }
 

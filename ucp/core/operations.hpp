@@ -67,6 +67,7 @@ public:
     // Set by the features.
     bool is_end_watched = false;  // events::operation_ended is published
     bool has_fences = false;      // events::fences_checked and waiting_send_found are published
+    bool is_direct = false;       // see reaches_directly in ucp/rma/order.hpp
     bool is_starting = false;     // waiting sends are being started; new ones queue behind them
 };
 

@@ -19,11 +19,4 @@ void peer_endpoints::detach(ep& user) noexcept {
     peer_.release();
 }
 
-ep* peer_endpoints::first_unowned() noexcept {
-    for (ep& each : unowned_) {
-        if (each.adoptable()) return &each;
-    }
-    return nullptr;
-}
-
 }  // namespace ucp

@@ -23,11 +23,10 @@ public:
 
     void attach(ep& user) noexcept;
     void detach(ep& user) noexcept;
-    // Offers the endpoint to a later ucp_ep_create, see first_unowned.
+    // Offers the endpoint, which a request of the peer made, to a later ucp_ep_create.
     void offer(ep& made) noexcept { unowned_.push_back(made); }
-    // Returns an endpoint that a request of the peer made and the program has not asked for yet, or
-    // nullptr.
-    [[nodiscard]] ep* first_unowned() noexcept;
+    // The offered endpoints that the program has not asked for yet.
+    [[nodiscard]] auto& unowned() noexcept { return unowned_; }
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     // Returns the first and the last of the endpoints with this number.
     [[nodiscard]] auto with_number(std::uint64_t number) noexcept {

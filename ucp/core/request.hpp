@@ -83,7 +83,7 @@ struct flush_state {
     std::uint64_t until = 0;          // operations with lower sequence numbers must be done
     bool close_after = false;         // the endpoint is closed when the flush ends
     struct request* group = nullptr;  // the flush of the whole worker that this is part of
-    std::uint64_t posted = 0;         // see ep::is_confirmed
+    std::uint64_t posted = 0;         // see is_confirmed in ucp/rma/order.hpp
     bool marked = false;
     bool awaited = false;
 };

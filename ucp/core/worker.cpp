@@ -47,10 +47,7 @@ void worker::end() noexcept {
     log_.view()->queries.close();
     daemon_listener_.reset();
     if (params_.event_fd >= 0) leave_event_set();
-    endpoints_.for_each([](ep& each) {
-        each.detach_user();
-        each.abort_for_destruction();
-    });
+    endpoints_.for_each([](ep& each) { publish(events::endpoint_abandoned{each}); });
     endpoints_.for_each([this](ep& each) { postponed_.destroy_later(each); });
     postponed_.run_ended();
     postponed_.empty_trash();

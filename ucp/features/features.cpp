@@ -14,7 +14,7 @@ namespace {
 template<class Core, class Slot>
 struct part {
     explicit part(Core& holder) : slot(holder) {}
-    Slot slot;
+    [[no_unique_address]] Slot slot;
 };
 
 // A slot of another kind of object takes no room.
@@ -109,6 +109,9 @@ template partial_messages& slot_of(const ep&) noexcept;
 template unexpected_rts_messages& slot_of(const ep&) noexcept;
 template ep_stream& slot_of(const ep&) noexcept;
 template access_order& slot_of(const ep&) noexcept;
+template owed_replies& slot_of(const ep&) noexcept;
+template short_path& slot_of(const ep&) noexcept;
+template wireup::ep_connection& slot_of(const ep&) noexcept;
 
 template<class Event>
 void publish(const Event& event) {
@@ -135,7 +138,6 @@ template void publish(const events::peer_lost&);
 template void publish(const events::peer_ended&);
 template void publish(const events::endpoint_attached&);
 template void publish(const events::endpoint_detached&);
-template void publish(const events::message_dropped&);
 template void publish(const events::peer_unused&);
 template void publish(const events::peer_destroyed&);
 template void publish(const events::work_sought&);
@@ -150,6 +152,12 @@ template void publish(const events::peer_closed&);
 template void publish(const events::closing_flush_began&);
 template void publish(const events::closed_unread&);
 template void publish(const events::operation_ended&);
+template void publish(const events::message_dropped&);
+template void publish(const events::endpoint_ended&);
+template void publish(const events::endpoint_abandoned&);
+template void publish(const events::connection_sought&);
+template void publish(const events::closing_flush_ended&);
+template void publish(const events::receives_lost&);
 template void publish(const events::fences_checked&);
 template void publish(const events::waiting_send_found&);
 template void publish(const events::operation_lost&);

@@ -10,6 +10,7 @@
 #include "ucp/stream/feature.hpp"
 #include "ucp/tag/feature.hpp"
 #include "ucp/wakeup/feature.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/feature.hpp"
 
 namespace ucp::features {
@@ -24,10 +25,11 @@ using all = list<proto_feature, eager_feature, rndv_feature, wireup::feature, rm
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
-using slots = list<access_order, partial_messages, unexpected_rts_messages, ep_stream,
-                   striped_transfers, eager_credits, kept_operations, deferred_sends,
-                   wireup::pairing, wireup::lane_setup, peer_arriving, peer_unread, request_ids,
-                   protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
-                   tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
+using slots =
+    list<short_path, wireup::ep_connection, owed_replies, access_order, partial_messages,
+         unexpected_rts_messages, ep_stream, striped_transfers, eager_credits, kept_operations,
+         deferred_sends, wireup::pairing, wireup::lane_setup, peer_arriving, peer_unread,
+         request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
+         tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
 }  // namespace ucp::features

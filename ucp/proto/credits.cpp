@@ -3,6 +3,8 @@
 #include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/short_path.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -40,7 +42,7 @@ void eager_credits::request_again(const ep& ending) {
     if (requested_over_ != &ending) return;
     requested_over_ = nullptr;
     for (ep& each : peer_.endpoints()) {
-        const wireup::state current = each.connection();
+        const wireup::state current = wireup::state_of(each);
         const bool works = each.failure() == UCS_OK && (current == wireup::state::ready ||
                                                         current == wireup::state::peer_closed);
         if (!works || &each == &ending) continue;
@@ -58,8 +60,7 @@ void eager_credits::on_change() noexcept {
             peer_.uid());
         peer_.owner().log().count(activity::held_senders);
     }
-    for (ep& each : peer_.endpoints())
-        each.credits_changed();
+    update_short_paths(peer_);
 }
 
 }  // namespace ucp

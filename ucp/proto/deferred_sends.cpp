@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/proto/short_path.hpp"
 #include "ucp/proto/wire.hpp"
 
 namespace ucp {
@@ -32,7 +33,7 @@ void deferred_sends::defer(request& send) noexcept {
                     "wait until it does",
                     peer_.uid());
     // No tagged send may overtake the deferred ones by the short path.
-    update_short_paths();
+    update_short_paths(peer_);
 }
 
 void deferred_sends::undefer(request& send) noexcept {
@@ -68,7 +69,7 @@ void deferred_sends::resume() {
         allow_callbacks(next);
     }
     if (!waiting_.empty()) return;
-    update_short_paths();
+    update_short_paths(peer_);
 }
 
 void deferred_sends::on_peer_defers(std::uint64_t its_ep, std::uint32_t round) noexcept {
@@ -86,11 +87,6 @@ void deferred_sends::request_more() noexcept {
     peer_.owner().log().count(activity::asked_for_more);
     if (progress_request(more_request_) == UCS_ERR_NO_RESOURCE)
         peer_.lanes().am().pending_add(more_request_);
-}
-
-void deferred_sends::update_short_paths() noexcept {
-    for (ep& each : peer_.endpoints())
-        each.credits_changed();
 }
 
 ucs_status_t deferred_sends::progress_request(uct::pending_request& queued) noexcept {

@@ -46,7 +46,6 @@ public:
 
 private:
     static ucs_status_t progress_request(uct::pending_request& queued) noexcept;
-    void update_short_paths() noexcept;
 
     peer& peer_;
     rts_limit limit_;

@@ -5,6 +5,7 @@
 #include "ucp/proto/credits.hpp"
 #include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/short_path.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/proto/tables.hpp"
 
@@ -17,6 +18,9 @@ struct proto_feature {
     }
     static void on(const events::endpoint_detached& event) {
         slot_of<eager_credits>(event.from).forget(event.gone);
+    }
+    static void on(const events::peer_changed& event) {
+        slot_of<short_path>(event.endpoint).move_to(event.to);
     }
     static void on(const events::peer_resumed& event) {
         auto& striped = slot_of<striped_transfers>(event.ready).list;

@@ -11,7 +11,9 @@
 #include "ucp/proto/deferred_sends.hpp"
 #include "ucp/proto/message_state.hpp"
 #include "ucp/proto/request_ids.hpp"
+#include "ucp/proto/short_path.hpp"
 #include "ucp/proto/tables.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -75,7 +77,7 @@ ucs_status_t send_in_place(request& send, const fragment_writer& writer, std::si
     writer.make_header(send, header.data());
     std::array<uct::iov, max_pieces> pieces;
     const std::size_t part = std::min(limit, state.end - state.offset);
-    const std::size_t count = std::min(max_pieces, send.via->lane_attr().max_iov);
+    const std::size_t count = std::min(max_pieces, send.via->remote().lanes().am_attr().max_iov);
     const dt::piece_list list =
         state.buffer.pieces(state.offset, part, std::span(pieces).first(count));
     ++state.parts.count;
@@ -93,7 +95,7 @@ ucs_status_t send_in_place(request& send, const fragment_writer& writer, std::si
 // Returns the largest payload of a zero-copy fragment; 0: fragments are copied.
 std::size_t in_place_limit(const request& send, std::size_t header) {
     if (send.state.send.copies) return 0;
-    const uct::iface_attr& attr = send.via->lane_attr();
+    const uct::iface_attr& attr = send.via->remote().lanes().am_attr();
     if (!attr.ops.has(uct::op::am_zcopy) || !send.state.send.buffer.in_memory()) return 0;
     if (header > attr.max_zcopy_header) return 0;
     const config& options = send.owner->owner().options();
@@ -145,11 +147,12 @@ void unqueue(request& send) {
 bool choose_protocol(request& send) noexcept {
     message_state& state = send.as<message_state>();
     ep& via = *send.via;
-    const send_kind kind = via.must_use_rendezvous() ? rendezvous_kind(state.kind) : state.kind;
+    const send_kind kind =
+        slot_of<short_path>(via).must_use_rendezvous() ? rendezvous_kind(state.kind) : state.kind;
     const send_class properties{kind, state.buffer.contiguous() != nullptr};
     try {
-        const protocol& chosen =
-            via.protocols().select(properties, state.buffer.length() + state.header_length);
+        const protocol& chosen = slot_of<short_path>(via).protocols().select(
+            properties, state.buffer.length() + state.header_length);
         if (is_tagged(kind) && chosen.rendezvous &&
             !slot_of<deferred_sends>(via.remote()).count_rts(send)) {
             defer(send);
@@ -170,7 +173,7 @@ bool choose_protocol(request& send) noexcept {
 
 ucs_status_t refuse_immediate(ep& to) {
     if (to.failure() != UCS_OK) return to.failure();
-    if (to.connection() == wireup::state::idle) to.handle(wireup::event::use);
+    if (wireup::state_of(to) == wireup::state::idle) wireup::handle(to, wireup::event::use);
     return UCS_ERR_NO_RESOURCE;
 }
 
@@ -186,7 +189,7 @@ void submit(ep& to, request& send) {
     }
     // Sends that wait for the connection have no transport yet.
     send.pending.progress = nullptr;
-    to.handle(wireup::event::use);
+    wireup::handle(to, wireup::event::use);
 }
 
 void start_waiting(ep& ready) {
@@ -229,7 +232,7 @@ void begin_send(request& send) {
     run_send(send);
     // Only now may the sender request credits, because the request covers the messages before it.
     // The send's request may be gone.
-    if (stored) via.add_sent(length);
+    if (stored) slot_of<short_path>(via).add_sent(via, length);
 }
 
 void run_send(request& send) {

@@ -3,6 +3,7 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/proto/protocol.hpp"
 
 namespace ucp {
 

@@ -5,6 +5,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/short_path.hpp"
 
 namespace ucp {
 
@@ -39,7 +40,7 @@ void protocol_tables::update_if_outdated() {
         // Outdated tables cost time and nothing else.
         ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
     }
-    owner_.endpoints().for_each([](ep& each) { each.refresh_protocols(); });
+    owner_.endpoints().for_each([](ep& each) { slot_of<short_path>(each).refresh(each); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
                     streaming.used() * 1e-9);
 }

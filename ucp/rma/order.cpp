@@ -7,6 +7,7 @@
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/rma.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -50,12 +51,12 @@ void resume_held(remote_tracker& tracker) {
 // An endpoint that is used only for loads and stores connects all the same, because only a
 // connected endpoint learns that its peer is gone.
 bool open_directly(ep& endpoint) {
-    if (endpoint.failure() == UCS_OK && endpoint.connection() == wireup::state::idle)
-        endpoint.handle(wireup::event::use);
+    if (endpoint.failure() == UCS_OK && wireup::state_of(endpoint) == wireup::state::idle)
+        wireup::handle(endpoint, wireup::event::use);
     // requests a confirmation, so that a caller that must not wait can try again
     if (endpoint.operations().has_fences) pass_fences(endpoint);
     if (endpoint.failure() != UCS_OK || endpoint.operations().has_fences) return false;
-    slot_of<access_order>(endpoint).is_direct = true;
+    endpoint.operations().is_direct = true;
     return true;
 }
 
@@ -89,7 +90,7 @@ void submit_remote(ep& endpoint, request& operation) {
     operation.pending.progress = nullptr;
     if (is_starting) return;
     if (fenced) pass_fences(endpoint);  // requests a confirmation from the peer
-    if (!endpoint.is_connected()) endpoint.handle(wireup::event::use);
+    if (!endpoint.is_connected()) wireup::handle(endpoint, wireup::event::use);
 }
 
 void note_posted(ep& endpoint) noexcept {
@@ -209,7 +210,7 @@ bool fence(ep& endpoint) {
     } catch (const std::bad_alloc&) {
         return false;
     }
-    slot_of<access_order>(endpoint).is_direct = false;
+    endpoint.operations().is_direct = false;
     endpoint.operations().has_fences = true;
     return true;
 }
@@ -242,7 +243,7 @@ void pass_fences(ep& endpoint) {
 
 void forget_remote(ep& endpoint) noexcept {
     access_order& order = slot_of<access_order>(endpoint);
-    order.is_direct = endpoint.operations().has_fences = false;
+    endpoint.operations().is_direct = endpoint.operations().has_fences = false;
     if (order.tracker == nullptr) return;
     order.tracker->fences.clear();
     order.tracker->copied = false;

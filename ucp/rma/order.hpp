@@ -33,9 +33,11 @@ struct remote_tracker {
     [[nodiscard]] bool all_confirmed() const noexcept { return confirmed == posted; }
 };
 
-// Replies that this side owes the peer. Owner context.
+// Slot of an endpoint: replies that this side owes the peer. Owner context.
 class owed_replies {
 public:
+    explicit owed_replies(ep&) noexcept {}
+
     // Counts a reply that the peer has not taken yet. Returns false if the peer requests more than
     // it may.
     [[nodiscard]] bool add() noexcept {
@@ -64,14 +66,12 @@ struct access_order {
     explicit access_order(ep&) noexcept {}
 
     std::unique_ptr<remote_tracker> tracker;  // nullptr: no such operation yet
-    owed_replies owed;
-    bool is_direct = false;  // see reaches_directly
 };
 
 // Returns whether mapped memory of the peer may be loaded from and stored to directly. This is the
 // only check of puts, gets and atomics.
 [[nodiscard]] inline bool reaches_directly(const ep& endpoint) noexcept {
-    return slot_of<access_order>(endpoint).is_direct;
+    return endpoint.operations().is_direct;
 }
 // Makes reaches_directly true if possible: the endpoint works, and nothing has to be waited for.
 [[nodiscard]] bool open_directly(ep& endpoint);

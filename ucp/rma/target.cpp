@@ -14,6 +14,7 @@
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 
 namespace ucp {
@@ -23,7 +24,7 @@ namespace {
 // Returns the endpoint to the requester, or nullptr.
 ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
     ep* const found = owner.endpoints().find(id);
-    return found != nullptr && found->may_answer() ? found : nullptr;
+    return found != nullptr && wireup::may_answer(*found) ? found : nullptr;
 }
 
 // Like find_endpoint, for operations that need a reply. Returns nullptr also if the requester has
@@ -31,20 +32,20 @@ ep* find_endpoint(worker& owner, std::uint64_t id) noexcept {
 // send_reply_message or ends with a reply request.
 ep* find_reply_endpoint(worker& owner, std::uint64_t id) {
     ep* const requester = find_endpoint(owner, id);
-    if (requester == nullptr || slot_of<access_order>(*requester).owed.add()) return requester;
+    if (requester == nullptr || slot_of<owed_replies>(*requester).add()) return requester;
     owner.log().rejected().warn(
         proto_log,
         "worker {:x} does not take the answers that it asks for: its endpoint "
         "fails",
         requester->remote().uid());
-    requester->handle(wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
+    wireup::handle(*requester, wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
     return nullptr;
 }
 
 // A reply that `key`, our endpoint, owes has left or is not needed any more.
 void reply_ended(worker& owner, std::uint64_t key, bool /*is_stopped*/) {
     if (ep* const replying = owner.endpoints().find(key); replying != nullptr)
-        slot_of<access_order>(*replying).owed.note_sent();
+        slot_of<owed_replies>(*replying).note_sent();
 }
 
 template<class Header>
@@ -80,8 +81,7 @@ mem::access_request access_request_for(const wire::put_header& header,
 void refuse_put(worker& owner, const wire::put_header& header, std::size_t length,
                 ucs_status_t status) {
     ep* const requester = find_endpoint(owner, header.ep);
-    if (requester == nullptr || !slot_of<access_order>(*requester).owed.record_refusal(status))
-        return;
+    if (requester == nullptr || !slot_of<owed_replies>(*requester).record_refusal(status)) return;
     refuse(owner, *requester, "put", length, header.address, status);
 }
 
@@ -181,7 +181,7 @@ ucs_status_t progress_reply(request& send) {
         }
         if (sent < 0) break;  // the lane failed; both sides learn of it
     }
-    slot_of<access_order>(*send.via).owed.note_sent();
+    slot_of<owed_replies>(*send.via).note_sent();
     end_reply(send);
     return UCS_OK;
 }
@@ -240,7 +240,7 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
     }
     if (status != UCS_OK) {
         refuse(owner, *requester, "atomic operation", header.size, header.address, status);
-        if (header.reply == 0) slot_of<access_order>(*requester).owed.record_refusal(status);
+        if (header.reply == 0) slot_of<owed_replies>(*requester).record_refusal(status);
     }
     if (header.reply != 0) send_result(*requester, header.reply, status, before);
 }
@@ -250,10 +250,9 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
 void on_confirm(worker& owner, const wire::confirm_header& header) {
     ep* const requester = find_reply_endpoint(owner, header.ep);
     if (requester == nullptr) return;
-    send_reply_message(
-        *requester, wire::rma_confirmed,
-        wire::confirmed_header{requester->remote_id(), header.count,
-                               slot_of<access_order>(*requester).owed.take_refused()});
+    send_reply_message(*requester, wire::rma_confirmed,
+                       wire::confirmed_header{requester->remote_id(), header.count,
+                                              slot_of<owed_replies>(*requester).take_refused()});
 }
 
 }  // namespace

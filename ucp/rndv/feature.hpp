@@ -34,6 +34,11 @@ struct rndv_feature {
             lost.lost(event.endpoint.owner(), event.endpoint, lost);
         }
     }
+    static void on(const events::receives_lost& event) {
+        auto& receives = event.endpoint.operations().receives();
+        while (!receives.empty())
+            abort_receive(receives.front(), event.status);
+    }
 };
 
 }  // namespace ucp

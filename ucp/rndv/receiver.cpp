@@ -12,6 +12,7 @@
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/kept.hpp"
 #include "ucp/rndv/read_data.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -58,7 +59,7 @@ void rndv_receive(request& receive, ep& from, rts_info message) {
     // The lanes of an endpoint that waits for its peer's reply may not be connected yet, and they
     // may be replaced while a read waits in them.
     const bool is_reached =
-        wireup::is_established(from.connection()) && from.remote().lanes().rma() != nullptr;
+        wireup::is_established(wireup::state_of(from)) && from.remote().lanes().rma() != nullptr;
     const bool keyed = is_reached && from.remote().lanes().rma_attr().keyed;
     const bool readable =
         is_reached && state.buffer.in_memory() && is_readable(from.remote(), message);

@@ -8,6 +8,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/am_fields.hpp"
 #include "ucp/proto/deferred_sends.hpp"
+#include "ucp/proto/protocol.hpp"
 #include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/kept.hpp"
 #include "ucp/rndv/rndv_send.hpp"

@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -15,7 +16,7 @@ namespace {
 // Returns the endpoint for which the bytes are, or nullptr.
 ep* find_receiver(worker& owner, const wire::stream_data_header& header) noexcept {
     ep* const found = owner.endpoints().find(header.ep);
-    return found == nullptr || found->incoming_over() ? nullptr : found;
+    return found == nullptr || wireup::is_incoming_over(*found) ? nullptr : found;
 }
 
 // If bytes are missing, the stream cannot continue, so the endpoint fails.
@@ -26,7 +27,7 @@ void fail(worker& owner, ep& broken, ucs_status_t status) {
             proto_log, "worker {:x} sent more of a stream than it may: its endpoint fails",
             broken.remote().uid());
     }
-    broken.handle(wireup::event::failure, status);
+    wireup::handle(broken, wireup::event::failure, status);
 }
 
 wire::stream_data_header header_at(const void* bytes) noexcept {

@@ -6,6 +6,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
@@ -75,7 +76,7 @@ ucs_status_ptr_t stream_channel::receive(void* buffer, std::size_t count, std::s
     receive->flags.set(request_flags::matched);
     // When no more bytes will come, stored bytes that cannot complete this receive are kept for a
     // shorter one.
-    const bool is_over = owner_.incoming_over();
+    const bool is_over = wireup::is_incoming_over(owner_);
     const std::size_t within_reach = is_over ? std::min(stored(), state.buffer.capacity()) : 0;
     if (waiting_.empty() && (!is_over || satisfied(state, within_reach))) read_stored(*receive);
     if (waiting_.empty() && satisfied(state, state.received)) {
@@ -157,7 +158,7 @@ ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
                 return UCS_ERR_NO_MEMORY;
             }
             stored_.push_back(*fresh);
-            if (owner_.is_uninvited()) note_unread(*fresh);
+            if (wireup::is_uninvited(owner_)) note_unread(*fresh);
         }
         stream_chunk& last = stored_.back();
         const std::size_t part = std::min(length, last.free_space());
@@ -213,7 +214,8 @@ ucs_status_t stream_channel::landed(std::size_t length) {
 void stream_channel::note_taken(std::size_t length) {
     taken_ += length;
     const std::uint64_t limit = taken_ + window_;
-    if (limit - granted_ < window_ / 2 || limit < granted_ || owner_.incoming_over()) return;
+    if (limit - granted_ < window_ / 2 || limit < granted_ || wireup::is_incoming_over(owner_))
+        return;
     granted_ = limit;
     const wire::stream_credit_header header{owner_.remote_id(), limit};
     owner_.remote().control().send(wire::stream_credit, std::as_bytes(std::span(&header, 1)));

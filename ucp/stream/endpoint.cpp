@@ -2,6 +2,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/stream/arrivals.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -23,7 +24,7 @@ stream_channel& stream_of(ep& endpoint) {
 
 bool is_reader_gone(const ep& endpoint) noexcept {
     return slot_of<ep_stream>(endpoint).is_reader_gone ||
-           endpoint.connection() == wireup::state::peer_closed;
+           wireup::state_of(endpoint) == wireup::state::peer_closed;
 }
 
 void note_reader_gone(ep& endpoint) {
@@ -32,7 +33,8 @@ void note_reader_gone(ep& endpoint) {
 }
 
 void stream_receives_ended(ep& endpoint) {
-    if (endpoint.operations().closes_after_flush() && endpoint.connection() == wireup::state::ready)
+    if (endpoint.operations().closes_after_flush() &&
+        wireup::state_of(endpoint) == wireup::state::ready)
         stop_reading(endpoint);
 }
 

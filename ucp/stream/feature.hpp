@@ -5,6 +5,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/stream/arrivals.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -22,7 +23,7 @@ struct stream_feature {
     static void on(const events::ownership_changed& event) {
         stream_channel* const opened = opened_stream_of(event.endpoint);
         if (opened == nullptr) return;
-        if (!event.endpoint.is_uninvited()) opened->end_uninvited();
+        if (!wireup::is_uninvited(event.endpoint)) opened->end_uninvited();
         if (event.endpoint.program().is_owner()) {
             opened->show_ready();
         } else {
@@ -34,7 +35,9 @@ struct stream_feature {
             opened->end_receives(event.status);
     }
     static void on(const events::peer_closed& event) { note_reader_gone(event.endpoint); }
-    static void on(const events::closing_flush_began& event) { stop_reading(event.endpoint); }
+    static void on(const events::closing_flush_began& event) {
+        if (wireup::state_of(event.endpoint) == wireup::state::ready) stop_reading(event.endpoint);
+    }
     static void on(const events::closed_unread& event) {
         if (stream_channel* const opened = opened_stream_of(event.endpoint)) opened->drop_stored();
     }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ucp/proto/short_path.hpp"
 #include "ucp/stream/endpoint.hpp"
 
 namespace ucp {
@@ -90,7 +91,7 @@ ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
     const ucp_datatype_t datatype = params.datatype();
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
-        to.fits_short(length) && stream.may_send(length) && !params.no_immediate() &&
+        slot_of<short_path>(to).fits(length) && stream.may_send(length) && !params.no_immediate() &&
         (buffer != nullptr || length == 0)) [[likely]] {
         const ucs_status_t status =
             length == 0 ? UCS_OK

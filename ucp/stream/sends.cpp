@@ -35,7 +35,7 @@ bool stream_sends::may_resume() noexcept {
            (sent_ < limit_ || is_reader_gone(owner_));
 }
 
-// A send that ends here calls this again, see ep::check_flushes.
+// A send that ends here calls this again, see running_operations::check_flushes.
 void stream_sends::resume() {
     if (std::exchange(resuming_, true)) return;
     while (may_resume())

@@ -16,6 +16,7 @@
 #include "ucp/rndv/receiver.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/tag/matcher.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {

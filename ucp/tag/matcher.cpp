@@ -12,6 +12,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/receive.hpp"
 #include "ucp/rndv/receiver.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -377,7 +378,7 @@ void tag_matcher::drop_queued(message& stored) {
 
 void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, rts_info rts) {
     ep* from = owner_.endpoints().find(ep_id);
-    if (from == nullptr || from->incoming_over()) {
+    if (from == nullptr || wireup::is_incoming_over(*from)) {
         ucs::log::warn(proto_log,
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
                        "since; its receive fails",

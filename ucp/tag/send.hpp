@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucp/proto/send.hpp"
+#include "ucp/proto/short_path.hpp"
 
 namespace ucp {
 
@@ -15,11 +16,11 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
     const ucp_datatype_t datatype = params.datatype();
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
-        to.fits_short(length) && !params.no_immediate() && (buffer != nullptr || length == 0))
-        [[likely]] {
+        slot_of<short_path>(to).fits(length) && !params.no_immediate() &&
+        (buffer != nullptr || length == 0)) [[likely]] {
         const ucs_status_t status = to.lane().am_short(wire::eager_only, tag, buffer, length);
         if (status == UCS_OK) [[likely]] {
-            to.add_sent(length);
+            slot_of<short_path>(to).add_sent(to, length);
             if (params.has_user_request()) {
                 record_success(params.user_request(), to.owner());
             }

@@ -6,6 +6,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 
 namespace ucp {
@@ -29,7 +30,7 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
     into.file("peer_name", [this] { return remote_->identity().worker_name(); });
     into.file("peer_uid", [this] { return fmt::format("{:x}", remote_->uid()); });
-    into.file("state", [this] { return std::string(wireup::name(state_)); });
+    into.file("state", [this] { return std::string(wireup::name(wireup::state_of(*this))); });
     into.file("failure", [this] { return std::string(ucs_status_string(failure_)); });
     into.file("error_mode",
               [this] { return std::string(program_.handles_errors() ? "peer" : "none"); });
@@ -42,7 +43,7 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("lanes", [this] { return wireup::explain_lanes(*remote_); });
     into.file("transports", [this] { return wireup::explain_transports(*remote_); });
     into.file("protocols", [this] { return wireup::explain_protocols(*remote_); });
-    into.file("info", [this] { return info(); });
+    into.file("info", [this] { return wireup::explain(*this); });
 }
 
 }  // namespace ucp

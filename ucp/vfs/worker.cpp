@@ -11,6 +11,7 @@
 #include "ucp/proto/deferred_sends.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/text.hpp"
+#include "ucp/wireup/explain.hpp"
 
 namespace ucp {
 
@@ -36,7 +37,7 @@ std::string worker_info(worker& shown) {
     text += fmt::format("#     answers waiting: {} bytes\n", shown.limits().waiting().used());
     text += fmt::format("#   messages rejected: {}\n", shown.log().rejected().count());
     text += details;
-    shown.endpoints().for_each([&text](const ep& each) { text += each.line(); });
+    shown.endpoints().for_each([&text](const ep& each) { text += wireup::line_of(each); });
     text += "#\n";
     return text;
 }

@@ -4,6 +4,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/refusals.hpp"
@@ -21,7 +22,7 @@ ep* find_for_request(peer& from, std::uint64_t number, std::uint64_t remote_ep) 
     ep* found = nullptr;
     const auto [first, last] = from.endpoints().with_number(number);
     for (auto each = first; each != last; ++each) {
-        const state current = each->connection();
+        const state current = state_of(*each);
         // The request is a repeated one: the peer changed its lane, or had no reply for long. An
         // endpoint that was closed meanwhile has replied already.
         const bool answered = current == state::ready || current == state::closing;
@@ -31,14 +32,23 @@ ep* find_for_request(peer& from, std::uint64_t number, std::uint64_t remote_ep) 
     return found;
 }
 
+// Returns an endpoint that a request of the peer made and the program has not asked for yet, or
+// nullptr.
+ep* first_unowned(peer& to) noexcept {
+    for (ep& each : to.endpoints().unowned()) {
+        if (is_adoptable(each)) return &each;
+    }
+    return nullptr;
+}
+
 // Ends the oldest of the peer's endpoints that the program has not asked for, or the lanes if there
 // is none. If the peer object exists only because of the peer's requests and has no other endpoint,
 // nothing of it stays.
 void end_one_of(peer& ended) noexcept {
     const peer_use kept(ended);
-    const auto is_uninvited = [](const ep& each) { return each.is_uninvited(); };
+    const auto is_uninvited = [](const ep& each) { return wireup::is_uninvited(each); };
     const auto oldest = std::ranges::find_if(ended.endpoints(), is_uninvited);
-    if (oldest != ended.endpoints().end()) oldest->end_for_limit();
+    if (oldest != ended.endpoints().end()) end_for_limit(*oldest);
     if (!ended.uninvited.is_stranger() || std::ranges::any_of(ended.endpoints(), is_uninvited))
         return;
     ended.uninvited.set_stranger(false);
@@ -122,14 +132,14 @@ ucs::result<ep*> create_ep(worker& owner, const void* packed_address, const ep_p
     std::string name(params.name);
     peer* to = &owner.peers().intern(parsed->identity, peer_identity::source::given, bytes);
     const peer_use kept(*to);
-    ep* made = params.apart ? nullptr : to->endpoints().first_unowned();
+    ep* made = params.apart ? nullptr : first_unowned(*to);
     if (made == nullptr || to->identity().is_self()) {
         const std::uint64_t number = params.apart ? peer_endpoints::first_apart_number |
                                                         2 * slot_of<requests>(owner).apart_numbers++
                                                   : to->endpoints().next_number();
         made = &ep::make(owner, *to, number);
     }
-    made->adopt(params, std::move(name));
+    adopt(*made, params, std::move(name));
     return made;
 }
 
@@ -176,16 +186,16 @@ ep* accept(worker& owner, const wire::wireup_header& request, std::uint64_t remo
         }
         make_room_for_endpoint(owner, *from);
         accepted = &ep::make(owner, *from, number);
-        accepted->mark_uninvited();
+        mark_uninvited(*accepted);
         if (!is_apart) from->endpoints().offer(*accepted);
     }
-    // ep::ensure_lanes is not used here: an endpoint of the program does not fail because of a
+    // ensure_lanes is not used here: an endpoint of the program does not fail because of a
     // request, but tries again when it is used. The peer's request came without paired lanes, so
     // the reply uses none.
-    if (accepted->connection() == state::idle &&
+    if (state_of(*accepted) == state::idle &&
         slot_of<lane_setup>(*from).connect(pairs::excluded) != UCS_OK) {
         // A repeated request must not find this endpoint any more.
-        if (!accepted->program().is_owner()) accepted->handle(event::local_close);
+        if (!accepted->program().is_owner()) wireup::handle(*accepted, event::local_close);
         return nullptr;
     }
     slot_of<lane_setup>(*from).note_lanes();
@@ -204,12 +214,13 @@ bool bind(worker& owner, ep& client, const wire::wireup_header& header,
                 "of worker {:x}: the connection ends",
                 client.id(), parsed->uid(), header.uid);
         }
-        client.handle(event::failure, UCS_ERR_REJECTED);
+        wireup::handle(client, event::failure, UCS_ERR_REJECTED);
         return false;
     }
     peer& to = owner.peers().intern(parsed->identity, peer_identity::source::given, address);
     const peer_use kept(to);
-    client.bind(to);
+    socket_of(client)->bind();
+    move_to(client, to);
     return true;
 }
 

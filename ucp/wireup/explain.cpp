@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "ucp/core/worker.hpp"
+#include "ucp/proto/selection.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 
 namespace ucp::wireup {
@@ -86,6 +88,25 @@ std::string explain(peer& to) {
     std::string text = explain_lanes(to) + "#\n" + explain_transports(to);
     if (slot_of<lane_setup>(to).protocols() != nullptr) text += "#\n" + explain_protocols(to);
     return text;
+}
+
+std::string explain(const ep& endpoint) {
+    peer& to = endpoint.remote();
+    std::string text = "#\n# UCP endpoint\n#\n";
+    text += fmt::format("#               peer: worker {:x} ({}), {}\n", to.uid(),
+                        to.identity().worker_name(), to.lanes().peer_name());
+    text += fmt::format("#              state: {}\n", name(state_of(endpoint)));
+    text += fmt::format("#     error handling: {}\n",
+                        endpoint.program().handles_errors() ? "peer" : "none");
+    text += explain(to);
+    return text;
+}
+
+std::string line_of(const ep& endpoint) {
+    const running_operations& operations = endpoint.operations();
+    return fmt::format("#  endpoint {:x}: worker {:x}, {}, {} sends and {} receives running\n",
+                       endpoint.id(), endpoint.remote().uid(), name(state_of(endpoint)),
+                       operations.sends().size(), operations.receives().size());
 }
 
 }  // namespace ucp::wireup

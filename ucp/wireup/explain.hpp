@@ -31,5 +31,8 @@ struct lane_in_use {
 [[nodiscard]] std::string list_transports(peer& to);
 [[nodiscard]] std::string explain_protocols(peer& to);
 [[nodiscard]] std::string explain(peer& to);
+// Returns the text of ucp_ep_print_info, and the endpoint's line in the text about its worker.
+[[nodiscard]] std::string explain(const ep& endpoint);
+[[nodiscard]] std::string line_of(const ep& endpoint);
 
 }  // namespace ucp::wireup

@@ -3,6 +3,7 @@
 
 #include "ucp/core/events.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/pairing.hpp"
@@ -37,7 +38,7 @@ struct feature {
     }
     static void on(const events::peer_failed& event) {
         for (ep& each : event.failing.endpoints())
-            each.handle(wireup::event::failure, event.status);
+            handle(each, wireup::event::failure, event.status);
     }
     static void on(const events::peer_lost& event) {
         slot_of<pairing>(event.lost).release_reference();
@@ -54,6 +55,21 @@ struct feature {
     static void on(const events::peer_destroyed& event) {
         const auto postponed = std::move(slot_of<requests>(event.owner).postponed);
         if (postponed != nullptr) answer_postponed(event.owner, *postponed);
+    }
+    // Direct loads and stores need no connection, and operations that need one are among the sends.
+    // Programs flush an endpoint by socket address to learn that the server accepted it.
+    static void on(const events::connection_sought& event) {
+        event.waits = state_of(event.endpoint) == state::requested &&
+                      (event.closes || socket_of(event.endpoint) != nullptr);
+    }
+    static void on(const events::closing_flush_ended& event) { close_flushed(event.endpoint); }
+    static void on(const events::endpoint_abandoned& event) {
+        detach(event.endpoint);
+        abort_for_destruction(event.endpoint);
+    }
+    static void on(const events::endpoint_ended& event) { end_connection(event.endpoint); }
+    static void on(const events::message_dropped& event) {
+        event.drop_if(is_final_message, drop_final_message);
     }
 };
 

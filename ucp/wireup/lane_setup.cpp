@@ -7,8 +7,10 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/proto/short_path.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/proto/tables.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/pairing.hpp"
 
@@ -152,7 +154,7 @@ void lane_setup::choose_protocols_again() noexcept {
         ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", peer_.uid());
     }
     for (ep& each : peer_.endpoints())
-        each.refresh_protocols();
+        slot_of<short_path>(each).refresh(each);
 }
 
 bool lane_setup::reaches_unknown_process() noexcept {
@@ -189,7 +191,7 @@ bool lane_setup::readdress(std::span<const std::byte> packed_address) {
     peer_.lanes().state = rma_state::usable;
     if (!has_lanes) return true;
     for (ep& each : peer_.endpoints())
-        each.renew_id();
+        renew_id(each);
     reconnect(pairs::allowed);
     return true;
 }
@@ -208,7 +210,7 @@ void lane_setup::close_lanes() noexcept {
 std::uint64_t lane_setup::disconnect() noexcept {
     peer_.control().drop_waiting();
     for (ep& each : peer_.endpoints())
-        each.forget_lane();
+        forget_lane(each);
     close_lanes();
     rma_state& state = peer_.lanes().state;
     if (state == rma_state::process_not_shown) state = rma_state::usable;
@@ -325,7 +327,7 @@ void lane_setup::connect_endpoints(pairs allowed_pairs) noexcept {
         return;
     }
     for (ep& each : peer_.endpoints())
-        each.connect_again();
+        connect_again(each);
 }
 
 void lane_setup::hand_over_waiting(peer& given) noexcept {
@@ -335,9 +337,9 @@ void lane_setup::hand_over_waiting(peer& given) noexcept {
     bool& has_handed_over = slot_of<lane_setup>(given).has_handed_over_;
     for (auto next = peer_.endpoints().begin(); next != peer_.endpoints().end();) {
         ep& each = *next++;
-        if (!is_waiting(each.connection())) continue;
-        if (is_elsewhere) each.renew_id();
-        each.move_to(given);
+        if (!is_waiting(state_of(each))) continue;
+        if (is_elsewhere) renew_id(each);
+        move_to(each, given);
         has_handed_over = true;
     }
     if (has_handed_over) peer_.owner().postponed().resume_later(given);
@@ -349,11 +351,11 @@ void lane_setup::connect_handed_over() noexcept {
     const peer_use kept(peer_);
     const ucs_status_t status = connect();
     for (ep& each : peer_.endpoints()) {
-        if (each.socket() == nullptr) continue;
+        if (socket_of(each) == nullptr) continue;
         if (status == UCS_OK) {
-            each.connect_again();
-        } else if (is_waiting(each.connection())) {
-            each.handle(event::failure, status);
+            connect_again(each);
+        } else if (is_waiting(state_of(each))) {
+            wireup::handle(each, event::failure, status);
         }
     }
 }
@@ -380,12 +382,12 @@ void lane_setup::note_lanes() noexcept {
 // Endpoints that are over need no lane, although they may wait for room for their final message.
 bool is_any_wanted(peer& of_peer) noexcept {
     return std::ranges::any_of(of_peer.endpoints(),
-                               [](const ep& each) { return !is_over(each.connection()); });
+                               [](const ep& each) { return !is_over(state_of(each)); });
 }
 
 bool is_any_established(peer& of_peer) noexcept {
     return std::ranges::any_of(of_peer.endpoints(),
-                               [](const ep& each) { return is_established(each.connection()); });
+                               [](const ep& each) { return is_established(state_of(each)); });
 }
 
 }  // namespace ucp::wireup

@@ -11,6 +11,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/credits.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
@@ -65,7 +66,7 @@ struct arrival_facts {
 void note(const ep& to, const arrival_facts& facts) {
     // The message counts only before the endpoint is connected: later it may be a recorded copy.
     // Then the peer's lack of credits shows when the endpoint requests them.
-    const state current = to.connection();
+    const state current = state_of(to);
     if (current != state::idle && current != state::requested) return;
     if (facts.full) slot_of<eager_credits>(to.remote()).begin_without();
     slot_of<lane_setup>(to.remote()).learn_process(facts.process);
@@ -111,7 +112,7 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 // (lane_setup::hand_over_waiting). A message that finds no lanes came without paired lanes, so none
 // are made here.
 bool ensure_lanes(ep& about) {
-    return about.ensure_lanes(pairs::excluded);
+    return ensure_lanes(about, pairs::excluded);
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
@@ -120,13 +121,13 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
     if (accepted == nullptr || !ensure_lanes(*accepted)) return;
     accepted->set_remote_id(facts.ep);
     note(*accepted, facts);
-    accepted->handle(event::request);
+    wireup::handle(*accepted, event::request);
 }
 
 // Returns whether the endpoint expects messages of this worker. A client by socket address has no
 // peer before its bind, so it expects no message, from any uid.
 bool expects(const ep& asked, std::uint64_t uid) {
-    const socket_part* part = asked.socket();
+    const socket_part* part = socket_of(asked);
     return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
 }
 
@@ -134,13 +135,13 @@ bool expects(const ep& asked, std::uint64_t uid) {
 // one.
 bool is_of_another(const ep& to, const wireup_header& header) {
     const bool ends = header.type == wireup_type::close || header.type == wireup_type::failed;
-    return ends && is_established(to.connection()) && to.remote_id() != header.ep;
+    return ends && is_established(state_of(to)) && to.remote_id() != header.ep;
 }
 
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              const arrival_facts& facts) {
     ep* client = owner.endpoints().find(header.peer_ep_or_number);
-    const socket_part* part = client == nullptr ? nullptr : client->socket();
+    const socket_part* part = client == nullptr ? nullptr : socket_of(*client);
     const bool waits = part != nullptr && part->is_client() && part->token() == header.token() &&
                        client->failure() == UCS_OK;
     // The bind is a repeated one over another lane, or the first.
@@ -148,7 +149,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
                        client->remote_id() == facts.ep;
     // A client that closes notifies the server. The final message of a client that failed may not
     // have arrived.
-    if (!waits && again && !is_over(client->connection())) return;
+    if (!waits && again && !is_over(state_of(*client))) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
         slot_of<refusals>(owner).refuse(evidence::proof, header, address);
         return;
@@ -159,7 +160,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     }
     if (!ensure_lanes(*client)) return;
     note(*client, facts);
-    client->handle(event::request);
+    wireup::handle(*client, event::request);
 }
 
 // A client at a listener has claimed its worker's address, and now the worker states it itself.
@@ -167,7 +168,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
 bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& header,
                            std::span<const std::byte> address) {
     const peer& claimed = served.remote();
-    if (!claimed.identity().is_claimed() || !is_waiting(served.connection())) return true;
+    if (!claimed.identity().is_claimed() || !is_waiting(state_of(served))) return true;
     if (claimed.identity().has_address(address)) {
         owner.peers().intern(claimed.identity().key(), peer_identity::source::given, address);
         return true;
@@ -177,28 +178,28 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
         "a client claimed an address of worker {:x} that is not the worker's: "
         "the connection ends",
         header.uid);
-    served.handle(event::failure, UCS_ERR_REJECTED);
+    wireup::handle(served, event::failure, UCS_ERR_REJECTED);
     slot_of<refusals>(owner).refuse(evidence::proof, header, address);
     return false;
 }
 
 void on_reply(worker& owner, ep* answered, const wireup_header& header,
               std::span<const std::byte> address, const arrival_facts& facts) {
-    const bool gone = answered == nullptr || is_over(answered->connection());
-    const bool known = !gone && is_established(answered->connection());
+    const bool gone = answered == nullptr || is_over(state_of(*answered));
+    const bool known = !gone && is_established(state_of(*answered));
     if (gone || (known && answered->remote_id() != facts.ep)) {
         // Either our request outlived its connection, or a repeated request arrived after the peer
         // had closed its end: the endpoint that the request made has no other end.
         slot_of<refusals>(owner).refuse(evidence::proof, header, address);
         return;
     }
-    if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
+    if (state_of(*answered) == state::requested || state_of(*answered) == state::abandoned) {
         answered->set_remote_id(facts.ep);
     }
     if (!is_at_claimed_address(owner, *answered, header, address) || !ensure_lanes(*answered))
         return;
     note(*answered, facts);
-    answered->handle(event::reply);
+    wireup::handle(*answered, event::reply);
 }
 
 // Logs that the peer's worker has ended or refused an endpoint because it has too many.
@@ -214,23 +215,23 @@ void log_too_many(worker& owner, const ep& ended) {
 void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
     const bool is_one_of_many = reason == wire::end_reason::too_many;
     if (is_one_of_many) log_too_many(owner, ended);
-    ended.handle(event::peer_failure,
-                 is_one_of_many ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_CONNECTION_RESET);
+    wireup::handle(ended, event::peer_failure,
+                   is_one_of_many ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_CONNECTION_RESET);
 }
 
 void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
-    if (refused.socket() != nullptr) {
+    if (socket_of(refused) != nullptr) {
         // The client connected to the listener a moment ago, so it has gone since.
-        refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
+        wireup::handle(refused, event::failure, UCS_ERR_CONNECTION_RESET);
         return;
     }
     if (reason == wire::end_reason::too_many) {
         log_too_many(owner, refused);
-        refused.handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
+        wireup::handle(refused, event::failure, UCS_ERR_EXCEEDS_LIMIT);
         return;
     }
     if (refused.failure() == UCS_OK) log_unreachable(owner, refused.remote());
-    refused.handle(event::failure, UCS_ERR_UNREACHABLE);
+    wireup::handle(refused, event::failure, UCS_ERR_UNREACHABLE);
 }
 
 void drop_malformed(worker& owner, const wireup_header& header) {
@@ -522,7 +523,7 @@ void on_message(void* arg, uct::peer_bytes message) {
     if (is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
-            to->handle(event::peer_close);
+            wireup::handle(*to, event::peer_close);
             return;
         case wireup_type::failed:
             on_failed(owner, *to, header.reason());
@@ -636,16 +637,16 @@ void send_reply(ep& from) {
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
-    header.set_token(from.socket()->token());
+    header.set_token(socket_of(from)->token());
     send(from, header, from.owner().identity().address(false));
 }
 
 void send_close(ep& from) {
-    from.send_final(wireup_type::close);
+    send_final(from, wireup_type::close);
 }
 
 void send_failed(ep& from) {
-    from.send_final(wireup_type::failed);
+    send_final(from, wireup_type::failed);
 }
 
 ucs_status_t send_final_message(ep& from, wireup_type type) {
@@ -654,7 +655,7 @@ ucs_status_t send_final_message(ep& from, wireup_type type) {
         return sizeof(wireup_header);
     };
     wireup_header header = header_of(from, type, from.remote_id());
-    header.set_reason(from.reason_for_end());
+    header.set_reason(slot_of<ep_connection>(from).end_reason);
     seal(from.remote().identity(), header, {});
     const ssize_t sent = from.remote().lanes().am().am_bcopy(wire::wireup, pack, &header);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;

@@ -6,6 +6,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/proof.hpp"
@@ -402,10 +403,10 @@ void pairing::leave() noexcept {
         const peer_identity& identity = peer_.identity();
         for (auto next = peer_.endpoints().begin(); next != peer_.endpoints().end();) {
             ep& each = *next++;
-            if (!is_waiting(each.connection())) continue;
+            if (!is_waiting(state_of(each))) continue;
             if (fresh == nullptr)
                 fresh = &owner.peers().intern(identity.key(), identity.origin(), identity.packed());
-            each.move_to(*fresh);
+            move_to(each, *fresh);
         }
         if (fresh != nullptr) slot_of<lane_setup>(*fresh).connect_endpoints(pairs::allowed);
     } catch (const std::bad_alloc&) {

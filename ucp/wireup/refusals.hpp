@@ -5,6 +5,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/core/slots.hpp"
+#include "ucp/wireup/wire.hpp"
 #include "ucs/log/throttle.hpp"
 
 namespace ucp::wireup {

@@ -2,6 +2,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/pairing.hpp"
 
 namespace ucp::wireup {
@@ -36,7 +37,7 @@ void request_repeater::repeat_requests() noexcept {
             asked.lanes().am().sent().queued > 0) {
             waiting_.push_back(asking);
         } else {
-            asking.repeat_request();  // adds it again, if it still waits
+            repeat_request(asking);  // adds it again, if it still waits
         }
     }
     if (!waiting_.empty()) return;

@@ -14,6 +14,7 @@
 #include "test/adversary/faulty_peer/program.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace adversary {
 namespace {
@@ -63,9 +64,9 @@ public:
 
     void progress() { ucp_worker_progress(worker_); }
     // Requests the connection, and sends nothing.
-    void connect() { ucp::capi::from(ep_).handle(ucp::wireup::event::use); }
+    void connect() { ucp::wireup::handle(ucp::capi::from(ep_), ucp::wireup::event::use); }
     [[nodiscard]] bool is_connected() const {
-        return ucp::capi::from(ep_).connection() == ucp::wireup::state::ready;
+        return ucp::wireup::state_of(ucp::capi::from(ep_)) == ucp::wireup::state::ready;
     }
     // Returns true if the message was passed to the kernel.
     [[nodiscard]] bool send(std::uint64_t number) {

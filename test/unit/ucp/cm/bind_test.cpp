@@ -7,6 +7,7 @@
 #include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/am/receiver.hpp"
 #include "ucp/cm/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
@@ -17,7 +18,7 @@ namespace {
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
     wire::wireup_header bind{wire::wireup_type::bind, {}, in.peer.uid(),
                              in.worker->uid(),        55, client.id()};
-    bind.set_token(client.socket()->token());
+    bind.set_token(ucp::wireup::socket_of(client)->token());
     return bind;
 }
 
@@ -185,7 +186,7 @@ TEST_CASE("a client without a bind takes no answer of any worker", "[cm]") {
         GENERATE(wire::wireup_type::reply, wire::wireup_type::close, wire::wireup_type::refuse);
     in.deliver(wire::wireup, wire::wireup_header{type, {}, uid, in.worker->uid(), 55, client.id()},
                in.peer.address());
-    CHECK(client.connection() == ucp::wireup::state::requested);
+    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::requested);
     CHECK(client.failure() == UCS_OK);
 }
 
@@ -211,11 +212,11 @@ TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
     in.peer.send_as_it_is(sealed, address_of_another(in));  // with the proof of another message
     in.settle();
     INFO(log.text());
-    CHECK(client.connection() == ucp::wireup::state::requested);
+    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::requested);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 2);
     in.peer.send_as_it_is(sealed, in.peer.address());
     in.settle();
-    CHECK(client.connection() == ucp::wireup::state::ready);
+    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
 }
 
 TEST_CASE("a bind with an address that is not the server's ends the connection with one line",
@@ -242,8 +243,8 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
     ucp::ep& client = server.client_of(in);
     const wire::wireup_header bind = bind_of(in, client);
     in.deliver(wire::wireup, bind, in.peer.address());
-    REQUIRE(client.connection() == ucp::wireup::state::ready);
-    client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
+    ucp::wireup::handle(client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     in.deliver(wire::wireup, bind, in.peer.address());
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 3);
     CHECK(answers[2].type == wire::wireup_type::refuse);
@@ -268,7 +269,7 @@ TEST_CASE("a peer that connected first and that a client then connects to is no 
     bind.uid = asker.uid();
     asker.send(wire::wireup, bind, asker.address());
     in.settle();
-    REQUIRE(client.connection() == ucp::wireup::state::ready);
+    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
     CHECK_FALSE(client.remote().uninvited.is_stranger());
 }
 
@@ -287,7 +288,7 @@ TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]
     far.send(wire::wireup, bind, ucp::address::pack(unreachable, false));
     in.settle();
     INFO(log.text());
-    CHECK(client.connection() == ucp::wireup::state::failed);
+    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::failed);
     CHECK(client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count("is unreachable", ucs::log::level::error) == 1);
 }
@@ -316,11 +317,11 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     CHECK(begun > 0);
     CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
     in.deliver(wire::wireup, bind_of(in, client), in.peer.address());
-    REQUIRE(client.connection() == ucp::wireup::state::ready);
+    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
     CHECK(limit.used() == begun);
     CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
     if (is_rendezvous) {
-        client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+        ucp::wireup::handle(client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     } else {
         in.peer.send(wire::eager_data, wire::eager_data_header{client.id(), 1, 10},
                      std::vector<std::byte>(90));

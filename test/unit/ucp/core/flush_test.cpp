@@ -4,6 +4,7 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucp/wireup/connection.hpp"
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
@@ -67,7 +68,7 @@ TEST_CASE("a worker's flush neither waits for earlier failures nor reports them 
     raw_world in({});
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
-    in.ep().adopt(params);
+    ucp::wireup::adopt(in.ep(), params);
     const std::vector<std::byte> data(100);
     completion_record sent;
     in.send_sync(data, sent);

@@ -5,6 +5,7 @@
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
 #include "uct/base/builtin.hpp"
@@ -34,8 +35,8 @@ TEST_CASE("the keepalive also watches a peer that connected first") {
     ucp::ep* const their_ep =
         *ucp::wireup::create_ep(*peer_worker, worker->identity().address(false).data(), {});
     CHECK_FALSE(our_ep->remote().watched_hook.is_linked());
-    their_ep->handle(ucp::wireup::event::use);
-    while (our_ep->connection() != ucp::wireup::state::ready) {
+    ucp::wireup::handle(*their_ep, ucp::wireup::event::use);
+    while (ucp::wireup::state_of(*our_ep) != ucp::wireup::state::ready) {
         worker->progress();
         peer_worker->progress();
     }
@@ -54,7 +55,7 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     ucp::ep* const our_ep =
         *ucp::wireup::create_ep(*worker, peer_worker->identity().address(false).data(), params);
     const ucp::peer& remote = our_ep->remote();
-    our_ep->handle(ucp::wireup::event::use);
+    ucp::wireup::handle(*our_ep, ucp::wireup::event::use);
     REQUIRE(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"));
     CHECK_FALSE(remote.watched_hook.is_linked());
     // The peer does not answer: no message has come over the other lane.
@@ -64,7 +65,7 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     while (ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("sim"))
         REQUIRE(worker->progress() > 0);
     CHECK(ucp::wireup::lanes_in_use(remote).front().where->transport == std::string("tcp"));
-    CHECK(our_ep->connection() == ucp::wireup::state::requested);
+    CHECK(ucp::wireup::state_of(*our_ep) == ucp::wireup::state::requested);
     CHECK(remote.watched_hook.is_linked());
 }
 
@@ -83,8 +84,8 @@ TEST_CASE("the object tree shows how many peers the keepalive watches, and for h
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     ucp::ep* const our_ep =
         *ucp::wireup::create_ep(*worker, peer_worker->identity().address(false).data(), params);
-    our_ep->handle(ucp::wireup::event::use);
-    while (our_ep->connection() != ucp::wireup::state::ready) {
+    ucp::wireup::handle(*our_ep, ucp::wireup::event::use);
+    while (ucp::wireup::state_of(*our_ep) != ucp::wireup::state::ready) {
         worker->progress();
         peer_worker->progress();
     }

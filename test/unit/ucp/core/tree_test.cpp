@@ -16,6 +16,7 @@
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
 
 namespace {
@@ -82,7 +83,7 @@ TEST_CASE("a peer's name is shown without terminal control characters") {
         "gr\xc3\xb6\xc3\x9f"
         "e\\xc2\\x9b2J\\xe4";
     CHECK(made.remote().identity().worker_name() == shown);
-    CHECK(made.info().find("(" + shown + ")") != std::string::npos);
+    CHECK(ucp::wireup::explain(made).find("(" + shown + ")") != std::string::npos);
 }
 
 TEST_CASE("a worker shows its endpoints and interfaces with live values") {
@@ -177,7 +178,7 @@ TEST_CASE("an endpoint shows its lanes with their traffic") {
 TEST_CASE("the parts of an endpoint's info text are files") {
     raw_world in({});
     const std::string ep = only_folder(in, "ep");
-    const std::string page = in.ep().info();
+    const std::string page = ucp::wireup::explain(in.ep());
     CHECK(value(in, ep + "/info") + "\n" == page);
     for (const char* part : {"lanes", "transports", "protocols"}) {
         CAPTURE(part);

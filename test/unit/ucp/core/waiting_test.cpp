@@ -8,6 +8,7 @@
 #include "ucp/rma/wire.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/refusals.hpp"
 
@@ -70,7 +71,7 @@ struct waiting_world : raw_world {
         settle();
         to.read(*this);
         ucp::ep& made = **ucp::wireup::create_ep(*worker, to.address().data(), {});
-        REQUIRE(made.connection() == ucp::wireup::state::ready);
+        REQUIRE(ucp::wireup::state_of(made) == ucp::wireup::state::ready);
         REQUIRE(made.id() == to.connection_messages().back().ep);
         return made;
     }

@@ -5,6 +5,7 @@
 #include "test/unit/ucp/rma/fixture.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/rma/wire.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace {
 
@@ -377,7 +378,7 @@ TEST_CASE("a flush after loads and stores does not wait for the connection", "[u
     const ucp_ep_h second = in.make_ep();
     REQUIRE(ucp_put_nbi(second, eight.data(), 8, own.address(), ucp::capi::handle(*mapped)) ==
             UCS_OK);
-    REQUIRE(ucp::capi::from(second).connection() == ucp::wireup::state::requested);
+    REQUIRE(ucp::wireup::state_of(ucp::capi::from(second)) == ucp::wireup::state::requested);
     const ucp_request_param_t none{};
     CHECK(ucp_ep_flush_nbx(second, &none) == nullptr);
     CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);

@@ -136,11 +136,11 @@ TEST_CASE("a peer that requests replies and does not take them loses the endpoin
     SECTION("as soon as there are too many") {
         // These replies wait in the lane.
         for (unsigned i = 0; i < wire::most_unanswered; ++i)
-            REQUIRE(ucp::slot_of<ucp::access_order>(in.ep()).owed.add());
+            REQUIRE(ucp::slot_of<ucp::owed_replies>(in.ep()).add());
         ask();
         in.settle();
         CHECK(in.ep().failure() == UCS_OK);
-        REQUIRE(ucp::slot_of<ucp::access_order>(in.ep()).owed.add());
+        REQUIRE(ucp::slot_of<ucp::owed_replies>(in.ep()).add());
         ask();
         in.settle();
         CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);

@@ -7,6 +7,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/rma/wire.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace {
 
@@ -209,7 +210,7 @@ TEST_CASE(
     raw_world in = near();
     ucp::ep_params params;
     params.error_mode = mode;
-    in.ep().adopt(params);
+    ucp::wireup::adopt(in.ep(), params);
     const std::vector<std::byte> data(length);
     completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);

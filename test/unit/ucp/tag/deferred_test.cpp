@@ -10,6 +10,7 @@
 #include "ucp/proto/wire.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace {
 
@@ -87,7 +88,7 @@ ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HAN
     const ucp_request_param_t plain{};
     const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(other, &plain);
     if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);
-    ucp::capi::from(other).handle(ucp::wireup::event::use);
+    ucp::wireup::handle(ucp::capi::from(other), ucp::wireup::event::use);
     in.settle();
     const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
     REQUIRE(request.type == wireup_type::request);

@@ -9,6 +9,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "uct/sim/component.hpp"
@@ -333,7 +334,7 @@ TEST_CASE("given up: a responder whose paired lanes fail declines them") {
     CAPTURE(had_asked);
     world in;
     ucp::ep& ours = in.make_ep();
-    if (had_asked) ours.handle(ucp::wireup::event::use);
+    if (had_asked) ucp::wireup::handle(ours, ucp::wireup::event::use);
     in.settle();
     in.request_pairing(attempt);
     REQUIRE(in.count(type::paired) == 1);
@@ -357,7 +358,7 @@ TEST_CASE("given up: a requester that never heard from the peer notifies it when
     in.settle();
     const std::uint64_t attempt = in.requested_attempt();
     in.reply_to_pairing();
-    asking.handle(ucp::wireup::event::local_close);
+    ucp::wireup::handle(asking, ucp::wireup::event::local_close);
     in.settle();
     CHECK(in.received().back().type == type::unpaired);
     CHECK(in.received().back().ep == attempt);
@@ -367,7 +368,7 @@ TEST_CASE("given up: a worker with a request over lanes without pairs refuses pa
     // The peer accepts the request that it receives, and is ready over the lanes of that time.
     constexpr std::uint64_t late = 71;
     world in;
-    in.make_ep().handle(ucp::wireup::event::use);
+    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
     in.settle();
     in.leave(in.requested_attempt());
     REQUIRE(in.count(type::request) == 1);
@@ -383,7 +384,7 @@ TEST_CASE("given up: a requester repeats its pair request when older lanes are o
     CAPTURE(by_failure);
     constexpr std::uint64_t older = 70;
     world in;
-    in.make_ep().handle(ucp::wireup::event::use);
+    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
     in.settle();
     const std::uint64_t attempt = in.requested_attempt();
     if (by_failure) {
@@ -408,7 +409,7 @@ TEST_CASE("given up: after a refusal of paired lanes endpoints connect over othe
     const std::vector<std::byte> own = offers_pairs ? in.address() : in.peer.address();
     in.request_pairing(attempt, in.worker_paired, own);
     in.join(attempt);
-    in.make_ep().handle(ucp::wireup::event::use);
+    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
     in.settle();
     REQUIRE(in.paired.received().size() == 1);
     in.request_pairing(impossible, std::vector<std::byte>(in.worker_paired.size()), own);
@@ -460,7 +461,7 @@ TEST_CASE("given up: paired lanes count once, and not when the program uses the 
     in.join(71);
     in.request_over_pair(5);
     CHECK(in.worker->limits().uninvited().size() == 1);
-    CHECK(in.make_ep().connection() == ucp::wireup::state::ready);
+    CHECK(ucp::wireup::state_of(in.make_ep()) == ucp::wireup::state::ready);
     CHECK(in.worker->limits().uninvited().size() == 0);
 }
 
@@ -471,10 +472,10 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
                     static_cast<std::uint32_t>(uct::op::am_bcopy)};
     world in(messages);
     ucp::ep& asking = in.make_ep();
-    asking.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(asking, ucp::wireup::event::use);
     in.settle();
     in.reply_to_pairing(1);
-    REQUIRE(asking.connection() == ucp::wireup::state::requested);
+    REQUIRE(ucp::wireup::state_of(asking) == ucp::wireup::state::requested);
     const std::vector<std::byte> data(1U << 20);
     const std::uint64_t key[] = {reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                                  std::uint64_t{1} << 32U | 5};  // version 1
@@ -493,7 +494,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     REQUIRE(asking.remote().lanes().rail_count() == 1);
     in.paired.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
     in.settle();
-    REQUIRE(asking.connection() == ucp::wireup::state::ready);
+    REQUIRE(ucp::wireup::state_of(asking) == ucp::wireup::state::ready);
     std::vector<std::byte> into(data.size());
     const ucp_request_param_t param{};
     void* const posted =

@@ -15,6 +15,7 @@
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/pairing.hpp"
 #include "ucs/type/unique_fd.hpp"
@@ -58,7 +59,7 @@ struct lone_world : raw_world {
     // The endpoint sends a connection request. Returns the newest request that the peer has
     // received.
     [[nodiscard]] wireup_header send_request(ucp::ep& asking) {
-        asking.handle(ucp::wireup::event::use);
+        ucp::wireup::handle(asking, ucp::wireup::event::use);
         settle();
         wireup_header request{};
         for (const auto& each : peer.received<wireup_header>(wire::wireup))
@@ -76,7 +77,7 @@ struct lone_world : raw_world {
         REQUIRE(request.type == wireup_type::request);
         REQUIRE(request.ep == asking.id());
         reply_to(request.ep, 501);
-        CHECK(asking.connection() == state::ready);
+        CHECK(ucp::wireup::state_of(asking) == state::ready);
         deliver(wireup_type::request, 502, ucp::peer_endpoints::first_apart_number);
         const auto answer = peer.received<wireup_header>(wire::wireup).back();
         CHECK(answer.type == wireup_type::reply);
@@ -124,10 +125,10 @@ TEST_CASE("a worker is reached after an endpoint was made from its uid with anot
         CHECK(request.type == wireup_type::request);
         in.reply_to(wrong.id(),
                     88);  // proven under the right key, which is not the key of the endpoint
-        CHECK(wrong.connection() == state::requested);
+        CHECK(ucp::wireup::state_of(wrong) == state::requested);
     }
     in.check_connects();
-    CHECK(wrong.connection() != state::ready);
+    CHECK(ucp::wireup::state_of(wrong) != state::ready);
 }
 
 TEST_CASE(
@@ -136,14 +137,14 @@ TEST_CASE(
     ucp::ep& wrong =
         **ucp::wireup::create_ep(*in.worker, with_another_key(in.peer.address()).data(), {});
     CHECK(&wrong.remote() != &in.ep().remote());
-    wrong.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(wrong, ucp::wireup::event::use);
     in.settle();
     wrong.remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
     CHECK(wrong.failure() != UCS_OK);
-    CHECK(in.ep().connection() == state::ready);
+    CHECK(ucp::wireup::state_of(in.ep()) == state::ready);
     in.peer_closes();
-    CHECK(in.ep().connection() == state::peer_closed);
+    CHECK(ucp::wireup::state_of(in.ep()) == state::peer_closed);
 }
 
 TEST_CASE("a client's claim of a worker's identity does not keep the program from that worker",
@@ -157,7 +158,7 @@ TEST_CASE("a client's claim of a worker's identity does not keep the program fro
         const auto served = in.accept_claim(in.peer.uid(), claimed);
         REQUIRE(served.ok());
         in.check_connects();
-        CHECK((*served)->connection() != state::ready);
+        CHECK(ucp::wireup::state_of(**served) != state::ready);
     }
     SECTION("and after") {
         in.check_connects();
@@ -183,11 +184,11 @@ TEST_CASE("a client is served although another one claims to be the same worker"
     REQUIRE(bind.type == wireup_type::bind);
     REQUIRE(bind.ep == (*served)->id());
     in.reply_to(bind.ep, 55);
-    CHECK((*served)->connection() == state::ready);
+    CHECK(ucp::wireup::state_of(**served) == state::ready);
     // The client is proven: endpoints of the program share its lanes.
     const ucp::ep& own = in.make_ep_to(in.peer.address());
     CHECK(&own.remote() == &(*served)->remote());
-    CHECK((*claim)->connection() != state::ready);
+    CHECK(ucp::wireup::state_of(**claim) != state::ready);
 }
 
 TEST_CASE("a waiting client continues over the address that the program gives", "[cm]") {
@@ -205,7 +206,7 @@ TEST_CASE("a waiting client continues over the address that the program gives", 
     CHECK(bind.ep == (*served)->id());
     CHECK(bind.ep != id_known_to_stranger);
     in.reply_to(bind.ep, 55);
-    CHECK((*served)->connection() == state::ready);
+    CHECK(ucp::wireup::state_of(**served) == state::ready);
     raw_world::close_by_force(ucp::capi::handle(**served));
     in.settle();
     CHECK(in.worker->peers().size() == 1);
@@ -391,7 +392,7 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
     raw_peer liar(in.network);  // a peer of the job, which knows the addresses of both workers
     in.drive([&] { return liar.progress(); });
     ucp::ep& asking = in.make_ep_to(with_interface_of(in.peer.address(), liar));
-    asking.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(asking, ucp::wireup::event::use);
     in.settle();
     const auto received = liar.received<wireup_header>(wire::wireup, 1);
     const wireup_header request = received.front();
@@ -407,7 +408,7 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
     CHECK_FALSE(streams(request.ep));
     CHECK_FALSE(streams(liar.unmasked(request).ep));
     in.deliver(wireup_type::request, 88, 0);
-    REQUIRE(asking.connection() == state::ready);
+    REQUIRE(ucp::wireup::state_of(asking) == state::ready);
     REQUIRE(asking.remote_id() == 88);
     CHECK(in.peer.received<wireup_header>(wire::wireup).back().ep == asking.id());
     SECTION("the endpoint id") {
@@ -421,7 +422,7 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
         no.peer_ep_or_number = asking.id();
         liar.send_as_it_is(no);
         in.settle();
-        CHECK(asking.connection() == state::ready);
+        CHECK(ucp::wireup::state_of(asking) == state::ready);
         CHECK(asking.failure() == UCS_OK);
     }
 }
@@ -450,7 +451,7 @@ TEST_CASE("no request reaches a client's endpoint, whatever its number", "[cm]")
             wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 502, (*served)->number()},
         in.peer.address());
     in.take_arrivals();
-    CHECK((*served)->connection() == state::requested);
+    CHECK(ucp::wireup::state_of(**served) == state::requested);
     CHECK(log.count("belongs to a client by socket address", ucs::log::level::warn) == 1);
 }
 
@@ -469,7 +470,7 @@ TEST_CASE("a client that was moved to an address without lanes is connected by i
                  wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
                  address);
     in.take_arrivals();
-    CHECK((*served)->connection() == state::ready);
+    CHECK(ucp::wireup::state_of(**served) == state::ready);
     CHECK((*served)->remote().lanes().is_open());
 }
 

@@ -6,6 +6,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/proto/credits.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
 namespace {
@@ -168,7 +169,7 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
 TEST_CASE("an unanswered connection request is repeated once per interval") {
     raw_world in(settings{{"KEEPALIVE_INTERVAL", "20s"}});
     const ucp_ep_h asking = in.make_ep();
-    ucp::capi::from(asking).handle(ucp::wireup::event::use);
+    ucp::wireup::handle(ucp::capi::from(asking), ucp::wireup::event::use);
     in.settle();
     const auto requests = [&] {
         std::vector<wire::wireup_header> all;
@@ -200,7 +201,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     };
     SECTION("until the reply arrives") {
         reply(88);
-        CHECK(ucp::capi::from(asking).connection() == ucp::wireup::state::ready);
+        CHECK(ucp::wireup::state_of(ucp::capi::from(asking)) == ucp::wireup::state::ready);
         pass(60);
         CHECK(requests().size() == 3);
     }
@@ -229,14 +230,14 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     raw_world in({});
     const ucp_ep_h asking = in.make_ep();
     ucp::ep& closed = ucp::capi::from(asking);
-    closed.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(closed, ucp::wireup::event::use);
     in.settle();
     const std::uint64_t id = closed.id();
     // As ucp_ep_close_nbx does if there is no memory for a request that waits.
-    closed.detach_user();
-    closed.close_flushed();
+    ucp::wireup::detach(closed);
+    ucp::wireup::close_flushed(closed);
     in.deliver(wire::wireup_type::reply, 88, id);
-    REQUIRE(closed.connection() == ucp::wireup::state::closing);
+    REQUIRE(ucp::wireup::state_of(closed) == ucp::wireup::state::closing);
     ucp::peer& remote = in.ep().remote();
     ucp::slot_of<ucp::eager_credits>(remote).begin_without();
     ucp::slot_of<ucp::eager_credits>(remote).request(in.ep());
@@ -259,7 +260,7 @@ TEST_CASE("an endpoint does not end with an endpoint of the peer that is not its
     raw_world in({});
     const auto type = GENERATE(wire::wireup_type::failed, wire::wireup_type::close);
     in.deliver(type, raw_world::peer_ep + 1, in.ep_id(), {});
-    CHECK(in.ep().connection() == ucp::wireup::state::ready);
+    CHECK(ucp::wireup::state_of(in.ep()) == ucp::wireup::state::ready);
 }
 
 TEST_CASE("an unexpected pair reply is refused") {
@@ -280,7 +281,7 @@ namespace {
 // worker are other ones, sends a pair request, with or without lanes.
 struct pairing_world : raw_world {
     pairing_world() : raw_world({}) {
-        ucp::capi::from(make_ep()).handle(ucp::wireup::event::use);
+        ucp::wireup::handle(ucp::capi::from(make_ep()), ucp::wireup::event::use);
         settle();
     }
     void request_pairing(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {

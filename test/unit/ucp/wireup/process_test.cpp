@@ -6,6 +6,7 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "uct/base/builtin.hpp"
@@ -46,12 +47,12 @@ struct two_workers {
     // Connects `near` to `far` by this address of `far`.
     ucp::ep& connect(const bytes& address) const {
         ucp::ep& made = **ucp::wireup::create_ep(*near, address.data(), {});
-        made.handle(ucp::wireup::event::use);
-        while (made.connection() == state::requested) {
+        ucp::wireup::handle(made, ucp::wireup::event::use);
+        while (ucp::wireup::state_of(made) == state::requested) {
             near->progress();
             far->progress();
         }
-        REQUIRE(made.connection() == state::ready);
+        REQUIRE(ucp::wireup::state_of(made) == state::ready);
         return made;
     }
 };
@@ -63,7 +64,7 @@ TEST_CASE("single copies are used once the kernel has shown the peer's process")
     const two_workers in;
     ucp::ep& made =
         **ucp::wireup::create_ep(*in.near, in.far->identity().address(false).data(), {});
-    made.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(made, ucp::wireup::event::use);
     CHECK(made.remote().lanes().rma() == nullptr);
     const ucp::ep& connected = in.connect(in.far->identity().address(false));
     CHECK(&connected.remote() == &made.remote());
@@ -75,7 +76,7 @@ TEST_CASE("an address that names another process leads to no single copy") {
     const two_workers in;
     const bytes address = naming_process(in.far->identity().address(false), ::getppid());
     ucp::ep& made = **ucp::wireup::create_ep(*in.near, address.data(), {});
-    made.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(made, ucp::wireup::event::use);
     CHECK(ucp::wireup::explain(made.remote()).find("it has not shown yet") != std::string::npos);
     ucp::slot_of<ucp::wireup::lane_setup>(made.remote())
         .learn_process({::getpid(), *ucs::sys::start_time(::getpid())});

@@ -11,6 +11,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
@@ -26,7 +27,7 @@ using state = ucp::wireup::state;
 struct asking_world : raw_world {
     asking_world() : raw_world({}) {
         handle = make_ep();
-        asking().handle(ucp::wireup::event::use);
+        ucp::wireup::handle(asking(), ucp::wireup::event::use);
         settle();
         const auto received = peer.received<wireup_header>(wire::wireup);
         REQUIRE(received.back().type == wireup_type::request);
@@ -47,9 +48,9 @@ struct asking_world : raw_world {
     }
     // Checks that nothing has changed, and that the worker has sent no more messages.
     void check_untouched(std::size_t count_before) const {
-        CHECK(asking().connection() == state::requested);
+        CHECK(ucp::wireup::state_of(asking()) == state::requested);
         CHECK(asking().failure() == UCS_OK);
-        CHECK(ep().connection() == state::ready);
+        CHECK(ucp::wireup::state_of(ep()) == state::ready);
         CHECK(ep().failure() == UCS_OK);
         CHECK(worker->endpoints().size() == 2);
         CHECK(message_count() == count_before);
@@ -140,7 +141,7 @@ TEST_CASE("a proven reply counts once, and has no effect when repeated") {
     for (int times = 0; times < 3; ++times) {
         in.peer.send_as_it_is(reply, address);
         in.settle();
-        CHECK(in.asking().connection() == state::ready);
+        CHECK(ucp::wireup::state_of(in.asking()) == state::ready);
         CHECK(in.asking().remote_id() == 88);
     }
     CHECK(in.worker->endpoints().size() == 2);
@@ -156,7 +157,7 @@ TEST_CASE("a repeated request does not disturb the connection that it has made")
     for (int times = 0; times < 3; ++times) {
         in.peer.send_as_it_is(request, address);
         in.settle();
-        CHECK(in.ep().connection() == state::ready);
+        CHECK(ucp::wireup::state_of(in.ep()) == state::ready);
         CHECK(in.ep().remote_id() == raw_world::peer_ep);
         CHECK(in.worker->endpoints().size() == 1);
     }
@@ -183,7 +184,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
     REQUIRE(in.worker->endpoints().size() == 1);
     if (cause == end::failed_here) {
         // The peer sends no message about that.
-        in.ep().handle(ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
+        ucp::wireup::handle(in.ep(), ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
     } else {
         end_of(cause == end::failed_there ? wireup_type::failed : wireup_type::close,
                raw_world::peer_ep, in.ep_id());
@@ -202,7 +203,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
     REQUIRE(waiting.number() == recorded.peer_ep_or_number);
     in.peer.send_as_it_is(recorded, address);
     in.settle();
-    CHECK(waiting.connection() == state::idle);
+    CHECK(ucp::wireup::state_of(waiting) == state::idle);
     CHECK(waiting.failure() == UCS_OK);
     CHECK(in.worker->endpoints().size() == 1);
     // A new endpoint of the same worker is served.
@@ -233,7 +234,7 @@ TEST_CASE("a request older than another one of its sender takes no endpoint") {
 
 TEST_CASE("a worker numbers each request higher, even a repeated one") {
     asking_world in;
-    in.asking().connect_again();
+    ucp::wireup::connect_again(in.asking());
     in.settle();
     const wireup_header again = in.last_message();
     CHECK(again.type == wireup_type::request);
@@ -289,7 +290,7 @@ TEST_CASE("an address with a worker's key does not let its author stand between 
     auto mixed = in.mixed_address();
     ucp::ep& asking =
         **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {});
-    asking.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(asking, ucp::wireup::event::use);
     in.settle();
     // The peer passes the request on unchanged.
     const std::vector<std::byte>& received = between.last_received();
@@ -321,8 +322,8 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
         const auto own =
             ucp::wireup::create_ep(*in.worker, in.worker->identity().address(net_only).data(), {});
         REQUIRE(own.ok());
-        (*own)->handle(ucp::wireup::event::use);
-        CHECK((*own)->connection() == state::ready);
+        ucp::wireup::handle(**own, ucp::wireup::event::use);
+        CHECK(ucp::wireup::state_of(**own) == state::ready);
     }
 }
 
@@ -339,14 +340,14 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     wrong.identity = wanted->identity().public_half();
     ucp::ep& first =
         **ucp::wireup::create_ep(*in.worker, ucp::address::pack(wrong, false).data(), {});
-    first.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(first, ucp::wireup::event::use);
     in.settle();
-    CHECK(first.connection() == state::requested);
+    CHECK(ucp::wireup::state_of(first) == state::requested);
     const ucp::ep& second =
         **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
     CHECK(&second.remote() == &first.remote());
     in.settle();
-    CHECK(first.connection() == state::ready);
+    CHECK(ucp::wireup::state_of(first) == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
     CHECK_FALSE(ucp::slot_of<ucp::wireup::lane_setup>(first.remote())
                     .readdress(wanted->identity().address(true)));
@@ -367,9 +368,9 @@ TEST_CASE("a peer without lanes is reached by the interfaces that its full addre
     const ucp::ep& second =
         **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
     REQUIRE(&second.remote() == &first.remote());
-    first.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(first, ucp::wireup::event::use);
     in.settle();
-    CHECK(first.connection() == state::ready);
+    CHECK(ucp::wireup::state_of(first) == state::ready);
 }
 
 TEST_CASE("every message that starts a connection corrects a wrong address of its sender") {
@@ -412,14 +413,14 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
         **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {}));
     // The wrong lanes may exist already, with requests waiting on them.
     const auto has_asked = GENERATE(true, false);
-    if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
+    if (has_asked) ucp::wireup::handle(ucp::capi::from(handle), ucp::wireup::event::use);
     in.settle();
     ucp::ep& victims_ep =
         **ucp::wireup::create_ep(*in.victim, in.worker->identity().address(false).data(), {});
-    victims_ep.handle(ucp::wireup::event::use);
+    ucp::wireup::handle(victims_ep, ucp::wireup::event::use);
     in.settle();
-    CHECK(victims_ep.connection() == state::ready);
-    CHECK(ucp::capi::from(handle).connection() == state::ready);
+    CHECK(ucp::wireup::state_of(victims_ep) == state::ready);
+    CHECK(ucp::wireup::state_of(ucp::capi::from(handle)) == state::ready);
     CHECK(between.received<wireup_header>(wire::wireup).size() == (has_asked ? 1 : 0));
     const std::vector<std::byte> data(8);
     const ucp_request_param_t plain{};
@@ -482,7 +483,7 @@ TEST_CASE("the proof of a reply covers every byte, and none may be missing") {
         send({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
     in.check_untouched(before);
     send(whole);
-    CHECK(in.asking().connection() == state::ready);
+    CHECK(ucp::wireup::state_of(in.asking()) == state::ready);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace {
 
@@ -141,7 +142,7 @@ TEST_CASE("the peer that has most endpoints gives one up for a new peer") {
     // An endpoint that the program has asked for is never ended.
     for (int i = 0; i < 20; ++i)
         CHECK(in.newcomer().ask().type == wireup_type::reply);
-    CHECK(in.ep().connection() == ucp::wireup::state::ready);
+    CHECK(ucp::wireup::state_of(in.ep()) == ucp::wireup::state::ready);
     CHECK(in.worker->limits().uninvited().size() == 10);
 }
 
@@ -170,7 +171,7 @@ TEST_CASE("a peer whose endpoint is ended or refused for the limit gets that sta
                       in.ep_id()};
     if (type == wireup_type::refuse) {
         // The receipt from the worker's request for this endpoint.
-        in.ep().connect_again();
+        ucp::wireup::connect_again(in.ep());
         end.receipt = in.peer.received<wireup_header>(ucp::wire::wireup).back().receipt;
     }
     in.deliver(ucp::wire::wireup, end);

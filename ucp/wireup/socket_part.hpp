@@ -1,11 +1,11 @@
-// The part of an endpoint by socket address that the core and the wireup use; ucp/cm has the rest.
+// The part of an endpoint by socket address that the wireup uses; ucp/cm has the rest.
 #pragma once
 
 #include <cstdint>
 
 #include "ucp/wireup/state.hpp"
 
-namespace ucp {
+namespace ucp::wireup {
 
 // Owned by its endpoint; owner context.
 class socket_part {
@@ -17,7 +17,7 @@ public:
 
     // The endpoint's connection state changed; see ucp/wireup/state.hpp. Calls no callback of the
     // program.
-    virtual void on_state(wireup::state now) noexcept = 0;
+    virtual void on_state(state now) noexcept = 0;
 
     [[nodiscard]] bool is_client() const noexcept { return side_ == side::client; }
     // The client's random number, by which it recognizes its server's bind.
@@ -32,4 +32,4 @@ private:
     const std::uint64_t token_;
 };
 
-}  // namespace ucp
+}  // namespace ucp::wireup
