@@ -287,6 +287,7 @@ class Run:
             "layers": lambda: self.script("check-layers"),
             "docs": lambda: self.script("check-docs"),
             "words": lambda: self.script("check-words"),
+            "classes": lambda: self.script("count-public"),
             "headers": lambda: self.script("check-headers"),
             "unit": lambda: self.ctest("unit", "dev", "unit"),
             "conformance": lambda: self.ctest("conformance", "dev", "conformance"),
@@ -306,8 +307,8 @@ class Run:
         }
 
 
-STAGES = ["format", "layers", "docs", "words", "headers", "unit", "conformance", "sim", "coverage", "abi", "integration",
-          "mpi", "adversary", "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
+STAGES = ["format", "layers", "docs", "words", "classes", "headers", "unit", "conformance", "sim", "coverage", "abi",
+          "integration", "mpi", "adversary", "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
 AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
 LONG = ["coverage"]  # only with --long
