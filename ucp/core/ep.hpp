@@ -59,7 +59,7 @@ public:
 
     // Tells the peer that this end is over. Waits for room on the lane, and the endpoint stays
     // until the message has left.
-    uct::pending_request final_message;
+    uct::pending_request final_message{};
 
 protected:
     ep(worker& owner, peer& to, std::uint64_t number);
@@ -71,9 +71,9 @@ private:
 
     std::uint64_t number_;
     [[no_unique_address]] program_side program_;
-    ucs_status_t failure_ = UCS_OK;
-    [[no_unique_address]] running_operations operations_;
     std::uint64_t messages_ = 0;
+    [[no_unique_address]] running_operations operations_;
+    ucs_status_t failure_ = UCS_OK;
     // Used for each message.
     worker& owner_;
     std::uint64_t id_ = 0;

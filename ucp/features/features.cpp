@@ -11,6 +11,8 @@ namespace features {
 
 namespace {
 
+// The next slot may lie in the padding at the end of this one, so a slot is never overwritten as a
+// whole.
 template<class Core, class Slot>
 struct part {
     explicit part(Core& holder) : slot(holder) {}

@@ -59,8 +59,9 @@ struct feature {
     // Direct loads and stores need no connection, and operations that need one are among the sends.
     // Programs flush an endpoint by socket address to learn that the server accepted it.
     static void on(const events::connection_sought& event) {
-        event.waits = state_of(event.endpoint) == state::requested &&
-                      (event.closes || socket_of(event.endpoint) != nullptr);
+        if (state_of(event.endpoint) == state::requested &&
+            (event.closes || socket_of(event.endpoint) != nullptr))
+            event.waits = true;
     }
     static void on(const events::closing_flush_ended& event) { close_flushed(event.endpoint); }
     static void on(const events::endpoint_abandoned& event) {
