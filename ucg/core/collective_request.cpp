@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "ucg/core/group.hpp"
-#include "ucg/node/engine/operation.hpp"
-#include "ucg/schedule/operation.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg {
@@ -30,10 +28,9 @@ ucs_status_t collective_request::prepare() {
     group& group = get_group();
     checked_.call.sizes = group.get_context().options().sizes();
     schedule::shape shape = group.shape_of(checked_.call, checked_.bytes);
-    std::unique_ptr<node::operation> on_engine;
     if (group.engine() != nullptr && group.placement().nodes() == 1) {
-        on_engine = std::make_unique<node::operation>(*group.engine());
-        const ucs_status_t status = on_engine->init(checked_.call);
+        on_engine_.emplace(*group.engine());
+        const ucs_status_t status = on_engine_->init(checked_.call);
         if (status != UCS_OK && status != UCS_ERR_UNSUPPORTED) return status;
         shape.engine = status == UCS_OK;
     }
@@ -43,27 +40,30 @@ ucs_status_t collective_request::prepare() {
     if (!chosen) return chosen.status();
     choice_ = *chosen;
     if (choice_.is_engine()) {
-        choice_.reason += "; " + on_engine->description();
-        set_work(std::move(on_engine));
+        choice_.reason += "; " + on_engine_->description();
+        set_work(&*on_engine_);
         return UCS_OK;
     }
-    auto scheduled = std::make_unique<schedule::operation>(group.fabric(), group.frames());
-    const ucs_status_t status = scheduled->init(*choice_.algorithm, checked_.call);
-    set_work(std::move(scheduled));
-    return status;
+    on_engine_.reset();
+    scheduled_.emplace(group.fabric(), group.frames());
+    set_work(&*scheduled_);
+    return scheduled_->init(*choice_.algorithm, checked_.call);
 }
 
 // This rank cannot know which method the others use. But every operation over messages has a
 // sequence number: those between nodes, and those that the engine never does.
 void collective_request::prepare_refused() {
+    set_work(nullptr);
+    on_engine_.reset();
+    scheduled_.reset();
     choice_ = {nullptr, "its arguments were refused"};
     const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
     group& group = get_group();
     if (group.placement().nodes() > 1 ||
-        (is_known && !node::has_patterns(static_cast<collective>(args_.coll))))
-        set_work(std::make_unique<schedule::operation>(group.fabric(), group.frames()));
-    else
-        set_work(nullptr);
+        (is_known && !node::has_patterns(static_cast<collective>(args_.coll)))) {
+        scheduled_.emplace(group.fabric(), group.frames());
+        set_work(&*scheduled_);
+    }
 }
 
 const char* collective_request::algorithm() const noexcept {

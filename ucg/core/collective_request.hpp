@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ucg/core/arguments.hpp"
 #include "ucg/core/request.hpp"
+#include "ucg/node/engine/operation.hpp"
+#include "ucg/schedule/operation.hpp"
 #include "ucg/select/selector.hpp"
 
 namespace ucg {
@@ -51,6 +54,9 @@ private:
     ucs_status_t refused_ = UCS_OK;  // permanent error
     ucs_status_t unfit_ = UCS_OK;    // error of the buffers that were set
     select::choice choice_;
+    // At most one of these exists. They use checked_, so they are destroyed first.
+    std::optional<node::operation> on_engine_;
+    std::optional<schedule::operation> scheduled_;
 };
 
 }  // namespace ucg

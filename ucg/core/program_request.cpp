@@ -11,10 +11,10 @@ program_request::program_request(group& group, std::unique_ptr<schedule::program
     : request(group, timeout, callback),
       kind_(kind),
       starts_(starts),
-      program_(std::move(program)) {
-    auto work = std::make_unique<schedule::operation>(group.fabric(), group.frames());
-    work->init(*program_);
-    set_work(std::move(work));
+      program_(std::move(program)),
+      operation_(group.fabric(), group.frames()) {
+    operation_.init(*program_);
+    set_work(&operation_);
 }
 
 ucs_status_t program_request::may_start() noexcept {

@@ -5,6 +5,7 @@
 
 #include "ucg/core/request.hpp"
 #include "ucg/core/signature.hpp"
+#include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/task.hpp"
 
 namespace ucg {
@@ -33,6 +34,7 @@ private:
     const program_starts starts_;
     bool started_ = false;
     const std::unique_ptr<schedule::program> program_;
+    schedule::operation operation_;  // runs program_, so it is destroyed first
 };
 
 }  // namespace ucg

@@ -33,8 +33,8 @@ request::request(group& group, double timeout, const listener& callback) noexcep
     if (limit > 0 && limit < longest) timeout_ = static_cast<ucs::time::nanoseconds>(limit * 1e9);
 }
 
-void request::set_work(std::unique_ptr<schedule::runnable> work) noexcept {
-    work_ = std::move(work);
+void request::set_work(schedule::runnable* work) noexcept {
+    work_ = work;
     if (work_ == nullptr) return;
     work_->on_end([](schedule::runnable& ended,
                      void* self) { static_cast<request*>(self)->end(ended.status()); },

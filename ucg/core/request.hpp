@@ -3,7 +3,6 @@
 
 #include <ucg/api/ucg.h>
 
-#include <memory>
 #include <vector>
 
 #include "ucg/core/signature.hpp"
@@ -72,9 +71,10 @@ public:
 protected:
     // `timeout` is in seconds; 0 means the option UCG_TIMEOUT.
     request(group& group, double timeout, const listener& callback) noexcept;
-    // Sets what the request runs. Without work, the request can only fail.
-    void set_work(std::unique_ptr<schedule::runnable> work) noexcept;
-    [[nodiscard]] schedule::runnable* work() const noexcept { return work_.get(); }
+    // Sets what the request runs, which the derived class owns. Without work (null), the request
+    // can only fail.
+    void set_work(schedule::runnable* work) noexcept;
+    [[nodiscard]] schedule::runnable* work() const noexcept { return work_; }
     void begin_failed(ucs_status_t why) noexcept;
 
 private:
@@ -89,7 +89,7 @@ private:
     bool comparing_ = false;              // started, but its arguments are still being compared
     ucs::time::nanoseconds timeout_ = 0;  // 0: none
     ucs::time::nanoseconds deadline_ = 0;
-    std::unique_ptr<schedule::runnable> work_;
+    schedule::runnable* work_ = nullptr;
     std::vector<schedule::rank_t> missed_;  // missing() at the time of the timeout
 };
 

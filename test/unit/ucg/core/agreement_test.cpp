@@ -2,7 +2,6 @@
 #include "ucg/core/agreement.hpp"
 
 #include <catch2/catch.hpp>
-#include <memory>
 #include <new>
 #include <vector>
 
@@ -15,10 +14,10 @@ namespace {
 // An operation that does nothing; the test can make its comparison fail for want of memory.
 class thrifty final : public ucg::request {
 public:
-    explicit thrifty(ucg::group& group) : request(group, 0, {}) {
-        auto work = std::make_unique<ucg::schedule::operation>(group.fabric(), group.frames());
-        work->init(nothing_);
-        set_work(std::move(work));
+    explicit thrifty(ucg::group& group)
+        : request(group, 0, {}), operation_(group.fabric(), group.frames()) {
+        operation_.init(nothing_);
+        set_work(&operation_);
     }
     const char* name() const noexcept override { return "nothing"; }
     const char* algorithm() const noexcept override { return name(); }
@@ -38,6 +37,7 @@ private:
     };
 
     nothing nothing_;
+    ucg::schedule::operation operation_;
 };
 
 // Events that callbacks recorded.
