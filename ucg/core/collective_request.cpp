@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "ucg/core/group.hpp"
+#include "ucg/schedule/log.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg {
@@ -16,7 +18,9 @@ std::unique_ptr<collective_request> collective_request::make(group& group,
     const ucs_status_t refused = read.status();
     std::unique_ptr<collective_request> made(
         new collective_request(group, args, read ? std::move(*read) : arguments()));
-    made->refused_ = refused != UCS_OK ? refused : made->prepare();
+    made->refused_ = refused != UCS_OK ? refused
+                                       : ucs::boundary(core_log, "preparing a collective",
+                                                       [&] { return made->prepare(); });
     if (made->refused_ != UCS_OK)
         made->prepare_refused();
     else
@@ -50,13 +54,14 @@ ucs_status_t collective_request::prepare() {
     return scheduled_->init(*choice_.algorithm, checked_.call);
 }
 
-// This rank cannot know which method the others use. But every operation over messages has a
-// sequence number: those between nodes, and those that the engine never does.
-void collective_request::prepare_refused() {
+// Must not throw: the request tells the other ranks that this rank cannot take part, for example
+// for want of memory. This rank cannot know which method the others use. But every operation over
+// messages has a sequence number: those between nodes, and those that the engine never does.
+void collective_request::prepare_refused() noexcept {
     set_work(nullptr);
     on_engine_.reset();
     scheduled_.reset();
-    choice_ = {nullptr, "its arguments were refused"};
+    choice_ = {};
     const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
     group& group = get_group();
     if (group.placement().nodes() > 1 ||
@@ -68,6 +73,10 @@ void collective_request::prepare_refused() {
 
 const char* collective_request::algorithm() const noexcept {
     return choice_.algorithm != nullptr ? choice_.algorithm->name : "none";
+}
+
+const char* collective_request::reason() const noexcept {
+    return choice_.algorithm != nullptr ? choice_.reason.c_str() : "its arguments were refused";
 }
 
 void collective_request::begin() noexcept {

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] ucs_status_t set_buffers(const void* from, void* into) noexcept override;
     [[nodiscard]] const char* name() const noexcept override { return ucg_coll_name(args_.coll); }
     [[nodiscard]] const char* algorithm() const noexcept override;
-    [[nodiscard]] const char* reason() const noexcept override { return choice_.reason.c_str(); }
+    [[nodiscard]] const char* reason() const noexcept override;
     [[nodiscard]] signature get_signature() const noexcept override;
     [[nodiscard]] shares get_shares() const override;
     [[nodiscard]] bool uses_engine() const noexcept override { return choice_.is_engine(); }
@@ -44,8 +44,8 @@ private:
         : request(group, args.timeout, {args.callback, args.callback_arg}),
           args_(args),
           checked_(std::move(checked)) {}
-    [[nodiscard]] ucs_status_t prepare();
-    void prepare_refused();
+    [[nodiscard]] ucs_status_t prepare();  // throws std::bad_alloc
+    void prepare_refused() noexcept;
     void begin() noexcept override;
 
     ucg_coll_args_t args_;
