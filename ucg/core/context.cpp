@@ -172,10 +172,12 @@ ucs::result<std::vector<std::byte>> context::address() {
     if (const ucs_status_t status = ucp_worker_get_address(*ucp_worker, &packed, &length);
         status != UCS_OK)
         return status;
+    const auto release = [&](ucp_address_t* each) {
+        ucp_worker_release_address(*ucp_worker, each);
+    };
+    const std::unique_ptr<ucp_address_t, decltype(release)> address(packed, release);
     const auto* const first = reinterpret_cast<const std::byte*>(packed);
-    std::vector<std::byte> copy(first, first + length);
-    ucp_worker_release_address(*ucp_worker, packed);
-    return copy;
+    return std::vector<std::byte>(first, first + length);
 }
 
 void context::serve(std::shared_ptr<net::address_book> left) noexcept {

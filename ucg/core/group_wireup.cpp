@@ -5,6 +5,7 @@
 #include "ucg/core/context.hpp"
 #include "ucg/schedule/log.hpp"
 #include "ucp/address/address.hpp"
+#include "ucs/log/boundary.hpp"
 #include "ucs/random/random_bytes.hpp"
 #include "ucs/random/seeded.hpp"
 #include "ucs/security/key.hpp"
@@ -197,17 +198,21 @@ void group_wireup::erase_keys() noexcept {
         ucs::security::erase(each.job_key.key);
 }
 
-// If the exchange knows the addresses of all members, they are not exchanged.
+// If the exchange knows the addresses of all members, they are not exchanged. A rank without an
+// address, for example for want of memory, tells the others in the next round.
 void group_wireup::find_addresses() {
     if (const net::member_addresses known = exchange_->addresses()) {
         made_.addresses = known.subset(members_);
         return;
     }
-    auto address = context_.address();
-    if (address && address->size() <= ucp::address::max_packed_size)
+    const ucs_status_t status = ucs::boundary(core_log, "the address of this rank", [&] {
+        auto address = context_.address();
+        if (!address) return address.status();
+        if (address->size() > ucp::address::max_packed_size) return UCS_ERR_EXCEEDS_LIMIT;
         address_ = std::move(*address);
-    else
-        own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
+        return UCS_OK;
+    });
+    if (status != UCS_OK) own_failure_ = status;
     // When the next round ends, all ranks have published their addresses.
     if (own_failure_ == UCS_OK && context_.options().is_lazy(exchange_->size()))
         book_ = exchange_->publish(address_);
