@@ -59,6 +59,10 @@ const schedule::algorithm* find(schedule::collective collective, std::string_vie
 
 const schedule::algorithm& choose(const schedule::call& args, const schedule::shape& params,
                                   const schedule::link_cost& link, bool deterministic) noexcept {
+    // If the engine can serve a call, nothing is faster. Its row is the last.
+    const schedule::algorithm& last = algorithms(args.kind).back();
+    if (has(last.needs, schedule::condition::engine) && can_run(last, args, params, deterministic))
+        return last;
     const schedule::algorithm* best = nullptr;
     double least = 0;
     for (const schedule::algorithm& each : algorithms(args.kind)) {

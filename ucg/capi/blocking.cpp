@@ -41,10 +41,11 @@ ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& ar
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& self = from(handle);
     collective_request* request = nullptr;
-    ucs_status_t status = with_lock(self.get_context(), [&] {
+    const auto start = [&] {
         request = &take(self, args);
         return request->start();
-    });
+    };
+    ucs_status_t status = with_lock(self.get_context(), start, call);
     if (status == UCS_OK) status = wait_for(*request);
     if (request != nullptr) {
         const std::lock_guard guard(self.get_context().lock());

@@ -111,7 +111,7 @@ ucs_status_t make_request(const init_call<Handle, Args>& init, Args all, Prepare
     if (const ucs_status_t status = read_args(init.call, init.args, all); status != UCS_OK)
         return status;
     group& self = init.source->group;
-    return with_lock(self.get_context(), [&] {
+    const auto make = [&] {
         auto made = std::make_unique<kept_exchange<Exchange>>();
         const ucs_status_t status = prepare(*made, all);
         made->refuse(status);
@@ -121,7 +121,8 @@ ucs_status_t make_request(const init_call<Handle, Args>& init, Args all, Prepare
         ++self.used_by().requests;
         *init.request_p = handle(*request.release());
         return status;
-    });
+    };
+    return with_lock(self.get_context(), make, init.call);
 }
 
 }  // namespace ucg::capi

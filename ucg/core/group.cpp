@@ -104,8 +104,13 @@ void group::stop_measuring(ucs_status_t why) noexcept {
     measuring_.reset();
 }
 
+const net::member_addresses& group::addresses() const noexcept {
+    static const net::member_addresses none;
+    return far_ != nullptr ? far_->addresses() : none;
+}
+
 void group::join() noexcept {
-    state_ = ucs::boundary(core_log, "making a group", [this] {
+    const ucs_status_t joined = ucs::boundary(core_log, "making a group", [this] {
         const ucs_status_t status = wireup_->advance();
         if (status != UCS_OK || none_) return status;
         made_ = wireup_->take();
@@ -113,7 +118,9 @@ void group::join() noexcept {
         wireup_.reset();
         return build();
     });
-    if (state_ != UCS_INPROGRESS) wireup_.reset();
+    // The end of the wireup makes progress, in which the group still counts as being made.
+    if (joined != UCS_INPROGRESS) wireup_.reset();
+    state_ = joined;
 }
 
 ucs_status_t group::build() {
@@ -183,10 +190,13 @@ ucs_status_t group::measure() {
     const config& options = context_.options();
     if (!std::isnan(options.latency.seconds) && !std::isnan(options.bandwidth.bytes_per_second))
         return UCS_OK;
+    const schedule::call call = select::measuring(made_.placement, samples_);
     measuring_.emplace(*fabric_, frames_);
-    const ucs_status_t status = measuring_->init(select::measurement(made_.placement),
-                                                 select::measuring(made_.placement, samples_));
-    if (status != UCS_OK) return status;
+    if (const ucs_status_t status = measuring_->init(select::measurement(made_.placement), call);
+        status != UCS_OK) {
+        measuring_.reset();
+        return status;
+    }
     measuring_->start();
     return UCS_INPROGRESS;
 }

@@ -8,11 +8,11 @@
 
 #include "ucg/core/agreement.hpp"
 #include "ucg/core/context.hpp"
-#include "ucg/core/group_fabric.hpp"
 #include "ucg/core/group_wireup.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/core/request_cache.hpp"
 #include "ucg/net/ucp_fabric.hpp"
+#include "ucg/node/engine/group_fabric.hpp"
 #include "ucg/node/rings/fabric.hpp"
 #include "ucg/node/sleeper.hpp"
 #include "ucg/schedule/frame_pool.hpp"
@@ -70,9 +70,7 @@ public:
     [[nodiscard]] const schedule::placement& placement() const noexcept { return made_.placement; }
     [[nodiscard]] schedule::fabric& fabric() noexcept { return *fabric_; }
     // Returns the worker addresses of the ranks; empty if all ranks are on one node.
-    [[nodiscard]] net::member_addresses addresses() const {
-        return far_ != nullptr ? far_->addresses() : net::member_addresses();
-    }
+    [[nodiscard]] const net::member_addresses& addresses() const noexcept;
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
     // Returns the node's engine, or nullptr if this rank's node has no shared memory.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }
@@ -143,7 +141,7 @@ private:
     ucs::arch::backoff backoff_;
     std::unique_ptr<node::fabric> near_;    // carries messages if all ranks are on one node
     std::unique_ptr<net::ucp_fabric> far_;  // carries messages otherwise
-    std::optional<group_fabric> fabric_;
+    std::optional<node::group_fabric> fabric_;
     schedule::link_cost links_;
     std::vector<select::price_sample> samples_;
     std::optional<schedule::operation> measuring_;  // measures links_ while the group is made

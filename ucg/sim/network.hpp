@@ -89,8 +89,6 @@ private:
     void withdraw_step(schedule::step& step, ucs_status_t why) noexcept;
     void send(schedule::step& step) noexcept;
     void receive(schedule::step& step) noexcept;
-    void append_posted(schedule::step& step) noexcept;
-    bool remove_posted(schedule::step& step) noexcept;
     schedule::step* match_posted(const message& m) noexcept;
     void take_in(message* m, schedule::step& receive) noexcept;
     void end(schedule::step& step) noexcept;

@@ -88,6 +88,7 @@ ucs_status_t operation::init(const call& args) noexcept try {
     call_ = args;
     if (!traits_of(args.kind).has_counts) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
+    pattern_ = nullptr;
     pattern_ = memory_.make(call_, engine_.domains(), engine_.memory().layout(), engine_.params(),
                             engine_.peers());
     if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;

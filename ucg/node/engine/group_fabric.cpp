@@ -1,11 +1,11 @@
-#include "ucg/core/group_fabric.hpp"
+#include "ucg/node/engine/group_fabric.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "ucg/node/engine/operation.hpp"
 
-namespace ucg {
+namespace ucg::node {
 
 group_fabric::group_fabric(schedule::fabric& messages, node::engine* engine,
                            const schedule::placement& placement)
@@ -89,4 +89,4 @@ void group_fabric::end_operation(schedule::operation& op) noexcept {
     run_next();
 }
 
-}  // namespace ucg
+}  // namespace ucg::node

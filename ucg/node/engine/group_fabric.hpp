@@ -8,7 +8,7 @@
 #include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/placement.hpp"
 
-namespace ucg {
+namespace ucg::node {
 
 // Passes messages to another fabric, and collectives of a node to its engine. The engine runs its
 // operations in the order in which they are started, which must be the same on all ranks of the
@@ -59,4 +59,4 @@ private:
     schedule::step* running_ = nullptr;
 };
 
-}  // namespace ucg
+}  // namespace ucg::node
