@@ -18,7 +18,7 @@ group_fabric::group_fabric(schedule::fabric& messages, node::engine* engine,
 
 // Operations behind the first one wait for their turn, and for no rank.
 std::vector<schedule::rank_t> group_fabric::missing_on_node(const schedule::operation& op) const {
-    if (engine_users_.empty() || &engine_users_.front() != &op) return {};
+    if (!has_turn(op)) return {};
     const auto node_ranks = placement_.ranks_on(placement_.node_of(rank()));
     std::vector<schedule::rank_t> ranks = engine_->missing();
     std::ranges::transform(ranks, ranks.begin(),
@@ -33,19 +33,29 @@ void group_fabric::post(schedule::step& step) noexcept {
     } else if (!work_) {
         step.owner->complete(step, UCS_ERR_UNSUPPORTED);
     } else {
-        waiting_.append(step);
+        enqueue(step);
         run_next();
     }
 }
 
-// Runs the first waiting step of the operation whose turn it is.
+void group_fabric::enqueue(schedule::step& step) noexcept {
+    (has_turn(*step.owner) ? ready_ : waiting_).append(step);
+}
+
+// The first operation has changed: makes its steps ready.
+void group_fabric::give_turn() noexcept {
+    schedule::step_queue all = std::exchange(waiting_, {});
+    while (schedule::step* const first = all.first) {
+        all.remove(*first);
+        enqueue(*first);
+    }
+}
+
+// Runs the first step of the operation whose turn it is.
 void group_fabric::run_next() noexcept {
-    if (running_ != nullptr || engine_users_.empty()) return;
-    schedule::step* next = waiting_.first;
-    while (next != nullptr && next->owner != &engine_users_.front())
-        next = next->next_in_fabric;
-    if (next == nullptr) return;
-    waiting_.remove(*next);
+    schedule::step* const next = ready_.first;
+    if (running_ != nullptr || next == nullptr) return;
+    ready_.remove(*next);
     if (const ucs_status_t status = work_->init(*next->node_call); status != UCS_OK) {
         // The other ranks wait for this one in the engine, so the group cannot continue.
         engine_->fail(status);
@@ -69,7 +79,7 @@ void group_fabric::cancel(schedule::step& step) noexcept {
         messages_.cancel(step);
     } else if (&step == running_) {
         engine_->fail(UCS_ERR_CANCELED);
-    } else if (waiting_.remove(step)) {
+    } else if ((has_turn(*step.owner) ? ready_ : waiting_).remove(step)) {
         step.owner->complete(step, UCS_ERR_CANCELED);
     }
 }
@@ -81,7 +91,9 @@ ucs_status_t group_fabric::begin_operation(schedule::operation& op, schedule::se
 
 void group_fabric::end_operation(schedule::operation& op) noexcept {
     const bool used_engine = op.node_hook.is_linked();
+    const bool had_turn = has_turn(op);
     op.node_hook.unlink();
+    if (had_turn) give_turn();
     messages_.end_operation(op);
     // Another rank of the node may have started an engine operation that this rank left out. From
     // now on, the ranks would run different operations together.

@@ -46,6 +46,11 @@ public:
     }
 
 private:
+    [[nodiscard]] bool has_turn(const schedule::operation& op) const noexcept {
+        return !engine_users_.empty() && &engine_users_.front() == &op;
+    }
+    void enqueue(schedule::step& step) noexcept;
+    void give_turn() noexcept;
     void run_next() noexcept;
     void on_end() noexcept;
 
@@ -54,7 +59,8 @@ private:
     const schedule::placement& placement_;
     // In order; the first one may use the engine now.
     ucs::datastruct::auto_list<schedule::operation, &schedule::operation::node_hook> engine_users_;
-    schedule::step_queue waiting_;  // for the turn of their operation, or for the end of running_
+    schedule::step_queue ready_;           // steps of the first operation, except running_
+    schedule::step_queue waiting_;         // steps of the other operations
     std::optional<node::operation> work_;  // runs one step at a time
     schedule::step* running_ = nullptr;
 };
