@@ -15,8 +15,9 @@ namespace uct {
 // before its interface. Owner context. Creation does not wait for the peer: until the connection is
 // established, operations return UCS_ERR_NO_RESOURCE or are queued by the transport.
 //
-// Ordering: active messages of one endpoint arrive in the order of the successful calls. Remote
-// memory operations are not ordered with other operations.
+// Ordering: active messages of one endpoint arrive in the order of the successful calls, and those
+// of a transport whose memory is accessed by keys after the data of earlier puts. Remote memory
+// operations are not ordered with other operations otherwise.
 //
 // Back-pressure: UCS_ERR_NO_RESOURCE means that nothing was sent; queue the send with pending_add.
 // While requests are queued, each new active message is refused with UCS_ERR_NO_RESOURCE (unless it

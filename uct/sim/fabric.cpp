@@ -163,6 +163,8 @@ void fabric::post(const link_ptr& conn, operation_ptr op) {
         return;
     }
     const ucs::time::nanoseconds arrival = now_ + travel_time(*conn, op->length);
+    // Later messages do not overtake a put, see uct/api/ep.hpp.
+    if (op->kind == op_kind::put) conn->last_arrival = std::max(conn->last_arrival, arrival);
     schedule({.when = arrival, .kind = action::access, .conn = conn, .op = std::move(op)});
 }
 
