@@ -17,4 +17,10 @@ failure describe_exception() noexcept {
     }
 }
 
+ucs_status_t log_exception(const log::component& source, const char* name) noexcept {
+    const failure caught = describe_exception();
+    log::error(source, "{}: {}", name, caught.text);
+    return caught.status;
+}
+
 }  // namespace ucs

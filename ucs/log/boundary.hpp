@@ -16,6 +16,8 @@ struct failure {
 
 // Describes the exception that is being handled.
 [[gnu::cold]] failure describe_exception() noexcept;
+// Logs it under `name`, and returns its status.
+[[gnu::cold]] ucs_status_t log_exception(const log::component& source, const char* name) noexcept;
 
 // Converts `status` to the return type of a function that failed.
 template<class Result>
@@ -41,14 +43,16 @@ auto boundary(Body&& body, OnFailure&& on_failure) noexcept -> decltype(body()) 
     }
 }
 
-// Like above; logs the failure under `name` and returns its status.
+// Like above; logs the failure under `name` and returns its status. The way without a failure
+// stores nothing for it, since each call of the C interface takes that way.
 template<class Body>
 auto boundary(const log::component& source, const char* name, Body&& body) noexcept
     -> decltype(body()) {
-    return boundary(body, [&](const failure& caught) {
-        log::error(source, "{}: {}", name, caught.text);
-        return failed_with<decltype(body())>(caught.status);
-    });
+    try {
+        return body();
+    } catch (...) {
+        return failed_with<decltype(body())>(log_exception(source, name));
+    }
 }
 
 }  // namespace ucs
