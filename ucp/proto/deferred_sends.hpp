@@ -22,7 +22,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
     // Counts one more RTS. False: the limit is reached, and the caller must defer the send.
     [[nodiscard]] bool count_rts(request& send) noexcept;
-    void defer(request& send) noexcept;
+    // Not inlined, to keep the start of a send that is not deferred short.
+    [[gnu::noinline]] void defer(request& send) noexcept;
     // Removes an aborted send from the deferred ones, if it is one of them.
     void undefer(request& send) noexcept;
     // The receiver answers an RTS for the first time (on_rts_answered), or no answer will come
