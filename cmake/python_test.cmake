@@ -1,6 +1,7 @@
 # hawser_python_test(name script [ARGUMENTS class...] LABELS label... [TIMEOUT seconds] [ENVIRONMENT NAME=value...]): a
 # test of ctest that runs the classes of a script, or all of them. The script finds the programs of the build in its
 # environment, and can import the modules that scripts share.
+include(test)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 function(hawser_python_test name script)
@@ -18,8 +19,7 @@ function(hawser_python_test name script)
     list(GET parts 1 target)
     list(APPEND environment "${variable}_PROGRAM=$<$<TARGET_EXISTS:${target}>:$<TARGET_FILE:${target}>>")
   endforeach()
-  list(APPEND environment ${ARG_ENVIRONMENT})
-  add_test(NAME "${name}" COMMAND "${Python3_EXECUTABLE}" -m processes ${script} ${ARG_ARGUMENTS})
-  set_tests_properties("${name}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
-    ENVIRONMENT "${environment}")
+  hawser_test("${name}" LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT ${environment} ${ARG_ENVIRONMENT}
+    PROPERTIES SKIP_RETURN_CODE 77
+    COMMAND "${Python3_EXECUTABLE}" -m processes ${script} ${ARG_ARGUMENTS})
 endfunction()

@@ -70,6 +70,23 @@ function(hawser_unit_test name)
   endif()
 endfunction()
 
+# hawser_test(name LABELS label... TIMEOUT seconds [ENVIRONMENT NAME=value...] [PROPERTIES name value...]
+# COMMAND word...): a test of ctest.
+function(hawser_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "LABELS;ENVIRONMENT;PROPERTIES;COMMAND")
+  add_test(NAME "${name}" COMMAND ${ARG_COMMAND})
+  set_tests_properties("${name}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
+endfunction()
+
+# hawser_unavailable(name labels reason): a test that is always skipped, in place of tests that this machine lacks
+# the packages for.
+function(hawser_unavailable name labels reason)
+  message(STATUS "Tests ${name}: skipped, ${reason}")
+  add_test(NAME ${name}.unavailable COMMAND "${CMAKE_COMMAND}" -E echo "SKIP: ${reason}")
+  set_tests_properties(${name}.unavailable PROPERTIES LABELS "${labels}" SKIP_REGULAR_EXPRESSION "^SKIP: ")
+endfunction()
+
 # hawser_test_program(name SOURCES file... [LINKS target...]): a program of tests that ctest runs by other commands.
 function(hawser_test_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
