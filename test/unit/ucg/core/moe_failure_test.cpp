@@ -29,6 +29,13 @@ batch notify_of(job& test_job, double timeout, const std::vector<std::uint8_t>& 
             left_out};
 }
 
+double& timeout_of(auto& args) {
+    return args.timeout;
+}
+double& timeout_of(notify_dispatch_args& args) {
+    return args.dispatch.timeout;
+}
+
 // The worst status of all ranks.
 std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statuses) {
     std::vector<std::int32_t> worst(statuses.size());
@@ -60,19 +67,15 @@ TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, 
                 test_job.gates.topk[rank][t * job::k + j] =
                     static_cast<std::int64_t>((2 - rank) * job::local);
     test_job.notify();
-    std::vector<table<float>> in, out;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        in.emplace_back(test_job.attr(rank).rows, job::hidden);
-        out.emplace_back(test_job.x[rank].rows, job::hidden);
-    }
+    auto in = test_job.received_rows(), out = test_job.token_rows();
     REQUIRE(in[1].rows == 0);
     {
-        batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        batch back = test_job.requests([&](std::uint32_t rank) {
             ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
             args.x = in[rank].tensor();
             args.out_x = out[rank].tensor();
             if (rank == 2) --args.out_x.dims[0];
-            return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
+            return args;
         });
         CHECK(back.init_status(2) == UCS_ERR_BUFFER_TOO_SMALL);
         back.start();
@@ -161,64 +164,16 @@ TEST_CASE("moe in C: time limits of all exchanges") {
     const test::log_capture log;
     job test_job({"a", "a", "b"});
     test_job.notify();
-    std::vector<table<float>> rows, sums;
+    auto rows = test_job.received_rows(), sums = test_job.token_rows();
     auto slots_of = test_job.slotted_rows<float>();
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        rows.emplace_back(test_job.attr(rank).rows, job::hidden);
-        sums.emplace_back(test_job.x[rank].rows, job::hidden);
-    }
-    const slots_of_ranks slots(test_job, slots_of);
-    const std::vector<std::pair<std::string, batch::init>> inits = {
-        {"moe_notify",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_notify_args_t args = test_job.routing(rank);
-             args.timeout = 0.1;
-             return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
-         }},
-        {"moe_notify_dispatch",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             const ucg_moe_notify_args_t choices = test_job.routing(rank);
-             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-             args.x = test_job.x[rank].tensor();
-             args.out_x = rows[rank].tensor();
-             args.timeout = 0.1;
-             return ucg_moe_notify_dispatch_init(test_job.teams[rank], &choices, &args, 0,
-                                                 request_p);
-         }},
-        {"moe_dispatch",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-             args.x = test_job.x[rank].tensor();
-             args.out_x = rows[rank].tensor();
-             args.timeout = 0.1;
-             return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-         }},
-        {"moe_combine",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-             args.x = rows[rank].tensor();
-             args.out_x = sums[rank].tensor();
-             args.timeout = 0.1;
-             return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
-         }},
-        {"moe_low_latency_dispatch",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_low_latency_args_t args =
-                 test_job.there(rank, slots_of[rank].stack(job::local));
-             args.timeout = 0.1;
-             return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-         }},
-        {"moe_low_latency_combine",
-         [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_low_latency_combine_args_t args =
-                 test_job.back(rank, slots_of[rank].stack(job::local), sums[rank].tensor());
-             args.timeout = 0.1;
-             return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
-         }},
-    };
-    for (const auto& [name, make] : inits) {
+    test_job.fill_slots(slots_of);
+    const auto check = [&](const std::string& name, const auto& args_of) {
         INFO(name);
-        batch all(test_job.in, make);
+        batch all = test_job.requests([&](std::uint32_t rank) {
+            auto args = args_of(rank);
+            timeout_of(args) = 0.1;
+            return args;
+        });
         // Rank 2 does not come, and rank 0 needs it.
         REQUIRE(ucg_request_start(all.request(0)) == UCS_OK);
         REQUIRE(test_job.in.run_until(
@@ -228,7 +183,27 @@ TEST_CASE("moe in C: time limits of all exchanges") {
         for (const std::uint32_t rank : {1U, 2U})
             REQUIRE(ucg_request_start(all.request(rank)) == UCS_OK);
         all.finish();
-    }
+    };
+    const auto dispatch = [&](std::uint32_t rank) {
+        return test_job.dispatch(rank, rows[rank].tensor());
+    };
+    check("moe_notify", [&](std::uint32_t rank) { return test_job.routing(rank); });
+    check("moe_notify_dispatch", [&](std::uint32_t rank) {
+        return notify_dispatch_args{test_job.routing(rank), dispatch(rank)};
+    });
+    check("moe_dispatch", dispatch);
+    check("moe_combine", [&](std::uint32_t rank) {
+        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+        args.x = rows[rank].tensor();
+        args.out_x = sums[rank].tensor();
+        return args;
+    });
+    check("moe_low_latency_dispatch", [&](std::uint32_t rank) {
+        return test_job.there(rank, slots_of[rank].stack(job::local));
+    });
+    check("moe_low_latency_combine", [&](std::uint32_t rank) {
+        return test_job.back(rank, slots_of[rank].stack(job::local), sums[rank].tensor());
+    });
 }
 
 TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") {
@@ -245,13 +220,13 @@ TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") 
         entry = {request, status, entry.times + 1};
     };
     const bool older = GENERATE(false, true);
-    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch all = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_notify_args_t args = test_job.routing(rank);
         args.timeout = older ? 1e-9 : 0;
         args.callback = record;
         args.callback_arg = &records[rank];
         if (older) args.struct_size = offsetof(ucg_moe_notify_args_t, timeout);
-        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
+        return args;
     });
     CHECK(all.run());
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -266,18 +241,14 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     const test::log_capture log;
     job test_job(four());
     test_job.notify();
-    std::vector<table<float>> out;
-    for (std::uint32_t rank = 0; rank < 4; ++rank)
-        out.emplace_back(test_job.attr(rank).rows, job::hidden);
+    auto out = test_job.received_rows();
     // The arguments of rank 2, which `spoil` changes.
     const auto run = [&](ucs_status_t wanted, const auto& spoil) {
-        batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-            args.x = test_job.x[rank].tensor();
-            args.out_x = out[rank].tensor();
+        batch all = test_job.requests([&](std::uint32_t rank) {
+            ucg_moe_dispatch_args_t args = test_job.dispatch(rank, out[rank].tensor());
             args.x.type = args.out_x.type = UCG_TYPE_BF16;
             if (rank == 2) spoil(args);
-            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
+            return args;
         });
         CHECK(all.run(wanted));
     };
@@ -294,12 +265,12 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     CHECK(log.count(expected_line) == 4);
     {
         batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
             ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
-            there.x = back.out_x = test_job.x[rank].tensor();
-            there.out_x = back.x = out[rank].tensor();
-            return rank == 2 ? ucg_moe_combine_init(test_job.handles[rank], &back, request_p)
-                             : ucg_moe_dispatch_init(test_job.handles[rank], &there, request_p);
+            back.x = out[rank].tensor();
+            back.out_x = test_job.x[rank].tensor();
+            return rank == 2 ? test_job.init(rank, back, request_p)
+                             : test_job.init(rank, test_job.dispatch(rank, out[rank].tensor()),
+                                             request_p);
         });
         CHECK(all.run(UCS_ERR_INVALID_PARAM));
         CHECK(log.count("rank 2 calls moe_combine, rank 0 calls moe_dispatch") == 2);

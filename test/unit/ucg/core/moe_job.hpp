@@ -15,6 +15,13 @@ constexpr ucg_type_t type_of = std::is_same_v<T, float>          ? UCG_TYPE_FP32
                                : std::is_same_v<T, std::int64_t> ? UCG_TYPE_INT64
                                                                  : UCG_TYPE_UINT8;
 
+// As many matrices of this shape as there are experts.
+inline ucg_moe_tensor_t stack_of(ucg_moe_tensor_t matrix, std::uint64_t experts) {
+    matrix.ndims = 3;
+    matrix.dims[2] = std::exchange(matrix.dims[1], std::exchange(matrix.dims[0], experts));
+    return matrix;
+}
+
 // Rows in memory of its own, and the tensor that describes them.
 template<class T>
 struct table {
@@ -32,12 +39,7 @@ struct table {
     }
     // The rows divided among a number of experts.
     ucg_moe_tensor_t stack(std::uint64_t experts, ucg_type_t type = type_of<T>) {
-        ucg_moe_tensor_t made = tensor(type);
-        made.ndims = 3;
-        made.dims[0] = experts;
-        made.dims[1] = rows / experts;
-        made.dims[2] = columns;
-        return made;
+        return stack_of(tensor_of(all.data(), type, rows / experts, columns), experts);
     }
 };
 
@@ -103,6 +105,13 @@ private:
     bool idle_may_end_ = false;
 };
 
+// The arguments of notify and dispatch as one.
+struct notify_dispatch_args {
+    ucg_moe_notify_args_t notify;
+    ucg_moe_dispatch_args_t dispatch;
+    std::uint32_t alignment = 0;
+};
+
 // Ranks with tokens of small whole numbers, so that sums are the same in any order. Expert e makes
 // (e + 1) * x of a token x.
 class job {
@@ -139,6 +148,7 @@ public:
     job(const job&) = delete;
     job& operator=(const job&) = delete;
     ~job() {
+        release_slots();
         release_handles();
         destroy_teams();
     }
@@ -156,6 +166,10 @@ public:
         for (ucg_moe_handle_h& each : handles)
             ucg_moe_handle_release(std::exchange(each, nullptr));
     }
+    void release_slots() {
+        for (ucg_moe_slots_h& each : slots)
+            ucg_moe_slots_release(std::exchange(each, nullptr));
+    }
     void destroy_teams() {
         for (ucg_moe_team_h& each : teams)
             ucg_moe_team_destroy(std::exchange(each, nullptr));
@@ -168,6 +182,21 @@ public:
     template<class T>
     [[nodiscard]] std::vector<table<T>> slotted_rows() const {
         return std::vector<table<T>>(ranks(), {local * capacity(), hidden});
+    }
+    // Rows for the tokens of each rank, and for those that each rank receives.
+    template<class T = float>
+    [[nodiscard]] std::vector<table<T>> token_rows(std::uint32_t columns = hidden,
+                                                   T value = {}) const {
+        std::vector<table<T>> made;
+        for (const table<float>& each : x)
+            made.emplace_back(each.rows, columns, value);
+        return made;
+    }
+    [[nodiscard]] std::vector<table<float>> received_rows(std::uint32_t columns = hidden) const {
+        std::vector<table<float>> made;
+        for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+            made.emplace_back(attr(rank).rows, columns);
+        return made;
     }
     [[nodiscard]] ucg_moe_tensor_t topk(std::uint32_t rank) {
         return tensor_of(gates.topk[rank].data(), UCG_TYPE_INT64, gates.tokens(rank), k);
@@ -195,35 +224,85 @@ public:
         args.flags = flags;
         return args;
     }
+    // The tokens of a rank without weights.
+    [[nodiscard]] ucg_moe_dispatch_args_t dispatch(std::uint32_t rank,
+                                                   const ucg_moe_tensor_t& out) {
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = x[rank].tensor();
+        args.out_x = out;
+        return args;
+    }
     // For low latency: the tokens of a rank in slots, and the sums of the results of its choices.
     [[nodiscard]] ucg_moe_low_latency_args_t there(std::uint32_t rank,
-                                                   const ucg_moe_tensor_t& slots) {
+                                                   const ucg_moe_tensor_t& out) {
         ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
         args.max_tokens = most;
         args.topk = topk(rank);
         args.x = x[rank].tensor();
-        args.out_x = slots;
+        args.out_x = out;
         return args;
     }
     [[nodiscard]] ucg_moe_low_latency_combine_args_t back(std::uint32_t rank,
-                                                          const ucg_moe_tensor_t& slots,
+                                                          const ucg_moe_tensor_t& results,
                                                           const ucg_moe_tensor_t& sums) {
         ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-        args.x = slots;
+        args.x = results;
         args.weights = weights[rank].tensor();
         args.out_x = sums;
         return args;
     }
+
+    // Makes the request of a rank.
+    ucs_status_t init(std::uint32_t rank, const ucg_moe_notify_args_t& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_notify_init(teams[rank], &args, request_p);
+    }
+    ucs_status_t init(std::uint32_t rank, const notify_dispatch_args& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_notify_dispatch_init(teams[rank], &args.notify, &args.dispatch,
+                                            args.alignment, request_p);
+    }
+    ucs_status_t init(std::uint32_t rank, const ucg_moe_dispatch_args_t& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_dispatch_init(handles[rank], &args, request_p);
+    }
+    ucs_status_t init(std::uint32_t rank, const ucg_moe_combine_args_t& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_combine_init(handles[rank], &args, request_p);
+    }
+    ucs_status_t init(std::uint32_t rank, const ucg_moe_low_latency_args_t& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_low_latency_dispatch_init(teams[rank], &args, request_p);
+    }
+    ucs_status_t init(std::uint32_t rank, const ucg_moe_low_latency_combine_args_t& args,
+                      ucg_request_h* request_p) const {
+        return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+    }
+    // Makes the requests of the living ranks; args_of(rank) returns the arguments of one.
+    template<class ArgsOf>
+    [[nodiscard]] batch requests(const ArgsOf& args_of) {
+        return {in,
+                [&](std::uint32_t rank, ucg_request_h* request_p) {
+                    return init(rank, args_of(rank), request_p);
+                },
+                gates.masked};
+    }
     void notify() {
-        batch all(
-            in,
-            [&](std::uint32_t rank, ucg_request_h* request_p) {
-                const ucg_moe_notify_args_t args = routing(rank);
-                return ucg_moe_notify_init(teams[rank], &args, request_p);
-            },
-            gates.masked);
+        batch all = requests([&](std::uint32_t rank) { return routing(rank); });
         REQUIRE(all.run());
         take_handles(all);
+    }
+    // Fills the slots of each rank by a low-latency dispatch into `out`.
+    void fill_slots(std::vector<table<float>>& out) {
+        batch all =
+            requests([&](std::uint32_t rank) { return there(rank, out[rank].stack(local)); });
+        REQUIRE(all.run());
+        take_slots(all);
+    }
+    void take_slots(const batch& requests) {
+        slots.resize(ranks());
+        for (const std::uint32_t rank : gates.living())
+            REQUIRE(ucg_moe_low_latency_handle(requests.request(rank), &slots[rank]) == UCS_OK);
     }
     void take_handles(const batch& requests) {
         handles.resize(ranks());
@@ -241,36 +320,9 @@ public:
     std::vector<table<float>> x, weights;
     std::vector<ucg_moe_team_h> teams;
     std::vector<ucg_moe_handle_h> handles;
+    std::vector<ucg_moe_slots_h> slots;
     ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;
     std::uint32_t flags = 0;  // of notify
-};
-
-// The slots of each rank after a low-latency dispatch.
-class slots_of_ranks {
-public:
-    // Runs the dispatch into `out`.
-    slots_of_ranks(job& test_job, std::vector<table<float>>& out) : all_(test_job.ranks()) {
-        batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            const ucg_moe_low_latency_args_t args =
-                test_job.there(rank, out[rank].stack(job::local));
-            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-        });
-        REQUIRE(there.run());
-        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
-            REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &all_[rank]) == UCS_OK);
-    }
-    slots_of_ranks(const slots_of_ranks&) = delete;
-    slots_of_ranks& operator=(const slots_of_ranks&) = delete;
-    ~slots_of_ranks() { release(); }
-
-    [[nodiscard]] ucg_moe_slots_h operator[](std::uint32_t rank) const { return all_[rank]; }
-    void release() {
-        for (ucg_moe_slots_h& each : all_)
-            ucg_moe_slots_release(std::exchange(each, nullptr));
-    }
-
-private:
-    std::vector<ucg_moe_slots_h> all_;
 };
 
 }  // namespace test::moe

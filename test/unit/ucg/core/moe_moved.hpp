@@ -11,13 +11,10 @@ struct moved {
     std::vector<table<std::int64_t>> out_topk;
     std::vector<table<float>> sums, weight_sums, bias;
 
-    explicit moved(job& test_job) {
-        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-            sums.emplace_back(test_job.x[rank].rows, job::hidden);
-            weight_sums.emplace_back(test_job.x[rank].rows, job::k);
-            bias.emplace_back(test_job.x[rank].rows, job::hidden, 0.5F);
-        }
-    }
+    explicit moved(const job& test_job)
+        : sums(test_job.token_rows()),
+          weight_sums(test_job.token_rows(job::k)),
+          bias(test_job.token_rows(job::hidden, 0.5F)) {}
     // `rows` of each rank.
     void make_room(job& test_job, const std::function<std::uint64_t(std::uint32_t)>& rows,
                    std::uint32_t columns) {
@@ -37,10 +34,8 @@ struct moved {
             std::ranges::fill(each.all, -9);
     }
     ucg_moe_dispatch_args_t dispatch(job& test_job, std::uint32_t rank) {
-        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = test_job.x[rank].tensor();
+        ucg_moe_dispatch_args_t args = test_job.dispatch(rank, out[rank].tensor());
         args.weights = test_job.weights[rank].tensor();
-        args.out_x = out[rank].tensor();
         args.out_weights = out_weights[rank].tensor();
         return args;
     }
@@ -93,21 +88,12 @@ inline void run_flat(job& test_job) {
     moved data(test_job);
     data.make_room(
         test_job, [&](std::uint32_t rank) { return test_job.attr(rank).rows + rank % 2; }, job::k);
-    batch there(
-        test_job.in,
-        [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
-            args.out_topk = data.out_topk[rank].tensor();
-            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-        },
-        test_job.gates.masked);
-    batch back(
-        test_job.in,
-        [&](std::uint32_t rank, ucg_request_h* request_p) {
-            const ucg_moe_combine_args_t args = data.combine(rank);
-            return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
-        },
-        test_job.gates.masked);
+    batch there = test_job.requests([&](std::uint32_t rank) {
+        ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
+        args.out_topk = data.out_topk[rank].tensor();
+        return args;
+    });
+    batch back = test_job.requests([&](std::uint32_t rank) { return data.combine(rank); });
     test_job.release_handles();
     test_job.destroy_teams();
     for (unsigned start = 0; start < 2; ++start) {

@@ -6,11 +6,15 @@ using namespace test::moe;
 
 namespace {
 
-// Rank 2 passes other arguments than the others: its init returns the status, and all ranks end
-// with it.
-void expect_refused(job& test_job, ucs_status_t wanted, const batch::init& make,
+// Rank 2 spoils its arguments: its init returns the status, and all ranks end with it.
+template<class ArgsOf, class Spoil>
+void expect_refused(job& test_job, ucs_status_t wanted, const ArgsOf& args_of, const Spoil& spoil,
                     bool idle_may_end = false) {
-    batch all(test_job.in, make);
+    batch all = test_job.requests([&](std::uint32_t rank) {
+        auto args = args_of(rank);
+        if (rank == 2) spoil(args);
+        return args;
+    });
     if (idle_may_end) all.let_idle_rank_end();
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
         CHECK(all.init_status(rank) == (rank == 2 ? wanted : UCS_OK));
@@ -145,11 +149,8 @@ TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
     const test::log_capture log;
     job test_job({"a", "a", "b", "b"});
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_notify_args_t args = test_job.routing(rank);
-            if (rank == 2) spoil(args);
-            return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
-        });
+        const auto args_of = [&](std::uint32_t rank) { return test_job.routing(rank); };
+        expect_refused(test_job, wanted, args_of, spoil);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
@@ -173,18 +174,16 @@ TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
 TEST_CASE("moe in C: ranks that disagree all end with an error") {
     const test::log_capture log;
     job test_job({"a", "a", "b", "b"});
-    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch all = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_notify_args_t args = test_job.routing(rank);
         if (rank == 2) args.topk.dims[1] = 2;
-        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
+        return args;
     });
-    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
         CHECK(all.init_status(rank) == UCS_OK);
-        REQUIRE(ucg_request_start(all.request(rank)) == UCS_OK);
-    }
+    all.start();
+    all.finish();
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-        REQUIRE(test_job.in.run_until(
-            [&] { return ucg_request_test(all.request(rank)) != UCS_INPROGRESS; }));
         const ucs_status_t end = ucg_request_test(all.request(rank));
         CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
     }
@@ -199,17 +198,15 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
                           std::vector<std::string>{"a", "a", "b", "b"}));
     auto out = test_job.slotted_rows<float>();
     auto results = test_job.slotted_rows<std::uint16_t>();
-    std::vector<table<std::uint16_t>> sums;
-    for (const auto& each : test_job.x)
-        sums.emplace_back(each.rows, job::hidden);
-    slots_of_ranks slots(test_job, out);
-    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    auto sums = test_job.token_rows<std::uint16_t>();
+    test_job.fill_slots(out);
+    batch back = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = rank == 2 ? flags : 0;
-        return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+        return args;
     });
-    slots.release();
+    test_job.release_slots();
     back.start();
     back.finish();
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
@@ -222,10 +219,7 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
 TEST_CASE("moe in C: a notify is started once, and has one handle") {
     const test::log_capture log;
     job test_job({"a", "a"});
-    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t args = test_job.routing(rank);
-        return ucg_moe_notify_init(test_job.teams[rank], &args, request_p);
-    });
+    batch all = test_job.requests([&](std::uint32_t rank) { return test_job.routing(rank); });
     ucg_moe_handle_h none = nullptr;
     CHECK(ucg_moe_notify_handle(all.request(0), &none) == UCS_ERR_NO_ELEM);
     CHECK(ucg_request_set_buffers(all.request(0), nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
@@ -253,25 +247,15 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
     const test::log_capture log;
     job test_job({"a", "a", "b", "b"});
     test_job.notify();
-    std::vector<table<float>> out, out_weights;
-    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-        out.emplace_back(test_job.attr(rank).rows, job::hidden);
-        out_weights.emplace_back(test_job.attr(rank).rows, job::k);
-    }
+    auto out = test_job.received_rows(), out_weights = test_job.received_rows(job::k);
     const auto args_of = [&](std::uint32_t rank) {
-        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = test_job.x[rank].tensor();
+        ucg_moe_dispatch_args_t args = test_job.dispatch(rank, out[rank].tensor());
         args.weights = test_job.weights[rank].tensor();
-        args.out_x = out[rank].tensor();
         args.out_weights = out_weights[rank].tensor();
         return args;
     };
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_dispatch_args_t args = args_of(rank);
-            if (rank == 2) spoil(args);
-            return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-        });
+        expect_refused(test_job, wanted, args_of, spoil);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
@@ -314,12 +298,10 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
 
     // With the notify the init refuses them too: the request would otherwise fail at its start.
     const auto with_notify = [&](ucs_status_t wanted, std::uint32_t alignment, const auto& spoil) {
-        const ucg_moe_notify_args_t routing = test_job.routing(2);
-        ucg_moe_dispatch_args_t args = args_of(2);
-        spoil(args);
+        notify_dispatch_args args{test_job.routing(2), args_of(2), alignment};
+        spoil(args.dispatch);
         ucg_request_h request = nullptr;
-        CHECK(ucg_moe_notify_dispatch_init(test_job.teams[2], &routing, &args, alignment,
-                                           &request) == wanted);
+        CHECK(test_job.init(2, args, &request) == wanted);
         CHECK(ucg_request_free(request) == UCS_OK);
     };
     with_notify(UCS_OK, 0, [](auto&) {});
@@ -339,22 +321,15 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
     job test_job({"a", "a", "b", "b"});
     test_job.notify();
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        std::vector<table<float>> in, out;
-        for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-            in.emplace_back(test_job.attr(rank).rows, job::hidden);
-            out.emplace_back(test_job.x[rank].rows, job::hidden);
-        }
-        expect_refused(
-            test_job, wanted,
-            [&](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-                args.x = in[rank].tensor();
-                args.out_x = out[rank].tensor();
-                args.bias[0] = test_job.x[rank].tensor();
-                if (rank == 2) spoil(args);
-                return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
-            },
-            true);
+        auto in = test_job.received_rows(), out = test_job.token_rows();
+        const auto args_of = [&](std::uint32_t rank) {
+            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+            args.x = in[rank].tensor();
+            args.out_x = out[rank].tensor();
+            args.bias[0] = test_job.x[rank].tensor();
+            return args;
+        };
+        expect_refused(test_job, wanted, args_of, spoil, true);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
@@ -377,13 +352,12 @@ TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks")
     job test_job({"a", "a", "b", "b"});
     std::vector<table<float>> out(test_job.ranks(), {1, job::hidden});
     ucg_moe_expansion_h expansion = nullptr;
-    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t routing = test_job.routing(rank);
-        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-        args.x = test_job.x[rank].tensor();
-        args.out_x = out[rank].tensor();
-        return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, 0, request_p);
-    });
+    std::uint32_t alignment = 0;
+    const auto args_of = [&](std::uint32_t rank) {
+        return notify_dispatch_args{test_job.routing(rank),
+                                    test_job.dispatch(rank, out[rank].tensor()), alignment};
+    };
+    batch all = test_job.requests(args_of);
     CHECK(all.run(UCS_ERR_BUFFER_TOO_SMALL));
     ucg_moe_handle_h none = nullptr;
     CHECK(ucg_moe_notify_handle(all.request(0), &none) == UCS_ERR_NO_ELEM);
@@ -392,16 +366,9 @@ TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks")
     CHECK(ucg_moe_expand(test_job.handles[0], 0, &expansion) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_expand(test_job.handles[0], 1U << 31U, &expansion) == UCS_ERR_EXCEEDS_LIMIT);
     REQUIRE(ucg_moe_expand(test_job.handles[2], 4, &expansion) == UCS_OK);
-    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
-                   [&](std::uint32_t rank, ucg_request_h* request_p) {
-                       const ucg_moe_notify_args_t routing = test_job.routing(rank);
-                       ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
-                       args.x = test_job.x[rank].tensor();
-                       args.out_x = out[rank].tensor();
-                       if (rank == 2) args.expansion = expansion;
-                       return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, 4,
-                                                           request_p);
-                   });
+    alignment = 4;
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM, args_of,
+                   [&](notify_dispatch_args& args) { args.dispatch.expansion = expansion; });
     ucg_moe_expansion_release(expansion);
     std::int32_t rows[job::local];
     ucg_moe_matrices_t matrices = UCG_MOE_MATRICES_INIT;
@@ -415,11 +382,10 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     job test_job({"a", "a", "b", "b"});
     auto out = test_job.slotted_rows<float>();
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
-        expect_refused(test_job, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = test_job.there(rank, out[rank].stack(job::local));
-            if (rank == 2) spoil(args);
-            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-        });
+        const auto args_of = [&](std::uint32_t rank) {
+            return test_job.there(rank, out[rank].stack(job::local));
+        };
+        expect_refused(test_job, wanted, args_of, spoil);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
@@ -438,47 +404,33 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = twice.tensor(); });
     CHECK(log.count("token 1 chose expert 2 twice") == 1);
 
-    const slots_of_ranks slots(test_job, out);
-    std::vector<table<float>> sums;
-    for (const auto& each : test_job.x)
-        sums.emplace_back(each.rows, job::hidden);
+    test_job.fill_slots(out);
+    auto sums = test_job.token_rows();
+    const auto with_slots = [&](ucs_status_t wanted, const auto& spoil) {
+        const auto args_of = [&](std::uint32_t rank) {
+            return test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
+        };
+        expect_refused(test_job, wanted, args_of, spoil, true);
+    };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.name);
-        for (unsigned which = 0; which < 3; ++which) {
-            expect_refused(
-                test_job, each.status,
-                [&](std::uint32_t rank, ucg_request_h* request_p) {
-                    ucg_moe_low_latency_combine_args_t args =
-                        test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
-                    ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
-                    if (rank == 2) each.spoil(*all[which]);
-                    return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
-                },
-                true);
-        }
+        with_slots(each.status, [&](auto& args) { each.spoil(args.x); });
+        with_slots(each.status, [&](auto& args) { each.spoil(args.weights); });
+        with_slots(each.status, [&](auto& args) { each.spoil(args.out_x); });
     }
     // Flags that are unknown, or fit neither each other nor fp32.
     for (const auto& [flags, status] : {std::pair{4U, UCS_ERR_UNSUPPORTED},
                                         {3U, UCS_ERR_INVALID_PARAM},
-                                        {1U, UCS_ERR_INVALID_PARAM}}) {
-        expect_refused(
-            test_job, status,
-            [&, with_flags = flags](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_low_latency_combine_args_t args =
-                    test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
-                if (rank == 2) args.flags = with_flags;
-                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
-            },
-            true);
-    }
+                                        {1U, UCS_ERR_INVALID_PARAM}})
+        with_slots(status, [with_flags = flags](auto& args) { args.flags = with_flags; });
     CHECK(log.count("the x that is compressed is of fp32: give bf16") == 1);
     CHECK(log.count("rows that are compressed are not sent from where they lie") == 1);
     ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
-    CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_OK);
+    CHECK(ucg_moe_slots_query(test_job.slots[0], &attr) == UCS_OK);
     CHECK(attr.counts != nullptr);
     attr = UCG_MOE_SLOTS_ATTR_INIT;
     attr.struct_size = 0;
-    CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_slots_query(test_job.slots[0], &attr) == UCS_ERR_INVALID_PARAM);
     CHECK(attr.counts == nullptr);
 }
 
@@ -585,21 +537,10 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     REQUIRE(tokens > 1);
     REQUIRE(rows > 1);
     const auto shaped = [](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
-        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-        made.type = type;
-        made.ndims = 2;
-        made.dims[0] = r;
-        made.dims[1] = c;
-        return made;
+        return tensor_of(nullptr, type, r, c);
     };
-    const auto stacked = [](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
-        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-        made.type = type;
-        made.ndims = 3;
-        made.dims[0] = job::local;
-        made.dims[1] = r;
-        made.dims[2] = c;
-        return made;
+    const auto stacked = [&](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
+        return stack_of(shaped(type, r, c), job::local);
     };
     ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
     there.x = shaped(UCG_TYPE_FP8_E4M3, tokens, job::hidden);
@@ -619,14 +560,12 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
         {"chosen experts of the output", &there.out_topk, true},
     };
     SECTION("dispatch") {
-        expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
-            return ucg_moe_dispatch_init(test_job.handles[me], &there, request_p);
-        });
+        expect_apart(log, "dispatch", all_there,
+                     [&](ucg_request_h* request_p) { return test_job.init(me, there, request_p); });
     }
     SECTION("notify and dispatch") {
         expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
-            const ucg_moe_notify_args_t routing = test_job.routing(me);
-            return ucg_moe_notify_dispatch_init(test_job.teams[me], &routing, &there, 0, request_p);
+            return test_job.init(me, notify_dispatch_args{test_job.routing(me), there}, request_p);
         });
     }
     SECTION("combine") {
@@ -643,9 +582,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                       {"bias", &back.bias[1], false},
                       {"output", &back.out_x, true},
                       {"weights of the output", &back.out_weights, true}},
-                     [&](ucg_request_h* request_p) {
-                         return ucg_moe_combine_init(test_job.handles[me], &back, request_p);
-                     });
+                     [&](ucg_request_h* request_p) { return test_job.init(me, back, request_p); });
     }
     const std::uint64_t capacity = test_job.capacity();
     SECTION("low-latency dispatch") {
@@ -659,7 +596,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                                   {"output", &args.out_x, true},
                                   {"tokens of the output", &args.out_tokens, true}};
         const auto init = [&](ucg_request_h* request_p) {
-            return ucg_moe_low_latency_dispatch_init(test_job.teams[me], &args, request_p);
+            return test_job.init(me, args, request_p);
         };
         expect_apart(log, "low-latency dispatch", all, init);
         args.cast = 1;
@@ -670,7 +607,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     }
     SECTION("low-latency combine") {
         auto out = test_job.slotted_rows<float>();
-        const slots_of_ranks slots(test_job, out);
+        test_job.fill_slots(out);
         ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
         args.x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
         args.weights = shaped(UCG_TYPE_FP32, tokens, job::k);
@@ -679,9 +616,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
                      {{"x", &args.x, false},
                       {"weights", &args.weights, false},
                       {"output", &args.out_x, true}},
-                     [&](ucg_request_h* request_p) {
-                         return ucg_moe_low_latency_combine_init(slots[me], &args, request_p);
-                     });
+                     [&](ucg_request_h* request_p) { return test_job.init(me, args, request_p); });
     }
     SECTION("a cast") {
         table<float> x(3, 256), scales(3, 2);
@@ -725,10 +660,7 @@ TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
         args.out_weights = columns(rank, 2 * job::hidden, test_job.attr(rank).rows, job::k);
         return args;
     };
-    batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_dispatch_args_t args = args_of(rank);
-        return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-    });
+    batch all = test_job.requests(args_of);
     REQUIRE(all.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         const std::vector<row> came = test_job.gates.rows_of(rank);
@@ -739,19 +671,11 @@ TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
     }
 
     // One column too far to the left, and one that goes round into the next row.
-    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
-                   [&](std::uint32_t rank, ucg_request_h* request_p) {
-                       ucg_moe_dispatch_args_t args = args_of(rank);
-                       if (rank == 2) args.out_x.data = static_cast<float*>(args.out_x.data) - 1;
-                       return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-                   });
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM, args_of,
+                   [](auto& args) { args.out_x.data = static_cast<float*>(args.out_x.data) - 1; });
     CHECK(log.count("dispatch: the x and the output overlap") == 1);
-    expect_refused(test_job, UCS_ERR_INVALID_PARAM,
-                   [&](std::uint32_t rank, ucg_request_h* request_p) {
-                       ucg_moe_dispatch_args_t args = args_of(rank);
-                       if (rank == 2)
-                           args.out_weights.data = static_cast<float*>(args.out_weights.data) + 1;
-                       return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
-                   });
+    expect_refused(test_job, UCS_ERR_INVALID_PARAM, args_of, [](auto& args) {
+        args.out_weights.data = static_cast<float*>(args.out_weights.data) + 1;
+    });
     CHECK(log.count("dispatch: the x and the weights of the output overlap") == 1);
 }

@@ -223,16 +223,16 @@ TEST_CASE("moe in C: a row for each choice") {
             return attr.rows;
         },
         1);
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch there = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
         args.flags = UCG_MOE_DISPATCH_ZERO_PADDING;
         args.expansion = expansions[rank];
-        return ucg_moe_dispatch_init(test_job.handles[rank], &args, request_p);
+        return args;
     });
-    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch back = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_combine_args_t args = data.combine(rank);
         args.expansion = expansions[rank];
-        return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
+        return args;
     });
     REQUIRE(there.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
@@ -255,12 +255,10 @@ TEST_CASE("moe in C: notify and dispatch as one") {
             return ucg_moe_max_rows(test_job.teams[rank], job::k, 9, alignment);
         },
         alignment == 0 ? job::k : 1);
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        const ucg_moe_notify_args_t routing = test_job.routing(rank);
+    batch there = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_dispatch_args_t args = data.dispatch(test_job, rank);
         if (alignment == 0) args.out_topk = data.out_topk[rank].tensor();
-        return ucg_moe_notify_dispatch_init(test_job.teams[rank], &routing, &args, alignment,
-                                            request_p);
+        return notify_dispatch_args{test_job.routing(rank), args, alignment};
     });
     ucg_moe_handle_h none = nullptr;
     CHECK(ucg_moe_notify_handle(there.request(0), &none) == UCS_ERR_NO_ELEM);
@@ -276,10 +274,10 @@ TEST_CASE("moe in C: notify and dispatch as one") {
         REQUIRE(ucg_moe_expand(test_job.handles[rank], alignment, &expansions[rank]) == UCS_OK);
         check_expanded_and_work(test_job, data, rank, expansions[rank], alignment, false);
     }
-    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch back = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_combine_args_t args = data.combine(rank);
         args.expansion = expansions[rank];
-        return ucg_moe_combine_init(test_job.handles[rank], &args, request_p);
+        return args;
     });
     for (const ucg_moe_expansion_h each : expansions)
         ucg_moe_expansion_release(each);
@@ -296,16 +294,13 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
     const std::uint64_t capacity = test_job.capacity();
     auto out = test_job.slotted_rows<float>();
     std::vector<table<std::int32_t>> tokens(test_job.ranks(), {job::local, capacity});
-    std::vector<ucg_moe_slots_h> slots(test_job.ranks());
-    batch there(
-        test_job.in,
-        [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = test_job.there(rank, out[rank].stack(job::local));
-            args.out_tokens = tokens[rank].tensor();
-            return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
-        },
-        test_job.gates.masked);
-    CHECK(ucg_moe_low_latency_handle(there.request(0), &slots[0]) == UCS_ERR_NO_ELEM);
+    batch there = test_job.requests([&](std::uint32_t rank) {
+        ucg_moe_low_latency_args_t args = test_job.there(rank, out[rank].stack(job::local));
+        args.out_tokens = tokens[rank].tensor();
+        return args;
+    });
+    ucg_moe_slots_h none = nullptr;
+    CHECK(ucg_moe_low_latency_handle(there.request(0), &none) == UCS_ERR_NO_ELEM);
     for (unsigned start = 0; start < 3; ++start) {
         for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
             for (float& number : test_job.x[rank].all)
@@ -314,10 +309,10 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
             std::ranges::fill(tokens[rank].all, -9);
         }
         REQUIRE(there.run());
+        test_job.take_slots(there);
         for (const std::uint32_t rank : test_job.gates.living()) {
-            REQUIRE(ucg_moe_low_latency_handle(there.request(rank), &slots[rank]) == UCS_OK);
             ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
-            REQUIRE(ucg_moe_slots_query(slots[rank], &attr) == UCS_OK);
+            REQUIRE(ucg_moe_slots_query(test_job.slots[rank], &attr) == UCS_OK);
             for (const expanded_row& each : test_job.gates.expanded_rows(rank)) {
                 const auto [source, token] = each.token;
                 REQUIRE(tokens[rank].at(each.expert, each.place) ==
@@ -340,19 +335,11 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
                 REQUIRE(attr.counts[e] == row);
             }
         }
-        std::vector<table<float>> sums;
-        for (const auto& each : test_job.x)
-            sums.emplace_back(each.rows, job::hidden);
-        batch back(
-            test_job.in,
-            [&](std::uint32_t rank, ucg_request_h* request_p) {
-                const ucg_moe_low_latency_combine_args_t args =
-                    test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
-                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
-            },
-            test_job.gates.masked);
-        for (ucg_moe_slots_h& each : slots)
-            ucg_moe_slots_release(std::exchange(each, nullptr));
+        auto sums = test_job.token_rows();
+        batch back = test_job.requests([&](std::uint32_t rank) {
+            return test_job.back(rank, out[rank].stack(job::local), sums[rank].tensor());
+        });
+        test_job.release_slots();
         for (unsigned again = 0; again < 2; ++again) {
             for (auto& each : sums)
                 std::ranges::fill(each.all, -9.0F);
@@ -382,23 +369,21 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
     };
     auto out = test_job.slotted_rows<float>();
     auto results = test_job.slotted_rows<std::uint16_t>();
-    std::vector<table<std::uint16_t>> sums;
-    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
-        sums.emplace_back(test_job.x[rank].rows, job::hidden, 77);
+    auto sums = test_job.token_rows<std::uint16_t>(job::hidden, 77);
+    for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
         for (std::uint64_t row = 0; row < job::local * capacity; ++row)
             for (std::uint32_t h = 0; h < job::hidden; ++h) {
                 const auto e = static_cast<float>(rank * job::local + row / capacity + 1);
                 results[rank].at(row, h) = bf16(h % 3 == 0 ? -e : e);
             }
-    }
-    slots_of_ranks slots(test_job, out);
-    batch back(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    test_job.fill_slots(out);
+    batch back = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_low_latency_combine_args_t args = test_job.back(
             rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = flags;
-        return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+        return args;
     });
-    slots.release();
+    test_job.release_slots();
     REQUIRE(back.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank)
         for (std::uint64_t t = 0; t < test_job.x[rank].rows; ++t)
@@ -419,13 +404,13 @@ TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
     const std::uint64_t capacity = test_job.capacity();
     auto out = test_job.slotted_rows<std::uint8_t>();
     std::vector<table<float>> scales(test_job.ranks(), {job::local * capacity, 1});
-    batch there(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+    batch there = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_low_latency_args_t args =
             test_job.there(rank, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
         args.cast = 1;
         args.scaling = scaling;
         args.out_scales = scales[rank].stack(job::local, scale_type);
-        return ucg_moe_low_latency_dispatch_init(test_job.teams[rank], &args, request_p);
+        return args;
     });
     REQUIRE(there.run());
     std::vector<table<std::uint8_t>> casts;
